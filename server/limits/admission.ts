@@ -180,11 +180,8 @@ export class Admission {
   /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
   async waitForSlots(request: SlotRequest): Promise<void> {
     if (this.#queue.tryEnter(request.neededSlots)) return;
-    const leased = request.neededSlots.filter(
-      ({ hasFreeSlot, canLease }) => !hasFreeSlot && canLease,
-    );
-    if (leased.length > 0) {
-      await Promise.all(leased.map((slots) => slots.lease()));
+    if (request.neededSlots.some(({ canLease }) => canLease)) {
+      await leaseSlots(request.neededSlots);
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
     const { key, priority, model, neededSlots, demand, hasStarted, wasSent } = request;
@@ -268,6 +265,21 @@ export class Admission {
     this.#limiter.apply(limits ?? new Map(), now);
     this.#refreshAfter(this.#queue.refresh(now), now);
   }
+}
+
+/**
+ * Leases the missing slots in their order, as queued requests do (`FairQueue`). No slot is leased after one that is
+ * missing.
+ */
+async function leaseSlots(neededSlots: readonly ConcurrencySlots[]): Promise<void> {
+  const free: ConcurrencySlots[] = [];
+  for (const slots of neededSlots) {
+    if (slots.canLease) await slots.lease();
+    if (!slots.hasFreeSlot) break;
+    slots.entering++;
+    free.push(slots);
+  }
+  for (const slots of free) slots.entering--;
 }
 
 /** The owner of the limit, for the error message. */

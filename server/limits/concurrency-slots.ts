@@ -8,6 +8,10 @@ export class ConcurrencySlots {
   inFlight = 0;
   /** Queued requests that need a slot here, and possibly in other scopes as well. */
   waiting = 0;
+  /** Shared slots: queued requests that could use a slot here, because they lack none of the slots before it. */
+  usable = 0;
+  /** Shared slots: requests that lease slots before they queue. */
+  entering = 0;
   /** The average milliseconds that a slot is held. */
   #meanHeldMs: number | undefined;
 
@@ -31,6 +35,11 @@ export class ConcurrencySlots {
   /** Whether a request would have to queue. */
   get isExhausted(): boolean {
     return !this.hasFreeSlot;
+  }
+
+  /** Whether other replicas use the slots, too. */
+  get isShared(): boolean {
+    return false;
   }
 
   /** Shared slots: whether none is leased that is free, and one may be leased now. */

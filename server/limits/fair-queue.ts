@@ -77,6 +77,9 @@ export class FairQueue {
     batch: new PriorityClass(),
   };
   readonly #slotsNumbers = new WeakMap<ConcurrencySlots, number>();
+  /** Shared slots of which queued requests could use some. */
+  readonly #usable = new Set<ConcurrencySlots>();
+  #hasSharedSlots = false;
   #slotsCount = 0;
   #count = 0;
 
@@ -130,6 +133,10 @@ export class FairQueue {
       for (const slots of waiter.neededSlots) slots.acquire();
       waiter.admit(now);
     }
+    if (this.#hasSharedSlots) {
+      this.#countUsable();
+      refreshSlots([...this.#usable], now);
+    }
     if (this.size === 0)
       for (const priorityClass of Object.values(this.#classes)) priorityClass.clear();
   }
@@ -168,6 +175,37 @@ export class FairQueue {
     return true;
   }
 
+  /**
+   * Shared slots: how many queued requests could use a slot. A request leases its slots in their order, so it could use
+   * a slot if it lacks none of those before it. Without an order, two replicas would each hold the slot that the other
+   * one lacks.
+   */
+  #countUsable(): void {
+    for (const slots of this.#usable) slots.usable = 0;
+    this.#usable.clear();
+    for (const { turns } of Object.values(this.#classes)) {
+      for (const { lanes } of turns.values()) {
+        for (const lane of lanes.values()) {
+          const { value: head } = lane.values().next();
+          if (head) this.#countUsableBy(head.waiter.neededSlots, lane.size);
+        }
+      }
+    }
+  }
+
+  /** `count`: the requests that need these slots. */
+  #countUsableBy(neededSlots: readonly ConcurrencySlots[], count: number): void {
+    let able = count;
+    for (const slots of neededSlots) {
+      if (!slots.isShared) continue;
+      const left = slots.limit - slots.inFlight - slots.usable;
+      slots.usable += able;
+      this.#usable.add(slots);
+      able = Math.min(able, Math.max(0, left));
+      if (able === 0) return;
+    }
+  }
+
   #newestOfLargestKey(priority: Priority): Waiter | undefined {
     const notStarted = new Map<string, QueuedWaiter[]>();
     for (const entry of this.#entries.values()) {
@@ -199,7 +237,10 @@ export class FairQueue {
     if (others) others.add(entry);
     else turns.lanes.set(lane, new Set([entry]));
     this.#entries.set(waiter, entry);
-    for (const slots of neededSlots) slots.waiting++;
+    for (const slots of neededSlots) {
+      slots.waiting++;
+      if (slots.isShared) this.#hasSharedSlots = true;
+    }
   }
 
   #turnsOf(key: string, { turns, virtualTime }: PriorityClass): KeyTurns {

@@ -25,6 +25,8 @@ export interface LeasedPoolOptions
   readonly retentionMs: number;
   /** In parts. */
   readonly unspent?: number;
+  /** Semaphores: the requests that wait for a slot. */
+  readonly waiting?: () => number;
   readonly onReply?: () => void;
 }
 
@@ -34,6 +36,8 @@ const usableMs = 4500;
 const renewBeforeMs = 2500;
 /** Backoff after a refusal. */
 const refusalMs = 50;
+/** An older estimate of a pool that this replica does not use is refreshed. */
+const estimateMs = 500;
 
 export class LeasedPool {
   readonly #shared: SharedPools;
@@ -43,6 +47,8 @@ export class LeasedPool {
   #spent = 0;
   /** Items that requests in flight will probably spend. */
   #reserved = 0;
+  /** Items that are given back with the next lease request. */
+  #returned = 0;
   #acknowledged = 0;
   /** Starts at the clock's time, so that a later object for the same pool has higher numbers. */
   #sequence: number;
@@ -79,14 +85,21 @@ export class LeasedPool {
     return Math.max(1, this.#shared.replicas());
   }
 
+  get name(): string {
+    return this.#options.pool;
+  }
+
   get limit(): number {
     return this.#estimate.limit;
   }
 
   /** Items that can be spent now. Negative: more was spent or reserved than was leased. */
   held(now: number): number {
-    if (now >= this.#expiresAt && this.#granted > this.#spent) this.#granted = this.#spent;
-    return this.#granted - this.#spent - this.#reserved;
+    if (now >= this.#expiresAt && this.#granted > this.#spent) {
+      this.#granted = this.#spent;
+      this.#returned = 0;
+    }
+    return this.#granted - this.#spent - this.#reserved - this.#returned;
   }
 
   /** Running total. */
@@ -118,11 +131,6 @@ export class LeasedPool {
     return this.#estimate.available(now);
   }
 
-  /** Semaphores: while other replicas wait, a replica holds at most its share. */
-  get share(): number {
-    return this.#estimate.share;
-  }
-
   /** May spend more than is held. */
   spend(count: number, now: number): void {
     this.#spent += count;
@@ -133,12 +141,26 @@ export class LeasedPool {
     if (this.held(now) < Math.floor(this.#expected / 2)) this.#refill(now);
   }
 
-  refund(count: number, now: number): void {
+  refund(count: number): void {
     this.#spent -= count;
     this.#schedule();
     if (this.#options.isSemaphore) {
-      if (this.#granted > this.share) this.#refill(now);
+      if (this.#estimate.othersWait && this.isReachable) this.#return(count);
     } else if (this.#granted - this.#spent > this.limit) this.#spent = this.#granted - this.limit;
+  }
+
+  /** Semaphores: another replica waits for slots, or slots are free. */
+  notice(now: number): void {
+    this.#estimate.othersWait = true;
+    const waiting = this.#waiting;
+    const idle = this.held(now) - waiting;
+    if (this.isReachable && (idle > 0 || waiting > 0)) this.#return(Math.max(0, idle));
+  }
+
+  /** Asks for the state of a pool that this replica does not use at the moment. */
+  refreshEstimate(now: number): void {
+    if (!this.isReachable || now - this.#estimate.repliedAt < estimateMs) return;
+    void this.#requestLease();
   }
 
   /** Whether fewer than `count` items are held, and more may be leased now. */
@@ -157,7 +179,10 @@ export class LeasedPool {
 
   resize(limit: number, now: number): void {
     this.#estimate.resize(limit, now, this.#unreported);
-    if (!this.#options.isSemaphore) this.#granted = Math.min(this.#granted, this.#spent);
+    if (!this.#options.isSemaphore) {
+      this.#granted = Math.min(this.#granted, this.#spent);
+      this.#returned = 0;
+    }
     this.#schedule();
   }
 
@@ -178,6 +203,7 @@ export class LeasedPool {
     if (
       isIdle &&
       this.#reserved === 0 &&
+      this.#waiting === 0 &&
       this.#epoch !== "" &&
       !(this.#options.isSemaphore && this.#granted > 0)
     ) {
@@ -189,8 +215,7 @@ export class LeasedPool {
     const mustKeep = this.#options.isSemaphore && now > this.#expiresAt - renewBeforeMs;
     if (!this.isReachable || this.#running) return true;
     if (surplus > 0 || this.#unreported !== 0 || mustRenew || mustKeep || this.#epoch === "") {
-      this.#granted -= surplus;
-      void this.#requestLease();
+      this.#return(surplus);
     }
     return true;
   }
@@ -200,15 +225,25 @@ export class LeasedPool {
     await this.#running;
     if (!this.isReachable) return;
     this.#granted = Math.min(this.#granted, this.#spent);
+    this.#returned = 0;
     this.#recent = 0;
     this.#recentBefore = 0;
     await this.#requestLease();
   }
 
   #surplus(held: number, used: number): number {
-    const { isSemaphore } = this.#options;
-    const kept = isSemaphore ? Math.min(used, this.share, this.limit) - this.#spent : used * 2;
+    if (!this.#options.isSemaphore) return Math.max(0, held - used * 2);
+    const kept = this.#estimate.othersWait ? 0 : Math.min(used, this.limit) - this.#spent;
     return Math.max(0, held - Math.max(0, kept));
+  }
+
+  get #waiting(): number {
+    return this.#options.waiting?.() ?? 0;
+  }
+
+  #return(count: number): void {
+    this.#returned += count;
+    void this.#requestLease();
   }
 
   get #unreported(): number {
@@ -228,7 +263,6 @@ export class LeasedPool {
 
   #refill(now: number): void {
     if (this.#running || this.#next || !this.isReachable || now < this.#refusedUntil) return;
-    if (this.#options.isSemaphore) this.#granted -= this.#surplus(this.held(now), this.share);
     void this.#requestLease();
   }
 
@@ -246,6 +280,12 @@ export class LeasedPool {
   async #sendLeaseRequest(): Promise<void> {
     const sentAt = this.#shared.clock();
     const held = Math.max(this.held(sentAt), -this.#reserved);
+    this.#granted -= Math.min(this.#returned, Math.max(0, this.#granted - this.#spent));
+    this.#returned = 0;
+    if (this.#options.waiting) {
+      this.#needed = Math.min(this.#waiting, this.limit);
+      this.#least = 1;
+    }
     const needed = Math.max(0, this.#needed - held);
     const leastHeld = Math.min(this.#least, this.#needed);
     const least = leastHeld === 0 ? 1 : Math.max(1, Math.min(needed, leastHeld - held));
@@ -285,6 +325,8 @@ export class LeasedPool {
     } catch {
       // The connection has reported the error. Items that were granted without a reply are given back with the next
       // request.
+      this.#refusedUntil = sentAt + refusalMs;
+      this.#refusedCount = leastHeld;
     } finally {
       this.#running = undefined;
     }

@@ -18,7 +18,7 @@ export const leasedRateLimitCounters = (
 
 /** A pool that no replica uses is deleted this long after it is full again. */
 const retentionMs = 60_000;
-/** Other replicas release slots without a notice, so a replica polls for them while requests wait for a slot. */
+/** A notice of free slots can be lost, so a replica polls for them while requests wait for a slot. */
 const refreshMs = 50;
 
 /**
@@ -88,7 +88,7 @@ class LeasedRateCounter implements RateCounter {
 
   refund(count: number, now: number): void {
     this.#shareAt(now)?.refund(count, now);
-    this.#pool.refund(count, now);
+    this.#pool.refund(count);
   }
 
   resize(limit: number, now: number): void {
@@ -143,7 +143,7 @@ class LeasedSlots extends ConcurrencySlots {
     if (!pool || this.#sharedLimit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
     if (!pool.isReachable) return Math.max(1, Math.floor(this.#sharedLimit / pool.replicas));
     const leased = this.inFlight + Math.max(0, pool.held(this.#pools.clock()));
-    return Math.min(leased, this.#sharedLimit, pool.share);
+    return Math.min(leased, this.#sharedLimit);
   }
 
   override set limit(limit: number) {
@@ -161,14 +161,21 @@ class LeasedSlots extends ConcurrencySlots {
       unit: 1,
       refills: false,
       isSemaphore: true,
+      waiting: () => this.usable + this.entering,
       onReply: this.#onLeased,
     });
     if (this.inFlight > 0) this.#pool.spend(this.inFlight, now);
   }
 
+  override get isShared(): boolean {
+    return this.#sharedLimit !== Number.POSITIVE_INFINITY;
+  }
+
   override get isExhausted(): boolean {
     if (this.hasFreeSlot) return false;
-    return !this.#pool?.isReachable || this.#pool.available(this.#pools.clock()) < 1;
+    const now = this.#pools.clock();
+    this.#pool?.refreshEstimate(now);
+    return !this.#pool?.isReachable || this.#pool.available(now) < 1;
   }
 
   override get canLease(): boolean {
@@ -176,7 +183,12 @@ class LeasedSlots extends ConcurrencySlots {
   }
 
   override async lease(): Promise<void> {
-    await this.#pool?.lease(1, this.#pools.clock());
+    this.entering++;
+    try {
+      await this.#pool?.lease(1, this.#pools.clock());
+    } finally {
+      this.entering--;
+    }
   }
 
   override acquire(): void {
@@ -186,14 +198,12 @@ class LeasedSlots extends ConcurrencySlots {
 
   override release(heldMs: number): void {
     super.release(heldMs);
-    this.#pool?.refund(1, this.#pools.clock());
+    this.#pool?.refund(1);
   }
 
   override refresh(now: number): number {
     if (this.#sharedLimit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
-    if (this.waiting > 0 && !this.hasFreeSlot) {
-      void this.#pool?.lease(Math.min(this.waiting, this.#sharedLimit), now, 1);
-    }
+    if (this.usable > 0 && !this.hasFreeSlot) void this.#pool?.lease(1, now);
     return refreshMs;
   }
 }

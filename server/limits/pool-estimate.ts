@@ -11,8 +11,8 @@ export class PoolEstimate {
   #available: number;
   #unspent: number;
   #repliedAt: number;
-  #holders = 1;
-  #othersWait = false;
+  /** Semaphores: other replicas wait for slots, so this one keeps none that it does not use. */
+  othersWait = false;
 
   constructor(
     { limit, unit, refills }: Pick<LeaseRequest, "limit" | "unit" | "refills">,
@@ -31,6 +31,11 @@ export class PoolEstimate {
     return this.#limit;
   }
 
+  /** The time of the last reply, or of the creation. */
+  get repliedAt(): number {
+    return this.#repliedAt;
+  }
+
   available(now: number): number {
     return this.#refilled(this.#available, now);
   }
@@ -40,16 +45,10 @@ export class PoolEstimate {
     return this.#refilled(this.#unspent - unreported * this.#unit, now);
   }
 
-  /** Semaphores: while other replicas wait, a replica holds at most its share. */
-  get share(): number {
-    return this.#othersWait ? Math.floor(this.#limit / this.#holders) : Number.POSITIVE_INFINITY;
-  }
-
   accept(reply: LeaseReply, sentAt: number): void {
     this.#available = reply.available;
     this.#unspent = reply.unspent;
-    this.#holders = reply.holders;
-    this.#othersWait = reply.othersWait;
+    this.othersWait = reply.othersWait;
     this.#repliedAt = sentAt;
   }
 

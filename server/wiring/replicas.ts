@@ -11,7 +11,7 @@ import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
-import { redisLeases } from "../storage/redis/lease-script.ts";
+import { redisLeases, watchSlotNotices } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
 import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
 import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
@@ -53,6 +53,10 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
     for (const pool of scheduled) if (!pool.tick(now)) scheduled.delete(pool);
   }, tickMs);
 
+  const stopNotices = watchSlotNotices(redis, replica, (name) => {
+    for (const pool of scheduled) if (pool.name === name) pool.notice(clock());
+  });
+
   const leases = redisLeases(redis);
   let reportedAt = Number.NEGATIVE_INFINITY;
   /**
@@ -81,6 +85,7 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
     clearInterval(reporting);
     clearInterval(ticking);
     stopListening();
+    stopNotices();
     // All requests have ended: each pool reports its spending and gives its lease back.
     await Promise.all([...scheduled].map((pool) => pool.giveBack()));
     ignoreRejection(registry.leave());

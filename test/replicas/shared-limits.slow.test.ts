@@ -250,17 +250,19 @@ testWithRedis("a replica with all slots leaves other replicas their share", asyn
   }
   await waiting.lease();
   expect(waiting.hasFreeSlot).toBe(false);
-  // Each request that ends on the busy replica is followed by another one, if it gets a slot.
+  // Both replicas ask for slots. Each request that ends on the busy replica is followed by another one, if it gets one.
   let acquired = 0;
-  for (let round = 0; round < 20; round++) {
-    now += 500;
+  for (let round = 0; round < 40; round++) {
+    now += 200;
     busy.release(1);
-    if (busy.hasFreeSlot) busy.acquire();
     await Promise.all([a.tick(), b.tick()]);
+    await busy.lease();
+    if (busy.hasFreeSlot) busy.acquire();
     await waiting.lease();
-    if (!waiting.hasFreeSlot) continue;
-    waiting.acquire();
-    acquired++;
+    for (; waiting.hasFreeSlot; acquired++) {
+      waiting.acquire();
+      await waiting.lease();
+    }
   }
   expect(acquired).toBe(5);
   expect(busy.inFlight).toBe(5);

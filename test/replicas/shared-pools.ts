@@ -2,11 +2,15 @@
 import { randomUUID } from "node:crypto";
 import type { LeasedPool, SharedPools } from "../../server/limits/leased-pool.ts";
 import type { RedisConnection } from "../../server/storage/redis/client.ts";
-import { redisLeases } from "../../server/storage/redis/lease-script.ts";
+import { redisLeases, watchSlotNotices } from "../../server/storage/redis/lease-script.ts";
 
 export interface TestReplica extends SharedPools {
   /** The number of calls of Redis so far. */
   readonly calls: number;
+  /** Waits for the calls that were sent so far. */
+  settle(): Promise<void>;
+  /** Receives notices of slots until the returned function is called. */
+  watchNotices(): () => void;
   /** Runs the interval of the replica once, and waits for its calls. */
   tick(): Promise<void>;
 }
@@ -27,11 +31,15 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
     const scheduled = new Set<LeasedPool>();
     const calls = new Set<Promise<unknown>>();
     let sent = 0;
+    const settle = async (): Promise<void> => {
+      await Promise.allSettled(calls);
+      calls.clear();
+    };
     return {
       get calls() {
         return sent;
       },
-      replica: String(number),
+      replica: `${group}-${number}`,
       lease: (request) => {
         sent++;
         const call = leases.lease({ ...request, pool: `${group}:${request.pool}` });
@@ -45,9 +53,15 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       tick: async () => {
         for (const pool of scheduled) if (!pool.tick(now())) scheduled.delete(pool);
         await Bun.sleep(0);
-        await Promise.allSettled(calls);
-        calls.clear();
+        await settle();
       },
+      settle,
+      watchNotices: () =>
+        watchSlotNotices(redis, `${group}-${number}`, (name) => {
+          for (const pool of scheduled) {
+            if (name === `${group}:${pool.name}`) pool.notice(now());
+          }
+        }),
     };
   });
 }

@@ -40,8 +40,6 @@ export interface LeaseReply {
   /** In parts: available items, and leased items that are not spent. */
   readonly unspent: number;
   readonly epoch: string;
-  /** Replicas with a slice, including this one. */
-  readonly holders: number;
   /** Another replica waits for items. */
   readonly othersWait: boolean;
 }

@@ -1,0 +1,156 @@
+/** Limits and budgets below the number of replicas: replicas that share Redis use them fully, and never exceed them. */
+import { afterAll, describe, expect } from "bun:test";
+import { LeasedBudgetCounters } from "../../server/budgets/leased-budget-counters.ts";
+import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
+import { LimitScope, leaseAndTake, noDemand } from "../../server/limits/limiter.ts";
+import { RedisConnection } from "../../server/storage/redis/client.ts";
+import { budgeted } from "../budgets/budgets-fixture.ts";
+import { startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, testKey } from "../harness.ts";
+import { embeddingModel } from "../http/gateway-fixture.ts";
+import { beforeAllWith } from "../programs.ts";
+import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { testReplicas } from "./shared-pools.ts";
+import { type SlotsCase, type SlotsResult, simulateSlots } from "./slots-simulation.ts";
+
+let server: RedisServer;
+let redis: RedisConnection;
+beforeAllWith(["redis"], async () => {
+  server = await startRedis();
+  redis = new RedisConnection({ url: server.url });
+  await redis.attempted();
+});
+afterAll(async () => {
+  redis?.close();
+  await server?.stop();
+});
+
+/** `count` replicas: some have clients, or all of them. */
+function clientsOf(count: number, concurrent: number): (readonly number[])[] {
+  const clients = (of: (at: number) => number): number[] =>
+    Array.from({ length: count }, (_, at) => of(at));
+  const onAll = clients(() => Math.ceil((2 * concurrent) / count) + 1);
+  const onOne = clients((at) => (at === 0 ? concurrent + 2 : 0));
+  const onTwo = clients((at) => (at === 0 ? 2 * concurrent : Number(at === 1)));
+  return count === 1 ? [onAll] : [onAll, onOne, onTwo];
+}
+
+const name = ({ concurrent, clients, withProject }: SlotsCase): string =>
+  `concurrent: ${concurrent}${withProject ? " of key and project" : ""}, clients ${clients.join(" ")}`;
+
+describe("a concurrency limit below or above the number of replicas", () => {
+  const cases: SlotsCase[] = [1, 2, 3, 8].flatMap((concurrent) =>
+    [1, 3, 10].flatMap((count) =>
+      clientsOf(count, concurrent).map((clients) => ({ concurrent, clients })),
+    ),
+  );
+  // Slots of two limits: two replicas must not each hold the slot that the other one lacks.
+  cases.push({ concurrent: 1, clients: [2, 2, 2], withProject: true });
+  cases.push({ concurrent: 8, clients: new Array(10).fill(3), withProject: true });
+  let results: readonly SlotsResult[] = [];
+  beforeAllWith(["redis"], async () => {
+    results = await simulateSlots(redis, cases, 3);
+  });
+
+  testWithRedis("is used to at least 90 %", () => {
+    const used = cases.map((one, at) => `${name(one)}: ${(results[at]?.utilization ?? 0) >= 0.9}`);
+    expect(used).toEqual(cases.map((one) => `${name(one)}: true`));
+  });
+
+  testWithRedis("is never exceeded", () => {
+    const most = cases.map((one, at) => `${name(one)}: ${results[at]?.mostInFlight}`);
+    expect(most).toEqual(cases.map((one) => `${name(one)}: ${one.concurrent}`));
+  });
+
+  testWithRedis("serves every replica, and refuses no request", () => {
+    for (const [at, { clients }] of cases.entries()) {
+      expect(results[at]?.refused).toBe(0);
+      const served = results[at]?.served.map((count) => count > 0);
+      expect(served).toEqual(clients.map((count) => count > 0));
+    }
+  });
+});
+
+testWithRedis(
+  "three gateways with concurrent: 1 serve every request, one after the other",
+  async () => {
+    const fake = startFake();
+    const connections = Array.from({ length: 3 }, () => new RedisConnection({ url: server.url }));
+    await Promise.all(connections.map((connection) => connection.attempted()));
+    const limited = `key: ${testKey}, limits: { concurrent: 1 }`;
+    const yaml = configFor(fake.url).replace(`key: ${testKey}`, limited);
+    const settings = { VEXEL_BATCH_WAIT_MS: "0" };
+    const gateways = connections.map((connection) =>
+      startGateway({ yaml, redis: connection, settings }),
+    );
+    const statuses = await Promise.all(
+      Array.from({ length: 25 }, async (_, at) => {
+        const body = { model: embeddingModel, input: `text ${at}` };
+        return (await gateways[at % 3]?.post("/v1/embeddings", body))?.status;
+      }),
+    );
+    expect(statuses).toEqual(new Array(25).fill(200));
+    for (const gateway of gateways) await gateway.close();
+    for (const connection of connections) connection.close();
+    fake.close();
+  },
+);
+
+testWithRedis(
+  "a rate limit below the number of replicas admits its requests on any replica",
+  async () => {
+    for (const requestsPerMinute of [1, 2, 3, 8]) {
+      let now = 0;
+      const scopes = testReplicas(10, { redis, now: () => now }).map(
+        (replica) =>
+          new LimitScope(
+            "key:a",
+            { requestsPerMinute },
+            leasedRateLimitCounters(replica, () => {}),
+            0,
+          ),
+      );
+      let admitted = 0;
+      const sendToAll = async (): Promise<void> => {
+        for (const scope of scopes) {
+          const shortage = await leaseAndTake([scope], { ...noDemand, requests: 1 }, () => now);
+          if (!shortage) admitted++;
+        }
+      };
+      await sendToAll();
+      expect(admitted).toBe(requestsPerMinute);
+      // A second later, and for each request that the limit allows in the next three minutes.
+      for (now = 1000; now <= 181_000; now += 1000) await sendToAll();
+      expect(admitted).toBe(requestsPerMinute * 4);
+    }
+  },
+);
+
+testWithRedis("a budget for fewer requests than replicas is spent on any replica", async () => {
+  for (const requests of [1, 2, 3, 8]) {
+    const replicas = testReplicas(10, { redis, now: () => 0 });
+    const counters = replicas.map((replica) =>
+      new LeasedBudgetCounters(replica, { spentBefore: () => 0 }).counterOf(
+        budgeted({ day: requests }),
+        "2026-11-15",
+      ),
+    );
+    let spent = 0;
+    const sendToAll = async (): Promise<void> => {
+      for (const counter of counters) {
+        await counter.lease(1, 1, requests);
+        if (counter.wouldExceed(1, requests)) continue;
+        counter.reserve(1, false);
+        counter.release(1, false);
+        counter.spend(1);
+        spent++;
+      }
+    };
+    // Slices that were leased in advance are given back within three intervals.
+    for (let round = 0; round < requests; round++) {
+      await sendToAll();
+      for (let tick = 0; tick < 3; tick++) await Promise.all(replicas.map((one) => one.tick()));
+    }
+    expect(spent).toBe(requests);
+  }
+});

@@ -1,0 +1,189 @@
+/**
+ * Replicas that share concurrency limits through a real Redis, in virtual time: each client of a replica sends one
+ * request after the other. A call of Redis takes one step of the virtual time.
+ */
+import { randomUUID } from "node:crypto";
+import type { Limits } from "../../contract/limits-and-budgets.ts";
+import { Admission } from "../../server/limits/admission.ts";
+import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
+import type { Caller, PermittedModel } from "../../server/request/caller.ts";
+import type { RedisConnection } from "../../server/storage/redis/client.ts";
+import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
+import { randomFrom } from "../fuzz/routing-simulation.ts";
+import { type TestReplica, testReplicas } from "./shared-pools.ts";
+
+export interface SlotsCase {
+  readonly concurrent: number;
+  /** The number of clients of each replica, which is the number of its requests in flight or queued. */
+  readonly clients: readonly number[];
+  /** Also limits the project, to the same number. */
+  readonly withProject?: boolean;
+}
+
+export interface SlotsResult {
+  /** The share of the slots that requests used, after the first second. */
+  readonly utilization: number;
+  readonly mostInFlight: number;
+  /** The served requests of each replica. */
+  readonly served: readonly number[];
+  readonly longestWaitMs: number;
+  readonly refused: number;
+  readonly callsPerSecond: number;
+}
+
+const tickMs = 500;
+const warmUpMs = 1000;
+/** As by default. */
+const queueTimeoutMs = 30_000;
+
+const scopes = ["key:a", "project:a"];
+const caller = { id: "a", name: "a", scopes } as unknown as Caller;
+const model = { id: "m", kind: "embedding" } as unknown as PermittedModel;
+const query: EmbeddingsQuery = {
+  model: "m",
+  input: { kind: "text", texts: ["a red boat"] },
+  single: true,
+  encoding: "float",
+  extraFields: {},
+};
+
+interface Timed {
+  readonly at: number;
+  fire(): void;
+}
+
+class SlotsSimulation {
+  now = 0;
+  readonly #case: SlotsCase;
+  readonly #timed = new Set<Timed>();
+  readonly #replicas: readonly TestReplica[];
+  readonly #stopNotices: readonly (() => void)[];
+  readonly #random = randomFrom(23);
+  #inFlight = 0;
+  #usedMs = 0;
+  #mostInFlight = 0;
+  #longestWaitMs = 0;
+  #refused = 0;
+  readonly #served: number[];
+
+  constructor(redis: RedisConnection, slotsCase: SlotsCase) {
+    this.#case = slotsCase;
+    const { clients } = slotsCase;
+    this.#served = clients.map(() => 0);
+    this.#replicas = testReplicas(clients.length, { redis, now: () => this.now });
+    this.#stopNotices = this.#replicas.map((replica) => replica.watchNotices());
+    for (const [at, replica] of this.#replicas.entries()) {
+      const admission = this.#admissionOf(replica);
+      for (let client = 0; client < (clients[at] ?? 0); client++) void this.#send(admission, at);
+    }
+  }
+
+  #after(ms: number, fire: () => void): Timed {
+    const timed = { at: this.now + ms, fire };
+    this.#timed.add(timed);
+    return timed;
+  }
+
+  #admissionOf(replica: TestReplica): Admission {
+    const { concurrent, withProject } = this.#case;
+    const limits = new Map<string, Limits>([["key:a", { concurrent }]]);
+    if (withProject) limits.set("project:a", { concurrent });
+    const admission: Admission = new Admission({
+      counters: leasedRateLimitCounters(replica, () => admission.admitWaiting()),
+      snapshot: () => ({ limits }),
+      maxImageRequests: 1,
+      maxWaiting: 1000,
+      queueTimeoutMs: { embedding: queueTimeoutMs, image: queueTimeoutMs },
+      clock: () => this.now,
+      timers: {
+        start: (ms, fire) => this.#after(ms, fire),
+        stop: (timer) => void this.#timed.delete(timer as Timed),
+      },
+    });
+    return admission;
+  }
+
+  async #send(admission: Admission, at: number): Promise<void> {
+    const sentAt = this.now;
+    const ticket = await admission
+      .admit({
+        caller,
+        model,
+        query,
+        priority: "interactive",
+        signal: () => new AbortController().signal,
+      })
+      .catch(() => undefined);
+    this.#longestWaitMs = Math.max(this.#longestWaitMs, this.now - sentAt);
+    const isServed = ticket !== undefined;
+    if (isServed) {
+      this.#inFlight++;
+      this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight);
+    } else this.#refused++;
+    this.#after(20 + Math.floor(this.#random() * 40), () => {
+      if (isServed) {
+        this.#inFlight--;
+        this.#served[at] = (this.#served[at] ?? 0) + 1;
+        ticket.release({ usage: undefined, wasSent: true, error: undefined });
+      }
+      void this.#send(admission, at);
+    });
+  }
+
+  advance(ms: number): void {
+    if (this.now >= warmUpMs) this.#usedMs += this.#inFlight * ms;
+    this.now += ms;
+    for (const timed of this.#timed) {
+      if (timed.at > this.now) continue;
+      this.#timed.delete(timed);
+      timed.fire();
+    }
+  }
+
+  async settle(): Promise<void> {
+    await Promise.all(
+      this.#replicas.map((replica) =>
+        this.now % tickMs === 0 ? replica.tick() : replica.settle(),
+      ),
+    );
+  }
+
+  close(): SlotsResult {
+    for (const stop of this.#stopNotices) stop();
+    const calls = this.#replicas.reduce((sum, replica) => sum + replica.calls, 0);
+    return {
+      utilization: this.#usedMs / (this.#case.concurrent * (this.now - warmUpMs)),
+      mostInFlight: this.#mostInFlight,
+      served: this.#served,
+      longestWaitMs: this.#longestWaitMs,
+      refused: this.#refused,
+      callsPerSecond: (calls * 1000) / this.now,
+    };
+  }
+}
+
+/** Runs all cases at the same time, each with its own replicas. */
+export async function simulateSlots(
+  redis: RedisConnection,
+  cases: readonly SlotsCase[],
+  seconds: number,
+): Promise<SlotsResult[]> {
+  // A message that is published later arrives later, on every connection: the notices of a step arrive before its end.
+  const barrier = `barrier:${randomUUID()}`;
+  let arrived = Promise.withResolvers<void>();
+  const subscription = redis.another((client) =>
+    client.subscribe(barrier, () => arrived.resolve()),
+  );
+  await subscription.attempted();
+  const simulations = cases.map((one) => new SlotsSimulation(redis, one));
+  for (let ms = 0; ms < seconds * 1000; ms++) {
+    for (const simulation of simulations) simulation.advance(1);
+    await Bun.sleep(0);
+    await Promise.all(simulations.map((simulation) => simulation.settle()));
+    arrived = Promise.withResolvers();
+    await redis.run((client) => client.publish(barrier, ""));
+    await arrived.promise;
+  }
+  subscription.close();
+  return simulations.map((simulation) => simulation.close());
+}
