@@ -1,6 +1,6 @@
 /**
- * Sends each request of a batch on its own as well when the batch takes far longer than usual: one input may hang the
- * upstream. The batch stays in flight, because the upstream may only be slow, and the first response wins.
+ * Sends each request of a slow batch on its own as well: one input may hang the upstream. The batch stays in flight,
+ * because the upstream may only be slow, and the first response wins.
  */
 
 import { runConcurrently } from "../lib/tasks.ts";
