@@ -7,6 +7,7 @@
 import { beforeAll, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { pythonAdvice, withPython } from "./python.ts";
 
 /** The Debian package of each program. */
 export const packages = {
@@ -89,6 +90,10 @@ export const isSkipped = (
 export const testWith = (...needed: readonly Program[]): typeof test =>
   isSkipped(needed) ? test.skip : test;
 
+/** Declares a test that also needs something else of the machine, such as namespaces. In CI it is not skipped. */
+export const testIf = (isPossible: boolean, ...needed: readonly Program[]): typeof test =>
+  isPossible || process.env.CI === "true" ? testWith(...needed) : test.skip;
+
 /**
  * Declares tests that need these programs, together with the certificates, servers and gateways that they create while
  * they are declared. `import.meta.file` names them if they are skipped.
@@ -104,8 +109,10 @@ export function beforeAllWith(needed: readonly Program[], hook: () => Promise<vo
 }
 
 // `npm test` runs this file to say, once, why tests were skipped.
-if (import.meta.main && missingPrograms.length > 0) {
-  console.log(
-    `Tests were skipped because these programs are not installed: ${missingPrograms.join(", ")}. To run them: ${installCommand(missingPrograms)}`,
-  );
+if (import.meta.main) {
+  if (missingPrograms.length > 0)
+    console.log(
+      `Tests were skipped because these programs are not installed: ${missingPrograms.join(", ")}. To run them: ${installCommand(missingPrograms)}`,
+    );
+  if (!withPython) console.log(pythonAdvice);
 }

@@ -43,6 +43,8 @@ describe("every document", () => {
     const missing = own.flatMap((path) =>
       [...proseOf(path).matchAll(/`(?:[\w.-]+\/)*([\w-]+\.(?:ts|tsx|mjs|wat))`/g)]
         .filter(([, name = ""]) => !names.has(name) && path !== "CHANGELOG.md")
+        // A program of the page, which its reader saves.
+        .filter(([code]) => !proseOf(path).includes(`Save this program as ${code}`))
         .map(([code]) => `${path}: ${code}`),
     );
     expect(missing).toEqual([]);
@@ -86,8 +88,9 @@ describe("every document", () => {
       ...firstCodes(sectionOf("CHANGELOG.md", "Renamed settings")),
       // The reader's own, in examples.
       "VEXEL_KEY",
-      "VEXEL_URL",
       // Of the tests.
+      "VEXEL_TEST_PYTHON",
+      "VEXEL_TEST_WITHOUT",
       "VEXEL_TEST_REDIS_SERVER",
     ]);
     const odd = own.flatMap((path) =>

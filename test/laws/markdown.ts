@@ -14,6 +14,10 @@ export interface Block {
   readonly text: string;
   /** The heading above it. */
   readonly under: string;
+  /** The line of the opening fence. */
+  readonly line: number;
+  /** The paragraph above it. */
+  readonly paragraph: string;
 }
 
 const fence = /^```(.*)\n([\s\S]*?)^```$/gm;
@@ -51,7 +55,13 @@ export function blocksOf(path: string): Block[] {
   return [...text.matchAll(fence)].map(({ 1: info = "", 2: body = "", index }) => {
     const before = withoutBlocks(text.slice(0, index));
     const headings = [...before.matchAll(/^#{1,6} (.+)$/gm)];
-    return { info: info.trim(), text: body, under: headings.at(-1)?.[1] ?? "" };
+    return {
+      info: info.trim(),
+      text: body,
+      under: headings.at(-1)?.[1] ?? "",
+      line: text.slice(0, index).split("\n").length,
+      paragraph: before.trimEnd().split("\n\n").at(-1) ?? "",
+    };
   });
 }
 
