@@ -132,7 +132,7 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The console takes the client's address from their `X-Forwarded-For`, for the audit log and the limit of failed sign-ins. Empty: the address of the connection.",
+      "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The client's address is taken from their `X-Forwarded-For`, for log lines, the audit log and the limit of failed sign-ins. Empty: the address of the connection.",
     ),
   VEXEL_CORS_ORIGINS: text.describe(
     "Origins that browsers may send requests from (CORS), separated by commas, or `*`. Empty: none.",

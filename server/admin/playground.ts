@@ -18,7 +18,6 @@ import { checkOrigin } from "./sign-in/check-origin.ts";
 export type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
 
 export interface PlaygroundOptions extends AuthenticationOptions {
-  readonly clientAddress: (incoming: IncomingRequest) => string;
   readonly snapshot: () => Snapshot;
   readonly serve: {
     readonly embeddings: ServeAs;
@@ -49,12 +48,7 @@ export const playgroundOperations: readonly AdminOperation[] = [
 export const isPlaygroundPath = (path: string): boolean =>
   path === prefix || path.startsWith(`${prefix}/`);
 
-export function createPlayground({
-  clientAddress,
-  snapshot,
-  serve,
-  ...options
-}: PlaygroundOptions) {
+export function createPlayground({ snapshot, serve, ...options }: PlaygroundOptions) {
   const endpoints: ReadonlyMap<string, ServeAs> = new Map([
     [`${prefix}/embeddings`, serve.embeddings],
     [`${prefix}/images/generations`, serve.generations],
@@ -68,7 +62,7 @@ export function createPlayground({
     const request = {
       method,
       header: (name: string) => headers.get(name) ?? undefined,
-      address: clientAddress(incoming),
+      address: incoming.clientAddress,
     };
     checkOrigin(request.header, incoming.publicUrl);
     const { actor } = await authenticateActor(request, options);

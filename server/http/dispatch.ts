@@ -35,6 +35,8 @@ export interface RequestReport {
   readonly route: string;
   readonly status: number;
   readonly latencyMs: number;
+  /** Absent: not known. */
+  readonly clientAddress?: string;
   readonly error?: ErrorKind;
 }
 
@@ -74,6 +76,7 @@ async function dispatch(
       route: mount?.name ?? routeName(match, method),
       status: outgoing.status,
       latencyMs: options.clock() - began,
+      clientAddress: incoming.clientAddress,
       ...(errorKind !== undefined && { error: errorKind }),
     });
   }

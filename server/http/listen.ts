@@ -4,6 +4,7 @@ import { TurnQueue } from "../lib/turn-queue.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
+import { createClientAddress } from "./client-address.ts";
 import { createDispatch, type DispatchOptions, matchPath, routeName } from "./dispatch.ts";
 import { type BodyLimits, newRequestId } from "./received-request.ts";
 import type { RouteName } from "./routes.ts";
@@ -18,6 +19,8 @@ export interface ListenOptions
     Pick<HttpServerOptions, ServerOption> {
   /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
+  /** Addresses and networks, separated by commas. */
+  readonly trustedProxies: string;
   /** The longest wait for the next bytes of a request body. */
   readonly bodyMs: number;
   /** Minimum average rate of a body, in bytes per second. 0: no minimum. */
@@ -46,7 +49,13 @@ export function listen(options: ListenOptions): Listener {
     clock,
   });
   const scheme = options.tls ? ("https" as const) : ("http" as const);
-  const requestOptions = { ...options, scheme, bodyTimeout, parseQueue: new TurnQueue(clock) };
+  const requestOptions = {
+    ...options,
+    scheme,
+    clientAddress: createClientAddress(options.trustedProxies),
+    bodyTimeout,
+    parseQueue: new TurnQueue(clock),
+  };
   const server = startServer({
     ...options,
     limits: { maxConnections: options.maxConnections, bodyMs: options.bodyMs, idleMs },
@@ -66,7 +75,7 @@ function createRefusals({ maxConnections, report }: ListenOptions) {
   const tooMany = toErrorResponse(tooManyConnections(maxConnections));
   return {
     refuseConnection: (): OutgoingResponse => withRequestId(tooMany, newRequestId()),
-    refuse: (error: GatewayError): OutgoingResponse => {
+    refuse: (error: GatewayError, remoteAddress?: string): OutgoingResponse => {
       const requestId = newRequestId();
       const refusal = toErrorResponse(error);
       report({
@@ -75,6 +84,7 @@ function createRefusals({ maxConnections, report }: ListenOptions) {
         route: "unknown",
         status: refusal.status,
         latencyMs: 0,
+        ...(remoteAddress !== undefined && { clientAddress: remoteAddress }),
         error: error.kind,
       });
       return withRequestId(refusal, requestId);

@@ -7,6 +7,7 @@ import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { DisconnectListener } from "../request/deadline.ts";
 import type { Form, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
+import type { createClientAddress } from "./client-address.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm } from "./form.ts";
 import type { MemoryShares } from "./memory-shares.ts";
@@ -25,6 +26,7 @@ export interface ReceivedRequestOptions extends BodyLimits {
   readonly publicUrl: string;
   /** The scheme on which the gateway listens. A proxy in front may serve another one. */
   readonly scheme: "http" | "https";
+  readonly clientAddress: ReturnType<typeof createClientAddress>;
   readonly bodyTimeout: BodyTimeout;
   readonly parseQueue: TurnQueue;
 }
@@ -62,8 +64,9 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
     return this.#request.body;
   }
 
-  get remoteAddress(): string {
-    return this.#request.remoteAddress;
+  get clientAddress(): string {
+    const { remoteAddress } = this.#request;
+    return this.#options.clientAddress({ remoteAddress, headers: this.headers });
   }
 
   get signal(): AbortSignal {

@@ -1,6 +1,6 @@
 /**
- * Reports each request after it has ended: its log line (access log) with key, model, upstream, duration and usage, and
- * never its content.
+ * Reports each request after it has ended: its log line (access log) with key, model, upstream, duration, usage and the
+ * address of the client, and never its content.
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { errorStack } from "../lib/error-code.ts";
@@ -28,6 +28,7 @@ const requestLine = (record: RequestRecord, error: GatewayError | undefined): Fi
   steps: record.steps?.join("; "),
   bytesIn: record.outcome.bytesIn,
   bytesOut: record.outcome.bytesOut,
+  clientAddress: record.clientAddress,
   requestId: record.requestId,
   traceId: record.trace?.traceId,
   reason: error?.details.logDetail,

@@ -41,6 +41,7 @@ interface RequestKind {
 /** Where a request comes from: an HTTP request, or the gateway itself. */
 interface RequestSource {
   readonly requestId: string;
+  readonly clientAddress?: string;
   /** Bytes of the request body received so far. */
   readonly bytesReceived: number;
   /** Releases the memory of the request body. */
@@ -90,6 +91,7 @@ export class RequestLifetime {
     this.#started = services.clock();
     this.record = new RequestRecord(source.requestId, operation, services.now());
     this.record.startedAt = this.#started;
+    this.record.clientAddress = source.clientAddress;
     loadShedder.begin(kind);
   }
 

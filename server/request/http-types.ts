@@ -34,8 +34,8 @@ export interface IncomingRequest extends RequestClient {
   /** The query string as it was sent, with its question mark. Empty if there is none. */
   readonly search: string;
   readonly headers: RequestHeaders;
-  /** The IP address of the client, or of the proxy in front. */
-  readonly remoteAddress: string;
+  /** The IP address of the client. Behind a proxy that is not trusted, that of the proxy. */
+  readonly clientAddress: string;
   /** The base URL that the client used, without a trailing slash. */
   readonly publicUrl: string;
   /** Bytes of the body received so far, also of a refused body. */

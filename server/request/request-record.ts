@@ -160,6 +160,8 @@ export class RequestRecord {
    * for the memory of a large response.
    */
   queuedMs = 0;
+  /** The IP address of the client, for the log. Undefined: the gateway itself sent the request. */
+  clientAddress: string | undefined;
   caller: Caller | undefined;
   model: string | undefined;
   priority: Priority = "interactive";

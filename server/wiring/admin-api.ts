@@ -4,7 +4,6 @@ import { createAdminApi } from "../admin/admin-api.ts";
 import type { AdminDependencies, SignInDependencies } from "../admin/admin-dependencies.ts";
 import type { AdminRoute } from "../admin/admin-route.ts";
 import { createAudit } from "../admin/audit.ts";
-import { createClientAddress } from "../admin/client-address.ts";
 import {
   createPlayground,
   isPlaygroundPath,
@@ -74,8 +73,7 @@ export function createAdminApiHandler(
     throttle,
     audit,
   };
-  const clientAddress = createClientAddress(settings.VEXEL_TRUSTED_PROXIES);
-  const playground = createPlayground({ snapshot, serve, clientAddress, ...authentication });
+  const playground = createPlayground({ snapshot, serve, ...authentication });
   const routes = adminRoutes(runtime, { ...options, audit, throttle });
   const operations = [...routes, ...playgroundOperations];
   const api = createAdminApi({
@@ -84,7 +82,7 @@ export function createAdminApiHandler(
   });
   return async (incoming) => {
     if (isPlaygroundPath(incoming.path)) return playground(incoming);
-    const address = clientAddress(incoming);
+    const { clientAddress: address } = incoming;
     try {
       return await serveByFetch(incoming, async (request) =>
         api.fetch(request, { incoming, address }),

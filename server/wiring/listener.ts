@@ -48,6 +48,7 @@ export function startListener(
       storage: temp.storage,
     },
     publicUrl: settings.VEXEL_PUBLIC_URL,
+    trustedProxies: settings.VEXEL_TRUSTED_PROXIES,
     bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
     minBodyRate: settings.VEXEL_BODY_MIN_RATE,
     maxConnections: maxConnections(settings),

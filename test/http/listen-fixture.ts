@@ -27,6 +27,7 @@ export const listenWith = (
       storage: unlimitedStorage(),
     },
     publicUrl: "",
+    trustedProxies: "",
     bodyMs: 60_000,
     minBodyRate: 0,
     maxConnections: 1000,

@@ -17,20 +17,19 @@ export class ClientSocket {
   readonly flow: ReadFlow;
   readonly readRate = new ReadRate();
   readonly halfClose = new HalfClose();
+  /** Read once: a closed socket has none. */
+  readonly remoteAddress: string;
   readonly #socket: ByteSocket;
   /** Called once, when the socket is closed by either side. */
   readonly #onClosed: () => void;
 
   constructor(socket: ByteSocket, phase: ConnectionPhase, onClosed: () => void) {
     this.#socket = socket;
+    this.remoteAddress = socket.remoteAddress;
     this.#onClosed = onClosed;
     this.phase = phase;
     this.writer = new SocketWriter(socket);
     this.flow = new ReadFlow(socket);
-  }
-
-  get remoteAddress(): string {
-    return this.#socket.remoteAddress;
   }
 
   get isInHandshake(): boolean {

@@ -25,7 +25,7 @@ export interface HttpServerOptions {
    */
   onRequest(request: ServerRequest): Promise<OutgoingResponse>;
   /** The response to bytes that are not a valid request. The server closes the connection after it. */
-  refuse(error: GatewayError): OutgoingResponse;
+  refuse(error: GatewayError, remoteAddress?: string): OutgoingResponse;
   /** The response to a connection beyond the maximum. Called for each such connection, so it must be cheap. */
   refuseConnection(): OutgoingResponse;
   /** Whether this path is served on a connection beyond the maximum. */

@@ -47,7 +47,7 @@ export function refuseHead(
   server: ServerContext,
   error: GatewayError,
 ): void {
-  const refusal = server.refuse(error);
+  const refusal = server.refuse(error, connection.socket.remoteAddress);
   const isHttp2 = error instanceof Http2Unsupported;
   write(
     connection,

@@ -4,12 +4,17 @@
  */
 import { isIP } from "node:net";
 import { isInAddressList, parseAddressList } from "../lib/address-list.ts";
-import type { IncomingRequest } from "../request/http-types.ts";
+import type { RequestHeaders } from "../request/http-types.ts";
 
-type AddressedRequest = Pick<IncomingRequest, "remoteAddress" | "headers">;
+interface AddressedRequest {
+  /** The address of the connection: of the client, or of the proxy in front. */
+  readonly remoteAddress: string;
+  readonly headers: RequestHeaders;
+}
 
 /** `trustedProxies`: addresses and networks, as in `VEXEL_TRUSTED_PROXIES`. */
 export function createClientAddress(trustedProxies: string): (request: AddressedRequest) => string {
+  if (trustedProxies === "") return ({ remoteAddress }) => remoteAddress;
   const trusted = parseAddressList(trustedProxies);
   return ({ remoteAddress, headers }) => {
     let address = remoteAddress;
