@@ -151,6 +151,7 @@ function buildPaths(): Json {
   return paths;
 }
 
+/** `serverUrl`: empty: the address from which the document was loaded. */
 export const buildOpenapi = (serverUrl: string, version: string): Json => ({
   openapi: "3.1.0",
   info: {

@@ -1,9 +1,10 @@
 /**
- * GET /console and the paths below it: the files of the console, gzipped (the only response compression of the
- * gateway), with a Content-Security-Policy (CSP). Any other path returns the console's page.
+ * GET /console and the paths below it: the files of the console, gzipped, with a Content-Security-Policy (CSP). Any
+ * other path returns the console's page.
  */
 import { randomBytes } from "node:crypto";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
+import { StaticContent } from "../http/static-content.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { ConsoleFiles } from "./load-console.ts";
@@ -48,10 +49,16 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "cross-origin-opener-policy": "same-origin",
 };
 
+type Contents = ReadonlyMap<string, StaticContent>;
+
 export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) {
-  let loading: Promise<ConsoleFiles> | undefined;
-  const files = async (): Promise<ConsoleFiles> => {
-    loading ??= load();
+  let loading: Promise<Contents> | undefined;
+  const contents = async (): Promise<Contents> => {
+    const files = await load();
+    return new Map([...files].map(([name, bytes]) => [name, StaticContent.fromGzip(bytes)]));
+  };
+  const files = async (): Promise<Contents> => {
+    loading ??= contents();
     try {
       return await loading;
     } catch (error) {
@@ -68,32 +75,20 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
     // A page that is still open requests a file of an earlier build.
     if (!built.has(requested) && isFile.test(requested)) throw unknownUrl(method, path);
     const name = built.has(requested) ? requested : "index.html";
-    const gzipped = built.get(name) as Uint8Array<ArrayBuffer>;
-    if (name === "index.html") return page(gzipped);
-    const acceptsGzip = /\bgzip\b/.test(headers.get("accept-encoding") ?? "");
-    return asset(name, gzipped, acceptsGzip);
+    const content = built.get(name) as StaticContent;
+    if (name === "index.html") return page(content);
+    const cacheControl = name === "icon.svg" ? "no-cache" : "public, max-age=31536000, immutable";
+    return content.respond(headers, {
+      "content-type": contentTypes[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
+      "cache-control": cacheControl,
+    });
   };
 }
 
-const asset = (
-  name: string,
-  gzipped: Uint8Array<ArrayBuffer>,
-  acceptsGzip: boolean,
-): OutgoingResponse => ({
-  status: 200,
-  headers: {
-    "content-type": contentTypes[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
-    ...(acceptsGzip && { "content-encoding": "gzip" }),
-    vary: "accept-encoding",
-    "cache-control": name === "icon.svg" ? "no-cache" : "public, max-age=31536000, immutable",
-  },
-  body: acceptsGzip ? gzipped : Bun.gunzipSync(gzipped),
-});
-
-/** The page is sent uncompressed: it is small. */
-function page(gzipped: Uint8Array<ArrayBuffer>): OutgoingResponse {
+/** The page is sent uncompressed: it is small. Each response has another nonce, so it has no ETag. */
+function page({ plain }: StaticContent): OutgoingResponse {
   const nonce = randomBytes(16).toString("base64");
-  const html = new TextDecoder().decode(Bun.gunzipSync(gzipped)).replace("{nonce}", nonce);
+  const html = new TextDecoder().decode(plain).replace("{nonce}", nonce);
   return {
     status: 200,
     headers: {

@@ -75,9 +75,10 @@ export function createAdminApiHandler(
   };
   const playground = createPlayground({ snapshot, serve, ...authentication });
   const routes = adminRoutes(runtime, { ...options, audit, throttle });
+  const serverUrl = settings.VEXEL_PUBLIC_URL;
   const operations = [...routes, ...playgroundOperations];
   const api = createAdminApi({
-    routes: [...routes, ...openapiRoutes({ operations, version })],
+    routes: [...routes, ...openapiRoutes({ operations, serverUrl, version })],
     ...authentication,
   });
   return async (incoming) => {

@@ -4,6 +4,7 @@ import { createWelcome } from "../api/welcome.ts";
 import type { Listener } from "../http/listen.ts";
 import { json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
+import { StaticContent } from "../http/static-content.ts";
 import type { LedgerWiring } from "./ledger.ts";
 import type { Replicas } from "./replicas.ts";
 import type { Runtime } from "./runtime.ts";
@@ -18,11 +19,12 @@ interface StatusHandlerOptions {
 }
 
 export function createStatusHandlers(
-  { snapshot, now }: Pick<Runtime, "snapshot" | "now">,
+  { settings, snapshot, now }: Pick<Runtime, "settings" | "snapshot" | "now">,
   options: StatusHandlerOptions,
 ): Pick<Handlers, "health" | "ready" | "openapi" | "welcome"> {
   const { hasConsole, isReady, isDraining, connections, replicas } = options;
   const { ledger, forwarding } = options.ledger;
+  let openapi: Promise<StaticContent> | undefined;
   return {
     // Liveness: always succeeds.
     health: async () => json({ status: "ok" }),
@@ -41,11 +43,18 @@ export function createStatusHandlers(
         isReady() ? 200 : 503,
       );
     },
-    openapi: async ({ publicUrl }) => {
-      // Loaded on demand: few gateways ever serve it, and loading it would delay every start.
-      const { buildOpenapi } = await import("../api/openapi.ts");
-      return json(buildOpenapi(publicUrl, version));
+    openapi: async ({ headers }) => {
+      openapi ??= buildDocument(settings.VEXEL_PUBLIC_URL);
+      return (await openapi).respond(headers, documentHeaders);
     },
     welcome: createWelcome({ snapshot, ready: isReady, version, hasConsole, now }),
   };
+}
+
+const documentHeaders = { "content-type": "application/json", "cache-control": "no-cache" };
+
+/** Loaded on demand: few gateways ever serve it, and loading it would delay every start. */
+async function buildDocument(publicUrl: string): Promise<StaticContent> {
+  const { buildOpenapi } = await import("../api/openapi.ts");
+  return StaticContent.fromText(JSON.stringify(buildOpenapi(publicUrl, version)));
 }

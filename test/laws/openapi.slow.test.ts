@@ -103,7 +103,10 @@ describe("the document is OpenAPI 3.1", () => {
   test("its info section is complete", () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: "Vexel", version: expect.any(String) });
-    expect(document.servers.map(({ url }) => URL.canParse(url))).toEqual([true]);
+    // Relative to the address of the document.
+    expect(document.servers.map(({ url }) => new URL(url, got.url).href)).toEqual([
+      `${gateway.url}/`,
+    ]);
     const members = ["openapi", "info", "servers", "security", "paths", "components"];
     expect(Object.keys(document).filter((name) => !members.includes(name))).toEqual([]);
   });

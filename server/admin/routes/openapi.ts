@@ -1,21 +1,37 @@
 /** /openapi.json: this API as an OpenAPI document. */
+import { StaticContent } from "../../http/static-content.ts";
 import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route.ts";
 
 export interface OpenapiRoutesOptions {
   /** All operations of the admin API except this one. */
   readonly operations: readonly AdminOperation[];
+  /** Empty: the address from which the document was loaded. */
+  readonly serverUrl: string;
   readonly version: string;
 }
 
 export function openapiRoutes({
   operations,
+  serverUrl,
   version,
 }: OpenapiRoutesOptions): readonly AdminRoute[] {
-  const handle = async (context: AdminApiContext): Promise<Response> => {
+  const build = async (): Promise<StaticContent> => {
     const { buildAdminOpenapi } = await import("../openapi/admin-openapi.ts");
-    const serverUrl = context.env.incoming.publicUrl;
     const all = [...operations, ...routes];
-    return context.json(buildAdminOpenapi({ operations: all, serverUrl, version }));
+    const document = buildAdminOpenapi({ operations: all, serverUrl, version });
+    return StaticContent.fromText(JSON.stringify(document));
+  };
+  let built: Promise<StaticContent> | undefined;
+  const handle = async ({ req }: AdminApiContext): Promise<Response> => {
+    built ??= build();
+    const requestHeaders = { get: (name: string) => req.header(name) ?? null };
+    const { status, headers, body } = (await built).respond(requestHeaders, {
+      "content-type": "application/json",
+    });
+    return new Response(status === 304 ? null : (body as Uint8Array<ArrayBuffer>), {
+      status,
+      headers,
+    });
   };
   const routes: readonly AdminRoute[] = [
     {
