@@ -40,6 +40,7 @@ export function makeRow(at: number): LedgerRow {
     estimatedCost: null,
     inputs: 1,
     timeline: null,
+    errorMessage: null,
   };
 }
 

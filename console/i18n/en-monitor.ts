@@ -52,6 +52,7 @@ export const enMonitor = {
     "{count} {count:request was|requests were} left out, because there are too many to read.",
   "requests.scanned": "Searched back to {time}.",
   "requests.searchOn": "Search further",
+  "request.errorMessage": "The client received:",
   "request.modelNotFound":
     "No model with the requested id exists. The id is not recorded: text that a client sends may be private.",
   "request.timeline": "Timeline",

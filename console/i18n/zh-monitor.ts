@@ -53,6 +53,7 @@ export const zhMonitor = {
   "requests.live.left": "请求过多，{count} 个请求未显示。",
   "requests.scanned": "已搜索到 {time}。",
   "requests.searchOn": "继续搜索",
+  "request.errorMessage": "客户端收到：",
   "request.modelNotFound":
     "不存在请求中所写 ID 的模型。该 ID 不会被记录：客户端发送的文本可能是隐私。",
   "request.timeline": "时间线",

@@ -87,6 +87,12 @@ export const requestDetailSchema = shownRequestSchema
       .number()
       .nullable()
       .describe("Embeddings: the tokens that the upstream counted for this request alone."),
+    error_message: z
+      .string()
+      .nullable()
+      .describe(
+        "The message of the error that the client got, with at most 300 characters and without quoted texts. `null`: there was no error, or the client got no response.",
+      ),
     queued_ms: z.number().describe("The time in the queues of the gateway."),
     timeline: z
       .array(requestAttemptSchema)

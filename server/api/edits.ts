@@ -103,6 +103,7 @@ async function readJson(
 ): Promise<ParsedRequest<EditQuery>> {
   const value = await incoming.json(keyId);
   const body = bodyWithoutNulls(value);
+  const model = nameModel(body.model);
   if (body.images === undefined && body.image !== undefined) {
     throw new GatewayError(
       "missing_parameter",
@@ -116,7 +117,7 @@ async function readJson(
   }
   const { images, mask, markup, ...fields } = validate(bodyWithModel, {
     ...body,
-    model: nameModel(body.model),
+    model,
     ...(Array.isArray(body.images) && { images: body.images.map(withoutNullMembers) }),
     mask: presentReference(body.mask),
     markup: presentReference(body.markup),
@@ -153,6 +154,7 @@ const toSource = ({ image_url, file_id }: z.output<typeof imageReference>): Imag
 async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest<EditQuery>> {
   try {
     const fields = fieldsToObject(form);
+    const model = nameModel(fields.model);
     const files = form.files.map((file) => ({ role: roleOf(file.field), file }));
     for (const { file } of files) checkImageFile(file);
     const images = files.filter(({ role }) => role.name === "image");
@@ -168,7 +170,7 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
     }
     if (masks.length > 1) throw duplicateParameter("mask");
     if (markups.length > 1) throw duplicateParameter("markup");
-    const query = toQuery(validate(formWithModel, { ...fields, model: nameModel(fields.model) }));
+    const query = toQuery(validate(formWithModel, { ...fields, model }));
     const [mask] = masks;
     const [markup] = markups;
     return {

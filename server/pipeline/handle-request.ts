@@ -20,6 +20,7 @@ import type {
   Priority,
   RequestHeaders,
 } from "../request/http-types.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel } from "./endpoint.ts";
@@ -58,13 +59,11 @@ async function handleRequest<Q extends LimitedQuery, A>(
     if (endpoint.kind === "embedding") {
       record.cachePolicy = cachePolicyOf(incoming.headers);
     }
-    const nameModel = modelNamer(http, caller, snapshot);
+    const nameModel = modelNamer(http, record, caller, snapshot);
     const parsed = await endpoint.read(incoming, caller.id, nameModel);
     lifetime.ownFiles(parsed);
     record.receivedAt = services.clock();
     const { query } = parsed;
-    // Not the name as it was sent: an unknown model name may be anything, such as an API key or a prompt.
-    record.model = snapshot.models.get(query.model)?.id;
     const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
     lifetime.model = model;
     if (model.storeContentMs !== undefined) await lifetime.recordContent(model, query);
@@ -151,16 +150,22 @@ async function writeFailure<Q extends LimitedQuery, A>(
   return response;
 }
 
-/** The model of a request: from its path, from its body, or the default model of its endpoint. */
+/**
+ * The model of a request: from its path, from its body, or the default model of its endpoint. The record has it also if
+ * the rest of the body is invalid.
+ */
 function modelNamer<Q extends LimitedQuery, A>(
   { endpoint, pathModel }: HttpRequest<Q, A>,
+  record: RequestRecord,
   caller: Caller,
   snapshot: Snapshot,
 ): NameModel {
   return (given) => {
-    if (pathModel !== undefined) return pathModel;
     const isAbsent = given === undefined || given === "";
-    return isAbsent ? defaultModel(endpoint.kind, caller, snapshot) : given;
+    const name = pathModel ?? (isAbsent ? defaultModel(endpoint.kind, caller, snapshot) : given);
+    // Not the name as it was sent: an unknown model name may be anything, such as an API key or a prompt.
+    if (typeof name === "string") record.model = snapshot.models.get(name)?.id;
+    return name;
   };
 }
 

@@ -26,6 +26,7 @@ import type {
   Priority,
   RequestHeaders,
 } from "../request/http-types.ts";
+import { recordedMessage } from "../request/recorded-message.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import { noRequestTemp, type RequestTemp } from "../temp-storage/request-temp.ts";
 import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
@@ -237,6 +238,8 @@ export class RequestLifetime {
     const { outcome } = record;
     outcome.status = error?.definition.status ?? status;
     outcome.error = error?.kind;
+    if (error)
+      outcome.errorMessage = recordedMessage(this.clientError(error), record.model !== undefined);
     outcome.latencyMs = clock() - this.#started;
     outcome.bytesIn = this.#source.bytesReceived;
     this.logIfThrows(RequestLifetime.#endDeadline);

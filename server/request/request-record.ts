@@ -139,6 +139,8 @@ interface OutcomeRecord {
   status: number;
   /** The key of the error in the error table. */
   error: string | undefined;
+  /** The message of the error that the client got, shortened. */
+  errorMessage: string | null;
   latencyMs: number;
   bytesIn: number;
   bytesOut: number;
@@ -201,6 +203,7 @@ export class RequestRecord {
   readonly outcome: OutcomeRecord = {
     status: 0,
     error: undefined,
+    errorMessage: null,
     latencyMs: 0,
     bytesIn: 0,
     bytesOut: 0,
@@ -261,6 +264,7 @@ export class RequestRecord {
       estimatedCost: cost.estimated ?? null,
       inputs: isEmbeddings ? embeddings.inputs : null,
       timeline: writeTimeline(this),
+      errorMessage: outcome.errorMessage,
       cachedInputs: isEmbeddings ? embeddings.cachedInputs : null,
       upstreamTokens: isEmbeddings ? (embeddings.upstreamTokens ?? null) : null,
     };

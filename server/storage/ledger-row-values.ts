@@ -32,6 +32,7 @@ export const rowTypes = {
   estimatedCost: "double precision",
   inputs: "bigint",
   timeline: "text",
+  errorMessage: "text",
 } as const satisfies Readonly<Record<keyof LedgerRow, string>>;
 
 export const rowNames = Object.keys(rowTypes) as readonly (keyof LedgerRow)[];
@@ -85,6 +86,7 @@ export const valuesOf = (row: LedgerRow) =>
     row.estimatedCost,
     row.inputs,
     row.timeline,
+    row.errorMessage,
   ] as const;
 
 /** The inverse of `valuesOf`. Columns that were added later are null. */

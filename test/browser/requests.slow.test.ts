@@ -1,5 +1,6 @@
 /** Requests, usage and the overview in a browser: what a client does is there within moments. */
 import { expect } from "bun:test";
+import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
 import { browserTest } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
@@ -45,6 +46,26 @@ browserTest("a list of requests shows a new request, and a refused one says why"
   await page.getByRole("main").getByRole("link", { name: "Budgets and limits" }).click();
   await page.getByRole("heading", { name: "Limits", exact: true }).waitFor();
 });
+
+browserTest(
+  "the page of a refused request shows the client's message and the configured model",
+  async ({ page, open, gateway, admin }) => {
+    const body = { model: "embedding-model", input: "a", dimensions: -5 };
+    const response = await gateway.post("/v1/embeddings", body);
+    const { error } = (await response.json()) as { error: { message: string } };
+    const id = response.headers.get("x-request-id") ?? "";
+    await until(() =>
+      admin("GET", `/requests/${id}`).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await open(`/requests/${id}`);
+    await page.getByText(`The client received: ${error.message}`).waitFor();
+    await page.getByRole("definition").filter({ hasText: "embedding-model" }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+  },
+);
 
 browserTest("a search is in the address, and a request shows its timeline", async (test) => {
   const { page, open, url } = test;

@@ -28,5 +28,6 @@ export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow 
   estimatedCost: null,
   inputs: null,
   timeline: null,
+  errorMessage: null,
   ...more,
 });

@@ -64,6 +64,7 @@ describe("the row of a successful request", () => {
       estimatedCost: null,
       inputs: 2,
       timeline: row.timeline,
+      errorMessage: null,
     });
     const { attempts } = readTimeline(row.timeline);
     expect(attempts).toMatchObject([{ queuedMs: 0, isHedge: false }]);

@@ -9,25 +9,37 @@ import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Time } from "../../ui/time.tsx";
 
-/** When the error occurs, and where its limit or budget is. The message to the client is not recorded. */
-function ErrorReason({ error }: { error: string }) {
+/** What the client was told, when the error occurs, and where its limit or budget is. */
+function ErrorReason({ request }: { request: RequestDetail }) {
   const t = useT();
-  const isKnown = (kind: string): kind is ErrorKind => Object.hasOwn(errorTable, kind);
-  if (error === "model_not_found")
-    return <p className="px-4 pt-4 text-muted">{t("request.modelNotFound")}</p>;
-  if (!isKnown(error)) return null;
-  const { description, status, causedBy } = errorTable[error];
+  const { error, error_message, model } = request;
+  const definition = isKnown(error) ? errorTable[error] : undefined;
   return (
-    <p className="px-4 pt-4">
-      {serverText(description)}{" "}
-      {status === 429 && causedBy === "client" && (
-        <Link to="/budgets" className="text-accent underline">
-          {t("nav.budgets")}
-        </Link>
+    <div className="flex flex-col gap-2 px-4 pt-4">
+      {error_message !== null && (
+        <p className="rounded-md bg-bad-soft p-3 break-words text-bad">
+          <span className="font-medium">{t("request.errorMessage")}</span> {error_message}
+        </p>
       )}
-    </p>
+      {error === "model_not_found" && model === null && (
+        <p className="text-muted">{t("request.modelNotFound")}</p>
+      )}
+      {definition && (
+        <p>
+          {serverText(definition.description)}{" "}
+          {definition.status === 429 && definition.causedBy === "client" && (
+            <Link to="/budgets" className="text-accent underline">
+              {t("nav.budgets")}
+            </Link>
+          )}
+        </p>
+      )}
+    </div>
   );
 }
+
+const isKnown = (kind: string | null): kind is ErrorKind =>
+  kind !== null && Object.hasOwn(errorTable, kind);
 
 export function Facts({ request }: { request: RequestDetail }) {
   const t = useT();
@@ -60,7 +72,7 @@ export function Facts({ request }: { request: RequestDetail }) {
   ];
   return (
     <Card>
-      {request.error !== null && <ErrorReason error={request.error} />}
+      {request.error !== null && <ErrorReason request={request} />}
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-3">
         {rows.map(([name, value]) => (
           <div key={name} className="min-w-0">

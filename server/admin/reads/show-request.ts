@@ -41,6 +41,7 @@ export function showRequestDetail(
   return {
     ...showRequest(row, keyName),
     upstream_tokens: row.upstreamTokens,
+    error_message: row.errorMessage,
     queued_ms: queuedMs,
     timeline: attempts.map((attempt) => ({
       target: attempt.target ?? ownTarget,

@@ -153,6 +153,7 @@ const interruptedRow = (request: ReservedRequest): LedgerRow => ({
   upstreamTokens: null,
   inputs: null,
   timeline: null,
+  errorMessage: null,
 });
 
 interface OutboxContent {

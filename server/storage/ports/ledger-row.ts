@@ -35,4 +35,6 @@ export interface LedgerRow {
   readonly inputs: number | null;
   /** Waits and attempts with their times, as compact JSON. null for a request without any, such as a cached one. */
   readonly timeline: string | null;
+  /** The message of the error that the client got, shortened. null for a success, and if the client got no response. */
+  readonly errorMessage: string | null;
 }

@@ -7,6 +7,7 @@ import { eventTables } from "./0004-events.ts";
 import { responseTables } from "./0005-responses.ts";
 import { spentByDay } from "./0006-spent-by-day.ts";
 import { spentByMonth } from "./0007-spent-by-month.ts";
+import { errorMessage } from "./0008-error-message.ts";
 
 export const postgresMigrations: readonly PostgresMigration[] = [
   keysAndConfig,
@@ -16,4 +17,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   responseTables,
   spentByDay,
   spentByMonth,
+  errorMessage,
 ];

@@ -96,4 +96,14 @@ const tables: Migration = {
   ],
 };
 
-export const ledgerMigrations: readonly Migration[] = [tables];
+/** The message of the error that the client got. */
+const errorMessage: Migration = {
+  name: "0007-error-message",
+  statements: [
+    // A file of development versions may lack this table. It is refused here, before it is changed.
+    "SELECT 1 FROM usage_by_day_without_key LIMIT 0",
+    "ALTER TABLE ledger ADD COLUMN error_message TEXT",
+  ],
+};
+
+export const ledgerMigrations: readonly Migration[] = [tables, errorMessage];
