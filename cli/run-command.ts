@@ -65,7 +65,8 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
       return 1;
     }
     if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`vexel ${command.name}: ${error.message} ${hintFor(error, command)}\n`);
+    const message = error.message.replace(/\.?$/, ".");
+    process.stderr.write(`vexel ${command.name}: ${message} ${hintFor(error, command)}\n`);
     return 2;
   }
 }

@@ -96,6 +96,9 @@ describe("wrong usage gives exit code 2 and one line that names the mistake and 
       out: "",
       err: 'vexel serve: PORT="eighty": must be a number. docs/settings.md describes the settings.\n',
     });
+    expect((await run(["serve", "--port", "99999"])).err).toBe(
+      'vexel serve: PORT="99999": must be at most 65535. docs/settings.md describes the settings.\n',
+    );
   });
 });
 
