@@ -72,6 +72,11 @@ export interface ImageAdapter<Q extends GenerationQuery = GenerationQuery> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
   readonly fromUpstream: ReadImages;
   /**
+   * The vendor's list of models for this operation, which is free. Present if the vendor generates with another model,
+   * without an error, if it does not know the requested one.
+   */
+  readonly models?: ModelListRequest;
+  /**
    * The progress request that is sent while the image request has no response yet. Its response has a partial
    * image in base64.
    */
@@ -94,6 +99,13 @@ export interface ImageRequestContext {
   readonly temp: RequestTemp;
   /** The job that was polled. Absent: this is the response to the first request, or the vendor has no job ids. */
   readonly jobId?: string;
+}
+
+/** A free request for a list of models. */
+export interface ModelListRequest {
+  request(upstream: Upstream): UpstreamRequest;
+  /** The ids. Undefined: the response has another shape. */
+  read(body: unknown): readonly unknown[] | undefined;
 }
 
 /** Maps moderation requests for a prompt. */
@@ -155,11 +167,7 @@ export interface Adapter {
   /**
    * The vendor's list of models, which is free. If absent: GET /v1/models as at OpenAI, or no list if `probe` is set.
    */
-  readonly models?: {
-    request(upstream: Upstream): UpstreamRequest;
-    /** Undefined: the response has another shape. */
-    read(body: unknown): readonly unknown[] | undefined;
-  };
+  readonly models?: ModelListRequest;
   /** A free request that shows whether the API key is valid. Absent: that of `models`, or OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
   readError(response: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;

@@ -29,6 +29,7 @@ import type {
   Target,
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
+import { createModelLists } from "./model-lists.ts";
 import { pollJob, type SendAuthenticated, streamPartialImages } from "./poll-job.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
 
@@ -100,6 +101,7 @@ export function createUpstreamClient({
   onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
   const tokens = createTokenCache({ send, now });
+  const confirmModel = createModelLists(now);
   const turns = new TurnQueue(clock);
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
@@ -171,8 +173,10 @@ export function createUpstreamClient({
         return throwErrorInside(error, response, adapter, context);
       }
     };
+    const upstreamRequest = endpoint.toUpstream(query, target);
+    await confirmModel(endpoint, { query, target, temp }, sendAuthenticated, signal);
     const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated };
-    const response = sendAuthenticated(endpoint.toUpstream(query, target), signal).then(read);
+    const response = sendAuthenticated(upstreamRequest, signal).then(read);
     if (query.stream && endpoint.watch)
       return { kind: "stream", events: streamPartialImages(job, endpoint.watch, response) };
     const first = await response;

@@ -16,8 +16,9 @@ import type { ImageCapabilities } from "../image-capabilities.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
 import { readSingleImage } from "./wire/binary-image.ts";
-import { asBase64, bearer, imageJsonRequest } from "./wire/build-request.ts";
+import { asBase64, bearer, bearerRequest, imageJsonRequest } from "./wire/build-request.ts";
 import { createdIn, readImageList } from "./wire/image-list.ts";
+import { membersOfList } from "./wire/members.ts";
 import { nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
@@ -60,10 +61,7 @@ const imageCapabilities = (_: Target, operation: "generations" | "edits"): Image
 const buildRequest = ({ upstream }: Target, path: string, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
 
-/**
- * Venice generates with its default model if it does not know the requested one. All models that edit have `edit` in
- * their names, and none of them generates.
- */
+/** All models that edit have `edit` in their names, and none of them generates. */
 function checkGenerates({ model }: Target, query: GenerationQuery): void {
   if (!/\bedit\b/.test(model)) return;
   throw new GatewayError(
@@ -74,6 +72,13 @@ function checkGenerates({ model }: Target, query: GenerationQuery): void {
 }
 
 const generations: ImageAdapter = {
+  // SimpleGenerateImageRequest, `model`: "If a non-existent model is specified (ie an OpenAI model name), it will
+  // default to Venice's default image model", and no field or header of the response names the model.
+  models: {
+    request: (upstream) =>
+      bearerRequest(`${upstream.baseUrl ?? baseUrl}/models?type=image`, upstream),
+    read: membersOfList("data", "id"),
+  },
   toUpstream: (query, target) => {
     checkGenerates(target, query);
     const { extraFields, prompt, options } = query;
