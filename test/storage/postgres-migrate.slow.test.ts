@@ -5,6 +5,7 @@ import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import type { PostgresMigration } from "../../server/storage/postgres/migrate.ts";
 import { postgresMigrations } from "../../server/storage/postgres/migrations/index.ts";
 import { closeAfterEach } from "../clean-up.ts";
+import { until } from "../until.ts";
 import { databaseName, sharedPostgres, testWithPostgres } from "./postgres-server.ts";
 
 const closing = closeAfterEach();
@@ -152,6 +153,35 @@ testWithPostgres("a query that times out does not fail other queries", async () 
   expect((await other).rows).toEqual([]);
   await releaseKeys();
 });
+
+testWithPostgres(
+  "queries that take too long are canceled, their connections are used again, and the errors say so",
+  async () => {
+    const server = await sharedPostgres();
+    const url = await server.createDatabase();
+    const db = new PostgresDatabase({ url, now: () => 1, timeoutMs: 2000, maxConnections: 4 });
+    closing(db);
+    await db.migrate();
+    const release = await lockTable(url, "vexel.keys");
+    const sessions = async (condition: string): Promise<number[]> => {
+      const text = `SELECT pid FROM pg_stat_activity WHERE datname = '${databaseName(url)}' AND ${condition} ORDER BY pid`;
+      return (await server.execute<{ pid: number }>("postgres", text)).map(({ pid }) => pid);
+    };
+    const read = () => db.query("SELECT * FROM vexel.keys").then(String, (error: Error) => error);
+    const slow = Array.from({ length: 12 }, read);
+    await until(async () => (await sessions("wait_event_type = 'Lock'")).length === 4);
+    const before = await sessions("query LIKE '%vexel.keys%'");
+    for (const error of await Promise.all(slow)) {
+      expect(error).toMatchObject({ kind: "storage_unavailable" });
+      const [canceled, queued] = ["took longer than 2 s and was canceled", "was free within 2 s"];
+      expect(String(error)).toMatch(new RegExp(`${canceled}|${queued}`));
+    }
+    await until(async () => (await sessions("wait_event_type = 'Lock'")).length === 0);
+    expect(await sessions("query LIKE '%vexel.keys%'")).toEqual(before);
+    await release();
+    expect((await db.query("SELECT * FROM vexel.keys")).rows).toEqual([]);
+  },
+);
 
 testWithPostgres("a transaction that times out is not committed", async () => {
   const url = await (await sharedPostgres()).createDatabase();

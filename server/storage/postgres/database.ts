@@ -1,6 +1,7 @@
 /**
  * The connection pool to PostgreSQL (`DATABASE_URL`). The first query applies the migrations. Every query has a
- * timeout: a database that does not respond is an error within seconds, and the next query uses new connections.
+ * timeout, after which the server cancels it (`statement_timeout`), and the connection is used again. A connection on
+ * which the server does not even report that is silent: the next query uses new connections.
  */
 import { SQL } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
@@ -16,7 +17,7 @@ export interface PostgresOptions {
   /** Unix milliseconds, recorded with the migrations. */
   readonly now: () => number;
   readonly maxConnections?: number;
-  /** The longest time for one query or transaction, including the connection. */
+  /** The longest time for one query. */
   readonly timeoutMs?: number;
   readonly migrations?: readonly PostgresMigration[];
 }
@@ -53,7 +54,14 @@ export class PostgresDatabase implements SqlDatabase {
 
   async query<Row>(text: string, values: readonly SqlValue[] = []): Promise<QueryResult<Row>> {
     await this.migrate();
-    return this.#run((pool) => send<Row>(pool, text, values));
+    return this.#run(async (pool, run) => {
+      const connection = await pool.reserve();
+      try {
+        return await run.send<Row>(connection, text, values);
+      } finally {
+        connection.release();
+      }
+    });
   }
 
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
@@ -81,6 +89,7 @@ export class PostgresDatabase implements SqlDatabase {
       // A prepared statement fails when a newer version has added a column to its result.
       prepare: false,
       connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 2000)),
+      connection: { statement_timeout: timeoutMs },
     });
   }
 
@@ -90,48 +99,37 @@ export class PostgresDatabase implements SqlDatabase {
   }
 
   #begin<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
-    return this.#run((pool, timeout) =>
+    return this.#run((pool, run) =>
       pool.begin(async (connection) => {
         const result = await work({
-          query: async (text, values = []) => {
-            timeout.throwIfAborted();
-            return send(connection, text, values);
-          },
+          query: (text, values = []) => run.send(connection, text, values),
         });
         // The caller got an error, so nothing may be committed.
-        timeout.throwIfAborted();
+        run.throwIfEnded();
         return result;
       }),
     );
   }
 
-  async #run<T>(work: (pool: SQL, timeout: AbortSignal) => Promise<T>): Promise<T> {
+  async #run<T>(work: (pool: SQL, run: Run) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error("The database connection is closed.");
     const pool = this.#pool;
-    const timeout = new AbortController();
-    const { promise: late, reject } = Promise.withResolvers<never>();
     const { timeoutMs } = this.#options;
-    const stop = startTimeout(timeoutMs, () => {
-      this.#replace(pool);
-      const error = unavailable(`no response within ${timeoutMs} ms`);
-      timeout.abort(error);
-      reject(error);
-    });
+    const run = new Run(timeoutMs, () => this.#replace(pool));
     try {
-      return await Promise.race([work(pool, timeout.signal), late]);
+      return await Promise.race([work(pool, run), run.late]);
     } catch (error) {
+      const state = sqlState(error);
+      if (state === queryCanceled) throw tooSlow(timeoutMs, error);
       // A session may stay read-only, or lead to the earlier primary, after the database can be written again.
-      if (sqlState(error) === readOnly) this.#replace(pool);
-      throw isConnectionError(error) ? unavailable(error) : error;
+      if (state === readOnly) this.#replace(pool);
+      throw isConnectionError(error) ? unreachable(error) : error;
     } finally {
-      stop();
+      run.end();
     }
   }
 
-  /**
-   * A connection that does not respond stays silent, so all queries after a timeout use new ones. Perhaps only one
-   * query was slow: the others may end within their own timeouts.
-   */
+  /** A connection that is silent stays silent. The queries on other connections may end within their own timeouts. */
   #replace(replaced: SQL): void {
     if (this.#pool !== replaced || this.#isClosed) return;
     this.#pool = this.#open();
@@ -139,19 +137,71 @@ export class PostgresDatabase implements SqlDatabase {
   }
 }
 
-async function send<Row>(
-  connection: Pick<SQL, "unsafe">,
-  text: string,
-  values: readonly SqlValue[],
-): Promise<QueryResult<Row>> {
-  const result = (await connection.unsafe(text, [...values])) as Row[] & { count?: number };
-  return { rows: result, count: result.count ?? result.length };
+/** One query or transaction, with its timeouts. */
+class Run {
+  readonly #timeoutMs: number;
+  /** How much later than the server this process ends a query: the report of the server is on its way. */
+  readonly #graceMs: number;
+  readonly #onSilent: () => void;
+  readonly #late = Promise.withResolvers<never>();
+  readonly #stop: () => void;
+  #hasConnection = false;
+  #error: GatewayError | undefined;
+
+  /** `onSilent`: the server has not responded, although it cancels slow queries. */
+  constructor(timeoutMs: number, onSilent: () => void) {
+    this.#timeoutMs = timeoutMs;
+    this.#graceMs = Math.min(1000, timeoutMs / 4);
+    this.#onSilent = onSilent;
+    this.#stop = startTimeout(timeoutMs + 2 * this.#graceMs, () =>
+      this.#fail(this.#hasConnection ? tooSlow(timeoutMs) : busy(timeoutMs)),
+    );
+  }
+
+  /** Rejects at the end of the time, which includes the wait for a connection. */
+  get late(): Promise<never> {
+    return this.#late.promise;
+  }
+
+  throwIfEnded(): void {
+    if (this.#error) throw this.#error;
+  }
+
+  async send<Row>(
+    connection: Pick<SQL, "unsafe">,
+    text: string,
+    values: readonly SqlValue[],
+  ): Promise<QueryResult<Row>> {
+    this.#hasConnection = true;
+    this.throwIfEnded();
+    const stop = startTimeout(this.#timeoutMs + this.#graceMs, () => {
+      this.#onSilent();
+      this.#fail(unreachable(`no response within ${this.#timeoutMs + this.#graceMs} ms`));
+    });
+    try {
+      const result = (await connection.unsafe(text, [...values])) as Row[] & { count?: number };
+      return { rows: result, count: result.count ?? result.length };
+    } finally {
+      stop();
+    }
+  }
+
+  end(): void {
+    this.#stop();
+  }
+
+  #fail(error: GatewayError): void {
+    this.#error ??= error;
+    this.#late.reject(this.#error);
+  }
 }
 
 /** The SQLSTATE of a server error, such as 23505. Empty for other errors. */
 export const sqlState = (error: unknown): string =>
   error instanceof SQL.PostgresError ? String(error.errno ?? "") : "";
 
+/** The server canceled the query: here, after `statement_timeout`. */
+const queryCanceled = "57014";
 /** The database is read-only, as a standby is during a failover. */
 const readOnly = "25006";
 /** SQLSTATE classes: connection exception, insufficient resources, operator intervention (shutdown, start-up). */
@@ -170,11 +220,25 @@ function isConnectionError(error: unknown): boolean {
   return queryErrors.has(error.code) ? state === readOnly || unavailableStates.test(state) : true;
 }
 
-function unavailable(cause: unknown): GatewayError {
-  const reason = errorMessage(cause);
-  return new GatewayError(
-    "storage_unavailable",
-    "The database of this gateway (DATABASE_URL) cannot be reached. Retry later.",
-    { retryAfterMs: 5000, cause, logDetail: reason },
+const unreachable = (cause: unknown): GatewayError =>
+  unavailable("The database of this gateway (DATABASE_URL) cannot be reached.", cause);
+
+const tooSlow = (timeoutMs: number, cause?: unknown): GatewayError =>
+  unavailable(
+    `A query of the database of this gateway (DATABASE_URL) took longer than ${timeoutMs / 1000} s and was canceled.`,
+    cause ?? `no result within ${timeoutMs} ms`,
   );
+
+const busy = (timeoutMs: number): GatewayError =>
+  unavailable(
+    `No connection to the database of this gateway (DATABASE_URL) was free within ${timeoutMs / 1000} s.`,
+    "all connections were in use",
+  );
+
+function unavailable(message: string, cause: unknown): GatewayError {
+  return new GatewayError("storage_unavailable", `${message} Retry later.`, {
+    retryAfterMs: 5000,
+    cause,
+    logDetail: errorMessage(cause),
+  });
 }
