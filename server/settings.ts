@@ -172,6 +172,16 @@ export const settingsTable = {
     .describe(
       "Whether the console (`/console`) is served and users can sign in to it. `off`: there are no sessions, and only the admin token opens the admin API (`/admin/api`).",
     ),
+  VEXEL_CONSOLE_HOSTS: z
+    .string()
+    .regex(
+      /^([\w.-]+(\s*,\s*[\w.-]+)*)?$/,
+      "must be host names without ports, separated by commas, such as vexel.example.com",
+    )
+    .default("")
+    .describe(
+      "Host names under which browsers may open the console and the admin API, separated by commas. The host of `VEXEL_PUBLIC_URL`, `localhost` and IP addresses are always allowed. Empty: any host.",
+    ),
   VEXEL_OIDC_ISSUER: text.describe(
     "URL of the OpenID Connect issuer, such as `https://accounts.google.com`. Empty: users sign in to the console with passwords only.",
   ),

@@ -73,6 +73,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "must be a number of minutes, hours or days, such as 30m, 24h or 7d":
     "必须是分钟、小时或天数，例如 30m、24h 或 7d",
   "must be at most 30d": "最多为 30d",
+  "The console and the admin API are not served under the host '{}'. If this is the address of the console, add the host to VEXEL_CONSOLE_HOSTS.":
+    "控制台和管理 API 不在主机 '{1}' 下提供。若这是控制台的地址，请将该主机加入 VEXEL_CONSOLE_HOSTS。",
   "must have at most {} entries": "最多有 {1} 项",
   "must have at most {} patterns with * or ?": "最多有 {1} 个含 * 或 ? 的模式",
   "The project {} has {} API keys, and {} is the maximum. Revoke keys that are not used.":

@@ -1,4 +1,5 @@
 /** Wires the admin API, its users and their sessions, and the console. */
+import { createCheckHost } from "../admin/allowed-hosts.ts";
 import { startAuditRetention } from "../admin/audit-retention.ts";
 import { responseHeaders } from "../admin/response-headers.ts";
 import { readOidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
@@ -45,24 +46,33 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
     const { createAdminApiHandler } = await import("./admin-api.ts");
     return createAdminApiHandler(runtime, { ...runtime, ...options, users, auditLog, signIn });
   };
+  const checkHost = createCheckHost({
+    hosts: settings.VEXEL_CONSOLE_HOSTS,
+    publicUrl: settings.VEXEL_PUBLIC_URL,
+  });
   let loading: ReturnType<typeof load> | undefined;
   const api: Mount = {
     name: "admin",
     prefix: "/admin/api",
     headers: responseHeaders,
     handle: async (incoming) => {
+      checkHost(incoming);
       loading ??= load();
       return (await loading)(incoming);
     },
   };
+  const serveConsole = createServeConsole({
+    load: loadConsole,
+    onBuildError: (error) => log.error("console-not-built", { error: errorStack(error) }),
+  });
   const pages: Mount = {
     name: "console",
     prefix: "/console",
     headers: pageHeaders,
-    handle: createServeConsole({
-      load: loadConsole,
-      onBuildError: (error) => log.error("console-not-built", { error: errorStack(error) }),
-    }),
+    handle: async (incoming) => {
+      checkHost(incoming);
+      return serveConsole(incoming);
+    },
   };
   return {
     mounts: isConsoleOn ? [api, pages] : [api],
