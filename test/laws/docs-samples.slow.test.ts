@@ -1,8 +1,8 @@
 /**
- * Every sample of README.md and docs/*.md works as printed. Shell commands, programs, the nginx configuration and a
- * `vexel.yaml` that a page tells its reader to write run in the order of the page, in one shell, on a fresh gateway;
- * an undefined variable fails. Settings are read as the gateway reads them, and promtool reads what is for Prometheus.
- * Other laws load every other `vexel.yaml`, validate JSON and run SQL (docs*.test.ts).
+ * Every sample of README.md and docs/*.md works as printed. Shell commands, programs, bodies of requests for built-in
+ * models, the nginx configuration and a `vexel.yaml` that a page tells its reader to write run in the order of the
+ * page, in one shell, on a fresh gateway; an undefined variable fails. Settings are read as the gateway reads them, and
+ * promtool reads what is for Prometheus. Other laws load every other `vexel.yaml`, validate JSON and run SQL.
  */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -75,6 +75,9 @@ rm "$SANDBOX/gateway.pid"`,
   "user-id": `curl http://127.0.0.1:8080/admin/api/users -H "Authorization: Bearer $VEXEL_ADMIN_TOKEN" \\
   -H "Content-Type: application/json" -d '{"name":"ada","password":"a long password","role":"viewer"}' \\
   | grep -o '"id": *"[^"]*"' | head -1 | cut -d '"' -f 4`,
+  // A body of the page, in a request to the path of its heading.
+  "send-request": `curl "http://127.0.0.1:8080$1" -H "Authorization: Bearer $(printed-key)" \\
+  -H "Content-Type: application/json" -d @-`,
   // The certificate of the page has the name of its server.
   "proxy-with-nginx": `npm start
 { echo "user root; error_log stderr; pid $SANDBOX/nginx.pid; events {} http { access_log off;"; cat; echo "}"; } > "$SANDBOX/nginx.conf"
@@ -109,12 +112,14 @@ export async function runInSandbox(options: {
   writeFileSync(join(folder, "home/.curlrc"), "fail-with-body\nsilent\nshow-error\n");
   const hasEtc = script.includes("/etc/");
   if (hasEtc) copyEtc(folder);
+  const isStarted = /^[^#\n]*npm start(?: *#.*)?$/m.test(script);
+  const usesGateway = /curl |npm start|send-request/.test(script);
   const lines = [
     "set -eu -o pipefail",
     "ip link set lo up",
     ...(hasEtc ? ['mount --bind "$SANDBOX/etc" /etc'] : []),
     // A page that does not say how to start a gateway expects that one is running.
-    ...(/^[^#\n]*npm start(?: *#.*)?$/m.test(script) ? [] : ["npm start"]),
+    ...(isStarted || !usesGateway ? [] : ["npm start"]),
     script,
     "stop-gateway",
   ];

@@ -69,12 +69,21 @@ export function scriptOf(page: string, { withPython }: { withPython: boolean }):
       requests += [...block.text.matchAll(/^curl \S+:8080\/v1\//gm)].length;
     } else if (block.info === "yaml" && name === "vexel.yaml") {
       text += `${begin(page, block)}cat > "$SANDBOX/vexel/vexel.yaml" <<'END'\n${block.text}END\n`;
+    } else if (block.info === "json request" && isForBuiltInModel(block)) {
+      text += `${begin(page, block)}send-request ${pathOf(block)} <<'END'\n${block.text}END\n`;
+      requests += 1;
     } else if (block.info === "nginx") {
       text += `${begin(page, block)}proxy-with-nginx <<'END'\n${block.text}END\n`;
     }
   }
   return { text, programs, requests };
 }
+
+/** A body below a heading such as `POST /v1/embeddings`. Other models need a vendor's account. */
+const isForBuiltInModel = ({ under, text }: Block): boolean =>
+  under.includes("/{model}/") || /"model": "(?:all-minilm-l6-v2|vexel-sketch)"/.test(text);
+const pathOf = ({ under }: Block): string =>
+  under.replace(/^`POST (.+)`$/, "$1").replace("{model}", "all-minilm-l6-v2");
 
 const begin = (page: string, { line }: Block): string => `echo; echo "### ${page}:${line}"\n`;
 
