@@ -98,6 +98,8 @@ export class IdempotencyStore implements InFlightRequests {
       // A duplicate may have started during the lookup.
       if (!this.#inFlight.has(name)) break;
     }
+    // An image whose response could not be stored is refused before it is billed: its retry would be billed again.
+    this.#responses.ensureSpace(options.owner);
     const request = new InFlightRequest(this, options, fingerprint);
     request.register([name, ...idNames(options)]);
     let claim: Claim | undefined;
@@ -250,8 +252,8 @@ export class IdempotencyStore implements InFlightRequests {
     this.#orphans.remove(idName(owner, requestId));
   }
 
-  startRecording(): ResponseWriter {
-    return this.#responses.begin();
+  startRecording(owner: string): ResponseWriter {
+    return this.#responses.begin(owner);
   }
 }
 

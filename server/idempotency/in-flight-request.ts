@@ -38,7 +38,7 @@ export interface InFlightRequests {
   addOrphan(options: ClaimOptions, fingerprint: string): void;
   removeOrphan(options: ClaimOptions): void;
   /** Throws the file system's errors. */
-  startRecording(): ResponseWriter;
+  startRecording(owner: string): ResponseWriter;
   reportStorageError(error: unknown): void;
 }
 
@@ -53,6 +53,8 @@ export class InFlightRequest {
   #isSettled = false;
   #isFailureClaimed = false;
   #isStored = false;
+  /** The log says already why the response could not be stored. */
+  #isErrorReported = false;
   /** Settles the claim that replicas share. */
   #settleClaim: ((outcome: ClaimOutcome) => void) | undefined;
 
@@ -121,7 +123,7 @@ export class InFlightRequest {
     try {
       this.#fingerprint ??= await this.#options.fingerprint();
     } catch (error) {
-      this.#store.reportStorageError(error);
+      this.#report(error);
     }
     return this.#fingerprint;
   }
@@ -140,11 +142,11 @@ export class InFlightRequest {
     // A response with a gap must not be replayed: after the first error nothing more is recorded.
     if (this.#isIncomplete) return;
     try {
-      this.#writer ??= this.#store.startRecording();
+      this.#writer ??= this.#store.startRecording(this.#options.owner);
       this.#writer.append(chunk);
     } catch (error) {
       this.#isIncomplete = true;
-      this.#store.reportStorageError(error);
+      this.#report(error);
       void this.#discard();
     }
   }
@@ -160,10 +162,17 @@ export class InFlightRequest {
     const fingerprint = await this.computeFingerprint();
     if (fingerprint === undefined) await this.#discard();
     else await this.#commit({ requestId, fingerprint, headers });
-    if (!this.#writer) return this.release(responseNotStored());
+    if (!this.#writer) return this.#endUnstored();
     this.#writer = undefined;
     this.#isStored = true;
     this.settle();
+  }
+
+  /** A retry with the same idempotency key is told that the images are billed. Without a key, it is a new request. */
+  #endUnstored(): Promise<void> {
+    const failure = responseNotStored();
+    this.#isErrorReported = true;
+    return this.hasIdempotencyKey ? this.abandon(failure) : this.release(failure);
   }
 
   async #commit(metadata: ResponseMetadata): Promise<void> {
@@ -177,7 +186,7 @@ export class InFlightRequest {
         for (const name of names) committed.add(name);
       }
     } catch (error) {
-      this.#store.reportStorageError(error);
+      this.#report(error);
       await this.#discard();
     }
   }
@@ -192,23 +201,24 @@ export class InFlightRequest {
   }
 
   /**
-   * Ends because the gateway stops, although the images may have been billed. A retry with the same idempotency key is
-   * told so, on any replica and after a restart.
+   * Ends without a response although the images may have been billed. Instead of a response, this fact is stored: a
+   * retry with the same idempotency key is told so, on any replica and after a restart.
    */
   async abandon(failure: GatewayError): Promise<void> {
     if (this.#isSettled) return;
     await this.#discard();
     const { requestId } = this.#options;
     const fingerprint = await this.computeFingerprint();
-    this.append(JSON.stringify(abandonedError().body));
     if (fingerprint !== undefined) {
+      this.#isIncomplete = false;
+      this.append(JSON.stringify(abandonedError().body));
       await this.#commit({ requestId, fingerprint, headers: {}, isAbandoned: true });
     }
-    this.#isStored = this.#writer !== undefined && fingerprint !== undefined;
+    this.#isStored = this.#writer !== undefined;
     this.#writer = undefined;
     // A claim that is not settled expires, and the other replicas treat it as abandoned.
     if (!this.#isStored) this.#settleClaim = undefined;
-    this.settle(this.#isStored ? undefined : failure);
+    this.settle(failure);
   }
 
   /** Never rejects: waiters are settled after it. */
@@ -218,8 +228,12 @@ export class InFlightRequest {
     try {
       await writer?.discard();
     } catch (error) {
-      this.#store.reportStorageError(error);
+      this.#report(error);
     }
+  }
+
+  #report(error: unknown): void {
+    if (!this.#isErrorReported) this.#store.reportStorageError(error);
   }
 
   settle(failure?: GatewayError): void {
@@ -229,7 +243,7 @@ export class InFlightRequest {
     const error = failure && asNonRetryable(failure);
     this.#settlement.resolve(error && { requestId, error });
     this.#settleClaim?.(
-      error
+      error && !this.#isStored
         ? { kind: "failed", error: formatFailure(error) }
         : { kind: this.#isStored ? "stored" : "released" },
     );
@@ -263,7 +277,7 @@ export const responseNotStored = (): GatewayError =>
 
 export const abandonedError = (): GatewayError =>
   unknownOutcomeError(
-    "A gateway stopped while it processed this Idempotency-Key, and its images may have been generated and billed. Use a new Idempotency-Key to generate them again.",
+    "The images of this Idempotency-Key may have been generated and billed, but there is no response to replay: a gateway stopped while it processed the key, or had no space to store the response. Use a new Idempotency-Key to generate them again.",
   );
 
 /** An earlier request may have been billed, and its response is not known here. */

@@ -29,9 +29,13 @@ export class SharedResponseStore implements ResponseStore {
     this.#options = options;
   }
 
-  begin(): ResponseWriter {
+  ensureSpace(owner: string): void {
+    this.#options.local.ensureSpace(owner);
+  }
+
+  begin(owner: string): ResponseWriter {
     const { local, shared, clock, reportUnshared } = this.#options;
-    const writer = local.begin();
+    const writer = local.begin(owner);
     const id = randomUUID();
     let length: number | undefined;
     return {

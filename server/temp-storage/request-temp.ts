@@ -42,7 +42,7 @@ export interface SpilledBytes {
 }
 
 /** Most image responses take at most this much disk space. */
-const responseBytes = 8 * 1024 * 1024;
+export const responseBytes = 8 * 1024 * 1024;
 
 export interface RequestTemp {
   /** Throws GatewayError if there is no space for the response. Called before an upstream is paid for an image. */

@@ -1,7 +1,8 @@
 /**
  * Bounds the temp files of all requests together, and shares the space among API keys by a dynamic threshold: a key
  * may hold at most as much as is still free (Choudhury and Hahne's rule for shared buffers). One key alone gets half,
- * n keys get 1/(n+1) each, and a key that comes later always finds space.
+ * n keys get 1/(n+1) each, and a key that comes later always finds space. Stored responses share their space the same
+ * way (`storage/files/response-files.ts`).
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
@@ -11,7 +12,11 @@ export interface TempStorageOptions {
   /** Memory for small uploads, of all requests together. */
   readonly memoryBytes?: number;
   readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
+  /** For messages: what is stored, and the setting that bounds it. Absent: temp storage. */
+  readonly subject?: { readonly name: string; readonly setting: string };
 }
+
+const tempStorage = { name: "temp storage", setting: "VEXEL_TEMP_STORAGE_BYTES" } as const;
 
 /**
  * A key may hold this many times the free storage. The factor is higher for responses: they are paid for, and must find
@@ -122,7 +127,7 @@ export class TempStorage {
     const held = this.#heldBy(keyId);
     const free = this.#options.maxBytes - this.#held - bytes;
     if (held + bytes > shareFactor[use] * free) {
-      throw use === "upload" && held > 0 ? shareUsedUp(held) : noSpace();
+      throw use === "upload" && held > 0 ? shareUsedUp(held) : noSpace(this.#options.subject);
     }
   }
 
@@ -201,10 +206,10 @@ const shareUsedUp = (held: number): GatewayError =>
     { retryAfterMs },
   );
 
-const noSpace = (): GatewayError =>
+const noSpace = ({ name, setting } = tempStorage as NonNullable<TempStorageOptions["subject"]>) =>
   new GatewayError(
     "storage_unavailable",
-    "The gateway's temp storage is full. Its operator can raise VEXEL_TEMP_STORAGE_BYTES.",
+    `The gateway's ${name} is full, or this API key has used its share. The gateway's operator can raise ${setting}.`,
     { retryAfterMs },
   );
 

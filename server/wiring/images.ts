@@ -12,11 +12,7 @@ import { createCheckPrompt } from "../pipeline/internal-requests.ts";
 import { imageStages } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
-import {
-  ResponseFiles,
-  type ResponseFilesOptions,
-  StoreFullError,
-} from "../storage/files/response-files.ts";
+import { ResponseFiles, type ResponseFilesOptions } from "../storage/files/response-files.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import { SharedResponseStore } from "../storage/shared-response-store.ts";
@@ -83,10 +79,7 @@ export function wireImages(
   sweep();
   const idempotencyStore = new IdempotencyStore(
     store ?? responses,
-    (error) =>
-      log.warn("response-not-stored", {
-        reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
-      }),
+    (error) => log.warn("response-not-stored", { reason: logReason(error) }),
     options.claims,
   );
   const tools = createTools(settings, upstreamClient, imageWorker);

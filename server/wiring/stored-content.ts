@@ -6,8 +6,11 @@ import { join } from "node:path";
 import type { AdminDependencies } from "../admin/admin-dependencies.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { ContentRecording } from "../pipeline/record-content.ts";
-import { ContentFiles, type ContentFilesOptions } from "../storage/files/content-files.ts";
-import { StoreFullError } from "../storage/files/response-files.ts";
+import {
+  ContentFiles,
+  type ContentFilesOptions,
+  StoreFullError,
+} from "../storage/files/content-files.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { S3Content } from "../storage/s3/s3-content.ts";
 import type { Runtime } from "./runtime.ts";

@@ -110,7 +110,8 @@ test("a claim that replicas share is released if the stored responses cannot be 
   const outcomes: ClaimOutcome[] = [];
   const settle = async (outcome: ClaimOutcome): Promise<void> => void outcomes.push(outcome);
   const responses: ResponseStore = {
-    begin: () => createResponseFiles().begin(),
+    ensureSpace: () => undefined,
+    begin: () => createResponseFiles().begin("key_1"),
     find: async () => {
       if (++lookups === 2) throw new Error("EIO: i/o error, open");
       return undefined;
@@ -138,7 +139,8 @@ test("a response that another replica stored before the claim is not replayed to
     },
   };
   const responses: ResponseStore = {
-    begin: () => createResponseFiles().begin(),
+    ensureSpace: () => undefined,
+    begin: () => createResponseFiles().begin("key_1"),
     find: async () => (++lookups === 1 ? undefined : stored),
   };
   const store = new IdempotencyStore(responses, failOnReport, {
@@ -264,25 +266,71 @@ describe("a response", () => {
 });
 
 describe("the bounds of the store:", () => {
-  test("no part of a response that exceeds its space is stored", async () => {
+  test("no part of a response that exceeds its space is stored, and a retry is told that the images are billed", async () => {
     const reports: unknown[] = [];
     const store = new IdempotencyStore(createResponseFiles(1000), (error) => reports.push(error));
     const request = await startRequest(store, claimOptions("a"));
     for (const length of [600, 600, 10]) request.append("x".repeat(length));
     await request.store({});
     expect(reports).toHaveLength(1);
-    expect((await store.claim(claimOptions("a"))).kind).toBe("proceed");
+    await expect(store.claim(claimOptions("a"))).rejects.toThrow(
+      "may have been generated and billed",
+    );
+  });
+
+  test("one API key cannot use all of it: the response of another key is stored", async () => {
+    const store = new IdempotencyStore(createResponseFiles(100_000), failOnReport);
+    let refused: unknown;
+    for (let at = 0; at < 100 && refused === undefined; at++) {
+      try {
+        const request = await startRequest(store, claimOptions(`greedy ${at}`));
+        request.append("x".repeat(8_000));
+        await request.store({});
+      } catch (error) {
+        refused = error;
+      }
+    }
+    // Before it is billed: no request of the greedy key was sent whose response is not stored.
+    expect(refused).toMatchObject({ kind: "storage_unavailable" });
+    expect(String(refused)).toContain("VEXEL_RESPONSES_MAX_BYTES");
+    const other = { ...claimOptions("modest"), owner: "key_2" };
+    const request = await startRequest(store, other);
+    request.append("y".repeat(8_000));
+    await request.store({});
+    expect((await store.claim(other)).kind).toBe("replay");
+  });
+
+  test("the share of an API key is the same after a restart", async () => {
+    const options = {
+      folder: join(folder.path, crypto.randomUUID()),
+      ttlMs: 60_000,
+      maxBytes: 100_000,
+      disk: unlimitedDisk,
+      now: Date.now,
+    };
+    const writer = new ResponseFiles(options).begin("key_1");
+    writer.append("x".repeat(70_000));
+    await writer.commit(["a"], { requestId: "req_1", fingerprint: "f", headers: {} });
+    const restarted = new ResponseFiles(options);
+    await restarted.sweep();
+    expect(() => restarted.ensureSpace("key_1")).toThrow("VEXEL_RESPONSES_MAX_BYTES");
+    restarted.ensureSpace("key_2");
   });
 
   test("small responses count against its space, so that their number is bounded", async () => {
-    const reports: unknown[] = [];
-    const store = new IdempotencyStore(createResponseFiles(), (error) => reports.push(error));
+    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+    let refused = 0;
     for (let at = 0; at < 100; at++) {
-      const request = await startRequest(store, claimOptions(`small ${at}`));
-      request.append("{}");
-      await request.store({});
+      try {
+        const request = await startRequest(store, claimOptions(`small ${at}`));
+        request.append("{}");
+        await request.store({});
+      } catch (error) {
+        expect(error).toMatchObject({ kind: "storage_unavailable" });
+        refused++;
+      }
     }
-    expect(reports.length).toBeGreaterThan(50);
+    expect(refused).toBeGreaterThan(50);
   });
 
   test("the number of orphaned responses is bounded, and owners without any need no lookup", () => {
@@ -381,7 +429,8 @@ describe.each<[string, () => ResponseStore]>([
     const responses = createResponses();
     let fails = false;
     const store = await storeOrphan({
-      begin: () => responses.begin(),
+      ensureSpace: () => undefined,
+      begin: () => responses.begin("key_1"),
       find: async (name) => {
         if (fails) throw new Error("EIO: i/o error, open");
         return responses.find(name);

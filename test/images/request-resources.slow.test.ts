@@ -327,6 +327,7 @@ test("a release that throws prevents neither the ledger row nor the other releas
 
 test("a file that cannot be removed does not block concurrent duplicates", async () => {
   const responses: ResponseStore = {
+    ensureSpace: () => undefined,
     begin: () => ({
       append: () => undefined,
       commit: () => Promise.reject(new Error("EIO: i/o error, write")),

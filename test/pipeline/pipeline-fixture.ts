@@ -80,7 +80,10 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     closing: new AbortController().signal,
     keepAliveMs: 0,
     createTemp: () => noRequestTemp,
-    idempotencyStore: new IdempotencyStore({ begin: unused, find: async () => undefined }, unused),
+    idempotencyStore: new IdempotencyStore(
+      { ensureSpace: () => undefined, begin: unused, find: async () => undefined },
+      unused,
+    ),
     content: { begin: unused, onNotStored: unused },
     streamTimes: { firstEventMs: 1, heartbeatMs: 1 },
     clock: () => 0,

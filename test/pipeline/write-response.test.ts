@@ -49,7 +49,11 @@ function openPipeline(
 ) {
   const { services, rows, internalErrors } = createServices(snapshotWith("image"));
   const state = { cleared: 0, sent: 0, canceled: 0, storageErrors: [] as unknown[] };
-  const noResponses: ResponseStore = { begin: unused, find: async () => undefined };
+  const noResponses: ResponseStore = {
+    ensureSpace: () => undefined,
+    begin: unused,
+    find: async () => undefined,
+  };
   const { serve, inFlight } = createPipeline({
     ...services,
     createTemp: () => ({ ...noRequestTemp, clear: async () => void state.cleared++ }),
@@ -123,6 +127,7 @@ test("a stream whose recording cannot be stored is sent, and its request gives e
   let discarded = 0;
   const { request, rows, inFlight, state, listeners } = openPipeline(written, {
     responses: {
+      ensureSpace: () => undefined,
       begin: () => ({
         append: () => undefined,
         commit: () => Promise.reject(new Error("ENOSPC")),
@@ -135,7 +140,8 @@ test("a stream whose recording cannot be stored is sent, and its request gives e
   const chunks = await Array.fromAsync(response.body as AsyncIterable<string>);
   expect(chunks.join("")).toBe("data: {}\n\n");
   expect(rows).toEqual([expect.objectContaining({ status: 200 })]);
-  expect([inFlight(), state.cleared, discarded, listeners()]).toEqual([0, 1, 1, 0]);
+  // Discarded: the response, and the mark for retries in its place.
+  expect([inFlight(), state.cleared, discarded, listeners()]).toEqual([0, 1, 2, 0]);
   expect(state.storageErrors).toHaveLength(1);
 });
 

@@ -2,7 +2,7 @@
  * Stores of the content of requests obey the laws of their port, and content waits for an object store that is down.
  */
 import { expect, test } from "bun:test";
-import { StoreFullError } from "../../server/storage/files/response-files.ts";
+import { StoreFullError } from "../../server/storage/files/content-files.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 import { until } from "../until.ts";
 import { contentMaxBytes, contentStoreLaws } from "./laws/content-store.laws.ts";

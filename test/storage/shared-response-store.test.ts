@@ -17,6 +17,7 @@ test("the shared storage is used again five seconds after an error, by the monot
   let [monotonicMs, asked, isUp] = [0, 0, false];
   const store = new SharedResponseStore({
     local: {
+      ensureSpace: () => undefined,
       begin: () => ({ append: unused, commit: unused, discard: unused }),
       find: async () => undefined,
     },
@@ -47,6 +48,7 @@ test("a response that the data folder has is read from there, unless another rep
   const local = { ...stored, fingerprint: "local" };
   const store = new SharedResponseStore({
     local: {
+      ensureSpace: () => undefined,
       begin: () => ({ append: unused, commit: unused, discard: unused }),
       find: async () => local,
     },
@@ -65,6 +67,7 @@ test("a response that the shared storage refuses is in the data folder", async (
   const readOnly = new Error("cannot execute INSERT in a read-only transaction");
   const store = new SharedResponseStore({
     local: {
+      ensureSpace: () => undefined,
       begin: () => ({ append: () => undefined, commit: done, discard: unused }),
       find: async () => stored,
     },
@@ -77,7 +80,7 @@ test("a response that the shared storage refuses is in the data folder", async (
     clock: () => 0,
     reportUnshared: (error) => reported.push(error),
   });
-  await store.begin().commit(["name"], stored);
+  await store.begin("key_1").commit(["name"], stored);
   expect(reported).toEqual([readOnly]);
   expect(await store.find("name")).toBe(stored);
 });

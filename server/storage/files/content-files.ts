@@ -10,7 +10,6 @@ import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import type { SecretBox } from "../encrypt-secret.ts";
 import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
 import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
-import { StoreFullError } from "./response-files.ts";
 
 export interface ContentFilesOptions {
   readonly folder: string;
@@ -29,6 +28,11 @@ export const contentName = (model: string, requestId: string): string =>
 const draftEnding = ".draft";
 /** A draft that no request has written to for this long belongs to an earlier process. */
 const draftMs = 24 * 60 * 60_000;
+
+/** The message is the name of the setting that limits the space. */
+export class StoreFullError extends Error {
+  override readonly name = "StoreFullError";
+}
 
 export class ContentFiles implements ContentStore {
   readonly #options: ContentFilesOptions;

@@ -26,7 +26,7 @@ export interface StoredResponse extends ResponseMetadata {
 
 /** Writes a response to disk. */
 export interface ResponseWriter {
-  /** Throws StoreFullError or the error of the file system. */
+  /** Throws GatewayError if there is no space, or the error of the file system. */
   append(chunk: string | BorrowedBytes): void;
   /** Publishes the response under these names (lookup keys), in addition to the names of earlier calls. */
   commit(names: readonly string[], metadata: ResponseMetadata): Promise<void>;
@@ -34,8 +34,13 @@ export interface ResponseWriter {
 }
 
 export interface ResponseStore {
-  /** Throws the file system's errors. */
-  begin(): ResponseWriter;
+  /**
+   * Throws GatewayError if there is no space for another response of this API key. Called before an upstream is paid
+   * for a response that must be stored.
+   */
+  ensureSpace(owner: string): void;
+  /** `owner`: the API key whose share of the space the response uses. Throws the file system's errors. */
+  begin(owner: string): ResponseWriter;
   /** Undefined when no response has this name, or when it has expired. */
   find(name: string): Promise<StoredResponse | undefined>;
 }

@@ -3,8 +3,7 @@
  * file first, and uploaded when it is complete. A file whose upload fails is uploaded with the next sweep.
  */
 import type { SecretBox } from "../encrypt-secret.ts";
-import { type ContentFiles, contentName, hashOf } from "../files/content-files.ts";
-import { StoreFullError } from "../files/response-files.ts";
+import { type ContentFiles, contentName, hashOf, StoreFullError } from "../files/content-files.ts";
 import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
 import type { ObjectStore } from "./object-store.ts";
 

@@ -1,6 +1,6 @@
 /** Laws (contract tests) of the port `ContentStore`, for every implementation. */
 import { describe, expect } from "bun:test";
-import { StoreFullError } from "../../../server/storage/files/response-files.ts";
+import { StoreFullError } from "../../../server/storage/files/content-files.ts";
 import type { ContentStore } from "../../../server/storage/ports/content-store.ts";
 import { until } from "../../until.ts";
 import { type Implementation, lawsOf } from "./backend.ts";

@@ -104,5 +104,10 @@ export const postgresResponseStore = inDatabase((url, now) => {
     await db.close();
     await store.close();
   };
-  return { begin: () => store.begin(), find: (name: string) => store.find(name), close };
+  return {
+    ensureSpace: (owner: string) => store.ensureSpace(owner),
+    begin: (owner: string) => store.begin(owner),
+    find: (name: string) => store.find(name),
+    close,
+  };
 });

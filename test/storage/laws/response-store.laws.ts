@@ -15,7 +15,7 @@ const metadata = {
 };
 
 async function save(store: ResponseStore, names: readonly string[], ...chunks: string[]) {
-  const writer = store.begin();
+  const writer = store.begin("key_1");
   for (const chunk of chunks) writer.append(chunk);
   await writer.commit(names, metadata);
   return writer;
@@ -67,7 +67,7 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
 
     law("nothing is found before the commit, or after a discard", async (open) => {
       const store = await open();
-      const writer = store.begin();
+      const writer = store.begin("key_1");
       writer.append("half");
       expect(await store.find("a")).toBeUndefined();
       await writer.discard();
@@ -94,7 +94,7 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
 
     law("two concurrent writers do not mix their bytes", async (open) => {
       const [left, right] = [await open(), await open()];
-      const [one, two] = [left.begin(), right.begin()];
+      const [one, two] = [left.begin("key_1"), right.begin("key_1")];
       for (let at = 0; at < 100; at++) {
         one.append("l");
         two.append("r");
@@ -111,7 +111,7 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
 
     law("a full store throws, and has space again after a discard", async (open) => {
       const store = await open();
-      const writer = store.begin();
+      const writer = store.begin("key_1");
       const chunk = "x".repeat(1024 * 1024);
       expect(() => {
         for (let bytes = 0; bytes <= responseMaxBytes; bytes += chunk.length) writer.append(chunk);

@@ -38,7 +38,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
   responses: async () => {
     const store = await find([...responseStores, postgresResponseStore, s3ResponseStore]);
     return async (id) => {
-      const response = store.begin();
+      const response = store.begin("key_1");
       for (let part = 0; part < 20; part++) response.append(`${id};`);
       await response.commit([id], { requestId: id, fingerprint: "f", headers: {} });
     };
