@@ -72,6 +72,37 @@ function understandContent(request: UpstreamRequest, model: string): Understood 
   };
 }
 
+/** google-cloud-aiplatform 2.7.0, vision_models.py, MultiModalEmbeddingModel.get_embeddings. */
+function understandMultimodal(request: UpstreamRequest, model: string): Understood {
+  expectUrl(request, addressOf(model, "predict"));
+  const body = readBody(request);
+  expectOnly(body, ["instances", "parameters"]);
+  const instances = body.instances as readonly { text: string }[];
+  if (instances.length !== 1) throw new Error("one instance is allowed");
+  for (const instance of instances) expectOnly(instance, ["text"]);
+  const { dimension, ...others } = (body.parameters ?? {}) as Readonly<Record<string, unknown>>;
+  expectOnly(others, []);
+  if (![undefined, 128, 256, 512, 1408].includes(dimension as number | undefined))
+    throw new Error("there is no such dimension");
+  return {
+    input: { kind: "text", texts: instances.map(({ text }) => text) },
+    encoding: "float",
+    ...(typeof dimension === "number" && { dimensions: dimension }),
+  };
+}
+
+const multimodal: Pick<VendorCase, "understand" | "response" | "tellsUsage"> = {
+  understand: (request, { model }) => {
+    expectHeader(request, "authorization", `Bearer ${key}`);
+    return understandMultimodal(request, model);
+  },
+  response: (vectors) => {
+    const predictions = vectors.map((vector) => `{"textEmbedding":${writeFloats(vector)}}`);
+    return { body: `{"predictions":[${predictions.join(",")}],"deployedModelId":"4711"}` };
+  },
+  tellsUsage: false,
+};
+
 const predicted = (vectors: readonly Float32Array[], tokens: number | undefined): string => {
   // All tokens in the first entry: only the sum matters.
   const statistics = (at: number) =>
@@ -109,6 +140,10 @@ export const vertexCases: readonly VendorCase[] = [
   caseOf("vertex, text-embedding-005", targetOf("text-embedding-005")),
   caseOf("vertex, gemini-embedding-001", targetOf("gemini-embedding-001")),
   caseOf("vertex, gemini-embedding-2", targetOf("gemini-embedding-2")),
+  {
+    ...caseOf("vertex, multimodalembedding", targetOf("multimodalembedding@001")),
+    ...multimodal,
+  },
   caseOf(
     "vertex, an open model as a service",
     targetOf("intfloat/multilingual-e5-large-instruct-maas"),

@@ -1,4 +1,4 @@
-/** An embeddings upstream that reports its cost: the ledger has that cost, also for split requests and cached inputs. */
+/** The ledger has the cost that an embeddings upstream reports, also for split requests and cached inputs. */
 import { beforeEach, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
 import { startGateway } from "../harness.ts";

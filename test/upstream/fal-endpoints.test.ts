@@ -80,6 +80,13 @@ test.each([
   expect(body.resolution).toBe(resolution);
 });
 
+test("wan/v2.7 gets no output_format and no num_images, except for edits, as its schemas declare", () => {
+  for (const model of ["fal-ai/wan/v2.7/text-to-image", "fal-ai/wan/v2.7/pro/text-to-image"]) {
+    expect(capabilities(model, "generations")).toMatchObject({ maxImages: 1, takes: {} });
+    expect(capabilities(model, "edits")).toMatchObject({ maxImages: 4, takes: {} });
+  }
+});
+
 test("a resolution in the client's vendor-specific field is sent to fal", async () => {
   const imageQuery = {
     aspectRatio: "1:1",

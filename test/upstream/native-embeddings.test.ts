@@ -116,3 +116,10 @@ test("the family of an unknown Bedrock model is not guessed", async () => {
   const named = { ...target, upstream: { ...target.upstream, options: { family: "cohere" } } };
   expect(embeddings.toUpstream(queryWith(), named).body).toContain("input_type");
 });
+
+test("text-embedding-v3 of DashScope gets the lengths of the page and of the SDK, which disagree", () => {
+  const { dimensions } = adapterOf("dashscope").embeddings.capabilities(
+    targetOf("dashscope", "text-embedding-v3"),
+  );
+  expect(dimensions).toEqual([64, 128, 256, 512, 768, 1024]);
+});

@@ -130,9 +130,13 @@ describe("a price is found", () => {
   });
 
   test("only for a vendor that charges it", () => {
+    const intl = "https://dashscope-intl.aliyuncs.com/api/v1";
     const wan = (region?: string) => generated(at("dashscope", "wan2.1-t2i-plus", {}, region));
-    expect(wan("https://dashscope-intl.aliyuncs.com/api/v1")?.images?.[""]).toBe(0.05);
+    expect(wan(intl)?.images?.[""]).toBe(0.05);
     expect(wan("https://dashscope.aliyuncs.com/api/v1")).toBeUndefined();
+    const qwen = (version: string) =>
+      generated(at("dashscope", `qwen-image-${version}`, {}, intl))?.images?.[""];
+    expect(["2.0", "2.0-pro", "3.0", "3.0-pro"].map(qwen)).toEqual([0.035, 0.075, 0.03, undefined]);
   });
 
   test("not for the Responses API, because the language model's share is not reported", () => {

@@ -88,6 +88,9 @@ describe("every shutdown date", () => {
       "2027-04-01",
     );
     expect(shutdownDateOf("Cohere-Embed-V5-Pro", "azure-ai")?.on).toBe("2027-01-23");
+    expect(shutdownDateOf("Cohere-embed-v3-english", "azure-ai")?.on).toBe("2027-02-15");
+    expect(shutdownDateOf("embed-v-4-0", "azure-ai")?.on).toBe("2027-06-01");
+    expect(shutdownDateOf("grok-imagine-image-pro", "xai")?.on).toBe("2026-05-15");
     expect(shutdownDateOf("gpt-image-1.5", "openai-compatible")).toBeUndefined();
   });
 });

@@ -20,7 +20,10 @@ const limits = { base64: false, tokens: false, taskTypes } as const;
 // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api: inputs and lengths, model by model.
 function capabilities({ model }: Target): EmbeddingCapabilities {
   if (/-v[12]$/.test(model)) return { ...limits, maxItems: 25 };
-  if (/-v3$/.test(model)) return { ...limits, maxItems: 10, dimensions: [512, 768, 1024] };
+  // The page lists 512, 768 and 1024 for v3. dashscope 2.0.2, TextEmbedding.call (2026-11-17), lists 256, 128 and 64
+  // "for v3/v4" too, so DashScope decides.
+  if (/-v3$/.test(model))
+    return { ...limits, maxItems: 10, dimensions: [64, 128, 256, 512, 768, 1024] };
   if (/-v4$/.test(model))
     return { ...limits, maxItems: 10, dimensions: [64, 128, 256, 512, 768, 1024, 1536, 2048] };
   if (/^qwen3\.7-.*-flash/.test(model))

@@ -94,9 +94,12 @@ const sizeRules: Rule<Sizes> = [
   ],
 ];
 
-/** Endpoints with one image per request. Most generate up to four. */
+/**
+ * Endpoints with one image per request. Most generate up to four. @fal-ai/client 1.10.1: wan/v2.7 generates "up to"
+ * `max_images`, which may be fewer than requested.
+ */
 const single =
-  /\/(flux-2-(pro|flex|max)|flux-2\/klein\/realtime|qwen-image-layered|flux-pulid|flux-pro\/v1\/vto|recraft|luma-photon|ideogram\/(v2|upscale|remove|v3\/layerize)|emu-3|bagel|chrono-edit|image-editing|inpaint$)|\/wan\/v2\.2|uni-1|^(krea|imagineart|bria)\/|\/vidu\//;
+  /\/wan\/v2\.7\/(pro\/)?text-to-image|\/(flux-2-(pro|flex|max)|flux-2\/klein\/realtime|qwen-image-layered|flux-pulid|flux-pro\/v1\/vto|recraft|luma-photon|ideogram\/(v2|upscale|remove|v3\/layerize)|emu-3|bagel|chrono-edit|image-editing|inpaint$)|\/wan\/v2\.2|uni-1|^(krea|imagineart|bria)\/|\/vidu\//;
 /** Endpoints that support `num_images`. An unknown endpoint gets one request per image. */
 const several =
   /\/(flux|gpt-image|ideogram|qwen-image|seedream|hidream|z-image|sana|nano-banana|gemini|stable-diffusion|fast-|hunyuan-image|kling-image|minimax\/image|grok-imagine|wan|imagen)|^(ideogram|openai|reve|microsoft|nvidia|google)\//;
@@ -111,11 +114,11 @@ const ignoresImages = (endpoint: string): boolean =>
   ((endpoint.startsWith("fal-ai/") || several.test(endpoint)) && !editor.test(endpoint));
 
 const formatRules: Rule<readonly string[]> = [
-  [/\/flux-2\/klein\/realtime|\/flux-pulid|\/ideogram\/(upscale|v3\/layerize)/, []],
+  [/\/flux-2\/klein\/realtime|\/flux-pulid|\/ideogram\/(upscale|v3\/layerize)|\/wan\/v2\.7/, []],
   [/\/qwen-image-layered/, ["png", "webp"]],
   [/\/flux-2-(pro|flex|max)/, ["jpeg", "png"]],
   [/\/(flux-2|gpt-image|z-image|qwen-image-(2|edit-2511)|kling-image)/, ["jpeg", "png", "webp"]],
-  [/nano-banana|\/gemini-.*image|\/grok-imagine|\/wan\/v2\.7/, ["jpeg", "png", "webp"]],
+  [/nano-banana|\/gemini-.*image|\/grok-imagine/, ["jpeg", "png", "webp"]],
   [
     /\/(flux|hidream|qwen-image|sana|stable-diffusion-v35|hunyuan-image)|^ideogram\/v4/,
     ["jpeg", "png"],

@@ -31,6 +31,12 @@ import { type ServiceAccount, serviceAccountExchange, serviceAccountText } from 
 import { googleErrorReader } from "./errors.ts";
 import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-images.ts";
 import { imagenBody, imagenCapabilities, imagenEditBody, isImagen, readImagen } from "./imagen.ts";
+import {
+  isMultimodalEmbedding,
+  multimodalBody,
+  multimodalCapabilities,
+  readMultimodal,
+} from "./multimodal-embedding.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./task-types.ts";
 import { checkTruncated } from "./truncated.ts";
 
@@ -66,7 +72,9 @@ function addressOf({ upstream, model }: Target, method: string): string {
   const { project = "", location = "global" } = optionsOf(upstream);
   const { publisher, name } = publishedAs(model);
   const path = ["projects", project, "locations", location, "publishers", publisher, "models"];
-  return `${baseUrlOf(upstream)}/${path.join("/")}/${encodeURIComponent(name)}:${method}`;
+  // `@001` is not encoded in any of Google's examples.
+  const encodedName = encodeURIComponent(name).replaceAll("%40", "@");
+  return `${baseUrlOf(upstream)}/${path.join("/")}/${encodedName}:${method}`;
 }
 
 /** `apiKey`, if set, is a token that the operator has fetched. */
@@ -85,6 +93,7 @@ function usesEmbedContent(model: string): boolean {
 }
 
 function capabilities({ model }: Target): EmbeddingCapabilities {
+  if (isMultimodalEmbedding(model)) return multimodalCapabilities;
   // :embedContent takes one content (googleapis/js-genai, Models.embedContent).
   if (wantsPrefixes(model))
     return { ...limits, maxItems: 1, taskTypes: taskPrefixes, normalized: true };
@@ -165,12 +174,19 @@ async function fromPredict(
 
 const embeddings: EmbeddingsAdapter = {
   capabilities,
-  toUpstream: (query, target) =>
-    usesEmbedContent(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
-  fromUpstream: (response, query, target) =>
-    usesEmbedContent(target.model)
+  toUpstream: (query, target) => {
+    if (isMultimodalEmbedding(target.model))
+      return buildRequest(target, "predict", multimodalBody(query));
+    return usesEmbedContent(target.model)
+      ? toEmbedContent(query, target)
+      : toPredict(query, target);
+  },
+  fromUpstream: (response, query, { model }) => {
+    if (isMultimodalEmbedding(model)) return readMultimodal(response);
+    return usesEmbedContent(model)
       ? fromEmbedContent(response, query)
-      : fromPredict(response, query),
+      : fromPredict(response, query);
+  },
 };
 
 const imageRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>

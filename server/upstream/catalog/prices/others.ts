@@ -49,6 +49,23 @@ export const others: readonly ListedPrice[] = [
     at: international,
     source: "alibabacloud.com/help/en/model-studio/text-to-image-v2-api-reference, 2025-07-15",
   },
+  // The list has no price for qwen-image-3.0-pro.
+  ...(
+    [
+      [/^qwen-image-2\.0$/, 0.035],
+      [/^qwen-image-2\.0-pro$/, 0.075],
+      [/^qwen-image-3\.0$/, 0.03],
+    ] as const
+  ).map(
+    ([model, dollars]): ListedPrice => ({
+      kinds: ["dashscope"],
+      model,
+      price: perImage(dollars),
+      at: international,
+      source:
+        "litellm 1.109.1, after alibabacloud.com/help/en/model-studio/model-pricing, 2026-11-17",
+    }),
+  ),
   {
     kinds: ["volcengine"],
     model: /^seedream-5-0(-lite)?(-260128)?$/,

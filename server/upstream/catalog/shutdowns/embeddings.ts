@@ -3,6 +3,7 @@ import { type ShutdownRow, shutdownRow } from "./shutdown-date.ts";
 
 /** Source: the field `deprecation_date` of this file. */
 const litellm = "BerriAI/litellm 1.108.4, model_prices_and_context_window.json, read on 2026-11-15";
+const litellmNow = "litellm 1.109.1, model_prices_and_context_window.json, read on 2026-11-17";
 
 export const embeddingShutdowns: readonly ShutdownRow[] = [
   shutdownRow("azure", "2028-02-09", litellm, [
@@ -11,6 +12,11 @@ export const embeddingShutdowns: readonly ShutdownRow[] = [
     "text-embedding-ada-002",
   ]),
   shutdownRow("azure-ai", "2027-01-23", litellm, ["cohere-embed-v5-pro", "cohere-embed-v5-fast"]),
+  shutdownRow("azure-ai", "2027-02-15", litellmNow, [
+    "cohere-embed-v3-english",
+    "cohere-embed-v3-multilingual",
+  ]),
+  shutdownRow("azure-ai", "2027-06-01", litellmNow, ["embed-v-4-0"]),
   shutdownRow("bedrock", "2026-11-30", litellm, ["twelvelabs.marengo-embed-2-7-v1:0"]),
   shutdownRow(
     "upstage",

@@ -3,6 +3,7 @@ import { type ShutdownRow, shutdownRow } from "./shutdown-date.ts";
 
 /** Source: the field `deprecation_date` of this file. */
 const litellm = "BerriAI/litellm 1.108.4, model_prices_and_context_window.json, read on 2026-11-15";
+const litellmNow = "litellm 1.109.1, model_prices_and_context_window.json, read on 2026-11-17";
 const openaiSdk = "openai-python 3.49.0, types/image_model.py, read on 2026-11-15";
 
 const gptImage15 = ["gpt-image-1.5", "gpt-image-1.5-2025-12-16"];
@@ -45,6 +46,7 @@ export const imageShutdowns: readonly ShutdownRow[] = [
     "amazon.titan-image-generator-v2",
   ]),
   shutdownRow("bedrock", "2026-09-30", litellm, ["amazon.nova-canvas-v1:0"]),
+  shutdownRow("xai", "2026-05-15", litellmNow, ["grok-imagine-image-pro"]),
   shutdownRow("xai", "2026-11-02", litellm, [
     "grok-imagine-image-quality",
     "grok-imagine-image-quality-20260403",
