@@ -55,7 +55,7 @@ export const errorTable = {
   version_conflict: invalidRequest(
     "version_conflict",
     "The entity was changed since the version that the change is based on.",
-    409,
+    412,
   ),
 
   // URL and method

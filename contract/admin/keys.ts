@@ -39,6 +39,10 @@ export const apiKeySchema = z
     expires_at: z.string().nullable(),
     revoked_at: z.string().nullable(),
     state: z.enum(["active", "expiring", "expired", "revoked"]),
+    version: z
+      .number()
+      .nullable()
+      .describe("Grows with each change, for `if-match`. `null`: the key is not in the store."),
   })
   .meta({ id: "ApiKey", description: "An API key as lists show it: never the key itself." });
 export type ApiKey = Infer<typeof apiKeySchema>;

@@ -7,6 +7,7 @@ import type { AttentionItem } from "../../contract/admin.ts";
 import { startFake } from "../fake-upstream.ts";
 import { until } from "../until.ts";
 import {
+  adminToken,
   type EntityGateway,
   type EntityGatewayOptions,
   startEntityGateway,
@@ -195,9 +196,9 @@ test("a change that is based on an older version is refused, and the newer one s
   const first = await gateway.call("PUT /projects/web", { limits: { concurrent: 1 } }, based);
   expect(first.status).toBe(200);
   const second = await gateway.call("PUT /projects/web", { limits: { concurrent: 2 } }, based);
-  expect([second.status, second.json.error.code]).toEqual([409, "version_conflict"]);
+  expect([second.status, second.json.error.code]).toEqual([412, "version_conflict"]);
   expect(second.json.error.message).toContain("Reload it and repeat your change.");
-  expect((await gateway.call("DELETE /projects/web", undefined, based)).status).toBe(409);
+  expect((await gateway.call("DELETE /projects/web", undefined, based)).status).toBe(412);
   expect(gateway.snapshot().projects?.get("web")?.limits).toEqual({ concurrent: 1 });
   const wrong = await gateway.call("PUT /projects/web", {}, { "if-match": "latest" });
   expect([wrong.status, wrong.json.error.param]).toEqual([400, "if-match"]);
@@ -212,7 +213,7 @@ test("of two concurrent changes of one version, one is stored and one is refused
       gateway.call("PUT /projects/web", { limits: { concurrent } }, based),
     ),
   );
-  expect(results.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect(results.map(({ status }) => status).sort()).toEqual([200, 412]);
 });
 
 test("an upstream that is deleted while a model is created for it leaves no model without it", async () => {
@@ -391,6 +392,40 @@ test("the members of a project see it and no other project, and lose it when it 
   expect(await visible()).toEqual([]);
   const unknown = await gateway.call("PUT /projects/web/members", { users: ["user_x"] });
   expect([unknown.status, unknown.json.error.param]).toEqual([400, "users"]);
+});
+
+test("a change of a key that is based on an older version is refused, and the newer one stays", async () => {
+  const gateway = await start();
+  const { json } = await gateway.call("POST /keys", { name: "app", models: ["*"] });
+  const path = `/keys/${json.id}` as const;
+  const shown = await fetch(`${gateway.url}/admin/api${path}`, {
+    headers: { authorization: `Bearer ${adminToken}` },
+  });
+  const etag = shown.headers.get("etag") ?? "";
+  expect([shown.status, etag]).toEqual([200, `"${json.version}"`]);
+  const put = (name: string, headers = {}) =>
+    gateway.call(`PUT ${path}`, { name, models: ["*"] }, headers);
+  expect((await put("first", { "if-match": etag })).status).toBe(200);
+  const refused = await put("second", { "if-match": etag });
+  expect([refused.status, refused.json.error.code]).toEqual([412, "version_conflict"]);
+  expect((await gateway.call(`GET ${path}`)).json).toMatchObject({ name: "first" });
+  // Without if-match, the present version is replaced.
+  expect((await put("third")).status).toBe(200);
+  expect((await gateway.call("GET /keys/unknown")).status).toBe(404);
+});
+
+test("of two rotations of the same version of a key, one creates a successor", async () => {
+  const gateway = await start();
+  const { json } = await gateway.call("POST /keys", { name: "app", models: ["*"] });
+  const rotations = [1, 2].map(() =>
+    gateway.call(
+      `POST /keys/${json.id}/rotate`,
+      { overlapHours: 1 },
+      { "if-match": `"${json.version}"` },
+    ),
+  );
+  const statuses = (await Promise.all(rotations)).map(({ status }) => status);
+  expect(statuses.sort()).toEqual([201, 412]);
 });
 
 test("after a rotation both keys work until the overlap ends; without overlap the old key is refused immediately", async () => {

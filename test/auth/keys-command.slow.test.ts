@@ -154,6 +154,7 @@ describe("list", () => {
       models: ["a*", "b"],
       createdAt: expect.any(Number),
       revokedAt: null,
+      version: expect.any(Number),
     });
     expect(listed.find(({ name }) => name === "short-lived")).toMatchObject({
       revokedAt: expect.any(Number),

@@ -101,7 +101,7 @@ browserTest(
       targets,
       description: "Changed by somebody else.",
     });
-    problems.expectFailure(/^409 PUT \S*\/models\/team-search$/);
+    problems.expectFailure(/^412 PUT \S*\/models\/team-search$/);
     await page.getByRole("dialog").getByLabel("Description").fill("Mine.");
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     await page

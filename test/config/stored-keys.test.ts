@@ -134,6 +134,7 @@ describe("the reader of stored keys", () => {
     limits: { concurrent: 2 },
     createdAt: 0,
     revokedAt,
+    version: 1,
   });
 
   test("shares equal lists of models and equal limits between keys", async () => {

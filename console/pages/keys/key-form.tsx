@@ -74,7 +74,11 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
         const time = day === dayOf(apiKey) ? apiKey?.expires_at : day && endOfDay(day);
         const body = { ...values, ...(time && { expires: time }) };
         const saved = apiKey
-          ? call<Saved>(`/keys/${apiKey.id}`, { method: "PUT", body })
+          ? call<Saved>(`/keys/${apiKey.id}`, {
+              method: "PUT",
+              body,
+              ...(apiKey.version !== null && { version: apiKey.version }),
+            })
           : call<Saved>("/keys", { method: "POST", body });
         await onSaved(await saved);
       }}

@@ -165,7 +165,7 @@ export function KeysPage() {
       >
         {rotated && (
           <RotateForm
-            id={rotated.id}
+            apiKey={rotated}
             onRotated={async (key) => {
               setRotated(undefined);
               setCreated(key);

@@ -1,5 +1,5 @@
 /** Replaces a key by a new one. The old one may work for some time, so that applications can change over. */
-import type { CreatedApiKey } from "../../../contract/admin.ts";
+import type { ApiKey, CreatedApiKey } from "../../../contract/admin.ts";
 import { rotationBody } from "../../../contract/schemas/keys.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -9,11 +9,11 @@ import { SelectField } from "../../ui/form-fields.tsx";
 const overlaps = [0, 1, 24, 168] as const;
 
 interface RotateFormProps {
-  readonly id: string;
+  readonly apiKey: ApiKey;
   readonly onRotated: (key: CreatedApiKey) => unknown;
 }
 
-export function RotateForm({ id, onRotated }: RotateFormProps) {
+export function RotateForm({ apiKey: { id, version }, onRotated }: RotateFormProps) {
   const t = useT();
   const form = useSchemaForm(rotationBody, { overlapHours: 24 });
   return (
@@ -21,7 +21,13 @@ export function RotateForm({ id, onRotated }: RotateFormProps) {
       form={form}
       action={t("keys.rotate")}
       save={async (body) =>
-        onRotated(await call<CreatedApiKey>(`/keys/${id}/rotate`, { method: "POST", body }))
+        onRotated(
+          await call<CreatedApiKey>(`/keys/${id}/rotate`, {
+            method: "POST",
+            body,
+            ...(version !== null && { version }),
+          }),
+        )
       }
     >
       <SelectField

@@ -13,6 +13,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { type JsonObject, VersionConflict } from "../../storage/ports/config-entity-store.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, senderOf } from "../admin-route.ts";
+import { ifMatch, setEtag } from "../if-match.ts";
 import { readBody } from "../read-body.ts";
 import {
   alreadyExists,
@@ -78,7 +79,7 @@ export function entityChanges(
       before: before?.value,
       after: after?.value,
     });
-    if (after?.version !== undefined) context.header("etag", `"${after.version}"`);
+    setEtag(context, after?.version);
     return after;
   };
 
@@ -167,17 +168,4 @@ function refuseUnusableId(kind: EntityKind, identity: string, id: string): void 
 /** Removes the name of a webhook: the store keeps the name as its id, not as a member. */
 function ownMembers(kind: EntityKind, { name: given, ...value }: JsonObject): JsonObject {
   return kind === "webhook" || given === undefined ? value : { name: given, ...value };
-}
-
-/** The version in `if-match`, such as `"3"`. Undefined: the change replaces any version. */
-function ifMatch(context: AdminApiContext): number | undefined {
-  const text = context.req.header("if-match")?.trim() ?? "*";
-  if (text === "*") return undefined;
-  const version = /^(?:W\/)?"?(\d{1,15})"?$/.exec(text)?.[1];
-  if (version !== undefined) return Number(version);
-  throw new GatewayError(
-    "invalid_value",
-    `Invalid 'if-match': it must be the version of the entity, such as "3".`,
-    { param: "if-match" },
-  );
 }

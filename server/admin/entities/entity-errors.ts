@@ -10,7 +10,13 @@ interface Named {
   readonly id: string;
 }
 
-const nameOf = ({ kind, id }: Named): string => `The ${kind} ${JSON.stringify(id)}`;
+/** API keys have versions too. */
+interface Versioned {
+  readonly kind: EntityKind | "API key";
+  readonly id: string;
+}
+
+const nameOf = ({ kind, id }: Versioned): string => `The ${kind} ${JSON.stringify(id)}`;
 
 export const notFound = ({ kind, id }: Named): GatewayError =>
   new GatewayError("entity_not_found", `There is no ${kind} ${JSON.stringify(id)}.`);
@@ -41,7 +47,7 @@ export function alreadyExists(entity: Named & { origin: EntityOrigin }): Gateway
 
 /** `based`: the version that the change was based on. */
 export const versionConflict = (
-  entity: Named,
+  entity: Versioned,
   { version }: VersionConflict,
   based: number | undefined,
 ): GatewayError =>

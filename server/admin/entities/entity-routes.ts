@@ -4,6 +4,7 @@ import type { Infer } from "../../../contract/admin/infer.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route.ts";
+import { setEtag } from "../if-match.ts";
 import type { EntityChanges } from "./change-entities.ts";
 
 export interface EntityRoutesOptions<Schema extends z.ZodType> {
@@ -62,7 +63,11 @@ export function entityRoutes<Schema extends z.ZodType>(
       scope,
       summary: `Show ${noun}.`,
       response: entity,
-      handle: async (context) => context.json(await show(await changes.find(context), context)),
+      handle: async (context) => {
+        const view = await changes.find(context);
+        setEtag(context, view.version);
+        return context.json(await show(view, context));
+      },
     },
     replace: {
       method: "PUT",

@@ -10,12 +10,14 @@ import { configuredLimits } from "../../config/limit-scopes.ts";
 import { originOf } from "../../config/origin.ts";
 import type { Defaults, Key, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { createSerialize } from "../../lib/tasks.ts";
+import { VersionConflict } from "../../storage/ports/config-entity-store.ts";
 import type { KeySettings, StoredKey } from "../../storage/ports/key-store.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
+import { versionConflict } from "../entities/entity-errors.ts";
 import { shownOrigin } from "../entities/show-entity.ts";
+import { ifMatch, setEtag } from "../if-match.ts";
 import { requireKeyCapacity } from "../key-capacity.ts";
 import { isUnlocked, locksAfter, locksOf, requireWithinLocks } from "../key-locks.ts";
 import { readBody } from "../read-body.ts";
@@ -33,16 +35,6 @@ const keysQuery = pageQuery.extend({
     .optional()
     .describe("A part of the name or of the first characters of the key, or the id."),
 });
-
-interface NewKey {
-  /** For the audit log. */
-  readonly action: "key.created" | "key.rotated";
-  readonly name: string;
-  readonly models: readonly string[];
-  readonly settings: KeySettings;
-  /** The key that this one replaces. */
-  readonly before?: StoredKey;
-}
 
 export function keyRoutes({
   keys,
@@ -84,28 +76,39 @@ export function keyRoutes({
     requireFuture(settings.expiresAt, now());
     const { name, models } = body;
     const locked = locksAfter(context.get("actor").role, undefined, settings);
-    return store(context, {
-      action: "key.created",
-      name,
-      models,
-      settings: { ...settings, locked },
-    });
+    const { text, key } = generateKey(name, models, { ...settings, locked }, now());
+    return respond(context, "key.created", await keys.create(key), text);
+  };
+
+  const show = async (context: AdminApiContext): Promise<Response> => {
+    const id = context.req.param("id") ?? "";
+    const configured = [...snapshot().keys.values()].find(
+      (each) => each.id === id && each.source !== "store",
+    );
+    if (configured && maySeeProject(context.get("actor"), configured.project ?? null)) {
+      return context.json(shownConfigured(configured, snapshot(), now()));
+    }
+    const key = await findActive(context);
+    setEtag(context, key.version);
+    return context.json(shownStored(key, now()));
   };
 
   const update = async (context: AdminApiContext): Promise<Response> => {
     const before = await findActive(context);
     const body = await readBody(context, keyBody);
     if (body.project !== before.project) requireProject(context, body.project ?? null, snapshot());
-    const { id, hash, hint, createdAt } = before;
     const { role } = context.get("actor");
     const requested = { name: body.name, models: body.models, ...settingsOf(body) };
     requireWithinLocks(role, before, requested);
     const changed = { ...requested, locked: locksAfter(role, before, requested) };
     // The other settings of an expired key can be changed.
     if (changed.expiresAt !== before.expiresAt) requireFuture(changed.expiresAt, now());
-    if (!(await keys.update(id, changed))) throw noActiveKey();
+    // Without if-match, the change is based on the version that was read here, whose locks were checked.
+    const expected = ifMatch(context) ?? before.version;
+    const after = await withVersion(before.id, expected, () =>
+      keys.update(before.id, changed, expected),
+    );
     await applyKeyChanges();
-    const after = { ...changed, id, hash, hint, createdAt, revokedAt: null };
     const shown = shownStored(after, now());
     await audit.record({
       ...senderOf(context),
@@ -114,20 +117,14 @@ export function keyRoutes({
       before: shownStored(before, now()),
       after: shown,
     });
+    setEtag(context, after.version);
     return context.json(shown);
   };
 
-  /** One rotation at a time: a key that is rotated twice at the same time has one successor. */
-  const inTurn = createSerialize();
-
   const rotate = async (context: AdminApiContext): Promise<Response> => {
-    const { overlapHours } = await readBody(context, rotationBody);
-    return inTurn(() => replaceKey(context, overlapHours));
-  };
-
-  const replaceKey = async (context: AdminApiContext, overlapHours: number): Promise<Response> => {
     const before = await findActive(context);
-    const { id, name, models, hash, hint, createdAt, revokedAt, ...settings } = before;
+    const { overlapHours } = await readBody(context, rotationBody);
+    const { id, name, models, hash, hint, createdAt, revokedAt, version, ...settings } = before;
     // The new key is valid for as long as the old one was, and not only until the old one ends.
     const lifetimeMs = settings.expiresAt === undefined ? 0 : settings.expiresAt - createdAt;
     const isRenewed = lifetimeMs > 0 && isUnlocked(context.get("actor").role, before);
@@ -136,17 +133,28 @@ export function keyRoutes({
       ...(isRenewed && { expiresAt: now() + lifetimeMs }),
       locked: locksOf(before),
     };
-    const response = await store(context, {
-      action: "key.rotated",
-      name,
-      models,
-      settings: renewed,
-      before,
-    });
-    if (overlapHours === 0) await keys.revoke(id, now());
-    else await keys.expire(id, now() + overlapHours * hourMs);
-    await applyKeyChanges();
-    return response;
+    const end =
+      overlapHours === 0 ? { revokeAt: now() } : { expireAt: now() + overlapHours * hourMs };
+    const { text, key } = generateKey(name, models, renewed, now());
+    const expected = ifMatch(context) ?? version;
+    const created = await withVersion(id, expected, () => keys.rotate(id, key, end, expected));
+    return respond(context, "key.rotated", created, text, before);
+  };
+
+  /** Of two changes that are based on the same version, one is refused. */
+  const withVersion = async (
+    id: string,
+    expected: number,
+    change: () => Promise<StoredKey | undefined>,
+  ): Promise<StoredKey> => {
+    try {
+      const changed = await change();
+      if (changed) return changed;
+    } catch (error) {
+      if (!(error instanceof VersionConflict)) throw error;
+      throw versionConflict({ kind: "API key", id }, error, expected);
+    }
+    throw noActiveKey();
   };
 
   const revoke = async (context: AdminApiContext): Promise<Response> => {
@@ -162,21 +170,24 @@ export function keyRoutes({
     return context.body(null, 204);
   };
 
-  const store = async (
+  /** `text`: the key itself. `before`: the key that this one replaces. */
+  const respond = async (
     context: AdminApiContext,
-    { action, name, models, settings, before }: NewKey,
+    action: "key.created" | "key.rotated",
+    key: StoredKey,
+    text: string,
+    before?: StoredKey,
   ): Promise<Response> => {
-    const { text, key } = generateKey(name, models, settings, now());
-    await keys.create(key);
     await applyKeyChanges();
-    const shown = shownStored({ ...key, revokedAt: null }, now());
+    const shown = shownStored(key, now());
     await audit.record({
       ...senderOf(context),
       action,
-      subject: name,
+      subject: key.name,
       before: before && shownStored(before, now()),
       after: shown,
     });
+    setEtag(context, key.version);
     const created: CreatedApiKey = { ...shown, key: text };
     return context.json(created, 201);
   };
@@ -220,12 +231,21 @@ export function keyRoutes({
       handle: create,
     },
     {
+      method: "GET",
+      path: "/keys/:id",
+      role: "developer",
+      scope: "project",
+      summary: "Show an active API key, without the key itself.",
+      response: apiKeySchema,
+      handle: show,
+    },
+    {
       method: "PUT",
       path: "/keys/:id",
       role: "developer",
       scope: "project",
       summary:
-        "Replace the name, models, limits and other settings of an API key. The key itself stays.",
+        "Replace the name, models, limits and other settings of an API key. The key itself stays. With the header if-match, the change is refused if the stored version is another one.",
       body: keyBody,
       response: apiKeySchema,
       handle: update,
@@ -328,23 +348,23 @@ const storeOrigin: Origin = { source: "store", location: null };
 const shownStored = (key: StoredKey, now: number): ApiKey =>
   shownKey(
     key,
-    { hint: key.hint, origin: storeOrigin, createdAt: key.createdAt },
+    { hint: key.hint, origin: storeOrigin, createdAt: key.createdAt, version: key.version },
     key.revokedAt,
     now,
   );
 
 const shownConfigured = (key: Key, snapshot: Snapshot, now: number): ApiKey => {
   const origin = shownOrigin(originOf(snapshot, "key", key.id) ?? key);
-  return shownKey(key, { hint: null, origin, createdAt: null }, null, now);
+  return shownKey(key, { hint: null, origin, createdAt: null, version: null }, null, now);
 };
 
-interface KeyOrigin extends Pick<ApiKey, "hint" | "origin"> {
+interface KeyOrigin extends Pick<ApiKey, "hint" | "origin" | "version"> {
   readonly createdAt: number | null;
 }
 
 const shownKey = (
   key: StoredKey | Key,
-  { hint, origin, createdAt }: KeyOrigin,
+  { hint, origin, createdAt, version }: KeyOrigin,
   revokedAt: number | null,
   now: number,
 ): ApiKey => ({
@@ -365,4 +385,5 @@ const shownKey = (
   expires_at: timeOf(key.expiresAt),
   revoked_at: timeOf(revokedAt),
   state: stateOf(revokedAt, key.expiresAt, now),
+  version,
 });

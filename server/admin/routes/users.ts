@@ -1,12 +1,14 @@
 /** /users: the users who may sign in to the console. */
-import type { z } from "zod";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { userSchema } from "../../../contract/admin/users.ts";
 import type { Role, User } from "../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { createSerialize } from "../../lib/tasks.ts";
-import type { StoredUser, UserChanges } from "../../storage/ports/user-store.ts";
+import {
+  LastAdministrator,
+  type StoredUser,
+  type UserChanges,
+} from "../../storage/ports/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { newUser } from "../new-user.ts";
@@ -20,9 +22,6 @@ export function userRoutes({
   audit,
   now,
 }: SignInDependencies): readonly AdminRoute[] {
-  /** One change at a time: of two administrators who are removed at the same time, the second is the last one. */
-  const inTurn = createSerialize();
-
   const record = (
     context: AdminApiContext,
     action: string,
@@ -70,14 +69,6 @@ export function userRoutes({
     const { password, name, ...access } = await readBody(context, changedUserBody);
     const passwordHash = password === undefined ? undefined : await passwords.hash(password);
     // After the slow hash: the role may have changed in the meantime.
-    return inTurn(() => change(context, { name, ...access }, passwordHash));
-  };
-
-  const change = async (
-    context: AdminApiContext,
-    { name, ...access }: Omit<z.output<typeof changedUserBody>, "password">,
-    passwordHash: string | undefined,
-  ): Promise<Response> => {
     const user = await find(context);
     // The user may still belong to a project that the configuration file no longer has.
     requireProjects(access.projects, user.projects ?? []);
@@ -90,22 +81,19 @@ export function userRoutes({
       ...(passwordHash !== undefined && { passwordHash }),
     };
     const changed = { ...user, ...changes };
-    if (role !== "admin") await requireAnotherAdmin(user);
-    if (!(await users.update(user.id, changes))) throw nameTaken();
+    if (!(await users.update(user.id, changes).catch(refuseLastAdministrator))) throw nameTaken();
     // A new password or a smaller role must not leave old sessions behind. The session of this request stays.
     await sessions.endOfUser(user.id, context.get("session")?.tokenHash);
     await record(context, "user.updated", user, changed);
     return context.json(shownUser(changed));
   };
 
-  const remove = (context: AdminApiContext): Promise<Response> =>
-    inTurn(async () => {
-      const user = await find(context);
-      await requireAnotherAdmin(user);
-      await users.delete(user.id);
-      await record(context, "user.deleted", user);
-      return context.body(null, 204);
-    });
+  const remove = async (context: AdminApiContext): Promise<Response> => {
+    const user = await find(context);
+    await users.delete(user.id).catch(refuseLastAdministrator);
+    await record(context, "user.deleted", user);
+    return context.body(null, 204);
+  };
 
   const requireProjects = (given: User["projects"] = [], before: readonly string[]): void => {
     const known = [...(snapshot().projects?.keys() ?? []), ...before];
@@ -115,20 +103,6 @@ export function userRoutes({
       "invalid_value",
       `Invalid 'projects': there is no project ${JSON.stringify(unknown)}. Create it first, or leave it out.`,
       { param: "projects" },
-    );
-  };
-
-  /** The last administrator cannot be removed: no user could create users then. */
-  const requireAnotherAdmin = async ({ id, role }: StoredUser): Promise<void> => {
-    if (role !== "admin") return;
-    const isOther = (user: StoredUser): boolean => user.role === "admin" && user.id !== id;
-    if ((await users.list()).some(isOther)) return;
-    throw new GatewayError(
-      "invalid_value",
-      "This is the last administrator. Create another first.",
-      {
-        param: "role",
-      },
     );
   };
 
@@ -173,6 +147,13 @@ export function userRoutes({
       handle: remove,
     },
   ];
+}
+
+function refuseLastAdministrator(error: unknown): never {
+  if (!(error instanceof LastAdministrator)) throw error;
+  throw new GatewayError("invalid_value", "This is the last administrator. Create another first.", {
+    param: "role",
+  });
 }
 
 /** Administrators can change their own membership, so a restriction to projects would restrict nothing. */

@@ -44,7 +44,12 @@ export interface NewKey extends KeyUpdate {
 
 export interface StoredKey extends NewKey {
   readonly revokedAt: number | null;
+  /** Grows with each change of the key: the revision of its latest change. */
+  readonly version: number;
 }
+
+/** The end of a key that is rotated. Unix milliseconds. */
+export type RotatedKeyEnd = { readonly revokeAt: number } | { readonly expireAt: number };
 
 export interface KeyChange {
   /** The key as it is now. */
@@ -71,7 +76,7 @@ export interface KeySearch extends PageRequest {
 /** Every method rejects once the store is closed. */
 export interface KeyStore {
   /** Rejects if the id or the hash exists. */
-  create(key: NewKey): Promise<void>;
+  create(key: NewKey): Promise<StoredKey>;
   /** Active keys with this id or this name. */
   findActive(idOrName: string): Promise<readonly StoredKey[]>;
   /** Keys with this name, revoked ones included, in the order of their creation. */
@@ -80,8 +85,21 @@ export interface KeyStore {
   findById(id: string): Promise<StoredKey | undefined>;
   /** False: there is no active key with this id. `at`: Unix milliseconds. */
   revoke(id: string, at: number): Promise<boolean>;
-  /** Replaces name, models and settings. False: there is no active key with this id. */
-  update(id: string, update: KeyUpdate): Promise<boolean>;
+  /**
+   * Replaces name, models and settings. Undefined: there is no active key with this id. `expected`: the version that
+   * the change is based on; rejects with VersionConflict if the key has another one.
+   */
+  update(id: string, update: KeyUpdate, expected?: number): Promise<StoredKey | undefined>;
+  /**
+   * Creates the successor and ends the key, both or neither. Undefined: there is no active key with this id. Rejects
+   * with VersionConflict: of two concurrent rotations, one creates a successor.
+   */
+  rotate(
+    id: string,
+    successor: NewKey,
+    end: RotatedKeyEnd,
+    expected: number,
+  ): Promise<StoredKey | undefined>;
   /**
    * Ends the key at `at`, unless it ends earlier. False: there is no active key with this id. `at`: Unix milliseconds.
    */

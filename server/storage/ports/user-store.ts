@@ -21,7 +21,15 @@ export type UserChanges = Partial<
   Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "oidcSubject" | "lastSignInAt">
 >;
 
-/** Every method rejects once the store is closed. */
+/** The change would remove the last administrator: no user could create users then. */
+export class LastAdministrator extends Error {
+  override readonly name = "LastAdministrator";
+}
+
+/**
+ * Every method rejects once the store is closed. A store that has an administrator keeps one: a change that would
+ * remove the last one rejects with LastAdministrator.
+ */
 export interface UserStore {
   /** False: another user has the name or the subject. */
   create(user: StoredUser): Promise<boolean>;

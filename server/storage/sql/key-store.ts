@@ -1,5 +1,6 @@
 /** API keys in a SQL database. Several processes may change them at the same time. */
-import type { KeySettings, KeyStore, StoredKey } from "../ports/key-store.ts";
+import { VersionConflict } from "../ports/config-entity-store.ts";
+import type { KeySettings, KeyStore, NewKey, StoredKey } from "../ports/key-store.ts";
 import {
   integerOrNull,
   Parameters,
@@ -25,37 +26,31 @@ interface Row {
 }
 
 export const createKeyStore = (db: SqlDatabase): KeyStore => ({
-  async create({ id, name, hash, hint, models, createdAt, ...settings }) {
-    const [modelsJson, settingsJson] = [JSON.stringify(models), JSON.stringify(settings)];
-    await db.transaction(async (queries) => {
-      const revision = await nextRevision(queries, "keys");
-      await queries.query(
-        `INSERT INTO vexel.keys
-           (id, name, hash, hint, models, settings, created_at, created_revision, revision)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
-        [id, name, hash, hint, modelsJson, settingsJson, createdAt, revision],
-      );
-    });
-  },
+  create: (key) => db.transaction((queries) => insert(queries, key)),
 
   findActive: (idOrName) => find(db, "revoked_at IS NULL AND (id = $1 OR name = $1)", idOrName),
   findByName: (name) => find(db, "name = $1", name),
   findById: async (id) => (await find(db, "id = $1", id))[0],
 
-  revoke: (id, at) => change(db, id, () => ({ revoked_at: at })),
+  revoke: async (id, at) =>
+    (await db.transaction((queries) => revoke(queries, id, at))) !== undefined,
+  expire: async (id, at) =>
+    (await db.transaction((queries) => expire(queries, id, at))) !== undefined,
 
-  update: (id, { name, models, ...settings }) =>
-    change(db, id, () => ({
-      name,
-      models: JSON.stringify(models),
-      settings: JSON.stringify(settings),
-    })),
+  update: (id, { name, models, ...settings }, expected) =>
+    db.transaction((queries) => {
+      const [modelsJson, settingsJson] = [JSON.stringify(models), JSON.stringify(settings)];
+      const columns = { name, models: modelsJson, settings: settingsJson };
+      return change(queries, id, () => columns, expected);
+    }),
 
-  expire: (id, at) =>
-    change(db, id, (row) => {
-      const settings = settingsOf(row);
-      const expiresAt = Math.min(at, settings.expiresAt ?? at);
-      return { settings: JSON.stringify({ ...settings, expiresAt }) };
+  rotate: (id, successor, end, expected) =>
+    db.transaction(async (queries) => {
+      const ended =
+        "revokeAt" in end
+          ? await revoke(queries, id, end.revokeAt, expected)
+          : await expire(queries, id, end.expireAt, expected);
+      return ended && insert(queries, successor);
     }),
 
   async list({ cursor, limit }) {
@@ -136,23 +131,56 @@ async function find(db: Queries, condition: string, value: string): Promise<Stor
   return rows.map(keyOf);
 }
 
-/** Changes columns of an active key. False: there is none with this id. */
-function change(
-  db: SqlDatabase,
+async function insert(db: Queries, key: NewKey): Promise<StoredKey> {
+  const { id, name, hash, hint, models, createdAt, ...settings } = key;
+  const version = await nextRevision(db, "keys");
+  await db.query(
+    `INSERT INTO vexel.keys
+       (id, name, hash, hint, models, settings, created_at, created_revision, revision)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+    [id, name, hash, hint, JSON.stringify(models), JSON.stringify(settings), createdAt, version],
+  );
+  return { ...key, revokedAt: null, version };
+}
+
+const revoke = (db: Queries, id: string, at: number, expected?: number) =>
+  change(db, id, () => ({ revoked_at: at }), expected);
+
+const expire = (db: Queries, id: string, at: number, expected?: number) =>
+  change(
+    db,
+    id,
+    (row) => {
+      const settings = settingsOf(row);
+      const expiresAt = Math.min(at, settings.expiresAt ?? at);
+      return { settings: JSON.stringify({ ...settings, expiresAt }) };
+    },
+    expected,
+  );
+
+/**
+ * Changes columns of an active key, in a transaction. Undefined: there is none with this id. Rejects with
+ * VersionConflict if it does not have the expected version.
+ */
+async function change(
+  db: Queries,
   id: string,
   changesOf: (current: Row) => Readonly<Record<string, SqlValue>>,
-): Promise<boolean> {
-  return db.transaction(async (queries) => {
-    const current = await lockActive(queries, id);
-    if (!current) return false;
-    const columns = { ...changesOf(current), revision: await nextRevision(queries, "keys") };
-    const assignments = Object.keys(columns).map((name, at) => `${name} = $${at + 2}`);
-    await queries.query(`UPDATE vexel.keys SET ${assignments.join(", ")} WHERE id = $1`, [
-      id,
-      ...Object.values(columns),
-    ]);
-    return true;
-  });
+  expected: number | undefined,
+): Promise<StoredKey | undefined> {
+  const current = await lockActive(db, id);
+  if (!current) return undefined;
+  const version = Number(current.revision);
+  if (expected !== undefined && expected !== version) {
+    throw new VersionConflict({ kind: "API key", id }, version);
+  }
+  const columns = { ...changesOf(current), revision: await nextRevision(db, "keys") };
+  const assignments = Object.keys(columns).map((name, at) => `${name} = $${at + 2}`);
+  const { rows } = await db.query<Row>(
+    `UPDATE vexel.keys SET ${assignments.join(", ")} WHERE id = $1 RETURNING *`,
+    [id, ...Object.values(columns)],
+  );
+  return rows[0] && keyOf(rows[0]);
 }
 
 /** The update changes nothing: it locks the row until the end of the transaction. */
@@ -175,6 +203,7 @@ const keyOf = (row: Row): StoredKey => ({
   ...settingsOf(row),
   createdAt: Number(row.created_at),
   revokedAt: integerOrNull(row.revoked_at),
+  version: Number(row.revision),
 });
 
 const cursorOf = ({ created_at, id }: Row): string => `${created_at} ${id}`;

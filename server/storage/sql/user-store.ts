@@ -1,6 +1,11 @@
 /** The users of the console in a SQL database. */
 import type { Role } from "../../../contract/admin.ts";
-import type { StoredUser, UserStore } from "../ports/user-store.ts";
+import {
+  LastAdministrator,
+  type StoredUser,
+  type UserChanges,
+  type UserStore,
+} from "../ports/user-store.ts";
 import {
   integerOrNull,
   type Queries,
@@ -43,14 +48,13 @@ export function createUserStore(db: SqlDatabase): UserStore {
     findByOidcSubject: (subject) => find("oidc_subject = $1", subject),
 
     async update(id, changes) {
-      const columns = columnsOf(changes);
-      const assignments = Object.keys(columns).map((name, at) => `${name} = $${at + 2}`);
       try {
-        const { count } = await db.query(
-          `UPDATE vexel.users SET ${["id = id", ...assignments].join(", ")} WHERE id = $1`,
-          [id, ...Object.values(columns)],
-        );
-        return count > 0;
+        if (changes.role === undefined || changes.role === "admin")
+          return await update(db, id, changes);
+        return await db.transaction(async (queries) => {
+          await keepAdministrator(queries, id);
+          return update(queries, id, changes);
+        });
       } catch (error) {
         if (db.isDuplicate(error)) return false;
         throw error;
@@ -59,6 +63,7 @@ export function createUserStore(db: SqlDatabase): UserStore {
 
     delete: (id) =>
       db.transaction(async (queries) => {
+        await keepAdministrator(queries, id);
         await queries.query("DELETE FROM vexel.sessions WHERE user_id = $1", [id]);
         return (await queries.query("DELETE FROM vexel.users WHERE id = $1", [id])).count > 0;
       }),
@@ -72,7 +77,29 @@ export function createUserStore(db: SqlDatabase): UserStore {
   };
 }
 
-/** Users are created one after the other, so that only one of them is the first. The counter does not change. */
+/** Refuses to take the role from the last administrator. Locked, because another replica may do it at the same time. */
+async function keepAdministrator(db: Queries, id: string): Promise<void> {
+  await lockUsers(db);
+  const { rows } = await db.query<Pick<Row, "id">>(
+    "SELECT id FROM vexel.users WHERE role = 'admin' LIMIT 2",
+  );
+  if (rows.length === 1 && rows[0]?.id === id) throw new LastAdministrator();
+}
+
+async function update(db: Queries, id: string, changes: UserChanges): Promise<boolean> {
+  const columns = columnsOf(changes);
+  const assignments = Object.keys(columns).map((name, at) => `${name} = $${at + 2}`);
+  const { count } = await db.query(
+    `UPDATE vexel.users SET ${["id = id", ...assignments].join(", ")} WHERE id = $1`,
+    [id, ...Object.values(columns)],
+  );
+  return count > 0;
+}
+
+/**
+ * Locks the users until the end of the transaction: only one of them is the first, and one administrator is the last.
+ * The counter does not change.
+ */
 async function lockUsers(db: Queries): Promise<void> {
   await db.query("UPDATE vexel.revisions SET value = value WHERE name = 'config'");
 }

@@ -5,7 +5,11 @@
 import { expect, test } from "bun:test";
 import type { AuditLog, StoredAuditEntry } from "../../../server/storage/ports/audit-log.ts";
 import type { SessionStore, StoredSession } from "../../../server/storage/ports/session-store.ts";
-import type { StoredUser, UserStore } from "../../../server/storage/ports/user-store.ts";
+import {
+  LastAdministrator,
+  type StoredUser,
+  type UserStore,
+} from "../../../server/storage/ports/user-store.ts";
 import { type Implementation, withStorage } from "./backend.ts";
 
 export interface ConsoleStores {
@@ -82,6 +86,7 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
 
   law("a change keeps the members that it does not name", async ({ users }) => {
     await users.create(user());
+    await users.create(user({ id: "user_2", name: "Bob" }));
     expect(await users.update("user_1", { role: "viewer", projects: ["p"] })).toBe(true);
     expect(await users.findById("user_1")).toEqual(user({ role: "viewer", projects: ["p"] }));
     expect(await users.update("user_9", { role: "viewer" })).toBe(false);
@@ -96,13 +101,28 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
   });
 
   law("the sessions of a deleted user end", async ({ users, sessions }) => {
-    await users.create(user());
+    await users.create(user({ role: "viewer" }));
     await sessions.create(session());
     expect(await users.delete("user_1")).toBe(true);
     expect(await users.delete("user_1")).toBe(false);
     expect(await sessions.find("token-1")).toBeUndefined();
     expect(await users.list()).toEqual([]);
   });
+
+  const removals: Readonly<Record<string, (users: UserStore, id: string) => Promise<boolean>>> = {
+    "are deleted": (users, id) => users.delete(id),
+    "lose the role": (users, id) => users.update(id, { role: "viewer" }),
+  };
+  for (const [what, remove] of Object.entries(removals)) {
+    law(`of two administrators who ${what} at the same time, one stays`, async ({ users }) => {
+      for (const id of ["user_1", "user_2"]) await users.create(user({ id, name: id }));
+      const outcomes = await Promise.allSettled([remove(users, "user_1"), users.delete("user_2")]);
+      const refused = outcomes.filter(({ status }) => status === "rejected");
+      expect(refused).toHaveLength(1);
+      expect(refused[0]).toHaveProperty("reason", expect.any(LastAdministrator));
+      expect((await users.list()).filter(({ role }) => role === "admin")).toHaveLength(1);
+    });
+  }
 
   law("a token is replaced once, although two requests try", async ({ sessions }) => {
     await sessions.create(session());

@@ -1,5 +1,6 @@
 /** Laws (contract tests) of the port `KeyStore`, for every implementation. */
 import { describe, expect } from "bun:test";
+import { VersionConflict } from "../../../server/storage/ports/config-entity-store.ts";
 import type { KeySearch, KeyStore } from "../../../server/storage/ports/key-store.ts";
 import {
   allPages,
@@ -39,7 +40,7 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
         expiresAt: 2_000_000_000_000,
       });
       await store.create(key);
-      const stored = { ...key, revokedAt: null };
+      const stored = { ...key, revokedAt: null, version: 1 };
       expect((await store.list({ limit: 10 })).entries).toEqual([stored]);
       expect(await store.findActive("a")).toEqual([stored]);
       expect((await readAll(store)).changes).toEqual([{ key: stored, isNew: true }]);
@@ -91,14 +92,56 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
       await store.create(newKey("a", { limits: { concurrent: 2 }, expiresAt: 9000 }));
       const { name, models, limits, expiresAt, ...fixed } = newKey("a");
       const update = { name: "new", models: ["m-*"], defaults: { image: "m-1" } };
-      expect(await store.update("a", update)).toBe(true);
-      const updated = { ...fixed, ...update, revokedAt: null };
+      const updated = { ...fixed, ...update, revokedAt: null, version: 2 };
+      expect(await store.update("a", update)).toEqual(updated);
       expect(await store.findActive("new")).toEqual([updated]);
       expect((await store.changesSince(1, 10)).changes).toEqual([{ key: updated, isNew: false }]);
       await store.revoke("a", 5000);
-      expect(await store.update("a", update)).toBe(false);
-      expect(await store.update("unknown", update)).toBe(false);
+      expect(await store.update("a", update)).toBeUndefined();
+      expect(await store.update("unknown", update)).toBeUndefined();
       expect(await store.revision()).toBe(3);
+    });
+
+    law("of two concurrent updates of one version, one is refused", async (open) => {
+      const store = await open();
+      const { version } = await store.create(newKey("a"));
+      const updates = ["first", "second"].map((name) =>
+        store.update("a", { name, models: ["*"] }, version),
+      );
+      const outcomes = await Promise.allSettled(updates);
+      const refused = outcomes.filter(({ status }) => status === "rejected");
+      expect(refused).toHaveLength(1);
+      expect(refused[0]).toHaveProperty("reason", expect.any(VersionConflict));
+      expect((await store.findById("a"))?.version).toBe(2);
+      expect(await store.update("a", { name: "third", models: ["*"] }, 2)).toHaveProperty(
+        "name",
+        "third",
+      );
+    });
+
+    law("of two concurrent rotations, one creates a successor", async (open) => {
+      const store = await open();
+      for (const end of [{ revokeAt: 5000 }, { expireAt: 5000 }]) {
+        const [id] = Object.keys(end) as [string];
+        const { version } = await store.create(newKey(id));
+        const successors = [newKey(`first of ${id}`), newKey(`second of ${id}`)];
+        const outcomes = await Promise.allSettled(
+          successors.map((successor) => store.rotate(id, successor, end, version)),
+        );
+        // The other one finds another version, or no active key any more.
+        const created = outcomes.filter(
+          (outcome) => outcome.status === "fulfilled" && outcome.value !== undefined,
+        );
+        expect(created).toHaveLength(1);
+        const found = await Promise.all(successors.map((each) => store.findById(each.id)));
+        expect(found.filter((each) => each !== undefined)).toHaveLength(1);
+        const old = await store.findById(id);
+        expect([old?.revokedAt, old?.expiresAt]).toEqual(
+          "revokeAt" in end ? [5000, undefined] : [null, 5000],
+        );
+      }
+      const unknown = await store.rotate("unknown", newKey("d"), { revokeAt: 1 }, 1);
+      expect(unknown).toBeUndefined();
     });
 
     law("all active keys of a name are found", async (open) => {

@@ -4,7 +4,12 @@
  * that name, a user is created; a name that is taken otherwise is refused. Only administrators create users with
  * passwords, so a user cannot prepare an account for another person.
  */
-import type { StoredUser, UserChanges, UserStore } from "../../../storage/ports/user-store.ts";
+import {
+  LastAdministrator,
+  type StoredUser,
+  type UserChanges,
+  type UserStore,
+} from "../../../storage/ports/user-store.ts";
 import { newUser } from "../../new-user.ts";
 import type { OidcAccess } from "./oidc-access.ts";
 import type { OidcSettings } from "./oidc-settings.ts";
@@ -87,6 +92,11 @@ async function update(
   if (role === user.role && JSON.stringify(projects) === JSON.stringify(user.projects)) {
     return { user, change: "none", before: user };
   }
-  await users.update(user.id, changes);
+  try {
+    await users.update(user.id, changes);
+  } catch (error) {
+    if (!(error instanceof LastAdministrator)) throw error;
+    return `the user ${user.name} is the last administrator, and the claim gives the role ${role}`;
+  }
   return { user: { ...user, role, projects }, change: "updated", before: user };
 }
