@@ -107,6 +107,8 @@ const typescript = ({ baseUrl, endpoint, body, files }: SampleRequest): string =
       ? "for await (const event of response) console.log(event.type, event.b64_json.length);"
       : "console.log(response.data?.[0]?.url ?? response.data?.[0]?.b64_json?.length);";
   return [
+    // As .ts it would need a compiler below Node 22.
+    "// Save as sample.mjs, then: npm install openai && node sample.mjs",
     ...(files ? ['import { createReadStream } from "node:fs";'] : []),
     'import OpenAI from "openai";',
     "",

@@ -24,6 +24,13 @@ test("the TypeScript sample is valid TypeScript", () => {
   );
 });
 
+test("the TypeScript sample says how Node 20 runs it, and has no syntax that Node 20 lacks", () => {
+  const sample = codeSample("TypeScript", request) ?? "";
+  expect(sample).toContain("node sample.mjs");
+  const transpiler = new Bun.Transpiler({ loader: "js" });
+  expect(transpiler.transformSync(sample)).toContain("embeddings.create");
+});
+
 test("the Python samples use Python's constants and keyword arguments", () => {
   const body = { ...request.body, stream: true, user: null };
   expect(codeSample("Python", { ...request, body })).toBe(`import os
