@@ -49,7 +49,7 @@ export async function convertOutput(
     for (const name of names) tools.onAdapted(name);
     return { image: converted, flattened: conversion.flatten === true };
   } catch (error) {
-    if (!isOfGateway(error)) throw error;
+    if (!isOfGateway(error) && !isUnsupported(error)) throw error;
     // The image is billed: delivering it as the upstream sent it is better than failing.
     tools.onUnconverted(error);
     for (const name of names) tools.onDropped(name);
@@ -91,6 +91,10 @@ function planConversion(
 export const isOfGateway = (error: unknown): error is GatewayError =>
   error instanceof GatewayError &&
   (error.definition.causedBy === "gateway" || error.kind === "upstream_timeout");
+
+/** The image worker cannot decode the format, such as SVG. */
+const isUnsupported = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.kind === "unsupported_file_mimetype";
 
 function formatOf(type: string | undefined): OutputConversion["format"] {
   if (type === "image/jpeg") return "jpeg";

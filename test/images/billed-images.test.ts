@@ -4,6 +4,7 @@
  */
 
 import { expect, test } from "bun:test";
+import sharp from "sharp";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startImageGateway } from "./image-gateway-fixture.ts";
 
@@ -67,6 +68,25 @@ test("an image in another format than requested is converted", async () => {
   expect(Buffer.from(data[0]?.b64_json ?? "", "base64").toString("latin1", 8, 12)).toBe("WEBP");
   expect(response.headers.get("vexel-adapted")).toContain("output_format");
   expect(gateway.rows().at(-1)?.steps).toContain("adapted: output_format");
+});
+
+test("an image that the gateway cannot decode is delivered as the upstream sent it, and a header says so", async () => {
+  const svg = base64Of(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"></svg>'));
+  const pixels = 9000;
+  const large = await sharp({
+    create: { width: pixels, height: pixels, channels: 3, background: "gray" },
+  })
+    .jpeg()
+    .toBuffer();
+  for (const image of [svg, base64Of(large)]) {
+    respondWith({ data: [{ b64_json: image }] });
+    const response = await generate({ output_format: "webp" });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("vexel-dropped")).toBe("output_format");
+    const { data, output_format } = await read(response);
+    expect(data).toEqual([{ b64_json: image }]);
+    expect(output_format).toBe(image === svg ? "svg" : "jpeg");
+  }
 });
 
 test("no part of a key and no address is passed on in an upstream's error message, wherever it is truncated", async () => {

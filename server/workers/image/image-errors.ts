@@ -7,16 +7,23 @@ export type Field = string | undefined;
 
 export function toImageError(reason: FailureReason, problem: string, field: Field): GatewayError {
   if (reason === "unwritable" || reason === "unreachable") return writeFailed(problem);
-  if (field === undefined) {
+  if (field === undefined) return generatedImageError(reason, problem);
+  const kind = reason === "unknown" ? "unsupported_file_mimetype" : "invalid_image_file";
+  return new GatewayError(kind, `Invalid file '${field}': the image ${problem}.`, {
+    param: field,
+  });
+}
+
+/** A generated image may be valid although the gateway cannot convert it; only an undecodable one is not usable. */
+function generatedImageError(reason: FailureReason, problem: string): GatewayError {
+  if (reason === "undecodable") {
     return new GatewayError(
       "upstream_invalid",
       `The upstream's response is not usable: its image ${problem}.`,
     );
   }
-  const kind = reason === "unknown" ? "unsupported_file_mimetype" : "invalid_image_file";
-  return new GatewayError(kind, `Invalid file '${field}': the image ${problem}.`, {
-    param: field,
-  });
+  const kind = reason === "unknown" ? "unsupported_file_mimetype" : "overloaded";
+  return new GatewayError(kind, `An image could not be converted: it ${problem}.`);
 }
 
 export const writeFailed = (cause: unknown): GatewayError =>
@@ -27,10 +34,7 @@ export const writeFailed = (cause: unknown): GatewayError =>
 
 export function imageTooLarge(maxBytes: number, field: Field): GatewayError {
   return field === undefined
-    ? new GatewayError(
-        "upstream_invalid",
-        `The upstream's response is not usable: its image is larger than ${maxBytes} bytes.`,
-      )
+    ? generatedImageError("too costly", `is larger than ${maxBytes} bytes`)
     : new GatewayError(
         "request_too_large",
         `The file '${field}' is larger than the ${maxBytes} bytes that are allowed.`,
