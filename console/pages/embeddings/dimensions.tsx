@@ -1,17 +1,36 @@
 /** What truncation of the vectors costs: the share of nearest neighbors that stay, by number of dimensions. */
-import { useDeferredValue, useMemo, useState } from "react";
+import { useEffect, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { percent } from "../../lib/format.ts";
 import type { Embedded } from "./embed.ts";
-import { neighborCount, qualityCurve, rankingQuality } from "./ranking-quality.ts";
+import { neighborCount, type QualityPoint } from "./ranking-quality.ts";
 
-export function Dimensions({ embedded: { model, vectors } }: { embedded: Embedded }) {
+/** Moves of the slider within this time are one change. */
+const settleMs = 50;
+
+interface DimensionsProps {
+  readonly embedded: Embedded;
+  /** The number of texts. */
+  readonly size: number;
+}
+
+export function Dimensions({
+  embedded: { model, vectors, dimensions: full },
+  size,
+}: DimensionsProps) {
   const t = useT();
-  const full = vectors[0]?.length ?? 0;
   const [dimensions, setDimensions] = useState(full);
-  const shown = useDeferredValue(dimensions);
-  const quality = useMemo(() => rankingQuality(vectors, shown), [vectors, shown]);
-  const curve = useMemo(() => qualityCurve(vectors), [vectors]);
+  const [shown, setShown] = useState<QualityPoint>({ dimensions: full, quality: null });
+  const [curve, setCurve] = useState<readonly QualityPoint[]>([]);
+  useEffect(() => {
+    void vectors.call("curve", null).then(setCurve);
+  }, [vectors]);
+  useEffect(() => {
+    const timer = setTimeout(async () => {
+      setShown({ dimensions, quality: await vectors.call("quality", dimensions) });
+    }, settleMs);
+    return () => clearTimeout(timer);
+  }, [vectors, dimensions]);
   return (
     <div className="flex flex-col gap-2">
       <label className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -31,9 +50,9 @@ export function Dimensions({ embedded: { model, vectors } }: { embedded: Embedde
       </label>
       <p aria-live="polite">
         {t("embeddings.kept", {
-          share: percent(quality),
-          count: neighborCount(vectors.length),
-          saved: percent(1 - shown / full),
+          share: percent(shown.quality),
+          count: neighborCount(size),
+          saved: percent(1 - shown.dimensions / full),
         })}
       </p>
       <dl className="flex flex-wrap gap-x-5 gap-y-1 text-xs">

@@ -14,7 +14,6 @@ interface HeatMapProps {
   readonly onSelect: (cell: Cell) => void;
 }
 
-const maxPixels = 480;
 /** Of one axis: more would overlap. */
 const maxLabels = 20;
 
@@ -23,8 +22,8 @@ export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = texts.length;
   useEffect(() => {
-    if (canvas.current) draw(canvas.current, matrix, size, selected);
-  }, [matrix, size, selected]);
+    if (canvas.current) draw(canvas.current, matrix, size);
+  }, [matrix, size]);
 
   const select = (event: MouseEvent<HTMLCanvasElement>): void => {
     const { left, top, width, height } = event.currentTarget.getBoundingClientRect();
@@ -68,15 +67,27 @@ export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
             </span>
           ))}
         </div>
-        <canvas
-          ref={canvas}
-          tabIndex={0}
-          role="img"
-          aria-label={t("embeddings.heatMap")}
-          onClick={select}
-          onKeyDown={move}
-          className="aspect-square w-full cursor-crosshair rounded-md border border-line [image-rendering:pixelated]"
-        />
+        <div className="relative">
+          <canvas
+            ref={canvas}
+            tabIndex={0}
+            role="img"
+            aria-label={t("embeddings.heatMap")}
+            onClick={select}
+            onKeyDown={move}
+            className="aspect-square w-full cursor-crosshair rounded-md border border-line [image-rendering:pixelated]"
+          />
+          <span
+            aria-hidden="true"
+            className="pointer-events-none absolute -m-0.5 box-content border-2 border-[#ff2d78]"
+            style={{
+              left: `${(selected.column / size) * 100}%`,
+              top: `${(selected.row / size) * 100}%`,
+              width: `${100 / size}%`,
+              height: `${100 / size}%`,
+            }}
+          />
+        </div>
         <Legend />
       </div>
       <figcaption aria-live="polite" className="text-xs">
@@ -113,26 +124,19 @@ const steps: Readonly<Record<string, readonly [row: number, column: number]>> = 
   ArrowRight: [0, 1],
 };
 
-function draw(canvas: HTMLCanvasElement, matrix: Float32Array, size: number, selected: Cell): void {
-  const cellPixels = Math.max(1, Math.floor(maxPixels / size));
-  canvas.width = size * cellPixels;
-  canvas.height = size * cellPixels;
+/** One pixel per pair: the browser enlarges the canvas. */
+function draw(canvas: HTMLCanvasElement, matrix: Float32Array, size: number): void {
+  canvas.width = size;
+  canvas.height = size;
   const context = canvas.getContext("2d");
   if (!context) return;
-  for (let row = 0; row < size; row++) {
-    for (let column = 0; column < size; column++) {
-      context.fillStyle = colorOf(Math.min(1, Math.max(0, matrix[row * size + column] as number)));
-      context.fillRect(column * cellPixels, row * cellPixels, cellPixels, cellPixels);
-    }
+  const image = context.createImageData(size, size);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let at = 0; at < pixels.length; at++) {
+    const share = Math.min(1, Math.max(0, matrix[at] as number));
+    pixels[at] = colors[Math.round(share * (colors.length - 1))] as number;
   }
-  context.strokeStyle = "#ff2d78";
-  context.lineWidth = Math.max(1, cellPixels / 8);
-  context.strokeRect(
-    selected.column * cellPixels,
-    selected.row * cellPixels,
-    cellPixels,
-    cellPixels,
-  );
+  context.putImageData(image, 0, 0);
 }
 
 /** From dark purple to yellow: five colors of Viridis, readable with every kind of color blindness. */
@@ -144,12 +148,14 @@ const stops = [
   [253, 231, 37],
 ] as const;
 
-export function colorOf(share: number): string {
-  const position = share * (stops.length - 1);
+/** The color of each of 256 similarities from 0 to 1, as a pixel: red is the lowest byte, and opacity the highest. */
+const colors = Uint32Array.from({ length: 256 }, (_, at) => {
+  const position = (at / 255) * (stops.length - 1);
   const index = Math.min(stops.length - 2, Math.floor(position));
   const [from, to] = [stops[index], stops[index + 1]] as const;
-  const mixed = from?.map((value, at) =>
-    Math.round(value + ((to?.[at] ?? value) - value) * (position - index)),
-  );
-  return `rgb(${mixed?.join(" ")})`;
-}
+  const [red = 0, green = 0, blue = 0] =
+    from?.map((value, channel) =>
+      Math.round(value + ((to?.[channel] ?? value) - value) * (position - index)),
+    ) ?? [];
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+});

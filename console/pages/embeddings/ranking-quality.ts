@@ -33,10 +33,14 @@ export function rankingQuality(
   return kept / (queries.length * count);
 }
 
-/** Dimensions and quality, for a curve from few dimensions to all. */
-export function qualityCurve(
-  vectors: readonly Float32Array[],
-): { readonly dimensions: number; readonly quality: number | null }[] {
+export interface QualityPoint {
+  readonly dimensions: number;
+  /** `null`: not known. */
+  readonly quality: number | null;
+}
+
+/** For a curve from few dimensions to all. */
+export function qualityCurve(vectors: readonly Float32Array[]): QualityPoint[] {
   const full = vectors[0]?.length ?? 0;
   const steps = [...shares.map((share) => Math.max(1, Math.round(full * share))), full];
   return [...new Set(steps)].map((dimensions) => ({

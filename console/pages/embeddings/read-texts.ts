@@ -26,7 +26,7 @@ export class UnreadableLine extends Error {
   }
 }
 
-/** The similarity of all pairs is computed in the page: more texts would block it for seconds. */
+/** The similarity of all pairs is computed and drawn: more texts would take minutes. */
 export const maxTexts = 1_000;
 
 /** Usual names of a column with texts, the most likely first. */

@@ -35,9 +35,9 @@ export function ResultTable({ texts, results }: ResultTableProps) {
         {
           key: "dimensions",
           header: t("models.dimensions"),
-          sortBy: ({ vectors }) => vectors[0]?.length ?? 0,
+          sortBy: ({ dimensions }) => dimensions,
           align: "right",
-          cell: ({ vectors }) => vectors[0]?.length ?? 0,
+          cell: ({ dimensions }) => dimensions,
         },
         {
           key: "tokens",

@@ -1,5 +1,5 @@
 /** What the vectors of one run mean: figures, heat map, map, neighbors, truncation, and the request as code. */
-import { useMemo, useState } from "react";
+import { useEffect, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
 import { CodeSamples } from "../../ui/code-samples.tsx";
@@ -9,7 +9,6 @@ import { type Cell, HeatMap } from "./heat-map.tsx";
 import { Neighbors } from "./neighbors.tsx";
 import { ResultTable } from "./result-table.tsx";
 import { TextMap } from "./text-map.tsx";
-import { similarityMatrix } from "./vectors.ts";
 
 export interface Run {
   readonly texts: readonly string[];
@@ -24,8 +23,11 @@ const maxSampleTexts = 20;
 export function Results({ run: { texts, results, failures } }: { run: Run }) {
   const t = useT();
   const [cell, setCell] = useState<Cell>({ row: 0, column: Math.min(1, texts.length - 1) });
-  const matrices = useMemo(
-    () => results.map(({ model, vectors }) => ({ model, matrix: similarityMatrix(vectors) })),
+  // The vectors of a run are released when the next run replaces it.
+  useEffect(
+    () => () => {
+      for (const { vectors } of results) vectors.close();
+    },
     [results],
   );
   const select = (row: number): void => setCell({ ...cell, row });
@@ -42,34 +44,24 @@ export function Results({ run: { texts, results, failures } }: { run: Run }) {
           <Card title={t("embeddings.results")}>
             <ResultTable texts={texts} results={results} />
           </Card>
-          {results.map((embedded, at) => (
-            <Card key={embedded.model} title={embedded.model}>
+          {results.map(({ model, matrix, vectors }) => (
+            <Card key={model} title={model}>
               <div className="grid gap-4 p-4 lg:grid-cols-2">
-                <HeatMap
-                  texts={texts}
-                  matrix={matrices[at]?.matrix ?? new Float32Array()}
-                  selected={cell}
-                  onSelect={setCell}
-                />
-                <TextMap
-                  texts={texts}
-                  vectors={embedded.vectors}
-                  selected={cell.row}
-                  onSelect={select}
-                />
+                <HeatMap texts={texts} matrix={matrix} selected={cell} onSelect={setCell} />
+                <TextMap texts={texts} vectors={vectors} selected={cell.row} onSelect={select} />
               </div>
             </Card>
           ))}
           <Card title={t("embeddings.neighbors")}>
             <div className="p-4">
-              <Neighbors texts={texts} matrices={matrices} selected={cell.row} onSelect={select} />
+              <Neighbors texts={texts} matrices={results} selected={cell.row} onSelect={select} />
             </div>
           </Card>
           <Card title={t("embeddings.truncation")}>
             <div className="flex flex-col gap-6 p-4">
               <p className="text-muted">{t("embeddings.truncation.description")}</p>
               {results.map((embedded) => (
-                <Dimensions key={embedded.model} embedded={embedded} />
+                <Dimensions key={embedded.model} embedded={embedded} size={texts.length} />
               ))}
             </div>
           </Card>

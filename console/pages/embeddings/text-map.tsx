@@ -2,10 +2,12 @@
 import { useT } from "../../i18n/messages.ts";
 import { classNames } from "../../lib/class-names.ts";
 import { useProjection } from "./use-projection.ts";
+import type { VectorSet } from "./vector-set.ts";
+import type { Point } from "./vector-worker.ts";
 
 interface TextMapProps {
   readonly texts: readonly string[];
-  readonly vectors: readonly Float32Array[];
+  readonly vectors: VectorSet;
   readonly selected: number;
   readonly onSelect: (index: number) => void;
 }
@@ -17,7 +19,7 @@ const labelLength = 28;
 
 export function TextMap({ texts, vectors, selected, onSelect }: TextMapProps) {
   const t = useT();
-  const projection = useProjection(vectors);
+  const projection = useProjection(vectors, texts.length);
   if (projection.state === "too_few") return <p className="text-muted">{t("embeddings.tooFew")}</p>;
   if (projection.state === "failed") return <p className="text-bad">{projection.reason}</p>;
   if (projection.state === "running")
@@ -77,12 +79,12 @@ const shortened = (text: string): string =>
   text.length > labelLength ? `${text.slice(0, labelLength - 1)}…` : text;
 
 /** Maps the points of the projection into the square, with a margin. */
-function scaler(points: readonly (readonly [number, number])[]) {
-  const xs = points.map(([x]) => x);
-  const ys = points.map(([, y]) => y);
-  const scale = (values: readonly number[], value: number): number => {
-    const [low, high] = [Math.min(...values), Math.max(...values)];
-    return margin + ((value - low) / (high - low || 1)) * (size - 2 * margin);
-  };
-  return ([x, y]: readonly [number, number]): [number, number] => [scale(xs, x), scale(ys, y)];
+function scaler(points: readonly Point[]): (point: Point) => Point {
+  const [x, y] = [scale(points.map((point) => point[0])), scale(points.map((point) => point[1]))];
+  return (point) => [x(point[0]), y(point[1])];
+}
+
+function scale(values: readonly number[]): (value: number) => number {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return (value) => margin + ((value - low) / (high - low || 1)) * (size - 2 * margin);
 }

@@ -1,49 +1,28 @@
-/**
- * Projects vectors to two dimensions: few by PCA at once, more by UMAP in a worker. A new set of vectors ends the
- * previous worker.
- */
+/** Projects vectors to two dimensions: few by PCA, more by UMAP. */
 import { useEffect, useState } from "react";
-import { principalComponents } from "./pca.ts";
-import type { ProjectionReport, ProjectionRequest } from "./umap-worker.ts";
+import { errorText } from "../../api/client.ts";
+import type { VectorSet } from "./vector-set.ts";
+import type { Projected } from "./vector-worker.ts";
 
 export type Projection =
   | { readonly state: "too_few" }
   | { readonly state: "running"; readonly share: number }
   | { readonly state: "failed"; readonly reason: string }
-  | {
-      readonly state: "done";
-      readonly method: "PCA" | "UMAP";
-      readonly points: readonly (readonly [number, number])[];
-    };
+  | ({ readonly state: "done" } & Projected);
 
-/** With fewer texts, every text is a neighbor of every other, and UMAP places them at random. */
-const minUmapTexts = 10;
-
-const workerUrl = (): string =>
-  document.querySelector<HTMLMetaElement>('meta[name="umap-worker"]')?.content ?? "";
-
-export function useProjection(vectors: readonly Float32Array[]): Projection {
-  const [projection, setProjection] = useState<Projection>({ state: "running", share: 0 });
+/** `size`: the number of vectors. */
+export function useProjection(vectors: VectorSet, size: number): Projection {
+  const [projection, setProjection] = useState<Projection>(
+    size < 2 ? { state: "too_few" } : { state: "running", share: 0 },
+  );
   useEffect(() => {
-    if (vectors.length < 2) {
-      setProjection({ state: "too_few" });
-      return undefined;
-    }
-    if (vectors.length < minUmapTexts) {
-      setProjection({ state: "done", method: "PCA", points: principalComponents(vectors) });
-      return undefined;
-    }
-    setProjection({ state: "running", share: 0 });
-    const worker = new Worker(workerUrl(), { type: "module" });
-    worker.onmessage = ({ data }: MessageEvent<ProjectionReport>) =>
-      setProjection(
-        data.type === "done"
-          ? { state: "done", method: "UMAP", points: data.points }
-          : { state: "running", share: data.share },
+    if (size < 2) return;
+    vectors
+      .call("project", null, (share) => setProjection({ state: "running", share }))
+      .then(
+        (projected) => setProjection({ state: "done", ...projected }),
+        (error: unknown) => setProjection({ state: "failed", reason: errorText(error) }),
       );
-    worker.onerror = ({ message }) => setProjection({ state: "failed", reason: message });
-    worker.postMessage({ vectors } satisfies ProjectionRequest);
-    return () => worker.terminate();
-  }, [vectors]);
+  }, [vectors, size]);
   return projection;
 }
