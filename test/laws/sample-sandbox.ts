@@ -80,7 +80,12 @@ rm "$SANDBOX/gateway.pid"`,
   -H "Content-Type: application/json" -d @-`,
   // The certificate of the page has the name of its server.
   "proxy-with-nginx": `npm start
-{ echo "user root; error_log stderr; pid $SANDBOX/nginx.pid; events {} http { access_log off;"; cat; echo "}"; } > "$SANDBOX/nginx.conf"
+{
+  echo "user root; error_log stderr; pid $SANDBOX/nginx.pid; events {} http { access_log off;"
+  for kind in client_body proxy fastcgi uwsgi scgi; do echo "\${kind}_temp_path $SANDBOX/nginx-$kind;"; done
+  cat
+  echo "}"
+} > "$SANDBOX/nginx.conf"
 nginx -c "$SANDBOX/nginx.conf"
 curl --cacert /etc/ssl/vexel.pem https://vexel.example.com/healthz`,
 };
