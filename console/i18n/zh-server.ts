@@ -213,7 +213,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The gateway is overloaded and sheds the request.": "网关过载，拒绝了该请求。",
   "The limits that the configuration sets for the upstream or the target are exhausted.":
     "配置为上游或目标设置的限制已用尽。",
-  "The gateway is shutting down and accepts no new requests.": "网关正在关闭，不接受新请求。",
+  "The gateway is shutting down: it accepts no new requests, and ends those that are still in flight after the drain.":
+    "网关正在关闭：不接受新请求，并会结束排空期之后仍在处理的请求。",
   // Errors of the admin API.
   "Invalid 'cursor': it is not the next_cursor of a page of this list. Start again without 'cursor'.":
     "“cursor” 无效：它不是此列表某页的 next_cursor。请去掉 “cursor” 重新开始。",

@@ -154,7 +154,8 @@ const toSource = ({ image_url, file_id }: z.output<typeof imageReference>): Imag
 async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest<EditQuery>> {
   try {
     const fields = fieldsToObject(form);
-    const model = nameModel(fields.model);
+    // Named before the files are checked, so that the ledger has the model of a form with invalid files.
+    const named = fields.model === undefined ? undefined : nameModel(fields.model);
     const files = form.files.map((file) => ({ role: roleOf(file.field), file }));
     for (const { file } of files) checkImageFile(file);
     const images = files.filter(({ role }) => role.name === "image");
@@ -170,7 +171,9 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
     }
     if (masks.length > 1) throw duplicateParameter("mask");
     if (markups.length > 1) throw duplicateParameter("markup");
-    const query = toQuery(validate(formWithModel, { ...fields, model }));
+    const query = toQuery(
+      validate(formWithModel, { ...fields, model: named ?? nameModel(undefined) }),
+    );
     const [mask] = masks;
     const [markup] = markups;
     return {

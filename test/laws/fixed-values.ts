@@ -1,7 +1,9 @@
 /** Rows of the tables "Fixed values": the page, the label, and the value of the code as the page writes it. */
 import { minKeyLength } from "../../contract/schemas/keys.ts";
+import { maxTargets } from "../../contract/schemas/models.ts";
 import { engines } from "../../package.json";
 import { imageLimits } from "../../packages/sketch/src/options.ts";
+import { maxKeysPerProject } from "../../server/admin/key-capacity.ts";
 import { maxEditImages } from "../../server/api/edits.ts";
 import { streamTimes } from "../../server/app.ts";
 import { keyRandomBytes } from "../../server/auth/generate-key.ts";
@@ -99,6 +101,12 @@ export const fixedValues: readonly (readonly [page: string, label: string, value
     "Pause between two attempts to write the ledger",
     time(ledgerDefaults.retryMs),
   ],
+  [
+    "docs/operations.md",
+    "API keys of one project that the admin API creates",
+    count(maxKeysPerProject),
+  ],
+  ["docs/operations.md", "Targets of a model", count(maxTargets)],
   [
     "docs/api.md",
     "Characters of one embeddings input, and of an image prompt",
