@@ -98,15 +98,15 @@ export const fixedValues: readonly (readonly [page: string, label: string, value
   ["docs/operations.md", "Damaged outboxes that are kept", count(maxDamagedFiles)],
   [
     "docs/operations.md",
-    "Pause between two attempts to write the ledger",
-    time(ledgerDefaults.retryMs),
-  ],
-  [
-    "docs/operations.md",
     "API keys of one project that the admin API creates",
     count(maxKeysPerProject),
   ],
   ["docs/operations.md", "Targets of a model", count(maxTargets)],
+  [
+    "docs/operations.md",
+    "Pause between two attempts to write the ledger",
+    time(ledgerDefaults.retryMs),
+  ],
   [
     "docs/api.md",
     "Characters of one embeddings input, and of an image prompt",
