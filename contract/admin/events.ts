@@ -28,7 +28,11 @@ export const shownWebhookSchema = z
   .strictObject({
     object: z.literal("webhook"),
     id: z.string(),
-    url: z.string().describe("Without its query string, which often contains a token."),
+    url: z
+      .string()
+      .describe(
+        "Without its query string, which often contains a token. Roles below `admin` see no path either.",
+      ),
     events: z.array(z.string()),
     state: z.enum(["active", "gone"]),
     waiting: z.number(),

@@ -21,11 +21,12 @@ const body = z.looseObject({
 export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const { eventViews } = options;
 
-  const show = async (view: EntityView): Promise<WebhookEntity> => {
+  const show = async (view: EntityView, context: AdminApiContext): Promise<WebhookEntity> => {
     const { id: name, object: _, ...entity } = shownEntity<WebhookValue>(view);
     const inForce = (await eventViews.webhooks()).data.find(({ id }) => id === view.webhookId);
     const status = inForce ?? webhookNotInForce(view);
-    return { ...status, name: view.readOnly ? null : name, ...entity };
+    const shown = { ...status, name: view.readOnly ? null : name, ...entity };
+    return context.get("actor").role === "admin" ? shown : withoutPath(shown);
   };
 
   const testOne = async (context: AdminApiContext): Promise<Response> => {
@@ -61,6 +62,13 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
     },
   ];
 }
+
+/** The path of a webhook URL may be a credential, as Slack's is: only administrators see it. */
+const withoutPath = ({ url, value, ...shown }: WebhookEntity): WebhookEntity => ({
+  ...shown,
+  url: url === "" ? "" : new URL(url).origin,
+  value: { ...value, url: { $secret: true } },
+});
 
 /** A stored webhook that is not in force. */
 const webhookNotInForce = ({ id, webhookId = id, value }: EntityView): ShownWebhook => ({

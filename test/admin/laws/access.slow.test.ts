@@ -13,6 +13,7 @@ import {
   send,
   startLawGateway,
   textOf,
+  webhookPath,
   withParameters,
 } from "./law-gateway.ts";
 
@@ -138,6 +139,21 @@ describe("a user with a lower role is refused", () => {
       );
     });
   }
+});
+
+test("only administrators see the path of a webhook URL, which may be a credential", async () => {
+  const reads = gateway.operations.filter(({ method }) => method === "GET");
+  const [{ id = "" } = {}] = ((await (await gateway.asToken("/webhooks")).json()) as Page<ApiKey>)
+    .data;
+  for (const user of [gateway.users.viewer, gateway.users.developer]) {
+    for (const operation of reads) {
+      const text = await textOf(await user.send(withParameters(operation.address, id)));
+      const isShown = text.includes("planted-webhook-path") || text.includes('"lastFour":"path"');
+      expect([nameOf(operation), isShown]).toEqual([nameOf(operation), false]);
+    }
+    expect(await textOf(await user.send("/webhooks"))).toContain('"url":"http://127.0.0.1:9"');
+  }
+  expect(await textOf(await gateway.users.admin.send("/webhooks"))).toContain(webhookPath);
 });
 
 describe("CSRF", () => {

@@ -118,6 +118,9 @@ export async function startLawGateway() {
   };
 }
 
+/** Slack's webhook URLs have the credential in the path. */
+export const webhookPath = "/services/T000/planted-webhook-path";
+
 const yamlFor = (url: string): string => `
 upstreams:
   - id: fake
@@ -134,7 +137,7 @@ keys:
   - { name: yaml, key: ${apiKey} }
   - { name: ${betaMark}-yaml, key: sk-beta-0123456789abcdef, project: beta }
 webhooks:
-  - { url: "http://127.0.0.1:9/hook?token=${secrets.webhookToken}", secret: "${secrets.webhookSecret}" }
+  - { url: "http://127.0.0.1:9${webhookPath}?token=${secrets.webhookToken}", secret: "${secrets.webhookSecret}" }
 `;
 
 function operationsOf({ paths }: AdminDocument): readonly Operation[] {
