@@ -161,7 +161,8 @@ function assemble(
   // Called only after the target registry below is created.
   const targets = () => showTargets(targetRegistry, Date.now);
   // Before the parts that emit events, so that it is closed after them: they may emit events while they close.
-  const events = wireEvents(withoutEvents, { shared, webhookDelaysMs });
+  const fetchOnly = needsFetch(process.env);
+  const events = wireEvents(withoutEvents, { shared, fetchOnly, webhookDelaysMs });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const replicas = redis && wireReplicas(runtime, redis);
   const ledgerWiring = wireLedger(runtime, shared);
@@ -180,7 +181,6 @@ function assemble(
     now: Date.now,
   });
 
-  const fetchOnly = needsFetch(process.env);
   const transport = createTransport({
     maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
     clock,
@@ -193,12 +193,10 @@ function assemble(
   });
   resources.defer(transport.close);
   const targetRegistry = wireTargetRegistry(runtime);
+  const clientOptions = { adapters, builtInModels, now: Date.now, clock };
   const upstreamClient = createUpstreamClient({
-    adapters,
-    builtInModels,
+    ...clientOptions,
     send: transport.send,
-    now: Date.now,
-    clock,
     onRateLimitExhausted: targetRegistry.reportExhausted.bind(targetRegistry),
   });
   const limits = wireLimits(runtime, replicas?.pools);
@@ -353,7 +351,7 @@ function assemble(
           ...wireConnectionTests(runtime, {
             send: transport.send,
             fetchOnly,
-            upstreamClient,
+            createClient: (send) => createUpstreamClient({ ...clientOptions, send }),
             createTemp: temp.createTemp,
           }),
           capabilitiesOf: upstreamClient.imageCapabilities,

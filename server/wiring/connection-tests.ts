@@ -2,14 +2,17 @@
 import type { AdminDependencies } from "../admin/admin-dependencies.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
-import { systemResolve } from "../upstream/download/index.ts";
+import { guardLinkLocal, systemResolve } from "../upstream/download/index.ts";
 import type { FetchOnly, SendUpstreamRequest } from "../upstream/transport/index.ts";
 import type { Runtime } from "./runtime.ts";
 
 interface ConnectionTestsOptions {
   readonly send: SendUpstreamRequest;
   readonly fetchOnly: FetchOnly;
-  readonly upstreamClient: Pick<UpstreamClient, "embeddings" | "generations">;
+  /** Creates a client that sends requests with `send`. */
+  readonly createClient: (
+    send: SendUpstreamRequest,
+  ) => Pick<UpstreamClient, "embeddings" | "generations">;
   readonly createTemp: (keyId: string) => RequestTemp;
 }
 
@@ -19,8 +22,12 @@ const text = "connection test";
 
 export function wireConnectionTests(
   { now, clock }: Runtime,
-  { send, fetchOnly, upstreamClient, createTemp }: ConnectionTestsOptions,
+  { send: sendAnywhere, fetchOnly, createClient, createTemp }: ConnectionTestsOptions,
 ): Pick<AdminDependencies, "testConnection" | "sendTestRequest"> {
+  const isProxied = ({ protocol }: URL): boolean =>
+    protocol === "https:" ? fetchOnly.https : fetchOnly.http;
+  const send = guardLinkLocal({ send: sendAnywhere, resolve: systemResolve, isProxied });
+  const upstreamClient = createClient(send);
   return {
     testConnection: async (upstream, { paidRequest }) => {
       // Loaded on demand: few gateways ever test a connection.
@@ -32,7 +39,7 @@ export function wireConnectionTests(
         timeoutMs,
         paidRequest,
         resolve: systemResolve,
-        isProxied: ({ protocol }) => (protocol === "https:" ? fetchOnly.https : fetchOnly.http),
+        isProxied,
       });
     },
     sendTestRequest: async (target, kind, signal) => {

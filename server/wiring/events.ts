@@ -14,7 +14,12 @@ import { createEventStore } from "../storage/sql/event-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
-import { sendByFetch } from "../upstream/transport/index.ts";
+import { guardLinkLocal, systemResolve } from "../upstream/download/index.ts";
+import {
+  type FetchOnly,
+  type SendUpstreamRequest,
+  sendByFetch,
+} from "../upstream/transport/index.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SharedStorage } from "./shared-storage.ts";
 
@@ -23,6 +28,7 @@ interface EventsWiringOptions {
   readonly shared: Pick<SharedStorage, "events" | "deliveries"> | undefined;
   /** The delay before each attempt after the first. Undefined: the defaults. */
   readonly webhookDelaysMs: readonly number[] | undefined;
+  readonly fetchOnly: FetchOnly;
 }
 
 export interface EventsWiring {
@@ -38,14 +44,20 @@ const pruneEveryMs = 60_000;
 
 export function wireEvents(
   { settings, snapshot, log, now, clock, random, resources }: Omit<Runtime, "emit">,
-  { shared, webhookDelaysMs }: EventsWiringOptions,
+  { shared, fetchOnly, webhookDelaysMs }: EventsWiringOptions,
 ): EventsWiring {
   const { events: store, deliveries: queue } = shared ?? openStores(settings.VEXEL_DATA, resources);
   const webhooks = () => snapshot().webhooks ?? none;
   const deliver = createDeliveryQueue({
     queue,
     webhooks,
-    post,
+    post: createPost(
+      guardLinkLocal({
+        send: (request, signal) => sendByFetch(request, signal, 0),
+        resolve: systemResolve,
+        isProxied: ({ protocol }) => (protocol === "https:" ? fetchOnly.https : fetchOnly.http),
+      }),
+    ),
     now,
     random,
     report: (problem) => logDeliveryProblem(log, problem),
@@ -102,28 +114,30 @@ function openStores(folder: string, resources: AsyncDisposableStack) {
 }
 
 /** Only the status and one header of the response matter, so its body is not read. */
-async function post(
-  request: UpstreamRequest,
-  signal: AbortSignal,
-): Promise<{ status: number; retryAfterMs?: number }> {
-  const cancel = new AbortController();
-  const stop = () => cancel.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  const headers = { ...request.headers, "user-agent": `vexel/${version}` };
-  try {
-    const response = await sendByFetch({ ...request, headers, method: "POST" }, cancel.signal, 0);
-    const retryAfterMs = retryAfterOf(response);
-    return { status: response.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const { notSent, logDetail } = error.details;
-    const problem = notSent ? "it cannot be reached" : "the connection broke";
-    throw new Error(logDetail ? `${problem} (${logDetail})` : problem, { cause: error });
-  } finally {
-    signal.removeEventListener("abort", stop);
-    cancel.abort(new Error("the body of the response is not needed"));
-  }
-}
+const createPost =
+  (send: SendUpstreamRequest) =>
+  async (
+    request: UpstreamRequest,
+    signal: AbortSignal,
+  ): Promise<{ status: number; retryAfterMs?: number }> => {
+    const cancel = new AbortController();
+    const stop = () => cancel.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    const headers = { ...request.headers, "user-agent": `vexel/${version}` };
+    try {
+      const response = await send({ ...request, headers, method: "POST" }, cancel.signal);
+      const retryAfterMs = retryAfterOf(response);
+      return { status: response.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const { notSent, logDetail } = error.details;
+      const problem = notSent ? "it cannot be reached" : "the connection broke";
+      throw new Error(logDetail ? `${problem} (${logDetail})` : problem, { cause: error });
+    } finally {
+      signal.removeEventListener("abort", stop);
+      cancel.abort(new Error("the body of the response is not needed"));
+    }
+  };
 
 /** Only seconds are accepted: a date would depend on the receiver's clock. */
 function retryAfterOf({ headers }: UpstreamResponse): number | undefined {

@@ -1,8 +1,9 @@
 /** The first steps of a connection: the name is resolved, the port is connected to, the certificate is checked. */
 import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin.ts";
 import { errorCode } from "../../lib/error-code.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import { withTimeout } from "../../lib/timers.ts";
-import type { Resolve } from "../download/index.ts";
+import { type Resolve, resolveAllowed } from "../download/index.ts";
 import { checkConnection, NotConnected, type TlsTrust, urlAddress } from "../transport/index.ts";
 
 export interface ConnectionStepsOptions {
@@ -23,20 +24,24 @@ export async function runConnectionSteps(
   const address = urlAddress(url);
   const { hostname, port } = address;
   const isEncrypted = url.protocol === "https:";
+  let checked: readonly string[] = [];
   const work: readonly (readonly [ConnectionStepName, (() => Promise<string>)?])[] = [
     [
       "dns",
       async () => {
-        const addresses = await withTimeout(resolve(hostname), timeoutMs);
+        const addresses = await withTimeout(resolveAllowed(hostname, resolve), timeoutMs);
         if (!addresses) throw { code: "ETIMEDOUT" };
         if (addresses.length === 0) throw { code: "ENOTFOUND" };
+        checked = addresses;
         return `${hostname} resolves to ${addresses.slice(0, 4).join(", ")}.`;
       },
     ],
     [
       "tcp",
       async () =>
-        checkConnection(address, timeoutMs).then(() => `Port ${port} accepts connections.`),
+        connectToFirst(checked, (hostname) =>
+          checkConnection({ ...address, hostname }, timeoutMs),
+        ).then(() => `Port ${port} accepts connections.`),
     ],
     isEncrypted
       ? [
@@ -56,6 +61,21 @@ export async function runConnectionSteps(
     else steps.push(stepOf(step, "skipped", "The address is plain http."));
   }
   return steps;
+}
+
+/** Rejects with the error of the last address. */
+async function connectToFirst(
+  addresses: readonly string[],
+  connect: (address: string) => Promise<unknown>,
+): Promise<void> {
+  for (const [at, address] of addresses.entries()) {
+    try {
+      await connect(address);
+      return;
+    } catch (error) {
+      if (at === addresses.length - 1) throw error;
+    }
+  }
 }
 
 export const stepOf = (
@@ -82,6 +102,7 @@ async function runStep(
   try {
     return end("passed", await run());
   } catch (error) {
+    if (error instanceof GatewayError) return end("failed", error.message);
     const code = error instanceof NotConnected ? error.code : errorCode(error);
     return end("failed", explain(step, code, `${hostname}:${port}`, hostname));
   }

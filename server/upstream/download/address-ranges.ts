@@ -84,6 +84,29 @@ export function isPublic(address: string): boolean {
 }
 
 /**
+ * Link-local networks and the metadata services of clouds (AWS, Azure, Google, Alibaba, Oracle). No upstream and no
+ * webhook is there, and a metadata service gives credentials to everything that can connect to it.
+ */
+const linkLocalV4 = ["169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"];
+const linkLocalV6 = ["fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128"];
+/** An IPv6 address that stands for an IPv4 address: mapped, or by NAT64. */
+const inV6 = (v4: string): string[] => {
+  const [address, bits] = v4.split("/");
+  return [`::ffff:${address}/${96 + Number(bits)}`, translatedNetwork(v4)];
+};
+const linkLocalAddresses = {
+  ipv4: listOf(linkLocalV4),
+  ipv6: listOf([...linkLocalV6, ...linkLocalV4.flatMap(inV6)]),
+};
+
+/** Whether a text is such an IP address. An address with a zone (`%eth0`) is link-local. */
+export function isLinkLocal(address: string): boolean {
+  const family = ipFamilyOf(address);
+  if (family === undefined) return address.includes("%");
+  return linkLocalAddresses[family].check(address, family);
+}
+
+/**
  * Names of private networks, whatever address a resolver returns for them: reserved names (RFC 6761, 6762, 8375, and
  * ICANN's `internal`), names that ICANN does not delegate because private networks use them (`corp`, `home`), names
  * that routers, companies and Kubernetes assign, and names of one label: the public Internet has none.
