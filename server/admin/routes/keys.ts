@@ -103,10 +103,8 @@ export function keyRoutes({
     const changed = { ...requested, locked: locksAfter(role, before, requested) };
     // The other settings of an expired key can be changed.
     if (changed.expiresAt !== before.expiresAt) requireFuture(changed.expiresAt, now());
-    // Without if-match, the change is based on the version that was read here, whose locks were checked.
-    const expected = ifMatch(context) ?? before.version;
-    const after = await withVersion(before.id, expected, () =>
-      keys.update(before.id, changed, expected),
+    const after = await withVersion(context, before, () =>
+      keys.update(before.id, changed, before.version),
     );
     await applyKeyChanges();
     const shown = shownStored(after, now());
@@ -136,18 +134,22 @@ export function keyRoutes({
     const end =
       overlapHours === 0 ? { revokeAt: now() } : { expireAt: now() + overlapHours * hourMs };
     const { text, key } = generateKey(name, models, renewed, now());
-    const expected = ifMatch(context) ?? version;
-    const created = await withVersion(id, expected, () => keys.rotate(id, key, end, expected));
+    const created = await withVersion(context, before, () => keys.rotate(id, key, end, version));
     return respond(context, "key.rotated", created, text, before);
   };
 
-  /** Of two changes that are based on the same version, one is refused. */
+  /**
+   * Of two changes that are based on the same version, one is refused. With `if-match` of another version, too: the
+   * change is always based on the version that was read, whose locks were checked.
+   */
   const withVersion = async (
-    id: string,
-    expected: number,
+    context: AdminApiContext,
+    { id, version }: StoredKey,
     change: () => Promise<StoredKey | undefined>,
   ): Promise<StoredKey> => {
+    const expected = ifMatch(context) ?? version;
     try {
+      if (expected !== version) throw new VersionConflict({ kind: "API key", id }, version);
       const changed = await change();
       if (changed) return changed;
     } catch (error) {
