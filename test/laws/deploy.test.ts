@@ -1,4 +1,7 @@
-/** The files for deployment (Dockerfile, compose, nginx, Helm, systemd) fit together, and use settings that exist. */
+/**
+ * The files for deployment (Dockerfile, compose, nginx, HAProxy, Helm, systemd) fit together, and use settings that
+ * exist.
+ */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +12,7 @@ import { createClientAddress } from "../../server/http/client-address.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { root } from "../harness.ts";
 import { pathOf, testWith } from "../programs.ts";
+import { haproxyConfig } from "../topology/haproxy.ts";
 
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
@@ -97,6 +101,30 @@ describe("deployment files", () => {
     rmSync(folder, { recursive: true, force: true });
     expect(stderr.toString()).toContain("test is successful");
     expect(exitCode).toBe(0);
+  });
+
+  testWith("haproxy")(
+    "HAProxy accepts its configuration, which names the replicas of compose",
+    () => {
+      const text = textOf("deploy/haproxy/haproxy.cfg");
+      for (const [name] of replicas) expect(text).toContain(`server ${name} ${name}:8080`);
+      const folder = mkdtempSync(join(tmpdir(), "vexel-haproxy-"));
+      const path = join(folder, "haproxy.cfg");
+      writeFileSync(path, haproxyConfig(`unix@${folder}/socket`, ["127.0.0.1:9", "127.0.0.1:9"]));
+      const { exitCode, stderr } = Bun.spawnSync([pathOf("haproxy"), "-c", "-q", "-f", path]);
+      rmSync(folder, { recursive: true, force: true });
+      expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+    },
+  );
+
+  test("proxies wait longer for an image than the gateway does", () => {
+    const imageSeconds = settingsTable.VEXEL_IMAGES_TIMEOUT.parse(undefined);
+    const timeouts = [
+      ...matches(textOf("deploy/nginx/nginx.conf"), /proxy_(?:read|send)_timeout (\d+)s/g),
+      ...matches(textOf("deploy/haproxy/haproxy.cfg"), /timeout (?:client|server) +(\d+)s/g),
+    ];
+    expect(timeouts).toHaveLength(4);
+    for (const seconds of timeouts) expect(Number(seconds)).toBeGreaterThan(imageSeconds);
   });
 
   test("the chart renders: every value that it uses has a default", () => {

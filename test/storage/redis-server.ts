@@ -67,7 +67,7 @@ export class RedisServer {
   }
 }
 
-async function isListening(port: number): Promise<boolean> {
+export async function isListening(port: number): Promise<boolean> {
   try {
     const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => {} } });
     socket.end();
