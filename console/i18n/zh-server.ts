@@ -93,6 +93,8 @@ export const zhServer: Readonly<Record<string, string>> = {
     '必须是 whsec_ 加 {1} 到 {2} 个随机字节的 base64，例如：echo "whsec_$(openssl rand -base64 32)"',
   // Steps of a connection test.
   "{} resolves to {}.": "{1} 解析为 {2}。",
+  "{} has the address {}, which is link-local or a metadata service. The gateway does not connect to it.":
+    "{1} 的地址 {2} 是链路本地地址或元数据服务。网关不会连接到它。",
   "Port {} accepts connections.": "端口 {1} 接受连接。",
   "The certificate is valid for {}.": "证书对 {1} 有效。",
   "The address is plain http.": "地址是未加密的 http。",

@@ -82,5 +82,9 @@ async function authenticate(
   const authenticated = await authenticateActor(request, options);
   context.set("actor", authenticated.actor);
   context.set("session", authenticated.session);
+  context.set("isStillAllowed", async () => {
+    const { session } = authenticated;
+    return session === undefined || (await options.sessions?.isCurrent(session)) === true;
+  });
   return authenticated;
 }

@@ -22,6 +22,8 @@ export interface AdminApiEnv {
     actor: Actor;
     /** Undefined for the admin token. */
     session: ActiveSession | undefined;
+    /** Whether the session has not ended, and the user still has the same access. For responses that take long. */
+    isStillAllowed: () => Promise<boolean>;
   };
 }
 

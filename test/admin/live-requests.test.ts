@@ -4,6 +4,7 @@ import type { LiveBatch } from "../../contract/admin.ts";
 import { LiveTail } from "../../server/admin/reads/live-tail.ts";
 import type { Caller } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
+import { asOperator } from "../events/webhooks-fixture.ts";
 import { until } from "../until.ts";
 import { signInAs, startReads } from "./reads-fixture.ts";
 
@@ -29,6 +30,10 @@ function manualLive(options = {}) {
   return { live, timers };
 }
 
+/** A user of their own for each stream. */
+let users = 0;
+const owner = () => ({ user: `user_${users++}`, isAllowed: async () => true });
+
 const parse = (bytes: Uint8Array | undefined) => {
   const [, event, data] =
     /^event: (\w+)\ndata: (.*)\n\n$/.exec(new TextDecoder().decode(bytes)) ?? [];
@@ -39,7 +44,7 @@ test("without viewers no timer runs and no request is observed", () => {
   const observers = new Set<(record: RequestRecord) => void>();
   const { live, timers } = manualLive({ observers });
   expect([live.viewers, timers.running, observers.size]).toEqual([0, 0, 0]);
-  const viewer = live.open({})!;
+  const viewer = live.open({}, owner())!;
   expect([timers.running, observers.size]).toEqual([1, 1]);
   viewer.close();
   expect([live.viewers, timers.running, observers.size]).toEqual([0, 0, 0]);
@@ -47,7 +52,7 @@ test("without viewers no timer runs and no request is observed", () => {
 
 test("of a burst of requests, a sample is sent with the number of skipped requests", async () => {
   const { live, timers } = manualLive({ batchRequests: 20 });
-  const viewer = live.open({})!;
+  const viewer = live.open({}, owner())!;
   for (let request = 0; request < 500; request++) live.publish(recordOf(`req_${request}`));
   timers.tick();
   const { event, data } = parse(await viewer.next());
@@ -56,7 +61,7 @@ test("of a burst of requests, a sample is sent with the number of skipped reques
 
 test("viewers with the same filter share one serialization", async () => {
   const { live, timers } = manualLive();
-  const viewers = Array.from({ length: 10 }, () => live.open({ model: undefined })!);
+  const viewers = Array.from({ length: 10 }, () => live.open({ model: undefined }, owner())!);
   live.publish(recordOf("req_1"));
   timers.tick();
   const chunks = await Promise.all(viewers.map((viewer) => viewer.next()));
@@ -65,7 +70,7 @@ test("viewers with the same filter share one serialization", async () => {
 
 test("a slow viewer loses batches and gets the number of lost requests; other viewers lose none", async () => {
   const { live, timers } = manualLive({ maxQueued: 3 });
-  const [slow, fast] = [live.open({})!, live.open({})!];
+  const [slow, fast] = [live.open({}, owner())!, live.open({}, owner())!];
   let received = 0;
   for (let batch = 0; batch < 10; batch++) {
     live.publish(recordOf(`req_${batch}`));
@@ -79,8 +84,8 @@ test("a slow viewer loses batches and gets the number of lost requests; other vi
 
 test("a viewer of one project gets its requests, however many requests other projects have", async () => {
   const { live, timers } = manualLive({ batchRequests: 2 });
-  const viewer = live.open({ projects: ["alpha"] })!;
-  const outsider = live.open({ projects: [] })!;
+  const viewer = live.open({ projects: ["alpha"] }, owner())!;
+  const outsider = live.open({ projects: [] }, owner())!;
   for (let request = 0; request < 100; request++) live.publish(recordOf(`req_b${request}`, "beta"));
   live.publish(recordOf("req_a", "alpha"));
   live.publish(recordOf("req_none"));
@@ -93,22 +98,45 @@ test("a viewer of one project gets its requests, however many requests other pro
 
 test("more viewers than allowed are refused", () => {
   const { live } = manualLive({ maxViewers: 2 });
-  const first = live.open({})!;
-  expect(live.open({})).toBeDefined();
-  expect(live.open({})).toBeUndefined();
+  const first = live.open({}, owner())!;
+  expect(live.open({}, owner())).toBeDefined();
+  expect(live.open({}, owner())).toBeUndefined();
   first.close();
   first.close();
   expect(live.viewers).toBe(1);
-  expect(live.open({})).toBeDefined();
+  expect(live.open({}, owner())).toBeDefined();
 });
 
 test("a stream ends after its time, so that the browser authenticates again", async () => {
   const { live, timers } = manualLive({ viewerMs: 200 });
-  const viewer = live.open({})!;
+  const viewer = live.open({}, owner())!;
   timers.tick();
   timers.tick();
   expect(await viewer.next()).toBeUndefined();
   expect(live.viewers).toBe(0);
+});
+
+test("one user does not take the streams of all others", () => {
+  const { live } = manualLive({ maxViewersOfUser: 2 });
+  const [one, other] = [owner(), owner()];
+  const viewers = [live.open({}, one), live.open({ model: "m" }, one)];
+  expect(live.open({}, one)).toBeUndefined();
+  expect(live.open({}, other)).toBeDefined();
+  viewers[0]?.close();
+  expect(live.open({}, one)).toBeDefined();
+});
+
+test("a stream whose user has lost access ends, and sends nothing of what is queued", async () => {
+  const { live, timers } = manualLive();
+  const access = { isAllowed: true };
+  const viewer = live.open({}, { user: "user_1", isAllowed: async () => access.isAllowed })!;
+  for (let tick = 0; tick < 10; tick++) timers.tick();
+  expect(live.viewers).toBe(1);
+  access.isAllowed = false;
+  live.publish(recordOf("req_1"));
+  for (let tick = 0; tick < 10; tick++) timers.tick();
+  await until(() => live.viewers === 0);
+  expect(await viewer.next()).toBeUndefined();
 });
 
 const setup = startReads();
@@ -139,3 +167,26 @@ test("a member follows the requests of their own project over HTTP, and a closed
   await reading;
   await until(async () => (await viewers()) === 0);
 }, 60_000);
+
+type Change = (id: string) => Promise<Response>;
+const lostAccess: Readonly<Record<string, Change>> = {
+  "is deleted": (id) => asOperator(setup.gateway.url, `/admin/api/users/${id}`, "DELETE"),
+  "loses a project": (id) =>
+    asOperator(setup.gateway.url, `/admin/api/users/${id}`, "PATCH", { projects: ["beta"] }),
+};
+
+for (const [what, change] of Object.entries(lostAccess)) {
+  test(`the live tail of a user who ${what} ends`, async () => {
+    const name = `Reader who ${what}`;
+    const get = await signInAs(setup, { name, role: "viewer", projects: ["alpha"] });
+    const response = await get("/requests/live");
+    const { data } = await setup.admin<{ data: { id: string; name: string }[] }>("/users");
+    const { id = "" } = data.find((user) => user.name === name) ?? {};
+    expect((await change(id)).ok).toBe(true);
+    // The end of the stream: without the check, it would come after a minute.
+    const reader = response.body!.getReader();
+    const started = performance.now();
+    while (!(await reader.read()).done);
+    expect(performance.now() - started).toBeLessThan(30_000);
+  }, 60_000);
+}

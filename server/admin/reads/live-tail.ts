@@ -2,7 +2,8 @@
  * The live tail (live view): requests as they end, for the viewers of the console, over server-sent events. Viewers
  * with the same filter form an audience: its requests are sampled, collected for a tenth of a second, and serialized
  * once for all of them. Without viewers, no request is observed. A viewer that reads too slowly loses batches, and gets
- * the number of lost requests.
+ * the number of lost requests. The stream of a user whose session has ended, or whose access has changed, ends within a
+ * second, on every replica.
  */
 import type { LiveBatch, LiveDropped, ShownRequest } from "../../../contract/admin.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
@@ -18,17 +19,29 @@ export interface LiveTailOptions {
   /** Calls `tick` at this interval until the returned function is called. */
   readonly repeat?: (tick: () => void, ms: number) => () => void;
   readonly maxViewers?: number;
+  /** One user does not take the streams of all others. */
+  readonly maxViewersOfUser?: number;
   /** The most requests of one batch: a person cannot read more. The others are only counted. */
   readonly batchRequests?: number;
   /** The most batches that are queued for a slow viewer. */
   readonly maxQueued?: number;
-  /** A viewer connects again after this time, so that a session that has ended is noticed. */
+  /** A viewer connects again after this time. */
   readonly viewerMs?: number;
   /** Collects the batches of the other workers of this gateway. Absent: the gateway has one process. */
   readonly others?: ((filter: RequestFilter) => Promise<readonly LiveBatch[]>) | undefined;
 }
 
+/** Whose stream it is. */
+export interface LiveOwner {
+  /** The user's id, or another text for the admin token. */
+  readonly user: string;
+  /** Whether the user may still see the requests of the filter. */
+  readonly isAllowed: () => Promise<boolean>;
+}
+
 const batchMs = 100;
+/** How often the access of a viewer is checked. */
+const accessTicks = 10;
 /**
  * A batch that no worker has collected for this many ticks is dropped: a worker with viewers collects at every tick.
  */
@@ -45,6 +58,7 @@ export class LiveTail {
   readonly #collected = new Map<string, { readonly batch: Batch; ticksLeft: number }>();
   #stop: (() => void) | undefined;
   #viewers = 0;
+  readonly #viewersOfUser = new Map<string, number>();
   #isClosed = false;
 
   constructor(options: LiveTailOptions = {}) {
@@ -52,6 +66,7 @@ export class LiveTail {
       observers: new Set(),
       repeat: repeatUnref,
       maxViewers: 20,
+      maxViewersOfUser: 5,
       batchRequests: 20,
       maxQueued: 20,
       viewerMs: 60_000,
@@ -80,21 +95,28 @@ export class LiveTail {
     return batch.take();
   }
 
-  /** Undefined: there are as many viewers as allowed, or the gateway shuts down. */
-  open(filter: RequestFilter): LiveViewer | undefined {
-    const { maxViewers, batchRequests, maxQueued, viewerMs } = this.#options;
-    if (this.#viewers >= maxViewers || this.#isClosed) return undefined;
+  /** Undefined: there are as many viewers as allowed, in all or of this user, or the gateway shuts down. */
+  open(filter: RequestFilter, owner: LiveOwner): LiveViewer | undefined {
+    const { maxViewers, maxViewersOfUser, batchRequests, maxQueued, viewerMs } = this.#options;
+    const { user } = owner;
+    const viewersOfUser = this.#viewersOfUser.get(user) ?? 0;
+    if (this.#viewers >= maxViewers || viewersOfUser >= maxViewersOfUser || this.#isClosed)
+      return undefined;
     const key = JSON.stringify(filter);
     const audience = this.#audiences.get(key) ?? new Audience(new Batch(filter, batchRequests));
     this.#audiences.set(key, audience);
-    const viewer = new LiveViewer(maxQueued, Math.ceil(viewerMs / batchMs), () => {
+    const onClose = (): void => {
       this.#viewers--;
+      this.#addViewerOf(user, -1);
       audience.viewers.delete(viewer);
       if (audience.viewers.size === 0) this.#audiences.delete(key);
       this.#endIfUnused();
-    });
+    };
+    const ticks = Math.ceil(viewerMs / batchMs);
+    const viewer = new LiveViewer({ maxQueued, ticks, isAllowed: owner.isAllowed, onClose });
     audience.viewers.add(viewer);
     this.#viewers++;
+    this.#addViewerOf(user, 1);
     this.#begin();
     return viewer;
   }
@@ -105,6 +127,12 @@ export class LiveTail {
     for (const audience of this.#audiences.values()) {
       for (const viewer of audience.viewers) viewer.close();
     }
+  }
+
+  #addViewerOf(user: string, change: number): void {
+    const count = (this.#viewersOfUser.get(user) ?? 0) + change;
+    if (count === 0) this.#viewersOfUser.delete(user);
+    else this.#viewersOfUser.set(user, count);
   }
 
   #begin(): void {
@@ -191,9 +219,18 @@ class Audience {
   }
 }
 
+interface LiveViewerOptions {
+  readonly maxQueued: number;
+  /** The stream ends after this many ticks. */
+  readonly ticks: number;
+  readonly isAllowed: () => Promise<boolean>;
+  readonly onClose: () => void;
+}
+
 /** One open stream. */
 class LiveViewer {
   readonly #maxQueued: number;
+  readonly #isAllowed: () => Promise<boolean>;
   readonly #onClose: () => void;
   readonly #queue: Uint8Array[] = [];
   #ticksLeft: number;
@@ -202,9 +239,10 @@ class LiveViewer {
   #wake: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(maxQueued: number, ticks: number, onClose: () => void) {
+  constructor({ maxQueued, ticks, isAllowed, onClose }: LiveViewerOptions) {
     this.#maxQueued = maxQueued;
     this.#ticksLeft = ticks;
+    this.#isAllowed = isAllowed;
     this.#onClose = onClose;
   }
 
@@ -214,6 +252,14 @@ class LiveViewer {
     else if (bytes) this.#push(bytes);
     else if (++this.#idleTicks >= heartbeatTicks && this.#queue.length === 0) this.#push(heartbeat);
     if (--this.#ticksLeft <= 0) this.close();
+    else if (this.#ticksLeft % accessTicks === 0) void this.#checkAccess();
+  }
+
+  async #checkAccess(): Promise<void> {
+    if (await this.#isAllowed().catch(() => false)) return;
+    // Nothing that is queued is sent any more.
+    this.#queue.length = 0;
+    this.close();
   }
 
   /** The next bytes of the stream. Undefined: the stream has ended. A viewer has one reader. */

@@ -103,7 +103,10 @@ export function requestRoutes({
   const follow = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, liveQuery);
     const filter = await requestFilter(given, context.get("actor"), keyNames);
-    const viewer = live.open(filter);
+    const viewer = live.open(filter, {
+      user: context.get("actor").userId ?? "admin token",
+      isAllowed: context.get("isStillAllowed"),
+    });
     if (!viewer) {
       throw new GatewayError(
         "overloaded",

@@ -15,7 +15,7 @@ const csrfHeader = "x-csrf-token";
 
 export interface AuthenticationOptions {
   /** Undefined: the console is off, and users cannot sign in. */
-  readonly sessions: Pick<Sessions, "find" | "rotate"> | undefined;
+  readonly sessions: Pick<Sessions, "find" | "rotate" | "isCurrent"> | undefined;
   /** VEXEL_ADMIN_TOKEN. Empty: scripts have no access. */
   readonly adminToken: string;
   readonly throttle: SignInThrottle;
