@@ -19,7 +19,6 @@ import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { ownCommand } from "../server/wiring/own-command.ts";
 import { secretBoxFor } from "../server/wiring/secret-box.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
-import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import {
   type Command,
   readArguments,
@@ -77,7 +76,7 @@ applies changes within a second.`,
 
 function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
   const env = process.env;
-  const builtInModels = builtInUpstreams({ migan: isMiganInstalled() });
+  const builtInModels = builtInUpstreams;
   return new ConfigEntities({
     store,
     secrets: secretBoxFor(settings),

@@ -4,7 +4,6 @@ import { readStoredConfig } from "../server/config/sources/store-source.ts";
 import { emptyStoredConfig, type StoredConfig } from "../server/config/sources/stored-config.ts";
 import type { Settings } from "../server/settings.ts";
 import { secretBoxFor } from "../server/wiring/secret-box.ts";
-import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import { hasEntities, openEntities } from "./open-stores.ts";
 
 /** `namedBy`: the option or setting that names the configuration file, as of `configNamedBy`. */
@@ -18,7 +17,6 @@ export const loadConfig = async (
     namedBy,
     env: process.env,
     stored: await readStored(settings),
-    migan: isMiganInstalled(),
     now: Date.now(),
     ...options,
   });

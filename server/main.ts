@@ -50,7 +50,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     return fail(errorMessage(error));
   }
   const { keys, entities, shared, objects, redis, lock } = stores;
-  const { models: builtInModels, migan } = buildBuiltInModels({
+  const builtInModels = buildBuiltInModels({
     idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
     onReady: (model, metadata) => log.info("built-in-model-ready", { model, ...metadata }),
   });
@@ -63,7 +63,6 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     keys,
     entities,
     secrets: secretBoxFor(settings),
-    migan,
     log,
     events,
     now: Date.now,

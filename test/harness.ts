@@ -123,7 +123,7 @@ export function startGateway({
       lines += text;
     },
   });
-  const { models: builtInModels } = buildBuiltInModels({
+  const builtInModels = buildBuiltInModels({
     idleMs: 60_000,
     onReady: () => undefined,
   });
@@ -183,7 +183,7 @@ const configEntities = (store: ConfigEntityStore, folder: string): ConfigEntitie
     secrets: new SecretBox({ folder, secret: "test-secret-0123456789", previous: [] }),
     sources: async () => {
       const environment = fromEnvironment({});
-      const builtInModels = builtInUpstreams({ migan: false });
+      const builtInModels = builtInUpstreams;
       const provisioned = { environment: environment.upstreams, builtInModels };
       const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {}, provisioned });
       if (!yaml.ok) throw new Error(describeProblems(yaml.problems));

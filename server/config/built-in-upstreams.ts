@@ -11,11 +11,7 @@ const builtIn = (
   models: [{ ...model, name: model.id }],
 });
 
-export const builtInUpstreams = (has: {
-  readonly migan: boolean;
-}): readonly ProvisionedUpstream[] => (missingLib === undefined ? installed(has) : []);
-
-const installed = (has: { readonly migan: boolean }): readonly ProvisionedUpstream[] => [
+const installed: readonly ProvisionedUpstream[] = [
   builtIn("vexel-minilm", "minilm", {
     id: "all-minilm-l6-v2",
     kind: "embedding",
@@ -28,13 +24,7 @@ const installed = (has: { readonly migan: boolean }): readonly ProvisionedUpstre
     description:
       "A drawing program, not a neural model: it draws a scene from words of the prompt that it knows.",
   }),
-  ...(has.migan
-    ? [
-        builtIn("vexel-migan", "migan", {
-          id: "migan-inpaint",
-          kind: "image",
-          description: "Inpaints the masked area and ignores the prompt.",
-        }),
-      ]
-    : []),
 ];
+
+export const builtInUpstreams: readonly ProvisionedUpstream[] =
+  missingLib === undefined ? installed : [];

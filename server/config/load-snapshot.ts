@@ -23,8 +23,6 @@ export interface LoadOptions {
   readonly env: Environment;
   readonly stored?: StoredConfig;
   readonly storedKeys?: StoredKeys;
-  /** Whether the optional inpainting model is installed. */
-  readonly migan?: boolean;
   readonly version?: number;
   /** Unix milliseconds, to compare the shutdown dates of models with. Absent: none has passed. */
   readonly now?: number;
@@ -63,7 +61,7 @@ export interface ComposeOptions {
 export function loadSnapshot(options: LoadOptions): Loaded {
   const { path, namedBy, env, version = 1, now, inspectFolder } = options;
   const environment = fromEnvironment(env, now);
-  const builtInModels = builtInUpstreams({ migan: options.migan ?? false });
+  const builtInModels = builtInUpstreams;
   const provisioned = { environment: environment.upstreams, builtInModels };
   const yaml = readYaml({ path, namedBy, env, provisioned, inspectFolder });
   if (!yaml.ok) return yaml;

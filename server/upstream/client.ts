@@ -16,7 +16,6 @@ import type {
 } from "./adapter.ts";
 import { throwErrorInside } from "./adapters/wire/error-in-response.ts";
 import { rateLimitExhaustedMs } from "./adapters/wire/rate-limit-reset.ts";
-import { builtInImageCapabilities } from "./built-in-images.ts";
 import type {
   BuiltInModel,
   EditQuery,
@@ -31,6 +30,7 @@ import type {
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { createModelLists } from "./model-lists.ts";
 import { pollJob, type SendAuthenticated, streamPartialImages } from "./poll-job.ts";
+import { sketchCapabilities } from "./sketch-capabilities.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
 
 /** Headers that are added to every upstream request of one attempt, such as its trace context. Absent: none. */
@@ -230,7 +230,7 @@ export function createUpstreamClient({
     },
     imageCapabilities: (target, operation) =>
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??
-      builtInImageCapabilities(target.upstream.kind, operation),
+      sketchCapabilities(operation),
   };
 }
 

@@ -22,7 +22,6 @@ const list: readonly Kind[] = [
   { name: "local", needs: [], serves: "embedding", options: local },
   { name: "minilm", needs: [], serves: "embedding", options: {} },
   { name: "sketch", needs: [], serves: "image", options: {} },
-  { name: "migan", needs: [], serves: "image", options: {} },
 ];
 
 export const kinds: ReadonlyMap<string, Kind> = new Map(list.map((kind) => [kind.name, kind]));

@@ -2,7 +2,6 @@
 import type { BuiltInModel } from "../upstream/contract.ts";
 import { createLocal } from "../workers/embedding/local.ts";
 import { createMinilm } from "../workers/embedding/minilm.ts";
-import { createMigan, isMiganInstalled } from "../workers/inpainting/migan.ts";
 import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
 
 interface BuiltInModelOptions {
@@ -12,16 +11,11 @@ interface BuiltInModelOptions {
   readonly onReady: (model: string, metadata: Readonly<Record<string, string | number>>) => void;
 }
 
-/** `migan`: whether the optional inpainting model is installed. */
-export function buildBuiltInModels({ idleMs, onReady }: BuiltInModelOptions) {
-  const migan = isMiganInstalled();
-  return {
-    models: new Map<string, BuiltInModel>([
-      ["minilm", createMinilm({ idleMs, onReady })],
-      ["local", createLocal({ idleMs, onReady })],
-      ["sketch", createSketchWorker({ idleMs, onReady })],
-      ...(migan ? [["migan", createMigan({ idleMs })] as const] : []),
-    ]),
-    migan,
-  };
-}
+export const buildBuiltInModels = (
+  options: BuiltInModelOptions,
+): ReadonlyMap<string, BuiltInModel> =>
+  new Map<string, BuiltInModel>([
+    ["minilm", createMinilm(options)],
+    ["local", createLocal(options)],
+    ["sketch", createSketchWorker(options)],
+  ]);

@@ -39,7 +39,6 @@ interface ConfigurationOptions {
   readonly keys: KeyStore;
   readonly entities: ConfigEntityStore;
   readonly secrets: SecretBox;
-  readonly migan: boolean;
   readonly log: Log;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -50,9 +49,9 @@ interface ConfigurationOptions {
 const pollKeysEveryMs = 500;
 
 export async function loadConfiguration(options: ConfigurationOptions) {
-  const { settings, configNamedBy, env, keys, entities, secrets, migan, log, events } = options;
+  const { settings, configNamedBy, env, keys, entities, secrets, log, events } = options;
   const inspectFolder = inspectModelDirectory;
-  const builtInModels = builtInUpstreams({ migan });
+  const builtInModels = builtInUpstreams;
   const environment = environmentSource(env, options.now());
   const provisioned = { environment: (await environment.load()).upstreams, builtInModels };
   let fileProblem: string | undefined;

@@ -71,14 +71,13 @@ export async function startEntityGateway({
     env,
     keys,
     entities,
-    migan: false,
     log,
     secrets: secretBoxFor(settings),
     now: Date.now,
     events: () => undefined,
   });
   if (!configuration.ok) throw new Error(configuration.problems);
-  const { models: builtInModels } = buildBuiltInModels({
+  const builtInModels = buildBuiltInModels({
     idleMs: 60_000,
     onReady: () => undefined,
   });

@@ -55,7 +55,7 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
     const environment = fromEnvironment(env, 0);
     const provisioned = {
       environment: environment.upstreams,
-      builtInModels: builtInUpstreams({ migan: false }),
+      builtInModels: builtInUpstreams,
     };
     const read = readYaml({ path, env, provisioned });
     if (!read.ok) throw new Error(describeProblems(read.problems));

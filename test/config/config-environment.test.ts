@@ -186,18 +186,14 @@ test("OLLAMA_HOST is read as Ollama reads it, and an address to listen on means 
 });
 
 test("the built-in models have a description", () => {
-  const all = builtInUpstreams({ migan: true });
+  const all = builtInUpstreams;
   expect(all.map(({ upstream: { id, kind } }) => [id, kind])).toEqual([
     ["vexel-minilm", "minilm"],
     ["vexel-sketch", "sketch"],
-    ["vexel-migan", "migan"],
   ]);
   expect(all.flatMap(({ models }) => models)).toMatchObject([
     { id: "all-minilm-l6-v2", kind: "embedding", dimensions: 384 },
     { id: "vexel-sketch", kind: "image" },
-    { id: "migan-inpaint", kind: "image" },
   ]);
   expect(all[1]?.models[0]?.description).toContain("not a neural model");
-  expect(all[2]?.models[0]?.description).toContain("ignores the prompt");
-  expect(builtInUpstreams({ migan: false })).toHaveLength(2);
 });

@@ -42,14 +42,13 @@ test("the example file is valid", () => {
 });
 
 test("an empty configuration has the built-in models", () => {
-  const { snapshot } = loadYaml("", { migan: true, version: 7 });
+  const { snapshot } = loadYaml("", { version: 7 });
   expect(snapshot.version).toBe(7);
   expect(
     [...snapshot.models.values()].map(({ id, source, ownedBy }) => [id, source, ownedBy]),
   ).toEqual([
     ["all-minilm-l6-v2", "built-in", "vexel"],
     ["vexel-sketch", "built-in", "vexel"],
-    ["migan-inpaint", "built-in", "vexel"],
   ]);
 });
 

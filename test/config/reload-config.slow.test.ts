@@ -49,7 +49,7 @@ async function watchAt(
   pace: { pollMs?: number; settleMs?: number } = {},
   beforeCompose = () => {},
 ) {
-  const provisioned = { environment: [], builtInModels: builtInUpstreams({ migan: false }) };
+  const provisioned = { environment: [], builtInModels: builtInUpstreams };
   const reports: (readonly Problem[])[] = [];
   const reportRejected = (problems: readonly Problem[]) => void reports.push(problems);
   const sources = { yaml: yamlSource({ path, env: {}, provisioned, reportRejected, ...pace }) };

@@ -42,7 +42,6 @@ async function load(yaml: string) {
     env: {},
     keys: { ...keys, changesSince: (...args) => afterResponse(() => keys.changesSince(...args)) },
     entities: { ...entities, list: (request) => afterResponse(() => entities.list(request)) },
-    migan: false,
     log: createLog({
       level: "error",
       format: "json",

@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { ParameterPolicy } from "../../server/config/snapshot.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { builtInImageCapabilities } from "../../server/upstream/built-in-images.ts";
 import type { ImageOptions } from "../../server/upstream/contract.ts";
+import { sketchCapabilities } from "../../server/upstream/sketch-capabilities.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 const policies: readonly ParameterPolicy[] = ["adapt", "strict", "drop"];
@@ -102,7 +102,7 @@ describe("the capabilities of the drawing program", () => {
   const planned = (options: ImageOptions, operation: "generations" | "edits" = "generations") => {
     const query = { model: "m", prompt: "p", stream: false, options, extraFields: {} };
     try {
-      return planImage(query, builtInImageCapabilities("sketch", operation), "adapt").query.options;
+      return planImage(query, sketchCapabilities(operation), "adapt").query.options;
     } catch (error) {
       if (error instanceof GatewayError) return error.details.param;
       throw error;

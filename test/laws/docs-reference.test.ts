@@ -250,7 +250,7 @@ describe("docs/upstreams.md", () => {
   });
 
   test("describes every built-in model", () => {
-    const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env: {}, migan: true });
+    const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env: {} });
     const ids = loaded.ok ? [...loaded.snapshot.models.keys()] : [];
     expect(ids).not.toEqual([]);
     for (const id of ids) expect(sectionOf(path, id).level).toBe(3);

@@ -223,7 +223,6 @@ function* insideRows(): Generator<[string, Row]> {
   for (const [kind, operation] of [
     ["sketch", "generations"],
     ["sketch", "edits"],
-    ["migan", "edits"],
   ] as const) {
     const upstream = { id: "up", kind, headers: {}, options: {} };
     const target: Target = { model: kind, upstream };

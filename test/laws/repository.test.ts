@@ -519,6 +519,5 @@ const ownClock: Readonly<Record<string, string>> = {
   "server/storage/sqlite/ledger-query-worker.ts": "is a separate thread",
   "server/workers/process/worker-process.ts": "takes its clock as an option; this is the default",
   "server/workers/embedding/child/": "is a separate process",
-  "server/workers/inpainting/child/": "is a separate process",
   "server/workers/sketch/child.ts": "is a separate process",
 };

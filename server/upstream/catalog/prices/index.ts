@@ -29,7 +29,7 @@ export const listedPrices: readonly ListedPrice[] = [
 ];
 
 /** Models that run inside the gateway are free. */
-const builtInKinds: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
+const builtInKinds: ReadonlySet<string> = new Set(["minilm", "local", "sketch"]);
 
 interface ImageOperation {
   readonly operation: "generations" | "edits";

@@ -14,8 +14,8 @@ export interface Onnxruntime {
   ) => OnnxTensor;
 }
 
-type TensorKind = "int64" | "int32" | "float32" | "uint8";
-type TensorValues = BigInt64Array | Int32Array | Float32Array | Uint8Array;
+type TensorKind = "int64" | "int32" | "float32";
+type TensorValues = BigInt64Array | Int32Array | Float32Array;
 
 export interface OnnxTensor {
   readonly type: string;

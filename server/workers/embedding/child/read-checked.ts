@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 
-/** Wrong weights would give plausible but wrong vectors and images. */
+/** Wrong weights would give plausible but wrong vectors. */
 export async function readChecked(path: string, sha256: string): Promise<Uint8Array> {
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new GatewayError("upstream_error", `${path} cannot be read.`, { cause });

@@ -1,11 +1,5 @@
-/** Image capabilities of the built-in models, by the kind of their upstream. */
+/** Image capabilities of the built-in drawing program. */
 import type { ImageCapabilities } from "./image-capabilities.ts";
-
-const builtInImages = {
-  compresses: ["jpeg", "webp"],
-  // The models have no safety system.
-  ignores: { moderation: ["low"] },
-} as const satisfies Partial<ImageCapabilities>;
 
 const sketchTakes = {
   quality: ["low", "medium", "high", "xhigh", "max", "standard", "hd", "auto"],
@@ -20,9 +14,10 @@ const sketchTakes = {
   response_format: ["b64_json"],
 } as const satisfies ImageCapabilities["takes"];
 
-/** The drawing program supports one extra field, `seed`. */
 const sketch: ImageCapabilities = {
-  ...builtInImages,
+  compresses: ["jpeg", "webp"],
+  // It has no safety system.
+  ignores: { moderation: ["low"] },
   maxImages: 10,
   takes: sketchTakes,
   sizes: { rule: { multipleOf: 1, minEdge: 16, maxEdge: 4096, maxPixels: 8_294_400 } },
@@ -42,26 +37,5 @@ const sketchEdits: ImageCapabilities = {
   },
 };
 
-/** MI-GAN fills the masked area of one image. */
-const migan: ImageCapabilities = {
-  ...builtInImages,
-  maxImages: 1,
-  takes: {
-    background: ["opaque", "auto"],
-    output_format: ["png", "jpeg", "webp"],
-    output_compression: "any",
-    response_format: ["b64_json"],
-  },
-  sizes: "any",
-  streams: false,
-  extras: [],
-  edits: { maxImages: 1, mask: "transparent" },
-};
-
-export function builtInImageCapabilities(
-  kind: string,
-  operation: "generations" | "edits",
-): ImageCapabilities {
-  if (kind === "migan") return migan;
-  return operation === "edits" ? sketchEdits : sketch;
-}
+export const sketchCapabilities = (operation: "generations" | "edits"): ImageCapabilities =>
+  operation === "edits" ? sketchEdits : sketch;
