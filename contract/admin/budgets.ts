@@ -39,7 +39,9 @@ export const shownLimitSchema = z
       .string()
       .nullable()
       .describe("When the whole limit is available again. `null`: now, or when requests end."),
-    queued: z.number().describe("Requests that wait for a concurrency slot."),
+    queued: z
+      .number()
+      .describe("Requests of the replica that responds that wait for a concurrency slot."),
   })
   .meta({ id: "ShownLimit", description: "One limit of a key, project or model." });
 export type ShownLimit = Infer<typeof shownLimitSchema>;

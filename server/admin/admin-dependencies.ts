@@ -54,7 +54,7 @@ export interface AdminDependencies {
     find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
   };
   readonly budgets: Budgets;
-  readonly admission: Pick<Admission, "usedScope">;
+  readonly admission: Pick<Admission, "shownScope">;
   readonly capabilitiesOf: ImageCapabilitiesOf;
   readonly testConnection: (
     upstream: Upstream,

@@ -166,10 +166,13 @@ export class Admission {
     return scopes;
   }
 
-  /** The scope of this id with its usage. Undefined: no request has used it, or it has no limits. */
-  usedScope(id: string): LimitScope | undefined {
+  /** The scope of this id with its usage, on all replicas. Undefined: it has no limits. */
+  async shownScope(id: string): Promise<LimitScope | undefined> {
     this.applyLimits();
-    return this.#limiter.used(id);
+    const now = this.#options.clock();
+    const scope = this.#limiter.shown(id, now);
+    await scope?.readShared(now);
+    return scope;
   }
 
   /** The number of queued requests. */

@@ -52,6 +52,16 @@ export class ConcurrencySlots {
     return undefined;
   }
 
+  /** Reads the state of the slots that processes share, for display. */
+  async readShared(): Promise<void> {
+    return undefined;
+  }
+
+  /** The requests in flight of all processes, as last read. */
+  get sharedInFlight(): number {
+    return this.inFlight;
+  }
+
   acquire(): void {
     this.inFlight++;
   }

@@ -50,6 +50,8 @@ export class LeasedPool {
   /** Items that are given back with the next lease request. */
   #returned = 0;
   #acknowledged = 0;
+  /** The `spent` of the last lease request. */
+  #reported = 0;
   /** Starts at the clock's time, so that a later object for the same pool has higher numbers. */
   #sequence: number;
   readonly #holder: string;
@@ -157,10 +159,10 @@ export class LeasedPool {
     if (this.isReachable && (idle > 0 || waiting > 0)) this.#return(Math.max(0, idle));
   }
 
-  /** Asks for the state of a pool that this replica does not use at the moment. */
-  refreshEstimate(now: number): void {
-    if (!this.isReachable || now - this.#estimate.repliedAt < estimateMs) return;
-    void this.#requestLease();
+  /** Asks for the state of the pool, if the last reply is older than `maxAgeMs`. */
+  async refreshEstimate(now: number, maxAgeMs = estimateMs): Promise<void> {
+    if (!this.isReachable || now - this.#estimate.repliedAt < maxAgeMs) return;
+    await this.#requestLease();
   }
 
   /** Whether fewer than `count` items are held, and more may be leased now. */
@@ -214,7 +216,8 @@ export class LeasedPool {
     const mustRenew = this.#granted !== this.#spent && now > this.#expiresAt - renewBeforeMs;
     const mustKeep = this.#options.isSemaphore && now > this.#expiresAt - renewBeforeMs;
     if (!this.isReachable || this.#running) return true;
-    if (surplus > 0 || this.#unreported !== 0 || mustRenew || mustKeep || this.#epoch === "") {
+    const isReported = this.#unreported === 0 && this.#spent === this.#reported;
+    if (surplus > 0 || !isReported || mustRenew || mustKeep || this.#epoch === "") {
       this.#return(surplus);
     }
     return true;
@@ -290,6 +293,7 @@ export class LeasedPool {
     const leastHeld = Math.min(this.#least, this.#needed);
     const least = leastHeld === 0 ? 1 : Math.max(1, Math.min(needed, leastHeld - held));
     const spent = this.#spent;
+    this.#reported = spent;
     this.#needed = 0;
     this.#least = Number.POSITIVE_INFINITY;
     const { pool, unit, refills, isSemaphore, retentionMs, onReply } = this.#options;

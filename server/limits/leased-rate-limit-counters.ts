@@ -74,6 +74,10 @@ class LeasedRateCounter implements RateCounter {
     if (count <= this.limit) await this.#pool.lease(count, now);
   }
 
+  readShared(now: number): Promise<void> {
+    return this.#pool.refreshEstimate(now, 0);
+  }
+
   msUntilFull(now: number): number {
     const share = this.#shareAt(now);
     if (share) return share.msUntilFull(now);
@@ -174,7 +178,7 @@ class LeasedSlots extends ConcurrencySlots {
   override get isExhausted(): boolean {
     if (this.hasFreeSlot) return false;
     const now = this.#pools.clock();
-    this.#pool?.refreshEstimate(now);
+    void this.#pool?.refreshEstimate(now);
     return !this.#pool?.isReachable || this.#pool.available(now) < 1;
   }
 
@@ -189,6 +193,16 @@ class LeasedSlots extends ConcurrencySlots {
     } finally {
       this.entering--;
     }
+  }
+
+  override async readShared(): Promise<void> {
+    await this.#pool?.refreshEstimate(this.#pools.clock(), 0);
+  }
+
+  override get sharedInFlight(): number {
+    const pool = this.#pool;
+    if (!pool?.isReachable) return this.inFlight;
+    return Math.max(this.inFlight, pool.limit - pool.unspent(this.#pools.clock()));
   }
 
   override acquire(): void {

@@ -51,6 +51,14 @@ export class LimitScope {
     this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));
   }
 
+  /** Reads the state that processes share, for display. */
+  async readShared(now: number): Promise<void> {
+    await Promise.all([
+      this.slots.readShared(),
+      ...this.buckets.map(({ bucket }) => bucket.readShared(now)),
+    ]);
+  }
+
   /** Whether a new scope would be the same. */
   isUnused(now: number): boolean {
     const { inFlight, waiting } = this.slots;
@@ -120,9 +128,13 @@ export class Limiter {
     return found;
   }
 
-  /** The scope, if a request has used it. */
-  used(id: string): LimitScope | undefined {
-    return this.#scopes.get(id);
+  /** The scope for display. A scope that no request has used is not kept. Undefined: it has no limits. */
+  shown(id: string, now: number): LimitScope | undefined {
+    const kept =
+      this.#scopes.get(id) ?? (this.#removed.has(id) ? this.#create(id, now) : undefined);
+    if (kept) return kept;
+    const limits = this.#table.get(id);
+    return limits && new LimitScope(id, limits, this.#counters, now);
   }
 
   #create(id: string, now: number): LimitScope | undefined {

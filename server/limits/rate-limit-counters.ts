@@ -33,6 +33,8 @@ export interface RateCounter {
   /** Leases `count` items from the counter that processes share. Resolves when the lease is granted or refused. */
   lease(count: number, now: number): Promise<void>;
   msUntilFull(now: number): number;
+  /** Reads the state of the counter that processes share, for display. */
+  readShared(now: number): Promise<void>;
   /** May take more than is available: actual usage always counts, and later requests wait. */
   take(count: number, now: number): void;
   refund(count: number, now: number): void;

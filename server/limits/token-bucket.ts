@@ -49,6 +49,10 @@ export class TokenBucket {
     return undefined;
   }
 
+  async readShared(): Promise<void> {
+    return undefined;
+  }
+
   msUntilFull(now: number): number {
     this.#fill(now);
     return Math.ceil((this.#limit * partsPerItem - this.#parts) / this.#limit);

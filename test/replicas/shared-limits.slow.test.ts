@@ -19,6 +19,7 @@ import { until } from "../until.ts";
 import { type TestReplica, testReplicas } from "./shared-pools.ts";
 
 const fake = startFake();
+const adminToken = "admin-token-of-shared-limits";
 let server: RedisServer;
 let redis: RedisConnection;
 beforeAllWith(["redis"], async () => {
@@ -33,11 +34,17 @@ afterAll(async () => {
 });
 
 /** Gateways in this process that share Redis. `key`: settings of the API key. */
-async function startGateways(count: number, key: string) {
+async function startGateways(
+  count: number,
+  key: string,
+  settings: Readonly<Record<string, string>> = {},
+) {
   const connections = Array.from({ length: count }, () => new RedisConnection({ url: server.url }));
   await Promise.all(connections.map((connection) => connection.attempted()));
   const yaml = configFor(fake.url).replace(`key: ${testKey}`, `key: ${testKey}, ${key}`);
-  const gateways = connections.map((connection) => startGateway({ yaml, redis: connection }));
+  const gateways = connections.map((connection) =>
+    startGateway({ yaml, redis: connection, settings }),
+  );
   const knowsAll = async ({ url }: TestGateway): Promise<boolean> =>
     ((await (await fetch(`${url}/readyz`)).json()) as { replicas: number }).replicas === count;
   for (const gateway of gateways) await until(() => knowsAll(gateway));
@@ -340,6 +347,49 @@ testWithRedis(
     expect(log).toContain('"redis-recovered"');
   },
 );
+
+testWithRedis("every replica shows the same use of limits, also of idle ones", async () => {
+  await using gateways = await startGateways(
+    3,
+    "limits: { requestsPerMinute: 1000, tokensPerMinute: 100000, concurrent: 8 }",
+    { VEXEL_ADMIN_TOKEN: adminToken },
+  );
+  interface Shown {
+    readonly data: readonly {
+      readonly rate: string;
+      readonly used: number;
+      readonly left: number;
+    }[];
+  }
+  const limitsOf = async ({ url }: TestGateway): Promise<readonly string[]> => {
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const response = await fetch(`${url}/admin/api/limits`, { headers });
+    return ((await response.json()) as Shown).data.map(
+      ({ rate, used, left }) => `${rate}: ${used} + ${left}`,
+    );
+  };
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  fake.script({ until: end }, { times: 5 });
+  // The third replica gets no request.
+  const requests = [0, 1, 0, 1, 0].map((at) =>
+    gateways
+      .at(at)
+      .post("/v1/embeddings", { model: embeddingModel, input: `${at} ${Math.random()}` }),
+  );
+  // Buckets refill by a request in 60 ms, so only the limit of slots has a fixed figure.
+  const slots = ["concurrent: 5 + 3"];
+  for (const at of [0, 1, 2]) {
+    await until(async () => {
+      const shown = await limitsOf(gateways.at(at));
+      return shown.filter((line) => slots.includes(line)).length === 1;
+    });
+  }
+  resolve();
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(new Array(5).fill(200));
+  for (const at of [0, 1, 2]) {
+    await until(async () => (await limitsOf(gateways.at(at))).includes("concurrent: 0 + 8"));
+  }
+});
 
 const sum = (counts: readonly number[]): number =>
   counts.reduce((total, count) => total + count, 0);

@@ -8,7 +8,7 @@ import { isListening } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
 import type { LoadBalancer } from "./nginx.ts";
 
-/** The configuration of `deploy/` for other addresses: the names of its replicas exist only in the network of compose. */
+/** The configuration of `deploy/` for other addresses: the names of its replicas exist only in compose. */
 export function haproxyConfig(bind: string, replicas: readonly [string, string]): string {
   return readFileSync(join(root, "deploy/haproxy/haproxy.cfg"), "utf8")
     .replace("bind :8080", `bind ${bind}`)

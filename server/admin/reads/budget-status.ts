@@ -5,10 +5,10 @@ import type { Budgets } from "../../budgets/budgets.ts";
 import type { BudgetStatus } from "../../budgets/over-budget.ts";
 import { keyScope, modelScope, projectScope } from "../../config/limit-scopes.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
-import type { Admission } from "../../limits/admission.ts";
 import type { LimitScope } from "../../limits/limiter.ts";
 import type { Rate } from "../../limits/rate-limit-counters.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 
 export interface Owner {
   readonly scope: "key" | "project" | "model";
@@ -84,21 +84,20 @@ const rateNames = [
   ["pixels", "megapixelsPerMinute", 1_000_000],
 ] as const satisfies readonly (readonly [Rate, keyof Limits, number])[];
 
-/** `clockMs`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
-export function showLimits(
+/** `clock`: milliseconds, monotonic. `now`: Unix milliseconds. */
+export async function showLimits(
   owner: LimitOwnerEntry,
-  admission: Pick<Admission, "usedScope">,
-  clockMs: number,
-  at: number,
-): ShownLimit[] {
+  { admission, clock, now }: Pick<AdminDependencies, "admission" | "clock" | "now">,
+): Promise<ShownLimit[]> {
   const { limits } = owner;
-  const used = admission.usedScope(owner.scopeId);
+  const used = await admission.shownScope(owner.scopeId);
+  const [clockMs, at] = [clock(), now()];
   const shown = rateNames.flatMap(([rate, name, unit]): ShownLimit[] => {
     const limit = limits[name];
     return limit === undefined ? [] : [showRate(owner, { rate, limit, unit, used, clockMs, at })];
   });
   if (limits.concurrent === undefined) return shown;
-  const inFlight = used?.slots.inFlight ?? 0;
+  const inFlight = used?.slots.sharedInFlight ?? 0;
   const slots: ShownLimit = {
     ...members(owner),
     rate: "concurrent",

@@ -7,46 +7,48 @@ import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { budgetOwners, limitOwners, showBudgets, showLimits } from "../reads/budget-status.ts";
 
-export function budgetRoutes({
-  snapshot,
-  budgets,
-  admission,
-  now,
-  clock,
-}: AdminDependencies): readonly AdminRoute[] {
+export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRoute[] {
+  const { snapshot, budgets, now } = dependencies;
   /**
    * Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small.
    */
-  const respond = <Owner, Line>(
+  const respond = async <Owner, Line>(
     context: AdminApiContext,
     owners: Iterable<Owner>,
-    linesOf: (owner: Owner) => readonly Line[],
-  ): Response => {
+    linesOf: (owner: Owner) => Promise<readonly Line[]>,
+  ): Promise<Response> => {
     const { cursor = "0", limit } = readPage(context);
     const start = Number(cursor);
-    const data: Line[] = [];
+    const page: Owner[] = [];
     let position = 0;
+    let next_cursor: string | null = null;
     for (const owner of owners) {
       if (position >= start + limit) {
-        const next_cursor = nextCursor(context, String(position));
-        return context.json({ object: "list", data, next_cursor });
+        next_cursor = nextCursor(context, String(position));
+        break;
       }
-      if (position++ >= start) data.push(...linesOf(owner));
+      if (position++ >= start) page.push(owner);
     }
-    return context.json({ object: "list", data, next_cursor: null });
+    const data = (await Promise.all(page.map(linesOf))).flat();
+    return context.json({ object: "list", data, next_cursor });
   };
 
   const listBudgets = async (context: AdminApiContext): Promise<Response> => {
     const at = now();
     const owners = budgetOwners(snapshot(), context.get("actor"));
-    return respond(context, owners, (owner): ShownBudget[] => showBudgets(owner, budgets, at));
+    return respond(
+      context,
+      owners,
+      async (owner): Promise<ShownBudget[]> => showBudgets(owner, budgets, at),
+    );
   };
 
   const listLimits = async (context: AdminApiContext): Promise<Response> => {
-    const [clockMs, at] = [clock(), now()];
     const owners = limitOwners(snapshot(), context.get("actor"));
-    return respond(context, owners, (owner): ShownLimit[] =>
-      showLimits(owner, admission, clockMs, at),
+    return respond(
+      context,
+      owners,
+      (owner): Promise<ShownLimit[]> => showLimits(owner, dependencies),
     );
   };
 
