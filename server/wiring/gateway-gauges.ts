@@ -2,7 +2,7 @@
 import type { ShownTarget } from "../../contract/admin.ts";
 import { version } from "../../package.json";
 import type { ConnectionCounts } from "../http/server/http-server.ts";
-import type { Gauge, Reading } from "../observe/metrics/gateway-gauges.ts";
+import { type Gauge, maxGaugeSeries, type Reading } from "../observe/metrics/gateway-gauges.ts";
 import { targetLabel } from "../observe/metrics/request-metrics.ts";
 import type { Tracing } from "../observe/traces/open-tracing.ts";
 import type { EmbeddingsWiring } from "./embeddings.ts";
@@ -78,7 +78,13 @@ const connectionGauges = (connections: () => ConnectionCounts): readonly Gauge[]
   },
 ];
 
-function targetGauges(targets: () => readonly ShownTarget[]): readonly Gauge[] {
+/** Targets that are not healthy come first, so that no number of targets hides them behind the cardinality limit. */
+export function targetGauges(allTargets: () => readonly ShownTarget[]): readonly Gauge[] {
+  const targets = (): readonly ShownTarget[] => {
+    const isHealthy = ({ state }: ShownTarget): boolean => state === "healthy";
+    const all = allTargets();
+    return [...all.filter((target) => !isHealthy(target)), ...all.filter(isHealthy)];
+  };
   const ofEach =
     (value: (target: ShownTarget) => number | null): (() => readonly Reading[]) =>
     () =>
@@ -92,6 +98,7 @@ function targetGauges(targets: () => readonly ShownTarget[]): readonly Gauge[] {
       name: "vexel_target_state",
       help: "1 for the state of a target, 0 for its other states. ejected: its circuit breaker is open.",
       labelNames: [...labelNames, "state"],
+      maxSeries: targetStates.length * maxGaugeSeries,
       merge: "max",
       read: () =>
         targets().flatMap(({ upstream, model, surface, state }) =>

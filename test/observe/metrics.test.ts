@@ -3,9 +3,12 @@
  * right.
  */
 import { expect, test } from "bun:test";
+import type { ShownTarget } from "../../contract/admin.ts";
 import { formatMetrics } from "../../server/observe/metrics/format-metrics.ts";
+import { readGauge } from "../../server/observe/metrics/gateway-gauges.ts";
 import { Counter, Histogram } from "../../server/observe/metrics/instruments.ts";
 import { type MetricSnapshot, mergeMetrics } from "../../server/observe/metrics/metric-snapshot.ts";
+import { targetGauges } from "../../server/wiring/gateway-gauges.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
@@ -127,6 +130,23 @@ test("a port for metrics that is in use stops the start, and the message names t
       settings: { VEXEL_METRICS_PORT: String(metricsPort) },
     });
   expect(start).toThrow(`VEXEL_METRICS_PORT=${metricsPort} on 127.0.0.1 cannot be used.`);
+});
+
+test("an ejected target is in the metrics, however many targets there are", () => {
+  const targets = Array.from({ length: 1500 }, (_, number) => ({
+    upstream: "u",
+    model: `m${number}`,
+    surface: null,
+    state: number === 1400 ? "ejected" : "healthy",
+    in_flight: 0,
+    limit: null,
+  })) as unknown as ShownTarget[];
+  const text = formatMetrics(targetGauges(() => targets).map(readGauge), "openmetrics");
+  const state = (model: string, each: string) =>
+    sampleOf(text, `vexel_target_state{upstream="u",model="${model}",state="${each}"}`);
+  expect([state("m1400", "ejected"), state("m1400", "healthy")]).toEqual([1, 0]);
+  expect([state("m900", "ejected"), state("m900", "healthy")]).toEqual([0, 1]);
+  expect(state("m1499", "healthy")).toBeUndefined();
 });
 
 test("label sets beyond the maximum of a metric are counted as other", () => {

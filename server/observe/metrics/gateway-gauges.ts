@@ -13,12 +13,14 @@ export interface Gauge extends Pick<MetricSnapshot, "name" | "help" | "merge"> {
   /** Absent: the metric is a gauge, which may go down. */
   readonly type?: "counter";
   readonly labelNames?: readonly string[];
+  /** Absent: `maxGaugeSeries`. */
+  readonly maxSeries?: number;
   /** A single number, or one reading per label set. Undefined: there is no value now. */
   read(): number | readonly Reading[] | undefined;
 }
 
 /** Cardinality limit: the values of all further label sets are added up as `other`. */
-const maxSeries = 1000;
+export const maxGaugeSeries = 1000;
 
 export function readGauge({
   name,
@@ -26,6 +28,7 @@ export function readGauge({
   type,
   merge,
   labelNames = [],
+  maxSeries = maxGaugeSeries,
   read,
 }: Gauge): MetricSnapshot {
   const value = read() ?? [];
