@@ -51,13 +51,13 @@ import {
   minTimeoutMs,
 } from "../../server/routing/health/latency-stats.ts";
 import { silenceMs, silentRequestsLimit } from "../../server/routing/health/target-health.ts";
+import { reservePerSecond, retryShare } from "../../server/routing/retry-budget.ts";
 import {
   maxBackoffMs,
   maxRepeats,
   maxRetryAfterMs,
   minBackoffMs,
 } from "../../server/routing/retry-policy.ts";
-import { reservePerSecond, retryShare } from "../../server/routing/target-registry.ts";
 import { linkRandomBytes } from "../../server/storage/files/image-files.ts";
 import { maxOutboxBytes } from "../../server/storage/files/outbox.ts";
 import { maxDamagedFiles } from "../../server/storage/files/outbox-recovery.ts";

@@ -7,7 +7,7 @@ import {
   expectedImagePrice,
 } from "../../server/routing/routing-options.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
-import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
+import { withTokenPrice } from "../../server/upstream/catalog/prices/model-price.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
 import { modelWithTargets, requestFor } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";

@@ -1,12 +1,12 @@
 /** Target selection: the first target, the next one, and the error if there is none. */
 import { describe, expect, test } from "bun:test";
 import type { Candidate } from "../../server/routing/policies.ts";
+import { RetryBudget } from "../../server/routing/retry-budget.ts";
 import {
   noHealthyTarget,
   selectHealthy,
   selectTarget,
 } from "../../server/routing/select-target.ts";
-import { RetryBudget } from "../../server/routing/target-registry.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import {
   among,

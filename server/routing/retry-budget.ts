@@ -1,0 +1,71 @@
+/**
+ * Retry budget of a model: when everything fails, retries do not multiply the load. Every request earns a fifth of a
+ * retry. A few retries per second are free, so that clients with little traffic have some. The share and the ten-second
+ * window are Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets); the reserve is half of Finagle's.
+ */
+
+export const retryShare = 0.2;
+export const reservePerSecond = 5;
+const windowSeconds = 10;
+const retryReserve = reservePerSecond * windowSeconds;
+
+/** Up to this many retries within `burstMs` start at once; further ones are spread out with jitter. */
+const maxBurst = 4;
+const burstMs = 100;
+
+export class RetryBudget {
+  readonly #earned = new Uint32Array(windowSeconds);
+  readonly #spent = new Uint32Array(windowSeconds);
+  #second = 0;
+  #earnedSum = 0;
+  #spentSum = 0;
+  #burstSince = 0;
+  #burst = 0;
+
+  /** Counts a request. */
+  earn(now: number): void {
+    this.#advance(now);
+    const at = this.#second % windowSeconds;
+    this.#earned[at] = (this.#earned[at] as number) + 1;
+    this.#earnedSum++;
+  }
+
+  /** The delay in milliseconds before the retry, 0 unless there is a burst. Undefined: no retry is allowed. */
+  take(now: number, random: () => number): number | undefined {
+    if (!this.spend(now)) return undefined;
+    const since = now - this.#burstSince;
+    if (since < 0 || since >= burstMs) {
+      this.#burstSince = now;
+      this.#burst = 0;
+    }
+    this.#burst++;
+    return this.#burst <= maxBurst ? 0 : random() * burstMs;
+  }
+
+  /** Takes one retry without a delay, as for a hedge. False: none is left. */
+  spend(now: number): boolean {
+    this.#advance(now);
+    if (this.#spentSum + 1 > retryReserve + this.#earnedSum * retryShare) return false;
+    const at = this.#second % windowSeconds;
+    this.#spent[at] = (this.#spent[at] as number) + 1;
+    this.#spentSum++;
+    return true;
+  }
+
+  #advance(now: number): void {
+    const second = Math.max(0, Math.floor(now / 1000));
+    if (second === this.#second) return;
+    const passed = second - this.#second;
+    // A clock that jumps back refunds nothing: taken retries count until the clock has passed their time again.
+    if (passed < 0 && passed > -windowSeconds) return;
+    this.#second = second;
+    const expired = passed < 0 ? windowSeconds : Math.min(passed, windowSeconds);
+    for (let back = 0; back < expired; back++) {
+      const at = (second + windowSeconds - back) % windowSeconds;
+      this.#earnedSum -= this.#earned[at] as number;
+      this.#spentSum -= this.#spent[at] as number;
+      this.#earned[at] = 0;
+      this.#spent[at] = 0;
+    }
+  }
+}
