@@ -1,5 +1,5 @@
 /**
- * Sets the stored theme (dark mode) before the first paint. A file of its own, because the content security policy
+ * Sets the stored theme, dark or light, before the first paint. A file of its own, because the content security policy
  * forbids inline scripts.
  */
 const stored = localStorage.getItem("vexel.theme");

@@ -1,6 +1,6 @@
 /**
  * The error table: every error that a client can get. Statuses, error bodies and whether the gateway retries or fails
- * over (failover: `retry: "elsewhere"`) are derived from it, and a test compares docs/errors.md with it.
+ * over are derived from it, and a test compares docs/errors.md with it.
  */
 import {
   clientError,

@@ -1,4 +1,4 @@
-/** Roles of the users of the console: role-based access control (RBAC). */
+/** Role-based access control (RBAC): the roles of the users of the console. */
 
 /** What a user of the console may do. Each role includes the earlier ones. */
 export const roles = ["viewer", "developer", "admin"] as const;

@@ -1,4 +1,4 @@
-/** The sender of an admin API request, with its role and projects: role-based access control (RBAC). */
+/** The sender of an admin API request, with its role and projects, which decide what it may do. */
 import { type Role, roles } from "../../contract/admin.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 

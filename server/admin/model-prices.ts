@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PricePart, ShownPrice } from "../../contract/admin.ts";
 import type { Model } from "../config/snapshot.ts";
-import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
+import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
 import type { Price } from "../upstream/price.ts";
 
 /** Empty: no price is known. */

@@ -1,6 +1,6 @@
 /**
- * The security headers of every response of the admin API, with a Content-Security-Policy (CSP). They prevent caching,
- * content sniffing, framing (clickjacking) and reads by other sites.
+ * The security headers of every response of the admin API, with a Content-Security-Policy. They prevent caching,
+ * content sniffing, framing by other sites and reads by scripts of other sites.
  */
 export const responseHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-store",

@@ -10,8 +10,8 @@ import {
   embeddingsCost,
   estimateInputTokens,
 } from "../embeddings/embedding-usage.ts";
+import { refuseOtherEncodings } from "../embeddings/refuse-other-encodings.ts";
 import { itemsOf } from "../embeddings/split.ts";
-import { refuseOtherEncodings } from "../embeddings/vector-encoding.ts";
 import { longBodyOf, shortBodyOf } from "../embeddings/vector-formats.ts";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { describeType, refused } from "../http/validation-error.ts";

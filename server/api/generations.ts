@@ -1,4 +1,4 @@
-/** POST /v1/images/generations (image generation), and the fields that edits share with it. */
+/** POST /v1/images/generations, and the fields that edits share with it. */
 import { z } from "zod";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";

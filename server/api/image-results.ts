@@ -1,6 +1,6 @@
 /**
  * GET /v1/images/results/{id}: the stored response of an image request with an Idempotency-Key, or whose client
- * disconnected. Clients poll it like an async job (polling): 202 Accepted until the response is there.
+ * disconnected. Clients poll it: 202 Accepted until the response is there.
  */
 import { authenticate } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";

@@ -1,4 +1,4 @@
-/** Generates an API key (virtual key). Its text is shown once; only its hash is stored. */
+/** Generates an API key. Its text is shown once; only its hash is stored. */
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../lib/secret-hash.ts";
 import type { KeySettings, NewKey } from "../storage/ports/key-store.ts";

@@ -1,6 +1,6 @@
 /**
- * Model access of API keys: whether a list of model ids and patterns (globs) allows a model. Ids are looked up;
- * patterns are compared once for each model, because a list may have many.
+ * Model access of API keys: whether a list of model ids and globs allows a model. Ids are looked up; globs are compared
+ * once for each model, because a list may have many.
  */
 import type { Model } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";

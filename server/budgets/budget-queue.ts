@@ -1,7 +1,7 @@
 /**
  * Budget queue: embeddings requests that exceed their budget only because of reservations of other requests.
- * Reservations are higher than the final costs and are released soon, so these requests wait (FIFO) instead of being
- * refused.
+ * Reservations are higher than the final costs and are released soon, so these requests wait in their order instead of
+ * being refused.
  */
 
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";

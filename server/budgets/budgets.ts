@@ -1,7 +1,7 @@
 /**
- * Budgets (spend limits): the estimated cost of a request is reserved before it is sent (reservation), and settled with
- * the actual cost afterwards. All budgets that a request is charged to are checked in one synchronous step, so
- * concurrent requests cannot spend the same dollar twice. Day and month budgets reset at midnight UTC.
+ * Budgets: the estimated cost of a request is reserved before it is sent, and settled with the actual cost afterwards.
+ * All budgets that a request is charged to are checked in one synchronous step, so concurrent requests cannot spend the
+ * same dollar twice. Day and month budgets reset at midnight UTC.
  */
 import { endOfPeriod, type Period, periodNames, periods } from "../../contract/budget-periods.ts";
 import type { EventData } from "../../contract/events.ts";

@@ -8,13 +8,12 @@ import {
   estimateImageTokens,
   unknownModelTokens,
 } from "../upstream/catalog/images/image-tokens.ts";
+import { listedImagePrice, moderationPriceOf } from "../upstream/catalog/prices/model-price.ts";
 import {
   costOf,
   type Delivered,
   highestListedCost,
-  listedImagePrice,
-  moderationPriceOf,
-} from "../upstream/catalog/prices/index.ts";
+} from "../upstream/catalog/prices/request-cost.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,

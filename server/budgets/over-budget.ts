@@ -1,6 +1,6 @@
 /**
- * The errors "budget exceeded", for a request that does not fit into a budget (quota), and "price unknown", for an
- * unknown price where the budget requires one.
+ * The errors "budget exceeded", for a request that does not fit into a budget, and "price unknown", for an unknown
+ * price where the budget requires one.
  */
 import type { Period } from "../../contract/budget-periods.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";

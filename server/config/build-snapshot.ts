@@ -8,7 +8,7 @@ import { deepFreeze } from "../lib/deep-freeze.ts";
 import { PersistentMap } from "../lib/persistent-map.ts";
 import { secretHash } from "../lib/secret-hash.ts";
 import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
-import { withTokenPrice } from "../upstream/catalog/prices/index.ts";
+import { withTokenPrice } from "../upstream/catalog/prices/model-price.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 import {

@@ -1,6 +1,6 @@
 /**
- * The TLS certificate: read from two PEM files, checked, and reloaded when the files change (certificate reload,
- * rotation). Client certificates (mTLS) are not requested.
+ * The TLS certificate: read from two PEM files, checked, and reloaded when the files change. Client certificates (mTLS)
+ * are not requested.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";

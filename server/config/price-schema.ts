@@ -1,4 +1,4 @@
-/** `price` in vexel.yaml: the operator's price in US dollars (price override). It replaces the listed price. */
+/** `price` in vexel.yaml: the operator's price in US dollars. It replaces the listed price. */
 import { z } from "zod";
 import { boundedRecord } from "../../contract/schemas/bounded-record.ts";
 import type { Price } from "../upstream/price.ts";

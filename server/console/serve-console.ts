@@ -1,6 +1,6 @@
 /**
- * GET /console and the paths below it: the files of the console, gzipped, with a Content-Security-Policy (CSP). Any
- * other path returns the console's page.
+ * GET /console and the paths below it: the files of the console, gzipped, with a Content-Security-Policy. Any other
+ * path returns the console's page.
  */
 import { randomBytes } from "node:crypto";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";

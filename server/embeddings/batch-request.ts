@@ -3,9 +3,9 @@
  * batch is bisected, and a slow one is separated (`separate-members.ts`).
  */
 
-import { EncodedVector } from "../lib/codec/index.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
+import { EncodedVector } from "../lib/vector-codec/index.ts";
 import type { SendListener } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";

@@ -1,5 +1,5 @@
 /**
- * Drift canary: embeds one short text on every target of a model and compares the vectors (cosine similarity). Model
+ * Drift canary: embeds one short text on every target of a model and compares the vectors by cosine similarity. Model
  * names can be wrong and weights can change without notice; a target with vectors of another vector space would corrupt
  * every index built from its responses, so such a target is excluded until its vector matches again.
  */

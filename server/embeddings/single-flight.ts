@@ -1,6 +1,5 @@
 /**
- * Single-flight (request coalescing): concurrent requests for the same input share one upstream request, which prevents
- * a cache stampede.
+ * Single-flight: concurrent requests for the same input share one upstream request, which prevents a cache stampede.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

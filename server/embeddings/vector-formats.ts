@@ -1,7 +1,7 @@
 /**
  * Vectors in the two wire formats of `encoding_format`, JSON numbers and base64 of packed little-endian float32:
- * encodes, decodes, inspects, and truncates and normalizes them (Matryoshka), and writes embeddings responses as OpenAI
- * does. The JSON of a response is concatenated by hand: a vector is thousands of characters that need no escaping.
+ * encodes, decodes, inspects, and truncates and normalizes them, and writes embeddings responses as OpenAI does. The
+ * JSON of a response is concatenated by hand: a vector is thousands of characters that need no escaping.
  */
 import { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import {
@@ -13,7 +13,7 @@ import {
   maxTextBytes,
   printFloats,
   type VectorValidity,
-} from "../lib/codec/index.ts";
+} from "../lib/vector-codec/index.ts";
 import {
   type BodyChunk,
   type BodyChunks,

@@ -1,8 +1,8 @@
 /**
- * The webhook delivery queue: at-least-once delivery in the background, with webhook retries by backoff and jitter.
- * Each webhook has its own worker: one event at a time, oldest first. A failed delivery is retried later and does not
- * block the events after it (no head-of-line blocking). After the last retry it is abandoned. There is no dead letter
- * queue: abandoned events stay in the event list and can be redelivered.
+ * The webhook delivery queue: at-least-once delivery in the background, with retries by backoff and jitter. Each
+ * webhook has its own worker: one event at a time, oldest first. A failed delivery is retried later and does not block
+ * the events after it. After the last retry it is abandoned. There is no dead letter queue: abandoned events stay in
+ * the event list and can be redelivered.
  */
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";

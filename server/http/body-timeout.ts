@@ -1,4 +1,4 @@
-/** Body timeout against slow clients (slowloris): how long to wait for more bytes of a request body. */
+/** Body timeout against slow clients: how long to wait for more bytes of a request body. */
 import { GatewayError } from "../lib/gateway-error.ts";
 
 /** The progress of a body so far. */

@@ -1,9 +1,8 @@
 /**
  * The idempotency store of image requests: an image is not billed twice for a retry. A request with the idempotency key
- * (`Idempotency-Key`) of an earlier request gets the stored response (replay), or an error if its request fingerprint
- * differs. A concurrent duplicate waits for the request in flight. The response of a client that disconnected
- * (orphaned response) goes to the next identical request, until it was delivered completely, and to every GET with its
- * request ID.
+ * (`Idempotency-Key`) of an earlier request gets the stored response, or an error if its request fingerprint differs. A
+ * concurrent duplicate waits for the request in flight. The response of a client that disconnected (orphaned response)
+ * goes to the next identical request, until it was delivered completely, and to every GET with its request ID.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -4,7 +4,8 @@
  */
 
 import type { RequestRecord } from "../request/request-record.ts";
-import { costOf, listedImagePrice, type Split } from "../upstream/catalog/prices/index.ts";
+import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
+import { costOf, type Split } from "../upstream/catalog/prices/request-cost.ts";
 import type {
   BufferedImageResponse,
   ExtraFields,

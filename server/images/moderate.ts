@@ -1,6 +1,6 @@
 /**
- * Prompt moderation (guardrail, content filter): sends the prompt to the moderation upstream of the model, if one is
- * configured, before an image is generated.
+ * Prompt moderation: sends the prompt to the moderation upstream of the model, if one is configured, before an image is
+ * generated.
  */
 import type { Moderation } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

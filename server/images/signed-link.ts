@@ -1,6 +1,6 @@
 /**
- * Signed link (signed URL, HMAC): it works for every client that has it, until it expires. The name and the expiry are
- * signed together, so a name alone gives no access, and a client cannot extend a link.
+ * Signed link to an image: it works for every client that has it, until it expires. The name and the expiry are signed
+ * together (HMAC), so a name alone gives no access, and a client cannot extend a link.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 

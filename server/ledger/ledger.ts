@@ -1,8 +1,7 @@
 /**
  * The ledger: one row per authenticated request, durable before the last byte of its response is sent. Rows go to the
- * outbox at once, and are drained from there into the ledger store in groups (group commit), so a busy gateway needs
- * few transactions. While rows cannot be written, requests are refused (fail closed) or, if the operator chose so,
- * served up to a limit (fail open).
+ * outbox at once, and are drained from there into the ledger store by group commit, so a busy gateway needs few
+ * transactions. While rows cannot be written, requests are refused or, if the operator chose so, served up to a limit.
  */
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,4 +1,4 @@
-/** A list of IP addresses and networks (CIDR), such as `10.0.0.0/8, ::1`. */
+/** A list of IP addresses and CIDR networks, such as `10.0.0.0/8, ::1`. */
 import { BlockList, isIP } from "node:net";
 
 /** Undefined: an entry is neither an address nor a network. */

@@ -2,7 +2,7 @@
 
 import { type BorrowedBytes, type BorrowedChunks, copyOf, joinCopies } from "./borrowed-bytes.ts";
 import { OwnedChunks } from "./chunked-bytes.ts";
-import { decodeBlocks } from "./codec/index.ts";
+import { decodeBlocks } from "./vector-codec/index.ts";
 
 export class InvalidBase64 extends Error {
   override readonly name = "NotBase64";

@@ -1,6 +1,6 @@
 /**
- * Matches a glob (wildcard pattern): `*` is any run of characters, slashes included; `?` is any one character. Takes at
- * most glob x text steps.
+ * Matches a glob: `*` is any run of characters, slashes included; `?` is any one character. Takes at most glob x text
+ * steps.
  */
 export function matchesGlob(glob: string, text: string): boolean {
   if (glob === "*") return true;

@@ -1,4 +1,4 @@
-/** Hashes of secrets: secrets such as API keys are stored as key hashes (SHA-256), and compared in constant time. */
+/** Secrets such as API keys are stored as SHA-256 hashes, and compared in constant time. */
 import { timingSafeEqual } from "node:crypto";
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Detects the type and the size of an image from its first bytes (magic bytes). The type that a client declares is
- * never trusted.
- */
+/** Detects the type and the size of an image from its first bytes. The type that a client declares is never trusted. */
 
 /** The number of first bytes that is enough for `sniffImage`. */
 export const sniffLength = 16;

@@ -1,4 +1,4 @@
-/** Concurrency limit by slots (a counting semaphore): bounds the requests in flight, with an estimate of the wait. */
+/** Concurrency slots, a counting semaphore: bounds the requests in flight, with an estimate of the wait. */
 
 /** The weight of the latest duration in the average (EWMA). */
 const weight = 0.2;

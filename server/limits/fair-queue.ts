@@ -1,8 +1,7 @@
 /**
  * Fair queueing for concurrency slots: API keys take turns, however many requests each has queued, and a large request
- * costs more turns than a small one (virtual time). Interactive requests go before batch requests (priority classes),
- * with a starvation guard. A request takes all of its slots at once or none, so it never holds one slot while it waits
- * for another.
+ * costs more turns than a small one (virtual time). Interactive requests go before batch requests, with a starvation
+ * guard. A request takes all of its slots at once or none, so it never holds one slot while it waits for another.
  */
 import type { Priority } from "../request/http-types.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";

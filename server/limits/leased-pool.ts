@@ -1,7 +1,7 @@
 /**
- * Shared limits of several gateways (replicas), such as a distributed rate limit: each replica leases slices of a
- * shared pool and spends them synchronously, without I/O. Slices are renewed and refilled in the background and given
- * back when they are not used. The slice of a replica that dies expires.
+ * Shared limits of several replicas: each replica leases slices of a shared pool and spends them synchronously, without
+ * I/O. Slices are renewed and refilled in the background and given back when they are not used. The slice of a replica
+ * that dies expires.
  */
 import type { LeaseReply, LeaseRequest, SharedLeases } from "../storage/ports/shared-leases.ts";
 import { PoolEstimate } from "./pool-estimate.ts";

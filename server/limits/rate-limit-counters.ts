@@ -1,8 +1,7 @@
 /**
  * The counters behind rate limits and concurrency limits. They are synchronous and local: a request checks and takes
- * from all of its counters in one step, without I/O. Shared counters (distributed rate limiting) hand out slices that
- * they lease in the background. `test/limits/rate-limit-counters.laws.ts` has the laws (contract tests) that every
- * implementation must obey.
+ * from all of its counters in one step, without I/O. Shared counters hand out slices that they lease in the background.
+ * `test/limits/rate-limit-counters.laws.ts` has the laws (contract tests) that every implementation must obey.
  */
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { TokenBucket } from "./token-bucket.ts";

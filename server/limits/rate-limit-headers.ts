@@ -1,7 +1,4 @@
-/**
- * Rate limit errors, with the wait for `retry-after`, and x-ratelimit headers (`x-ratelimit-*`) (RPM, TPM) in OpenAI's
- * format.
- */
+/** Rate limit errors, with the wait for `retry-after`, and the headers `x-ratelimit-*` in OpenAI's format. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LimitScope, Shortage } from "./limiter.ts";
 import type { Rate, RateCounter } from "./rate-limit-counters.ts";

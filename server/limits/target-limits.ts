@@ -1,7 +1,7 @@
 /**
- * Target limits, the last stage that can delay or refuse a request: enforces the rate limits and concurrency slots
- * (bulkhead) of the target and its upstream. Without a free slot the request queues. Every upstream request is counted
- * here, including each sub-request of a split request and the gateway's own requests.
+ * Target limits, the last stage that can delay or refuse a request: enforces the rate limits and concurrency slots of
+ * the target and its upstream. Without a free slot the request queues. Every upstream request is counted here,
+ * including each sub-request of a split request and the gateway's own requests.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";

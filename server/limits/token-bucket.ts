@@ -1,7 +1,7 @@
 /**
- * Token bucket with the capacity of one minute (burst) and a continuous refill, like OpenAI's. All arithmetic is on
- * integers, so that rounding neither loses nor gains anything: a part is 1/60,000 of an item, so a limit of N items per
- * minute refills N parts per millisecond.
+ * Token bucket with the capacity of one minute and a continuous refill, like OpenAI's. All arithmetic is on integers,
+ * so that rounding neither loses nor gains anything: a part is 1/60,000 of an item, so a limit of N items per minute
+ * refills N parts per millisecond.
  */
 
 export const partsPerItem = 60_000;

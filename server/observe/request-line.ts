@@ -1,6 +1,6 @@
 /**
- * Reports each request after it has ended: its log line (access log) with key, model, upstream, duration, usage and the
- * address of the client, and never its content.
+ * Reports each request after it has ended: its log line with key, model, upstream, duration, usage and the address of
+ * the client, and never its content.
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { errorStack } from "../lib/error-code.ts";

@@ -1,4 +1,4 @@
-/** Stage times of a finished request (latency breakdown), for metrics and traces. */
+/** Stage times of a finished request, for metrics and traces. */
 import type { RequestRecord } from "../request/request-record.ts";
 
 /**

@@ -12,7 +12,7 @@ import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-l
 import type { PermittedModel } from "../request/caller.ts";
 import { Deadline, SignalClient } from "../request/deadline.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
-import { moderationPriceOf } from "../upstream/catalog/prices/index.ts";
+import { moderationPriceOf } from "../upstream/catalog/prices/model-price.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type {
   EmbeddingsQuery,

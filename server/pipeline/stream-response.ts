@@ -1,6 +1,6 @@
 /**
- * Streaming responses (server-sent events, SSE, `text/event-stream`): a failure before the first event gets an HTTP
- * status, a pause gets heartbeats, and the ledger row is written before the last event.
+ * Streaming responses as server-sent events: a failure before the first event gets an HTTP status, a pause gets
+ * heartbeats, and the ledger row is written before the last event.
  */
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";

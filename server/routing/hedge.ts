@@ -1,9 +1,9 @@
 /**
  * Hedged requests, which reduce tail latency. For embeddings only, because all targets of a model return the same
  * vectors. A second request goes to another target when the first takes longer than the p95 of its target. The first
- * attempt is canceled when it exceeds its attempt timeout (per-try timeout) and another target is available. If no
- * other target is available (a single target), the first attempt goes on, and every 250 ms the gateway looks again for
- * an available target (no request is sent for that). A request with the usual latency costs one timer more.
+ * attempt is canceled when it exceeds its attempt timeout and another target is available. If no other target is
+ * available, the first attempt goes on, and every 250 ms the gateway looks again for an available target (no request is
+ * sent for that). A request with the usual latency costs one timer more.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,7 +1,7 @@
 /**
- * Routing policies (load balancing algorithms): weighted routing, least request (power of two choices),
- * lowest cost routing, and sticky routing (session affinity of an API key, by consistent hashing). Each picks one of
- * several available targets. A policy is a pure function: randomness and clock come with the context.
+ * Routing policies: weighted routing, least request (power of two choices), lowest cost routing, and sticky routing of
+ * an API key by consistent hashing. Each picks one of several available targets. A policy is a pure function:
+ * randomness and clock come with the context.
  */
 import type { PolicyName } from "../config/snapshot.ts";
 import type { Target } from "../upstream/contract.ts";

@@ -1,7 +1,7 @@
 /**
- * The routing stage: selects a target and sends the request. After a failure, it fails over to another target
- * (fallback) or retries the same one, if the error allows it and the model's retry budget has a retry left. Embeddings
- * requests are also hedged.
+ * The routing stage: selects a target and sends the request. After a failure, it fails over to another target or
+ * retries the same one, if the error allows it and the model's retry budget has a retry left. Embeddings requests are
+ * also hedged.
  */
 import { sleep, type Timers } from "../lib/timers.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";

@@ -1,6 +1,6 @@
 /**
- * Target selection (load balancing): the candidates that can serve a request, the lowest tier (priority level) that has
- * a healthy candidate, and within that tier the candidate that the model's policy picks.
+ * Target selection: the candidates that can serve a request, the lowest tier that has a healthy candidate, and within
+ * that tier the candidate that the model's policy picks.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

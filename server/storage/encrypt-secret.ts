@@ -1,7 +1,7 @@
 /**
  * Encryption at rest of stored secrets, such as the API keys of upstreams: AES-256-GCM with a key derived from
  * `VEXEL_SECRET`, or with a generated key in the data folder. The envelope names the key, so that secrets of earlier
- * keys stay readable while they are re-encrypted (secret rotation).
+ * keys stay readable while they are re-encrypted.
  */
 import {
   type CipherGCM,

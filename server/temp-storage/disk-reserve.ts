@@ -1,7 +1,7 @@
 /**
- * Free space of a disk, kept above a reserve (disk full, ENOSPC). Uploads stop at the reserve, since nothing has been
- * paid for them yet. New image requests stop at three quarters of the reserve, and responses at half: the space between
- * the two is for the images of requests in flight, which are paid for. The ledger may use the rest without a check.
+ * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet.
+ * New image requests stop at three quarters of the reserve, and responses at half: the space between the two is for the
+ * images of requests in flight, which are paid for. The ledger may use the rest without a check.
  */
 
 import { statfsSync } from "node:fs";

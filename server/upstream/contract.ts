@@ -6,7 +6,7 @@
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import type { BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
-import type { EncodedVector } from "../lib/codec/index.ts";
+import type { EncodedVector } from "../lib/vector-codec/index.ts";
 import type { SpilledBytes } from "../temp-storage/request-temp.ts";
 import type { Price } from "./price.ts";
 import type { TaskType, TaskTypeTable } from "./task-type.ts";

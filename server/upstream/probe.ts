@@ -1,6 +1,6 @@
 /**
- * Upstream probe (active health check): sends a request that costs nothing, such as one for the list of models, to
- * check that the upstream is reachable and accepts the API key.
+ * Upstream probe: sends a request that costs nothing, such as one for the list of models, to check that the upstream is
+ * reachable and accepts the API key.
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

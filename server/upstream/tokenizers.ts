@@ -1,7 +1,7 @@
 /**
- * Tokenizers (BPE): decode token arrays into text, for upstreams that take only text, and count the tokens of texts
- * whose upstream reports no usage. The token count is by cl100k_base, the vocabulary of OpenAI's embedding models:
- * exact for these, and the nearest known count for any other model. For `usage` on the wire only.
+ * Tokenizers: decode token arrays into text, for upstreams that take only text, and count the tokens of texts whose
+ * upstream reports no usage. The token count is by cl100k_base, the vocabulary of OpenAI's embedding models: exact for
+ * these, and the nearest known count for any other model. For `usage` on the wire only.
  */
 import { isUtf8 } from "node:buffer";
 

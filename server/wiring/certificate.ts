@@ -1,4 +1,4 @@
-/** Wires TLS (HTTPS): reads the certificate at the start, and reloads a renewed certificate without a restart. */
+/** Wires TLS: reads the certificate at the start, and reloads a renewed certificate without a restart. */
 import {
   type Certificate,
   type CertificateFiles,

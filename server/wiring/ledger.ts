@@ -1,7 +1,4 @@
-/**
- * Wires the ledger: outbox, SQLite store, recovery of earlier outboxes, retention (pruning of old rows) and integrity
- * checks.
- */
+/** Wires the ledger: outbox, SQLite store, recovery of earlier outboxes, retention of rows and integrity checks. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";

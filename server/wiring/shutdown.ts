@@ -1,6 +1,6 @@
 /**
- * Graceful shutdown: at a signal (SIGTERM), when the parent process is gone, or after a crash. Drains requests in
- * flight, then closes.
+ * Graceful shutdown: at a signal to stop, when the parent process is gone, or after a crash. Drains requests in flight,
+ * then closes.
  */
 import { drainGraceMs, type Gateway } from "../app.ts";
 import { errorStack } from "../lib/error-code.ts";

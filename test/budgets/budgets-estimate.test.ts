@@ -6,7 +6,7 @@ import type { ParameterPolicy } from "../../server/config/snapshot.ts";
 import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
-import { withTokenPrice } from "../../server/upstream/catalog/prices/index.ts";
+import { withTokenPrice } from "../../server/upstream/catalog/prices/model-price.ts";
 import type {
   EditQuery,
   GenerationQuery,

@@ -1,8 +1,8 @@
 /** The WebAssembly memory that validates and decodes vectors grows for a large input, and is small again after it. */
 
 import { expect, test } from "bun:test";
-import { checkInWasm, decodeInWasm } from "../../server/lib/codec/base64.ts";
-import { wasmBuffer, wasmBufferBytes } from "../../server/lib/codec/wasm.ts";
+import { checkInWasm, decodeInWasm } from "../../server/lib/vector-codec/float32-base64.ts";
+import { wasmBuffer, wasmBufferBytes } from "../../server/lib/vector-codec/wasm.ts";
 import { until } from "../until.ts";
 
 const megabyte = 1024 * 1024;

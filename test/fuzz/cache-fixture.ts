@@ -8,8 +8,8 @@ import {
 import { quarterTokens } from "../../server/embeddings/embedding-usage.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
-import { EncodedVector } from "../../server/lib/codec/base64.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";

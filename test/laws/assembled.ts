@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import wabt from "wabt";
 
-const folder = join(import.meta.dir, "../../server/lib/codec");
+const folder = join(import.meta.dir, "../../server/lib/vector-codec");
 
 /** `edit`: inserts the tables that are computed at compile time. */
 export async function expectCompiled(name: string, edit = (text: string) => text): Promise<void> {

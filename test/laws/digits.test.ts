@@ -1,6 +1,6 @@
 /** Every float32 is printed as the shortest decimal that reads back as it. */
 import { expect, test } from "bun:test";
-import { blockLength, maxTextBytes, printFloats } from "../../server/lib/codec/wasm.ts";
+import { blockLength, maxTextBytes, printFloats } from "../../server/lib/vector-codec/wasm.ts";
 import { expectCompiled } from "./assembled.ts";
 
 test("digits.wasm is compiled from digits.wat", () =>

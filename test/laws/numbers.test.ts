@@ -7,8 +7,8 @@ import {
   checkVectorInWasm,
   EncodedVector,
   type VectorValidity,
-} from "../../server/lib/codec/base64.ts";
-import { wasmBuffer } from "../../server/lib/codec/wasm.ts";
+} from "../../server/lib/vector-codec/float32-base64.ts";
+import { wasmBuffer } from "../../server/lib/vector-codec/wasm.ts";
 import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";
 import { expectCompiled } from "./assembled.ts";

@@ -154,7 +154,7 @@ describe("imports point one way", () => {
 
   /** Each folder, or file, and the only file of it, or before it, that other files import. */
   const interfaces: Readonly<Record<string, string>> = {
-    "server/lib/codec/": "server/lib/codec/index.ts",
+    "server/lib/vector-codec/": "server/lib/vector-codec/index.ts",
     "server/embeddings/cache/slab-allocator.ts": "server/embeddings/cache/embedding-cache.ts",
     "server/http/server/": "server/http/server/http-server.ts",
     "server/upstream/transport/": "server/upstream/transport/index.ts",

@@ -3,7 +3,7 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { EncodedVector } from "../../server/lib/codec/base64.ts";
+import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";

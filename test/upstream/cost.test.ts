@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { sumUsage } from "../../server/images/image-usage.ts";
-import { costOf, type Delivered } from "../../server/upstream/catalog/prices/index.ts";
+import { costOf, type Delivered } from "../../server/upstream/catalog/prices/request-cost.ts";
 import type { Price } from "../../server/upstream/price.ts";
 
 const dollars = fc.double({ min: 0, max: 1000, noNaN: true });

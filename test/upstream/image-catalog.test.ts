@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { catalogModels } from "../../server/config/catalog-models.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
-import { listedImagePrice } from "../../server/upstream/catalog/prices/index.ts";
+import { listedImagePrice } from "../../server/upstream/catalog/prices/model-price.ts";
 import { isShutDown, shutdownDateOf } from "../../server/upstream/catalog/shutdowns/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 

@@ -6,7 +6,7 @@ import {
   listedEmbeddingPrice,
   listedImagePrice,
   listedPrices,
-} from "../../server/upstream/catalog/prices/index.ts";
+} from "../../server/upstream/catalog/prices/model-price.ts";
 import type {
   BufferedImageResponse,
   ExtraFields,

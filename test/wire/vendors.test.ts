@@ -6,7 +6,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { EncodedVector } from "../../server/lib/codec/base64.ts";
+import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters, nativeEmbeddings } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";

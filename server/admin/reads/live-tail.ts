@@ -1,9 +1,9 @@
 /**
- * The live tail (live view): requests as they end, for the viewers of the console, over server-sent events. Viewers
- * with the same filter form an audience: its requests are sampled, collected for a tenth of a second, and serialized
- * once for all of them. Without viewers, no request is observed. A viewer that reads too slowly loses batches, and gets
- * the number of lost requests. The stream of a user whose session has ended, or whose access has changed, ends within a
- * second, on every replica.
+ * The live tail: requests as they end, for the viewers of the console, over server-sent events. Viewers with the same
+ * filter form an audience: its requests are sampled, collected for a tenth of a second, and serialized once for all of
+ * them. Without viewers, no request is observed. A viewer that reads too slowly loses batches, and gets the number of
+ * lost requests. The stream of a user whose session has ended, or whose access has changed, ends within a second, on
+ * every replica.
  */
 import type { LiveBatch, LiveDropped, ShownRequest } from "../../../contract/admin.ts";
 import type { RequestRecord } from "../../request/request-record.ts";

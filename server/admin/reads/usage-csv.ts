@@ -1,4 +1,6 @@
-/** Usage as CSV. Cells that a spreadsheet would run as a formula begin with an apostrophe (CSV injection). */
+/**
+ * Usage as CSV. Cells that a spreadsheet would run as a formula begin with an apostrophe, which prevents CSV injection.
+ */
 import type { UsageDimension, UsageRow } from "../../../contract/admin.ts";
 
 const sumColumns = [

@@ -1,4 +1,4 @@
-/** /keys: API keys of applications. A key is shown once, when it is created or rotated (key rotation). */
+/** /keys: API keys of applications. A key is shown once, when it is created or rotated. */
 import { z } from "zod";
 import { apiKeySchema, createdApiKeySchema } from "../../../contract/admin/keys.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";

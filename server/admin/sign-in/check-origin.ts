@@ -1,6 +1,5 @@
 /**
- * Refuses changes that the page of another site sends, also a sign-in (login CSRF). Browsers send `origin` with every
- * change.
+ * Refuses changes that the page of another site sends (CSRF), also a sign-in. Browsers send `origin` with every change.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Sessions of console users: created at the sign-in with a new token (against session fixation), rotated every hour,
- * ended by sign-out, idleness or age. The session cookie holds the token; the store has only its hash.
+ * Sessions of console users: created at the sign-in with a new token, which prevents session fixation, rotated every
+ * hour, ended by sign-out, idleness or age. The session cookie holds the token; the store has only its hash.
  */
 import { randomBytes } from "node:crypto";
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -1,8 +1,8 @@
 /**
- * Sign-in throttle against guessed passwords and admin tokens (brute force): after a few failures a name must wait
- * before the next attempt. The wait doubles with each failure. A browser in which the user has signed in before (device
- * cookie) is counted on its own, so guesses of others do not lock the user out. An address has a higher bound and a
- * short wait: behind a proxy, it may be the address of all users.
+ * Sign-in throttle against guessed passwords and admin tokens: after a few failures a name must wait before the next
+ * attempt. The wait doubles with each failure. A browser in which the user has signed in before is known by a cookie
+ * and counted on its own, so guesses of others do not lock the user out. An address has a higher bound and a short
+ * wait: behind a proxy, it may be the address of all users.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 

@@ -1,8 +1,8 @@
 /**
- * Cache stage with single-flight: cached inputs are served from memory (cache hits), inputs in flight for another
- * request are waited for, duplicates are sent once (deduplication), and the remaining inputs are sent on as one
- * request. A request with one input is handled here, unless the input is in flight or was looked up in the shared
- * cache; any other request is handled in `resolve-inputs.ts`.
+ * Cache stage with single-flight: cached inputs are served from memory, inputs in flight for another request are waited
+ * for, duplicates are sent once, and the remaining inputs are sent on as one request. A request with one input is
+ * handled here, unless the input is in flight or was looked up in the shared cache; any other request is handled in
+ * `resolve-inputs.ts`.
  */
 import { overloadedError } from "../../limits/load-shedder.ts";
 import type { PermittedModel } from "../../request/caller.ts";

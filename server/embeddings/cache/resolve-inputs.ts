@@ -1,7 +1,7 @@
 /**
  * Resolves the inputs of a request that has several inputs, or one input that is in flight for another request or was
  * looked up in the shared cache: each input comes from the cache, from a request in flight (single-flight) or, if it is
- * a duplicate (deduplication), from another input of the request. The remaining inputs are sent on as one request.
+ * a duplicate, from another input of the request. The remaining inputs are sent on as one request.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StageRequest } from "../../request/stage.ts";

@@ -1,5 +1,5 @@
 /** The memory of the embedding cache, in slabs, and the order in which its entries are evicted (LRU). */
-import { EncodedVector } from "../../lib/codec/index.ts";
+import { EncodedVector } from "../../lib/vector-codec/index.ts";
 import type { Vector } from "../../upstream/contract.ts";
 
 /** The owner of a slot: a cache entry. */

@@ -1,7 +1,7 @@
 /**
- * Connection limit (max connections): bounds the open connections and evicts some for new ones. A connection beyond the
- * maximum (a surplus connection) is read up to the end of its first request head. Then it is served in place of an
- * evicted connection, or refused; probes are served in any case.
+ * Connection limit: bounds the open connections and evicts some for new ones. A connection beyond the maximum (a
+ * surplus connection) is read up to the end of its first request head. Then it is served in place of an evicted
+ * connection, or refused; probes are served in any case.
  */
 
 import { SpareDescriptors } from "../../lib/descriptors.ts";

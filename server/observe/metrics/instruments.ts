@@ -1,7 +1,7 @@
 /**
- * Counters and histograms of the request path. Each has a maximum number of label sets (cardinality limit), and counts
- * all further label sets as `other`. An observation takes at most 0.2 µs. With prom-client, the usual library, it takes
- * 0.2 to 1.1 µs, and the observations of a cached request would take a tenth of its CPU time (decision 49).
+ * Counters and histograms of the request path. Each has a maximum number of label sets, and counts all further label
+ * sets as `other`. An observation takes at most 0.2 µs. With prom-client, the usual library, it takes 0.2 to 1.1 µs,
+ * and the observations of a cached request would take a tenth of its CPU time (decision 49).
  */
 import type { Exemplar, MetricSnapshot, Series } from "./metric-snapshot.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Reduces the load of a target after it reports overload or a rate limit: its adaptive concurrency limit (AIMD), and
- * its cool-down (cooldown).
+ * its cool-down.
  */
 import { ConcurrencySlots } from "../../limits/concurrency-slots.ts";
 

@@ -1,8 +1,8 @@
 /**
  * Circuit breaker of one target. It opens after consecutive failures, or when the target fails more often than its
- * peers (outlier ejection, in Envoy outlier detection). While it is open, single client requests are the
- * half-open probes; the gateway sends no probes of its own, except free health checks of image targets. After it
- * closes, the target's share of traffic ramps up (slow start).
+ * peers (outlier ejection). While it is open, single client requests are the half-open probes; the gateway sends no
+ * probes of its own, except free health checks of image targets. After it closes, the target's share of traffic ramps
+ * up (slow start).
  */
 
 /** Consecutive failures of any kind that open the breaker. */

@@ -1,6 +1,6 @@
 /**
- * What counts as a failure: classifies the outcome of an attempt for the health of its target (circuit breaker) as
- * neutral, reachable, failure, rate-limited or refused.
+ * What counts as a failure: classifies the outcome of an attempt for the health of its target as neutral, reachable,
+ * failure, rate-limited or refused.
  */
 import type { ErrorKind } from "../../../contract/errors.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

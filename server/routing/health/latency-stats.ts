@@ -1,6 +1,6 @@
 /**
- * Latency statistics of one target by request size class (moving average, p95), and the attempt timeout
- * (per-try timeout) that follows from them.
+ * Latency statistics of one target by request size class, moving average and p95, and the attempt timeout that follows
+ * from them.
  */
 
 import type { EmbeddingsQuery } from "../../upstream/contract.ts";

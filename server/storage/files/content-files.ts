@@ -1,6 +1,6 @@
 /**
  * Stored content of requests: one encrypted file per request, in one folder per model. The current configuration of the
- * model decides how long a file is kept (retention). The folder of a model that no longer stores content is deleted.
+ * model decides how long a file is kept. The folder of a model that no longer stores content is deleted.
  */
 import { closeSync, mkdirSync, openSync, renameSync, unlinkSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * Port: configuration entities that are edited at runtime, as JSON. Versions are compared on every write
- * (optimistic locking, compare and set), so that two editors do not overwrite each other.
+ * Port: configuration entities that are edited at runtime, as JSON. Versions are compared on every write (optimistic
+ * locking), so that two editors do not overwrite each other.
  */
 import type { PageRequest, StoredPage } from "./page.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Port: cached embeddings that replicas share (second-level cache). It never delays or fails a request noticeably.
+ * Port: the second level of the embedding cache, which replicas share. It never delays or fails a request noticeably.
  *
  * `add`, `remove` and `clear` are synchronous because they only buffer: `remove` and `clear` have their effect on this
  * replica at once, and are repeated in the background until the cache has them. The connection to the cache reports its

@@ -1,7 +1,7 @@
 /**
  * Applies schema migrations to PostgreSQL: numbered and forward only. An advisory lock lets one replica apply them
  * while the others wait. Migrations expand the schema, so that replicas of the previous version keep working beside new
- * ones (rolling update); a migration that removes something names the number that older versions must know
+ * ones during a rolling update; a migration that removes something names the number that older versions must know
  * (`requires`).
  */
 

@@ -1,6 +1,6 @@
 /**
- * Replica registry, the replicas that use this Redis: each reports itself at an interval (heartbeat); there is no
- * leader election. A limit is divided by their number while Redis is unavailable.
+ * Replica registry, the replicas that use this Redis: each reports itself at an interval; there is no leader election.
+ * A limit is divided by their number while Redis is unavailable.
  */
 import { type RedisConnection, redisScript } from "./client.ts";
 

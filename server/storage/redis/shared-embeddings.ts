@@ -1,11 +1,10 @@
 /**
- * Second-level cache (L2 cache) of embeddings in Redis. A value has a header of 32 bytes (format, tokens, time,
- * generation, checksum) and the vector as float32. The checksum includes the whole cache key, so a damaged value, or
- * one of another key, is a miss. The generation is a random value in Redis: cache invalidation replaces it, and all
- * earlier values are misses. Other replicas notice by it that the cache was cleared. If the cache is cleared while
- * Redis is unavailable, the generation is replaced when Redis is available again, and this replica reads nothing
- * before. Values that are to be replaced, and whose new value could not be written, are deleted as soon as Redis is
- * available.
+ * Second level of the embedding cache, in Redis. A value has a header of 32 bytes (format, tokens, time, generation,
+ * checksum) and the vector as float32. The checksum includes the whole cache key, so a damaged value, or one of another
+ * key, is a miss. The generation is a random value in Redis: cache invalidation replaces it, and all earlier values are
+ * misses. Other replicas notice by it that the cache was cleared. If the cache is cleared while Redis is unavailable,
+ * the generation is replaced when Redis is available again, and this replica reads nothing before. Values that are to
+ * be replaced, and whose new value could not be written, are deleted as soon as Redis is available.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";

@@ -1,7 +1,7 @@
 /**
- * Objects in an S3 bucket (`BLOB_URL`). Bun's S3Client signs the requests (SigV4) and uploads in parts
- * (multipart upload to S3). Every operation has a timeout. After the object store did not respond, it gets no requests
- * for a moment (backoff), so that requests do not wait for it one by one.
+ * Objects in an S3 bucket (`BLOB_URL`). Bun's S3Client signs the requests and uploads in parts. Every operation has a
+ * timeout. After the object store did not respond, it gets no requests for a moment, so that requests do not wait for
+ * it one by one.
  */
 import { S3Client, type S3File } from "bun";
 import { type BorrowedChunks, viewOf } from "../../lib/borrowed-bytes.ts";

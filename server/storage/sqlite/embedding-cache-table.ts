@@ -1,6 +1,6 @@
 /**
- * The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts by last
- * use (LRU).
+ * The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts the
+ * least recently used rows.
  */
 import type { Database, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
  * Applies schema migrations to a SQLite file: numbered and forward only. The table `schema_migrations` records them, so
- * that an earlier version of the gateway refuses a newer file (no downgrade). Files from before the first migration are
- * refused as well, and files without the table unless their number is known otherwise.
+ * that an earlier version of the gateway refuses a newer file. Files from before the first migration are refused as
+ * well, and files without the table unless their number is known otherwise.
  */
 import type { Database } from "bun:sqlite";
 

@@ -1,5 +1,5 @@
 /** Perplexity: OpenAI-compatible, except that each number of a vector is one signed byte (int8). */
-import { EncodedVector } from "../../lib/codec/index.ts";
+import { EncodedVector } from "../../lib/vector-codec/index.ts";
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
 import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";

@@ -1,6 +1,6 @@
 /**
- * Token cache for upstreams with short-lived vendor credentials (access tokens): one token for each upstream, fetched
- * by single-flight and renewed before it expires.
+ * Token cache for upstreams with short-lived access tokens: one token for each upstream, fetched by single-flight and
+ * renewed before it expires.
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -1,6 +1,6 @@
 /**
- * Image download from a link of an upstream or a client. The link is untrusted: only public addresses (SSRF guard),
- * only images, and bounded in bytes, time and redirects.
+ * Image download from a link of an upstream or a client. The link is untrusted: only public addresses
+ * (`ssrf-guard.ts`), only images, and bounded in bytes, time and redirects.
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";

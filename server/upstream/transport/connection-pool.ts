@@ -1,7 +1,7 @@
 /**
  * Connection pool: idle keep-alive connections for reuse, by scheme, host and port, and which upstreams are trusted to
- * send exactly one response per request. A new connection resolves the host name (DNS) through Bun's cache of at most
- * 30 seconds. The pool bounds idle connections only: concurrency limits bound the open ones (max connections).
+ * send exactly one response per request. A new connection resolves the host name through Bun's cache of at most 30
+ * seconds. The pool bounds idle connections only: concurrency limits bound the open ones.
  */
 import { type Address, UpstreamConnection } from "./connection.ts";
 

@@ -1,6 +1,6 @@
 /**
- * One HTTP/1.1 connection to an upstream, plain or over TLS (SNI), with a connect timeout: one request at a time, with
- * a buffered or a streamed response.
+ * One HTTP/1.1 connection to an upstream, plain or over TLS, with a connect timeout: one request at a time, with a
+ * buffered or a streamed response.
  */
 import { isIP } from "node:net";
 import type { LargeJson } from "../../lib/large-json.ts";

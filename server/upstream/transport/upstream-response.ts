@@ -1,7 +1,8 @@
 /**
  * Responses of upstreams, with a response size limit: buffered by the HTTP client, or in chunks as they arrive.
  * Compressed responses (`content-encoding`) are decompressed, although requests exclude compression: chunk by chunk in
- * the runtime's threads, so other requests do not wait, and never beyond the size limit (decompression bombs).
+ * the runtime's threads, so other requests do not wait, and never beyond the size limit, which stops decompression
+ * bombs.
  */
 import { pipeline, Readable } from "node:stream";
 import {

@@ -1,6 +1,6 @@
 /**
  * The gateway's side of a worker's child process: started on first use and stopped when idle. After a crash the next
- * request starts it again (respawn).
+ * request starts it again.
  */
 
 import { dirname } from "node:path";

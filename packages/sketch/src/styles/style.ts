@@ -1,4 +1,4 @@
-/** Every style as a filter on pixels (image filters). Generated and uploaded images use the same filters. */
+/** Every style as a filter on pixels. Generated and uploaded images use the same filters. */
 
 import type { Style } from "../prompt/scene-words.ts";
 import type { FilterContext, Raster } from "../raster/raster.ts";

@@ -1,7 +1,7 @@
 /**
- * OpenID Connect (single sign-on, SSO): the authorization code flow with PKCE, state and nonce (`openid-client`), and
- * the claims of the ID token. The library is imported, and the issuer's metadata is requested, at the first sign-in
- * after the start.
+ * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce (`openid-client`), and the
+ * claims of the ID token. The library is imported, and the issuer's metadata is requested, at the first sign-in after
+ * the start.
  */
 import type * as Library from "openid-client";
 import { type Claims, joinClaims } from "./oidc-access.ts";

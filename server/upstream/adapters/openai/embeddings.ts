@@ -1,6 +1,6 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
-import { EncodedVector } from "../../../lib/codec/index.ts";
+import { EncodedVector } from "../../../lib/vector-codec/index.ts";
 import type { EmbeddingsAdapter, UpstreamResponse } from "../../adapter.ts";
 import type {
   EmbeddingCapabilities,

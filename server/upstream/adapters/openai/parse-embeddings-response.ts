@@ -4,7 +4,7 @@
  */
 
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
-import { EncodedVector } from "../../../lib/codec/index.ts";
+import { EncodedVector } from "../../../lib/vector-codec/index.ts";
 import { invalidJson } from "../../invalid-response.ts";
 import { checkUpstreamJson, parseLargeJson } from "../../upstream-json.ts";
 

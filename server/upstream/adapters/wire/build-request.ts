@@ -1,5 +1,5 @@
 /**
- * Builds upstream requests: their URL paths (safe from path traversal), their headers (authentication, and the
+ * Builds upstream requests: their URL paths, which a model name cannot leave, their headers (authentication, and the
  * configured headers), and JSON or a form, for embeddings or for images, which are billed per request. The input images
  * of an edit are sent in the form that the vendor takes: files, or strings in its JSON.
  */

@@ -1,4 +1,4 @@
-/** Reads streamed responses: server-sent events (SSE) with JSON, until the last event. */
+/** Reads streamed responses: server-sent events with JSON, until the last event. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../../temp-storage/request-temp.ts";
 import type { ExtraFields } from "../../contract.ts";

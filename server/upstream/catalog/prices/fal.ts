@@ -1,6 +1,6 @@
 /** List prices of fal. */
 import type { Price } from "../../price.ts";
-import { type ListedPrice, litellm, litellmNow, perImage, undated } from "./listed.ts";
+import { type ListedPrice, litellm, litellmNow, perImage, undated } from "./listed-price.ts";
 
 /** The price of edits is unknown: separate editing endpoints have their prices on other pages. */
 const fal = (

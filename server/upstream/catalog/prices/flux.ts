@@ -3,7 +3,7 @@
  * cost of a request; these prices are for responses without it. FLUX.2 is not listed: it is charged by input pixels as
  * well, which are not counted.
  */
-import { type ListedPrice, litellm, perImage, undated } from "./listed.ts";
+import { type ListedPrice, litellm, perImage, undated } from "./listed-price.ts";
 
 const list = `docs.bfl.ml/quick_start/pricing, ${undated}`;
 

@@ -1,5 +1,12 @@
 /** Image prices of Google, on the Gemini API and on Vertex AI. */
-import { type ListedPrice, litellm, litellmNow, perImage, perToken, puter } from "./listed.ts";
+import {
+  type ListedPrice,
+  litellm,
+  litellmNow,
+  perImage,
+  perToken,
+  puter,
+} from "./listed-price.ts";
 
 const both = ["gemini", "vertex"] as const;
 /** Searches and other service tiers change the price. */

@@ -1,6 +1,6 @@
 /** Ideogram's list prices: by rendering speed, which clients choose with `quality`. */
 import type { Price } from "../../price.ts";
-import { type ListedPrice, undated } from "./listed.ts";
+import { type ListedPrice, undated } from "./listed-price.ts";
 
 const ideogram = (name: string, price: Price, more: Partial<ListedPrice> = {}): ListedPrice => ({
   kinds: ["ideogram"],

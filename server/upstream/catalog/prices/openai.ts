@@ -1,5 +1,5 @@
 /** Image prices of OpenAI and Azure. */
-import { type ListedPrice, litellm, litellmNow, perToken, undated } from "./listed.ts";
+import { type ListedPrice, litellm, litellmNow, perToken, undated } from "./listed-price.ts";
 
 const both = ["openai", "azure"] as const;
 const model = (name: string): RegExp => new RegExp(`^${name}$`, "i");

@@ -4,7 +4,7 @@
  * Beijing).
  * xAI reports its cost as well: its prices are for estimates before the request.
  */
-import { type ListedPrice, litellm, litellmNow, perImage, puter, undated } from "./listed.ts";
+import { type ListedPrice, litellm, litellmNow, perImage, puter, undated } from "./listed-price.ts";
 
 /** Singapore, the default region. */
 const international = /^https:\/\/dashscope-intl\./;

@@ -4,7 +4,7 @@
  * credits are not listed.
  */
 import type { Price } from "../../price.ts";
-import { type ListedPrice, litellm, perImage } from "./listed.ts";
+import { type ListedPrice, litellm, perImage } from "./listed-price.ts";
 
 const update = "stability.ai/api-pricing-update-25, effective 2025-08-01";
 /** A credit is a cent: developer.puter.com/tutorials/stability-ai-api-pricing, 2026-06. */

@@ -1,6 +1,6 @@
 /** List prices of Together: by pixels, or by image. */
 import type { Price } from "../../price.ts";
-import { type ListedPrice, perImage, puter } from "./listed.ts";
+import { type ListedPrice, perImage, puter } from "./listed-price.ts";
 
 const together = (name: string, price: Price): ListedPrice => ({
   kinds: ["together"],

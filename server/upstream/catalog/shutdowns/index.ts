@@ -1,6 +1,4 @@
-/**
- * Shutdown dates of models (model deprecation), by kind of upstream. A model without a row has no known shutdown date.
- */
+/** Shutdown dates of models, by kind of upstream. A model without a row has no known shutdown date. */
 import { embeddingShutdowns } from "./embeddings.ts";
 import { imageShutdowns } from "./images.ts";
 import type { ShutdownDate, ShutdownRow } from "./shutdown-date.ts";

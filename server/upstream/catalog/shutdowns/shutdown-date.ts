@@ -1,4 +1,4 @@
-/** Shutdown date (deprecation): the day from which a kind of upstream no longer serves a model, and its source. */
+/** Shutdown date: the day from which a kind of upstream no longer serves a model, and its source. */
 
 export interface ShutdownDate {
   /** The first day without the model, in UTC: `2026-12-01`. */

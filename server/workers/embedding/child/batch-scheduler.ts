@@ -1,6 +1,6 @@
 /**
- * Batch scheduler of the child process (inference batching): tokenizes requests, batches their inputs, and sends
- * partial responses as they are computed.
+ * Batch scheduler of the child process: tokenizes requests, batches their inputs, and sends partial responses as they
+ * are computed.
  */
 
 import { GatewayError } from "../../../lib/gateway-error.ts";

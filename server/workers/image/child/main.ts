@@ -13,7 +13,8 @@ import type {
   ImageWorkerSpec,
   SentImage,
 } from "../messages.ts";
-import { convert, convertMask } from "./convert.ts";
+import { convertImage } from "./convert-image.ts";
+import { convertMask } from "./convert-mask.ts";
 import { UnprocessableImageError, withImageInput } from "./image-input.ts";
 import { inspect } from "./inspect.ts";
 import { type Library, openImage, restrictLoaders, toUnprocessable } from "./open-image.ts";
@@ -73,7 +74,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
         }
         const result =
           task.kind === "convert"
-            ? await convert(openedImage, task.to)
+            ? await convertImage(openedImage, task.to)
             : await convertMask(sharp, openedImage, task.to);
         await deliver(id, result, into);
       });

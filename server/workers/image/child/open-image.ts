@@ -1,4 +1,4 @@
-/** Checks an image before it is decoded (decompression bomb), and opens it within the pixel limit. */
+/** Checks an image against decompression bombs before it is decoded, and opens it within the pixel limit. */
 import type { Metadata, Sharp } from "sharp";
 import { imageSize, sniffImage } from "../../../lib/sniff-image.ts";
 import type { ImageWorkerSpec } from "../messages.ts";

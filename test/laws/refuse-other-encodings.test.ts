@@ -3,7 +3,7 @@
  * sends. A field that would is refused by name, before anything is sent.
  */
 import { beforeEach, expect, test } from "bun:test";
-import { encodingFields } from "../../server/embeddings/vector-encoding.ts";
+import { encodingFields } from "../../server/embeddings/refuse-other-encodings.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
 import { startGateway } from "../harness.ts";

@@ -11,5 +11,5 @@ export {
   decodeText,
   EncodedVector,
   type VectorValidity,
-} from "./base64.ts";
+} from "./float32-base64.ts";
 export { maxTextBytes, printFloats } from "./wasm.ts";

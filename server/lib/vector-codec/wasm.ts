@@ -1,8 +1,8 @@
 /**
  * The WebAssembly modules that process every number of every response: SIMD is several times faster than JavaScript.
- * `numbers.wasm` reads vectors (`base64.ts`), `digits.wasm` prints them as JSON text. The memory of an instance can
- * grow and never shrinks, so an instance whose memory has grown large is replaced by a new one once the large input is
- * over.
+ * `numbers.wasm` reads vectors (`float32-base64.ts`), `digits.wasm` prints them as JSON text. The memory of an instance
+ * can grow and never shrinks, so an instance whose memory has grown large is replaced by a new one once the large input
+ * is over.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
