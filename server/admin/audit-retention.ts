@@ -12,7 +12,8 @@ export interface AuditRetentionOptions {
   readonly auditLog: AuditLog;
   /** 0: entries are kept forever. */
   readonly days: number;
-  readonly now: () => number;
+  /** Unix milliseconds. Replicas share the clock of their database. */
+  readonly now: () => number | Promise<number>;
   /** Called when a run fails, such as when the database is locked or unreachable. The next run deletes the entries. */
   readonly onError: (error: unknown) => void;
 }
@@ -27,8 +28,8 @@ export function startAuditRetention({
   if (days === 0) return () => undefined;
   const pruning = createPruning();
   const prune = async (): Promise<void> => {
-    const before = now() - days * dayMs;
     try {
+      const before = (await now()) - days * dayMs;
       await pruning.run((limit) => auditLog.prune(before, limit));
     } catch (error) {
       onError(error);

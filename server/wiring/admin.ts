@@ -22,7 +22,7 @@ import type { SharedStorage } from "./shared-storage.ts";
 export interface AdminOptions
   extends Omit<AdminApiWiringOptions, keyof Runtime | "users" | "auditLog" | "signIn"> {
   /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
-  readonly shared: Pick<SharedStorage, "users" | "sessions" | "audit"> | undefined;
+  readonly shared: Pick<SharedStorage, "users" | "sessions" | "audit" | "now"> | undefined;
 }
 
 export function wireAdmin(runtime: Runtime, options: AdminOptions) {
@@ -30,15 +30,16 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const { shared } = options;
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
   const { users, sessions: sessionStore, audit: auditLog } = shared ?? openStores(runtime);
+  const storedNow = shared ? () => shared.now() : now;
   const stopRetention = startAuditRetention({
     auditLog,
     days: settings.VEXEL_AUDIT_DAYS,
-    now,
+    now: storedNow,
     onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
   });
   resources.defer(stopRetention);
   const setupToken = createSetupToken(shared && settings.VEXEL_SECRET);
-  const sessions = new Sessions({ sessions: sessionStore, users, now });
+  const sessions = new Sessions({ sessions: sessionStore, users, now: storedNow });
   const oidcSettings = readOidcSettings(settings);
   const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.

@@ -25,7 +25,7 @@ import type { SharedStorage } from "./shared-storage.ts";
 
 interface EventsWiringOptions {
   /** The stores that replicas share. Undefined: `events.db` in the data folder. */
-  readonly shared: Pick<SharedStorage, "events" | "deliveries"> | undefined;
+  readonly shared: Pick<SharedStorage, "events" | "deliveries" | "now"> | undefined;
   /** The delay before each attempt after the first. Undefined: the defaults. */
   readonly webhookDelaysMs: readonly number[] | undefined;
   readonly fetchOnly: FetchOnly;
@@ -77,7 +77,7 @@ export function wireEvents(
 
   const prune = async (): Promise<void> => {
     try {
-      await store.prune(now());
+      await store.prune(await (shared ? shared.now() : now()));
       // Another process may have queued deliveries meanwhile.
       deliver.wake();
     } catch (error) {

@@ -39,7 +39,7 @@ const verifyEveryMs = 1000;
 /** `shared`: the ledger that replicas share. Undefined: the ledger is in the data folder only. */
 export function wireLedger(
   { settings, log, emit, now, clock, resources }: Runtime,
-  shared: Pick<SharedStorage, "ledger" | "queries" | "spend"> | undefined,
+  shared: Pick<SharedStorage, "ledger" | "queries" | "spend" | "now"> | undefined,
 ): LedgerWiring {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
   const store = new SqliteLedgerStore({
@@ -95,13 +95,12 @@ export function wireLedger(
   });
   const pendingRows = () => [...recovery.rows, ...ledger.pendingRows];
   const forwarding = shared && forwardLedger({ store, shared, pendingRows, log, emit, clock });
-  const pruned = [store, ...(shared ? [shared.ledger] : [])].map((each) => ({
-    store: each,
-    pruning: createPruning(),
-  }));
+  const pruned = [
+    { store, now, pruning: createPruning() },
+    ...(shared ? [{ store: shared.ledger, now: shared.now, pruning: createPruning() }] : []),
+  ];
   const pruneTimer = setInterval(() => {
-    if (days > 0)
-      for (const each of pruned) void prune({ ...each, before: now() - days * dayMs, log });
+    if (days > 0) for (const each of pruned) void prune({ ...each, days, log });
     // Pruning may have freed the space that the rows of earlier outboxes need.
     ledger.recoverEarlier();
   }, pruneEveryMs);
@@ -181,12 +180,15 @@ function checkpointRows(store: SqliteLedgerStore, log: Log): void {
 interface PruneOptions {
   readonly store: Pick<LedgerStore, "prune">;
   readonly pruning: Pruning;
-  readonly before: number;
+  /** Unix milliseconds. The ledger of the database has the clock of the database. */
+  readonly now: () => number | Promise<number>;
+  readonly days: number;
   readonly log: Log;
 }
 
-async function prune({ store, pruning, before, log }: PruneOptions): Promise<void> {
+async function prune({ store, pruning, now, days, log }: PruneOptions): Promise<void> {
   try {
+    const before = (await now()) - days * dayMs;
     await pruning.run((limit) => store.prune(before, limit));
   } catch (error) {
     // The file is locked or the disk is full: the next write reports it, and pruning is retried.

@@ -44,6 +44,8 @@ export interface SharedStorage {
   readonly queries: LedgerQueries;
   readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
   readonly responses: SharedResponses;
+  /** The clock of the database, in Unix milliseconds. It decides when shared data expire. */
+  now(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -75,7 +77,9 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
       servedFrom: "the last known configuration",
     });
   }
+  const serverNow = () => db.serverNow();
   return {
+    now: serverNow,
     keys: withLastKnownKeys(createKeyStore(db), copy),
     entities: withLastKnownEntities(createConfigEntityStore(db), copy),
     users: createUserStore(db),
@@ -86,7 +90,11 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     ledger: new PostgresLedgerStore(db),
     queries: createPostgresLedgerQueries(db, clock),
     spend: new SharedSpend(db, now),
-    responses: createPostgresResponses({ db, ttlMs: settings.VEXEL_RESPONSE_TTL * 1000, now }),
+    responses: createPostgresResponses({
+      db,
+      ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
+      now: serverNow,
+    }),
     close: async () => {
       await db.close();
       copy.close();

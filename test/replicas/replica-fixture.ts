@@ -15,6 +15,8 @@ export interface ReplicaOptions {
   readonly name: string;
   readonly databaseUrl: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** A script that runs before the gateway. */
+  readonly preload?: string;
 }
 
 /**
@@ -28,7 +30,13 @@ export function replicaStarter(fakeUrl: string) {
     mkdirSync(folder, { recursive: true });
     const shared = { DATABASE_URL: options.databaseUrl, VEXEL_SECRET: sharedSecret };
     const env = { ...shared, ...options.env };
-    const gateway = await startProcess({ folder, yaml: configFor(fakeUrl), env });
+    const { preload } = options;
+    const gateway = await startProcess({
+      folder,
+      yaml: configFor(fakeUrl),
+      env,
+      ...(preload !== undefined && { preload }),
+    });
     closing(gateway);
     return gateway;
   };

@@ -1,5 +1,6 @@
 /** Replicas share API keys, configuration and console sessions through the database, and start without it. */
 import { afterAll, expect } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, temporaryFolder } from "../harness.ts";
@@ -57,6 +58,34 @@ testWithPostgres(
     expect(JSON.stringify(await session.json())).toContain("ada");
   },
 );
+
+testWithPostgres("a replica with a wrong clock ends no session of other replicas", async () => {
+  using folder = temporaryFolder();
+  const databaseUrl = await (await sharedPostgres()).createDatabase();
+  const options = { folder: folder.path, databaseUrl, env: { VEXEL_CONSOLE: "on" } };
+  const skew = join(folder.path, "skew.ts");
+  const monthMs = 30 * 24 * 60 * 60_000;
+  writeFileSync(skew, `const now = Date.now; Date.now = () => now() + ${monthMs};`);
+  const right = await start({ ...options, name: "right" });
+  const wrong = await start({ ...options, name: "wrong", preload: skew });
+  const token = /\/console\/setup#(\S+)/.exec(right.output())?.[1];
+  const user = { name: "ada", password: "correct horse battery staple" };
+  const cookieOf = (response: Response): string =>
+    response.headers
+      .getSetCookie()
+      .map((each) => each.split(";")[0])
+      .join("; ");
+  const first = cookieOf(await right.post("/admin/api/session/setup", { token, ...user }));
+  // A sign-in deletes expired sessions.
+  const signedIn = await wrong.post("/admin/api/session", user);
+  expect(signedIn.status).toBe(200);
+  for (const cookie of [first, cookieOf(signedIn)]) {
+    for (const { url } of [right, wrong]) {
+      const session = await fetch(`${url}/admin/api/session`, { headers: { cookie } });
+      expect(session.status).toBe(200);
+    }
+  }
+});
 
 testWithPostgres(
   "a gateway starts without its database, accepts the last known keys, and applies changes when it returns",

@@ -13,7 +13,7 @@ test("a sweep deletes 45 expired responses with three statements of at most 20",
     return { rows: [], count };
   };
   const db = { query, transaction: () => Promise.reject(new Error("no transaction is needed")) };
-  await createPostgresResponses({ db, ttlMs: 1000, now: () => 100_000 }).sweep();
+  await createPostgresResponses({ db, ttlMs: 1000, now: async () => 100_000 }).sweep();
   expect(statements).toEqual(Array.from({ length: 3 }, () => [39_000, 20]));
   expect(stored).toBe(0);
 });

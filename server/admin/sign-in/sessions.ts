@@ -37,14 +37,14 @@ export interface IssuedSession extends ActiveSession {
 export interface SessionsOptions {
   readonly sessions: SessionStore;
   readonly users: Pick<UserStore, "findById" | "update">;
-  /** Unix milliseconds. */
-  readonly now: () => number;
+  /** Unix milliseconds. Replicas share the clock of their database. */
+  readonly now: () => number | Promise<number>;
 }
 
 export class Sessions {
   readonly #sessions: SessionStore;
   readonly #users: SessionsOptions["users"];
-  readonly #now: () => number;
+  readonly #now: SessionsOptions["now"];
 
   constructor({ sessions, users, now }: SessionsOptions) {
     this.#sessions = sessions;
@@ -54,7 +54,7 @@ export class Sessions {
 
   /** Always a new token: a token that was set before the sign-in gains nothing (session fixation). */
   async issue(user: StoredUser): Promise<IssuedSession> {
-    const at = this.#now();
+    const at = await this.#now();
     await this.#sessions.deleteExpired(at - idleMs, at - maxAgeMs, maxDeleted);
     await this.#users.update(user.id, { lastSignInAt: at });
     const token = randomToken();
@@ -87,7 +87,7 @@ export class Sessions {
   /** Undefined: the token is unknown, or its session has ended. */
   async find(token: string): Promise<ActiveSession | undefined> {
     const stored = await this.#sessions.find(secretHash(token));
-    const at = this.#now();
+    const at = await this.#now();
     if (!stored || expiryOf(stored) <= at) return undefined;
     const user = await this.#users.findById(stored.userId);
     if (!user) return undefined;
@@ -102,7 +102,7 @@ export class Sessions {
       const current = stored && (await this.#users.findById(stored.userId));
       return (
         stored !== undefined &&
-        expiryOf(stored) > this.#now() &&
+        expiryOf(stored) > (await this.#now()) &&
         current?.role === user.role &&
         JSON.stringify(current.projects) === JSON.stringify(user.projects)
       );
@@ -115,7 +115,7 @@ export class Sessions {
   /** A new token for a session whose token is older than an hour. Undefined: the token stays. */
   async rotate({ tokenHash, user }: ActiveSession): Promise<IssuedSession | undefined> {
     const stored = await this.#sessions.find(tokenHash);
-    const at = this.#now();
+    const at = await this.#now();
     if (!stored || stored.replacedAt !== null || at - stored.issuedAt < rotateAfterMs)
       return undefined;
     const token = randomToken();

@@ -8,7 +8,7 @@ import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
 import { startTimeout } from "../../lib/timers.ts";
-import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
+import type { Queries, QueryResult, SqlDatabase, SqlInteger, SqlValue } from "../sql/database.ts";
 import { migrate, type PostgresMigration } from "./migrate.ts";
 import { postgresMigrations } from "./migrations/index.ts";
 
@@ -50,6 +50,17 @@ export class PostgresDatabase implements SqlDatabase {
       if (this.#migrated === running) this.#migrated = undefined;
       throw error;
     }
+  }
+
+  /**
+   * The clock of the database, in Unix milliseconds: replicas share it, so that one with a wrong clock does not delete
+   * what has not expired.
+   */
+  async serverNow(): Promise<number> {
+    const { rows } = await this.query<{ now: SqlInteger }>(
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
+    );
+    return Number(rows[0]?.now);
   }
 
   async query<Row>(text: string, values: readonly SqlValue[] = []): Promise<QueryResult<Row>> {

@@ -6,8 +6,8 @@ import type { Queries, SqlDatabase } from "../sql/database.ts";
 export interface PostgresResponsesOptions {
   readonly db: Pick<SqlDatabase, "query" | "transaction">;
   readonly ttlMs: number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
+  /** The clock of the database: Unix milliseconds. */
+  readonly now: () => Promise<number>;
 }
 
 interface Row {
@@ -32,7 +32,7 @@ export const createPostgresResponses = ({
       `SELECT responses.id, length, metadata
        FROM vexel.response_names JOIN vexel.responses ON responses.id = response_id
        WHERE name = $1 AND response_names.stored_at > $2`,
-      [name, now() - ttlMs],
+      [name, (await now()) - ttlMs],
     );
     const [row] = rows;
     if (!row) return undefined;
@@ -43,11 +43,12 @@ export const createPostgresResponses = ({
     };
   },
 
-  copy: (id, response) =>
-    db.transaction(async (transaction) => {
+  async copy(id, response) {
+    const storedAt = await now();
+    await db.transaction(async (transaction) => {
       await transaction.query(
         "INSERT INTO vexel.responses (id, length, stored_at) VALUES ($1, $2, $3)",
-        [id, response.length, now()],
+        [id, response.length, storedAt],
       );
       let number = 0;
       for await (const bytes of inChunks(response.open())) {
@@ -56,22 +57,24 @@ export const createPostgresResponses = ({
           [id, number++, bytes],
         );
       }
-    }),
+    });
+  },
 
   async name(id, _length, names, { requestId, fingerprint, headers, isAbandoned }) {
+    const storedAt = await now();
     const json = JSON.stringify({ requestId, fingerprint, headers, isAbandoned });
     for (const name of names) {
       await db.query(
         `INSERT INTO vexel.response_names (name, response_id, metadata, stored_at)
          VALUES ($1, $2, $3, $4)
          ON CONFLICT (name) DO UPDATE SET response_id = $2, metadata = $3, stored_at = $4`,
-        [name, id, json, now()],
+        [name, id, json, storedAt],
       );
     }
   },
 
   async sweep() {
-    const before = now() - ttlMs - graceMs;
+    const before = (await now()) - ttlMs - graceMs;
     for (let deleted = sweptAtOnce; deleted === sweptAtOnce; ) {
       const { count } = await db.query(
         `DELETE FROM vexel.responses WHERE id IN

@@ -40,7 +40,8 @@ export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries): 
       for (const webhook of webhooks) {
         if (await queueDelivery(queries, { seq, webhook, at, most })) overflowed.push(webhook);
       }
-      if (seq % pruneEvery === 0) await pruneEvents(queries, at);
+      // By number only: the clock of one replica does not decide the age of events.
+      if (seq % pruneEvery === 0) await pruneEvents(queries, 0);
       return { isNew: true, overflowed };
     }),
 

@@ -90,14 +90,14 @@ export const postgresEventStorage = inDatabase((url, now) => openEventStorage(co
 
 export const postgresResponses = inDatabase((url, now) => {
   const db = connect(url, now);
-  const responses = createPostgresResponses({ db, ttlMs: responseTtlMs, now });
+  const responses = createPostgresResponses({ db, ttlMs: responseTtlMs, now: async () => now() });
   return Object.assign(responses, { close: () => db.close() });
 });
 
 export const postgresResponseStore = inDatabase((url, now) => {
   const db = connect(url, now);
   const store = openSharedResponseStore(
-    createPostgresResponses({ db, ttlMs: responseTtlMs, now }),
+    createPostgresResponses({ db, ttlMs: responseTtlMs, now: async () => now() }),
     now,
   );
   const close = async (): Promise<void> => {
