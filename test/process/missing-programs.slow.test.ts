@@ -32,7 +32,9 @@ const files = testFiles.filter((path) => usesPrograms.test(source(path)));
 /** Declares the tests with empty bodies, so that only hooks run and what is created outside of tests. */
 async function declareTests(hidden: readonly Program[]) {
   const preload = join(import.meta.dir, "preload/declare-only.ts");
-  const child = Bun.spawn([process.execPath, "test", `--preload=${preload}`, ...files], {
+  // A hook takes longer than the usual 5 s on a busy machine.
+  const options = ["--timeout=120000", `--preload=${preload}`];
+  const child = Bun.spawn([process.execPath, "test", ...options, ...files], {
     cwd: root,
     env: { ...process.env, CI: "false", VEXEL_TEST_WITHOUT: hidden.join(",") },
     stdout: "pipe",
