@@ -9,7 +9,6 @@ import { ignoreRejection } from "../lib/tasks.ts";
 import type { LeasedPool, SharedPools } from "../limits/leased-pool.ts";
 import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
-import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
 import { redisLeases, watchSlotNotices } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
@@ -21,7 +20,7 @@ export interface Replicas {
   readonly pools: SharedPools;
   readonly claims: RequestClaims;
   /** The embedding cache that replicas share. Undefined: it is off. */
-  readonly embeddings: SharedEmbeddings | undefined;
+  readonly embeddings: RedisEmbeddings | undefined;
   /** The number of limits and budgets of which this process leases a part. */
   leases(): number;
   /** For `GET /readyz`. */
@@ -115,7 +114,7 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
 
 /** Undefined: replicas share nothing, and the metrics have no values. */
 export const replicaGauges = (
-  replicas: Pick<Replicas, "health" | "leases"> | undefined,
+  replicas: Pick<Replicas, "health" | "leases" | "embeddings"> | undefined,
 ): readonly Gauge[] => [
   {
     name: "vexel_redis_available",
@@ -134,16 +133,23 @@ export const replicaGauges = (
     help: "Limits and budgets of which this process leases a part.",
     read: () => replicas?.leases(),
   },
+  {
+    name: "vexel_shared_cache_rejected",
+    help: "Vectors in Redis whose keyed checksum was wrong.",
+    type: "counter",
+    read: () => replicas?.embeddings?.rejected,
+  },
 ];
 
 function sharedEmbeddings(
   redis: RedisConnection,
   { settings, now, resources }: Runtime,
-): SharedEmbeddings | undefined {
+): RedisEmbeddings | undefined {
   const { VEXEL_CACHE_REDIS_TTL: sharedTtl, VEXEL_CACHE_TTL: localTtl } = settings;
+  const { VEXEL_SECRET: secret } = settings;
   if (sharedTtl === 0) return undefined;
   const ttlMs = (localTtl === 0 ? sharedTtl : Math.min(sharedTtl, localTtl)) * 1000;
-  const embeddings = new RedisEmbeddings(redis, { ttlMs, now });
+  const embeddings = new RedisEmbeddings(redis, { secret, ttlMs, now });
   resources.defer(() => embeddings.close());
   return embeddings;
 }

@@ -23,9 +23,15 @@ afterAll(async () => {
   await server?.stop();
 });
 
+const secret = "a-secret-of-all-replicas";
 /** Never misses because of a busy machine. */
-const replica = (): RedisEmbeddings =>
-  new RedisEmbeddings(redis, { ttlMs: 60_000, now: () => 1234, timeoutMs: 20_000 });
+const replica = (secretOfReplica = secret): RedisEmbeddings =>
+  new RedisEmbeddings(redis, {
+    secret: secretOfReplica,
+    ttlMs: 60_000,
+    now: () => 1234,
+    timeoutMs: 20_000,
+  });
 const keyOf = (text: string): string => Bun.SHA256.hash(text, "base64");
 const redisKeyOf = (text: string): Buffer =>
   Buffer.concat([Buffer.from("vxe:"), Buffer.from(keyOf(text), "base64").subarray(0, 16)]);
@@ -70,6 +76,27 @@ testWithRedis(
 );
 
 testWithRedis(
+  "a vector that someone without VEXEL_SECRET wrote to Redis is never served: it is counted and deleted",
+  async () => {
+    const [cache, attacker] = [replica(), replica("another-secret-of-somebody")];
+    cache.add(keyOf("text"), { vector, tokens: 3 });
+    await cache.close();
+    expect((await attacker.get([keyOf("text")]))?.[0]).toBeUndefined();
+    attacker.add(keyOf("text"), { vector: vector.map((value) => -value), tokens: 3 });
+    await attacker.close();
+    const stored = () => redis.run((client) => client.getBuffer(redisKeyOf("text")));
+    expect(await stored()).toBeDefined();
+    expect((await cache.get([keyOf("text")]))?.[0]).toBeUndefined();
+    expect(cache.rejected).toBe(1);
+    await until(async () => !(await stored()));
+    cache.add(keyOf("text"), { vector, tokens: 3 });
+    await cache.close();
+    expect((await cache.get([keyOf("text")]))?.[0]?.vector).toEqual(vector);
+    expect(cache.rejected).toBe(1);
+  },
+);
+
+testWithRedis(
   "a loss of data in Redis is not a clear: replicas keep their own vectors",
   async () => {
     const [cache, other] = [replica(), replica()];
@@ -103,6 +130,7 @@ testWithRedis(
     const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });
     await own.attempted();
     const cache = new RedisEmbeddings(own, {
+      secret,
       ttlMs: 60_000,
       now: () => 1234,
       timeoutMs: 20_000,
@@ -140,7 +168,12 @@ testWithRedis(
   async () => {
     const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });
     await own.attempted();
-    const cache = new RedisEmbeddings(own, { ttlMs: 60_000, now: () => 1234, timeoutMs: 20_000 });
+    const cache = new RedisEmbeddings(own, {
+      secret,
+      ttlMs: 60_000,
+      now: () => 1234,
+      timeoutMs: 20_000,
+    });
     const texts = ["written and lost", "not written"];
     for (const text of texts) cache.add(keyOf(text), { vector, tokens: 1 });
     const stored = (): Promise<boolean[]> =>

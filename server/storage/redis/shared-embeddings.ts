@@ -1,22 +1,19 @@
 /**
- * Second level of the embedding cache, in Redis. A value has a header of 32 bytes (format, tokens, time, generation,
- * checksum) and the vector as float32. The checksum includes the whole cache key, so a damaged value, or one of another
- * key, is a miss. The generation is a random value in Redis: cache invalidation replaces it, and all earlier values are
- * misses. Other replicas notice by it that the cache was cleared. If the cache is cleared while Redis is unavailable,
- * the generation is replaced when Redis is available again, and this replica reads nothing before. Values that are to
- * be replaced, and whose new value could not be written, are deleted as soon as Redis is available.
+ * Second level of the embedding cache, in Redis. A value has a keyed checksum (`EmbeddingSeal`): a value whose checksum
+ * is wrong is a miss, and is deleted. The generation is a random value in Redis: cache invalidation replaces it, and
+ * all earlier values are misses. Other replicas notice by it that the cache was cleared. If the cache is cleared while
+ * Redis is unavailable, the generation is replaced when Redis is available again, and this replica reads nothing
+ * before. Values that are to be replaced, and whose new value could not be written, are deleted as soon as Redis is
+ * available.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
 import type { PersistedEmbedding } from "../ports/embedding-cache-store.ts";
 import type { SharedEmbedding, SharedEmbeddings } from "../ports/shared-embeddings.ts";
 import type { RedisConnection } from "./client.ts";
+import { EmbeddingSeal, generationBytes } from "./sealed-embedding.ts";
 
-const format = 1;
-const headerBytes = 32;
-const unknownTokens = 0xffff_ffff;
 const generationKey = "vexel:embeddings:generation";
-const generationBytes = 8;
 /** The part of the SHA-256 that is the key in Redis. */
 const keyBytes = 16;
 const keyPrefix = Buffer.from("vxe:");
@@ -29,6 +26,8 @@ const [maxKeysInFlight, maxPending, maxBatch] = [8192, 4096, 256];
 const maxOutdated = 65_536;
 
 export interface RedisEmbeddingsOptions {
+  /** `VEXEL_SECRET`: replicas with the same secret share their vectors. */
+  readonly secret: string;
   readonly ttlMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -38,6 +37,9 @@ export interface RedisEmbeddingsOptions {
 export class RedisEmbeddings implements SharedEmbeddings {
   readonly #redis: RedisConnection;
   readonly #options: Required<RedisEmbeddingsOptions>;
+  readonly #seal: EmbeddingSeal;
+  /** Values whose keyed checksum was wrong. */
+  rejected = 0;
   readonly #pending = new Map<string, Buffer<ArrayBuffer>>();
   /** Keys whose value in Redis is to be replaced or deleted, each with the number of its last removal. */
   readonly #outdated = new Map<string, number>();
@@ -56,6 +58,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
   constructor(redis: RedisConnection, options: RedisEmbeddingsOptions) {
     this.#redis = redis;
     this.#options = { timeoutMs: defaultTimeoutMs, ...options };
+    this.#seal = new EmbeddingSeal(options.secret);
     this.#stopListening = redis.onChange(({ isAvailable }) => {
       if (!isAvailable) return;
       this.#replaceGeneration();
@@ -70,15 +73,10 @@ export class RedisEmbeddings implements SharedEmbeddings {
     return this.#lookUp(keys);
   }
 
-  add(key: string, { vector, tokens }: PersistedEmbedding): void {
+  add(key: string, embedding: PersistedEmbedding): void {
     if (!this.#redis.isAvailable || this.#pending.size >= maxPending) return;
     if (this.#listening > 0) return;
-    const value = Buffer.alloc(headerBytes + vector.byteLength);
-    value.writeUInt8(format, 0);
-    value.writeUInt32LE(tokens ?? unknownTokens, 4);
-    value.writeDoubleLE(this.#options.now(), 8);
-    value.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), headerBytes);
-    this.#pending.set(key, value);
+    this.#pending.set(key, this.#seal.encode(embedding, this.#options.now()));
     this.#startWriting();
   }
 
@@ -146,7 +144,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
       for (const [at, value] of values.entries()) {
         const key = keys[at] as string;
         const isOutdated = outdated.has(key) || this.#outdated.has(key);
-        if (value && !isOutdated) found[at] = decode(key, value, generation);
+        if (value && !isOutdated) found[at] = this.#open(key, value, generation);
       }
     } catch {
       // Redis has just become unavailable, which its connection reports: all inputs are misses.
@@ -154,6 +152,15 @@ export class RedisEmbeddings implements SharedEmbeddings {
       clearTimeout(timer);
     }
     return found;
+  }
+
+  #open(key: string, value: Uint8Array, generation: string): SharedEmbedding | undefined {
+    const opened = this.#seal.open(key, value, generation);
+    if (opened === "outdated") return undefined;
+    if (opened !== "rejected") return opened;
+    this.rejected++;
+    ignoreRejection(this.#redis.run((client) => client.del(redisKey(key))));
+    return undefined;
   }
 
   #startWriting(): void {
@@ -197,7 +204,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
       if (this.#readGeneration(generation) === "changed") return;
       await Promise.all(
         batch.map(([key, value]) => {
-          seal(key, value, generation);
+          this.#seal.seal(key, value, generation);
           return client.set(redisKey(key), value, "PX", this.#options.ttlMs);
         }),
       );
@@ -257,31 +264,3 @@ const isCleared = (generation: string): boolean =>
 /** `key`: SHA-256 in base64. */
 const redisKey = (key: string): Buffer =>
   Buffer.concat([keyPrefix, Buffer.from(key, "base64").subarray(0, keyBytes)]);
-
-function seal(key: string, value: Buffer, generation: string): void {
-  value.write(generation, 16, generationBytes, "hex");
-  value.writeBigUInt64LE(checksum(key, value), 24);
-}
-
-/** Of the key and the value without the checksum. */
-function checksum(key: string, value: Uint8Array): bigint {
-  const ofHeader = Bun.hash.xxHash64(value.subarray(0, 24), Bun.hash.xxHash64(key));
-  return Bun.hash.xxHash64(value.subarray(headerBytes), ofHeader);
-}
-
-function decode(key: string, bytes: Uint8Array, generation: string): SharedEmbedding | undefined {
-  const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const vectorBytes = value.length - headerBytes;
-  if (vectorBytes <= 0 || vectorBytes % 4 !== 0 || value.readUInt8(0) !== format) return undefined;
-  if (value.toString("hex", 16, 16 + generationBytes) !== generation) return undefined;
-  if (value.readBigUInt64LE(24) !== checksum(key, value)) return undefined;
-  const tokens = value.readUInt32LE(4);
-  // Copied, because a float32 array must be aligned.
-  const vector = new Float32Array(vectorBytes / 4);
-  new Uint8Array(vector.buffer).set(value.subarray(headerBytes));
-  return {
-    vector,
-    tokens: tokens === unknownTokens ? undefined : tokens,
-    madeAt: value.readDoubleLE(8),
-  };
-}

@@ -45,7 +45,7 @@ export const redisRequestClaims = inRedis<ClaimsReplica>((redis) => ({
 
 /** Never misses because of a busy machine. */
 export const redisEmbeddings = inRedis<EmbeddingsReplica>((redis, now) => ({
-  cache: new RedisEmbeddings(redis, { ttlMs: 60_000, now, timeoutMs: 20_000 }),
+  cache: new RedisEmbeddings(redis, { secret: "s", ttlMs: 60_000, now, timeoutMs: 20_000 }),
   close: async () => redis.close(),
 }));
 
