@@ -45,7 +45,7 @@ export const keyBody = z.strictObject({
     .optional(),
 });
 
-export const minKeyLength = 16;
+const minKeyLength = 16;
 
 export const key = keyBody.extend({ key: secret.min(minKeyLength) });
 

@@ -2,7 +2,7 @@
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
-export const maxKeysPerProject = 10_000;
+const maxKeysPerProject = 10_000;
 
 /** Keys without a project are created by users who see all projects. */
 export function requireKeyCapacity(

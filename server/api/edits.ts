@@ -38,7 +38,7 @@ const imageReference = z
     "give exactly one of image_url and file_id",
   );
 
-export const maxEditImages = 16;
+const maxEditImages = 16;
 
 const referenceFields = {
   images: z.array(imageReference).min(1).max(maxEditImages).describe("The images to edit."),

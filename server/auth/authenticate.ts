@@ -1,7 +1,7 @@
 /**
- * Authentication and authorization. `authenticate` finds the API key (`Authorization: Bearer` or `api-key`) by its hash
- * (ARCHITECTURE.md, step 2), compares the hashes in constant time and returns a `Caller`; `resolveModel` checks model
- * access: it resolves a model ID to a `PermittedModel` (step 5), which only a `Caller` can get.
+ * Authentication and authorization. `authenticate` finds the API key (`Authorization: Bearer` or `api-key`) by its
+ * hash, compares the hashes in constant time and returns a `Caller`; `resolveModel` checks model access: it resolves a
+ * model ID to a `PermittedModel`, which only a `Caller` can get.
  */
 
 import { timingSafeEqual } from "node:crypto";

@@ -10,7 +10,7 @@ export interface GeneratedKey {
 }
 
 /** With that much entropy, one round of SHA-256 protects the stored hash. */
-export const keyRandomBytes = 32;
+const keyRandomBytes = 32;
 
 /** `createdAt`: Unix milliseconds. */
 export function generateKey(

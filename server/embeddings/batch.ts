@@ -44,7 +44,7 @@ export interface BatchOptions {
   readonly clock: () => number;
 }
 
-export const batchDefaults = { concurrency: 4, maxQueued: 1024, fastMs: 5 } as const;
+const batchDefaults = { concurrency: 4, maxQueued: 1024, fastMs: 5 } as const;
 
 export const batch =
   ({

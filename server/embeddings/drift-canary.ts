@@ -63,7 +63,7 @@ const text = "The canary sang in the mine, and everybody knew that the air was g
  * Cosine similarity: about 0.9999 for the same weights on different machines, about 0.99 for int8-quantized copies; far
  * less for other weights, or for another instruction prefix.
  */
-export const minSimilarity = 0.985;
+const minSimilarity = 0.985;
 
 export function createCanary(options: CanaryOptions): Canary {
   const { snapshot, embed, report } = options;

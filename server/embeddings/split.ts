@@ -24,7 +24,7 @@ import { remapInputIndex } from "../upstream/rejected-input.ts";
 import { addServed, sumOfKnown } from "./embedding-usage.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
-export const maxParallelSubRequests = 8;
+const maxParallelSubRequests = 8;
 
 interface SplitOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;

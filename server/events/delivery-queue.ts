@@ -53,10 +53,10 @@ export interface DeliveryQueue {
 
 const [second, minute] = [1000, 60_000];
 const defaultDelaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
-export const deliveryTimeoutMs = 10 * second;
+const deliveryTimeoutMs = 10 * second;
 const maxDelayMs = 60 * minute;
 /** Each delay is up to this share longer, so that deliveries that failed together are not retried together. */
-export const retryJitter = 0.2;
+const retryJitter = 0.2;
 /** The retry interval while the store of the queue cannot be used. */
 const storageRetryMs = 5 * second;
 /** A wake-up during a dispatch is repeated after it. */

@@ -1,6 +1,6 @@
 /**
- * Finds the route of a request, calls its handler and adds the headers that every response has (ARCHITECTURE.md,
- * step 1). An unknown path gets 404; a method that the path does not have gets 405 with the allowed methods.
+ * Finds the route of a request, calls its handler and adds the headers that every response has. An unknown path gets
+ * 404; a method that the path does not have gets 405 with the allowed methods.
  */
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

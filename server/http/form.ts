@@ -1,6 +1,6 @@
 /**
- * Reads a multipart form as a stream (ARCHITECTURE.md, step 3), within the body size limit and the upload limits
- * (files, fields, bytes); large files are spilled to disk.
+ * Reads a multipart form as a stream, within the body size limit and the upload limits (files, fields, bytes); large
+ * files are spilled to disk.
  */
 
 import { type BorrowedBytes, joinCopies } from "../lib/borrowed-bytes.ts";

@@ -1,7 +1,6 @@
 /**
- * Reads a request body once, as JSON or in chunks for a form (ARCHITECTURE.md, step 3). A body above the
- * body size limit is refused with 413, and another content type or encoding with 415. Validates a JSON body against
- * its schema (step 4).
+ * Reads a request body once, as JSON or in chunks for a form. A body above the body size limit is refused with 413, and
+ * another content type or encoding with 415. Validates a JSON body against its schema.
  */
 
 import { isUtf8 } from "node:buffer";

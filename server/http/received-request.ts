@@ -1,7 +1,4 @@
-/**
- * A request as the pipeline sees it (ARCHITECTURE.md, step 1): its request ID, its head, and its body within the bounds
- * of the settings.
- */
+/** A request as the pipeline sees it: its request ID, its head, and its body within the bounds of the settings. */
 
 import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { DisconnectListener } from "../request/deadline.ts";

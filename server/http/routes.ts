@@ -1,6 +1,6 @@
 /**
- * The routing table (ARCHITECTURE.md, step 1): one row per method and path, liveness (`/healthz`) and readiness
- * (`/readyz`) included. A test compares docs/api.md with it.
+ * The routing table: one row per method and path, liveness (`/healthz`) and readiness (`/readyz`) included. A test
+ * compares docs/api.md with it.
  */
 
 import type { Handler, ParametersOf, RouteRow } from "./route.ts";

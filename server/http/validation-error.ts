@@ -1,6 +1,6 @@
 /**
- * The validation error of a body that does not match its schema (ARCHITECTURE.md, step 4): the first issue becomes the
- * error that OpenAI would give, with the parameter and the fix.
+ * The validation error of a body that does not match its schema: the first issue becomes the error that OpenAI would
+ * give, with the parameter and the fix.
  */
 import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";

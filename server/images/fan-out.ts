@@ -19,7 +19,7 @@ import { sumUsage } from "./image-usage.ts";
 import type { Plan } from "./plan/image-plan.ts";
 
 /** One client must not use all concurrency slots of an upstream. */
-export const maxParallelImageRequests = 4;
+const maxParallelImageRequests = 4;
 
 interface FanOutOptions<Q> {
   readonly send: (query: Q) => Promise<ImageResponse>;

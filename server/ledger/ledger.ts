@@ -49,7 +49,7 @@ interface Failed {
  */
 const maxDrainedRows = 500;
 
-export const ledgerDefaults = {
+const ledgerDefaults = {
   groupMs: 50,
   groupRows: 128,
   retryMs: 1000,

@@ -53,7 +53,7 @@ const maxMissedCount = 16;
 /**
  * After this many interactive requests have overtaken a batch request, the batch request goes first (starvation guard).
  */
-export const maxOvertakenCount = 16;
+const maxOvertakenCount = 16;
 /** The most unused turns that a key may catch up on. */
 const maxCredit = 4;
 

@@ -16,7 +16,7 @@ import { noDemand } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 
 /** The pixels of an image without a size parameter: 1024x1024. */
-export const defaultPixels = 1024 * 1024;
+const defaultPixels = 1024 * 1024;
 /**
  * No model generates more per request. A larger `n` is rejected by a later check with its own error, and not as a rate
  * limit.

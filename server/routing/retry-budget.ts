@@ -4,8 +4,8 @@
  * window are Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets); the reserve is half of Finagle's.
  */
 
-export const retryShare = 0.2;
-export const reservePerSecond = 5;
+const retryShare = 0.2;
+const reservePerSecond = 5;
 const windowSeconds = 10;
 const retryReserve = reservePerSecond * windowSeconds;
 

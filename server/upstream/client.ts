@@ -1,7 +1,4 @@
-/**
- * The upstream client (ARCHITECTURE.md, steps 11 and 12): sends a request over HTTP through an adapter, or to a
- * built-in model.
- */
+/** The upstream client: sends a request over HTTP through an adapter, or to a built-in model. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { LargeJson } from "../lib/large-json.ts";

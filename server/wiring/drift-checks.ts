@@ -30,7 +30,7 @@ export interface DriftChecks {
 }
 
 /** The shortest and the longest time until targets that did not respond are checked again; it doubles each time. */
-export const [minRecheckMs, maxRecheckMs] = [10_000, 600_000];
+const [minRecheckMs, maxRecheckMs] = [10_000, 600_000];
 
 export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
   const { hours, check, timers, clock } = options;

@@ -11,7 +11,7 @@ import type { Runtime } from "./runtime.ts";
 import type { TempStorageWiring } from "./temp-storage.ts";
 
 /** A smaller image stays in memory: it is not worth a file. */
-export const spillUploadsAbove = 256 * 1024;
+const spillUploadsAbove = 256 * 1024;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
 export interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts"> {

@@ -7,7 +7,7 @@ import {
   redo,
   undo,
 } from "../../console/pages/images/mask-history.ts";
-import { fit, toImage, zoom } from "../../console/pages/images/viewport.ts";
+import { fitInto, toImage, zoom } from "../../console/pages/images/viewport.ts";
 
 const invert: MaskStep = { type: "invert" };
 const clear: MaskStep = { type: "clear" };
@@ -29,12 +29,12 @@ test("a new step after an undo discards the steps that could be redone", () => {
 });
 
 test("the whole image is shown first, centered", () => {
-  const viewport = fit({ width: 200, height: 100 }, { width: 100, height: 100 });
+  const viewport = fitInto({ width: 200, height: 100 }, { width: 100, height: 100 });
   expect(viewport).toEqual({ scale: 0.5, left: 0, top: 25 });
 });
 
 test("zoom keeps the point under the pointer in place", () => {
-  const viewport = fit({ width: 200, height: 100 }, { width: 100, height: 100 });
+  const viewport = fitInto({ width: 200, height: 100 }, { width: 100, height: 100 });
   const pointer = { x: 30, y: 40 };
   const zoomed = zoom(viewport, pointer, 3, 0.1);
   expect(zoomed.scale).toBe(1.5);

@@ -1,4 +1,4 @@
-/** The guides agree with the code: ledger columns, queries, log events, event types and tables of fixed values. */
+/** The guides agree with the code: ledger columns, queries, log events, event types and errors that fail over. */
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -7,8 +7,7 @@ import { eventTypes } from "../../contract/events.ts";
 import { targetSpecificErrors } from "../../server/routing/retry-policy.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
-import { fixedValues } from "./fixed-values.ts";
-import { blocksOf, codesIn, firstCodes, rowsOf, sectionOf, sectionsOf } from "./markdown.ts";
+import { blocksOf, codesIn, firstCodes, rowsOf, sectionOf } from "./markdown.ts";
 import { filesBelow, sources, textOf } from "./tree.ts";
 
 const documents = filesBelow("").filter((path) => path.endsWith(".md"));
@@ -66,18 +65,6 @@ describe("docs/observability.md", () => {
 });
 
 describe("the guides", () => {
-  test("have tables of fixed values that agree with the code, row by row", () => {
-    const pages = documents.filter((path) =>
-      sectionsOf(path).some(({ heading }) => heading === "Fixed values"),
-    );
-    expect(pages.sort()).toEqual([...new Set(fixedValues.map(([page]) => page))].sort());
-    for (const path of pages) {
-      const checked = fixedValues.filter(([page]) => page === path);
-      const rows = rowsOf(sectionOf(path, "Fixed values"));
-      expect(rows).toEqual(checked.map(([, label, value]) => [label, value]));
-    }
-  });
-
   test("name every error that fails over to another target", () => {
     const { body } = sectionOf("docs/routing-and-failover.md", "Retries and retry budget");
     const [paragraph = ""] = /\*\*Failover\.\*\*.*/.exec(body) ?? [];

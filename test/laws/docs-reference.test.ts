@@ -19,9 +19,6 @@ import { kinds } from "../../server/upstream/kinds.ts";
 import { blocksOf, codeHeadings, codesIn, firstCodes, rowsOf, sectionOf } from "./markdown.ts";
 import { filesBelow, sources, textOf } from "./tree.ts";
 
-const documents = filesBelow("").filter((path) => path.endsWith(".md"));
-const _own = documents.filter((path) => !path.startsWith("test/"));
-
 describe("docs/errors.md", () => {
   const table = Object.entries(errorTable) as [ErrorKind, ErrorDefinition][];
 

@@ -27,7 +27,7 @@ const withoutBlocks = (text: string): string => text.replace(fence, "");
 
 export const proseOf = (path: string): string => withoutBlocks(textOf(path));
 
-export function sectionsOf(path: string): Section[] {
+function sectionsOf(path: string): Section[] {
   const parts = proseOf(path).split(/^(#{1,6}) (.+)$/m);
   const sections: Section[] = [];
   for (let at = 1; at < parts.length; at += 3) {

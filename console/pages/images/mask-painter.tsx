@@ -13,7 +13,7 @@ import {
   redo,
   undo,
 } from "./mask-history.ts";
-import { fit, type Viewport, zoom } from "./viewport.ts";
+import { fitInto, type Viewport, zoom } from "./viewport.ts";
 
 interface MaskPainterProps {
   readonly image: ImageBitmap;
@@ -44,7 +44,7 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
 
   const reset = useCallback(() => {
     const { clientWidth: width = 0, clientHeight: height = 0 } = canvas.current ?? {};
-    if (width > 0) setViewport(fit(image, { width, height }));
+    if (width > 0) setViewport(fitInto(image, { width, height }));
   }, [image]);
   useEffect(() => {
     // Reports the size at first, when the window is resized, and when a phone is rotated.

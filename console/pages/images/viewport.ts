@@ -17,7 +17,7 @@ interface Size {
 const maxScale = 16;
 
 /** The whole image, centered. */
-export function fit(image: Size, canvas: Size): Viewport {
+export function fitInto(image: Size, canvas: Size): Viewport {
   const scale = Math.min(canvas.width / image.width, canvas.height / image.height);
   return {
     scale,

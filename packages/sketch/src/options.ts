@@ -37,7 +37,7 @@ export interface DrawOptions {
   readonly seed: number;
 }
 
-export const imageLimits = { edge: [16, 4096], pixels: 8_294_400, prompt: 32_000 } as const;
+const imageLimits = { edge: [16, 4096], pixels: 8_294_400, prompt: 32_000 } as const;
 const detailOf: Record<Quality, number> = { low: 0.55, medium: 1, high: 1.6, xhigh: 2.2, max: 3 };
 const complexityFactor = { low: 0.8, medium: 1, high: 1.15 } as const;
 const saturationOf = { vivid: 1.22, natural: 0.78 } as const;

@@ -1,7 +1,6 @@
 /**
- * Sends a response with backpressure, no faster than the client reads it (ARCHITECTURE.md, step 14). The bytes that the
- * socket accepted are counted: after a response with too few or too many, the client would read the next response as
- * the rest of this one.
+ * Sends a response with backpressure, no faster than the client reads it. The bytes that the socket accepted are
+ * counted: after a response with too few or too many, the client would read the next response as the rest of this one.
  */
 
 import { viewOf } from "../../lib/borrowed-bytes.ts";

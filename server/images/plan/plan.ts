@@ -1,7 +1,6 @@
 /**
- * The image plan: the upstream requests of an image request (ARCHITECTURE.md, step 7), and which options the gateway
- * emulates, drops or rejects. A pure function of the query, the target's capabilities and the policy; every change is
- * reported.
+ * The image plan: the upstream requests of an image request, and which options the gateway emulates, drops or rejects.
+ * A pure function of the query, the target's capabilities and the policy; every change is reported.
  */
 import type { ParameterPolicy } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

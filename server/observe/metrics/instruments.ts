@@ -84,7 +84,7 @@ export class CounterSeries {
 }
 
 /** A histogram has many values for each label set, so it may have fewer of them. */
-export const [maxCounterSeries, maxHistogramSeries] = [1000, 250];
+const [maxCounterSeries, maxHistogramSeries] = [1000, 250];
 
 export class Counter {
   readonly #options: InstrumentOptions;

@@ -47,14 +47,14 @@ export interface Tracing {
 }
 
 /** Spans that wait for the collector or are being sent to it. */
-export const maxPendingSpans = 4096;
+const maxPendingSpans = 4096;
 /** Batches are small, because the thread that serves requests also serializes them. */
 const batchSpans = 256;
 const batchDelayMs = 5000;
 const exportTimeoutMs = 10_000;
 const closeTimeoutMs = 2000;
 /** Unsampled requests with an error that are traced each second: tracing must not add much CPU load to an outage. */
-export const maxErrorsPerSecond = 50;
+const maxErrorsPerSecond = 50;
 
 export function openTracing(options: TracingOptions): Tracing {
   const { endpoint, protocol, sampling, version, log, random, clock } = options;

@@ -29,7 +29,7 @@ export interface ImageFilesOptions {
 }
 
 /** 32 characters in base64url: the name of a link cannot be guessed. */
-export const linkRandomBytes = 24;
+const linkRandomBytes = 24;
 const namePattern = /^[A-Za-z0-9_-]{32}\.(png|jpg|webp|gif|svg|avif|bin)$/;
 /** The extension of a file that is still being written. */
 const draftEnding = ".draft";

@@ -18,7 +18,7 @@ const outboxName = /^outbox-\d+-[\w-]+\.log$/;
 
 const damagedEnding = ".damaged";
 /** Files with damaged records that are kept, the latest. Each has at most the size of an outbox, 64 MiB. */
-export const maxDamagedFiles = 3;
+const maxDamagedFiles = 3;
 
 interface LeftOutbox extends OutboxContent {
   readonly path: string;

@@ -51,7 +51,7 @@ const unwatched = { watch: () => undefined, problem: undefined };
 /** A released reservation is written at most this much later. */
 const releaseDelayMs = 50;
 /** A larger outbox counts as a full disk. */
-export const maxOutboxBytes = 64 * 1024 * 1024;
+const maxOutboxBytes = 64 * 1024 * 1024;
 
 export class OutboxFile implements Outbox {
   readonly path: string;

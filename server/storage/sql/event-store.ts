@@ -6,10 +6,10 @@ import type { EventDelivery, EventStore, StoredEvent } from "../ports/event-stor
 import { Parameters, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
 
 /** The limits of stored events: count and age. */
-export const maxEvents = 10_000;
-export const keepEventsMs = 30 * 86_400_000;
+const maxEvents = 10_000;
+const keepEventsMs = 30 * 86_400_000;
 /** The limit of pending deliveries per webhook. */
-export const maxWaitingDeliveries = 1000;
+const maxWaitingDeliveries = 1000;
 const pruneEvery = 64;
 /** Events that are deleted at a time, with their deliveries: more than are recorded between two times. */
 const maxPruned = 100;

@@ -127,7 +127,7 @@ interface KeepAliveTrustOptions {
   readonly onUnsolicited?: (event: Unsolicited) => void;
 }
 
-export const distrustMs = 10 * 60_000;
+const distrustMs = 10 * 60_000;
 /** Upstreams come from the configuration, so there are few. */
 const maxAddresses = 1000;
 

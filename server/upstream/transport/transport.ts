@@ -1,7 +1,4 @@
-/**
- * The transport (ARCHITECTURE.md, step 12): sends a request with the gateway's own HTTP client, or with `fetch` where
- * that is needed.
- */
+/** The transport: sends a request with the gateway's own HTTP client, or with `fetch` where that is needed. */
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { type TlsTrust, urlAddress } from "./connection.ts";

@@ -25,7 +25,7 @@ const settings = z.object({
 type BuiltInLocalModels = Required<Pick<BuiltInModel, "embeddings" | "close">>;
 
 /** Each model takes a process and its memory. */
-export const maxLocalModels = 8;
+const maxLocalModels = 8;
 
 export function createLocal({
   maxModels = maxLocalModels,

@@ -7,7 +7,7 @@ import { createEmbedder, type EmbedderOptions } from "./embedder.ts";
  * Shown in the model list. The limit is 256 tokens, as in training and in sentence-transformers, although the weights
  * accept 512.
  */
-export const minilmModel = {
+const minilmModel = {
   id: "all-minilm-l6-v2",
   dimensions: 384,
   maxTokens: 256,
