@@ -150,12 +150,38 @@ describe("deployment files", () => {
     expect([single.exitCode, single.stderr.toString()]).toEqual([0, ""]);
     const { exitCode, stdout, stderr } = Bun.spawnSync([
       ...command,
-      "--set=metricsPort=9464,secrets.DATABASE_URL=postgres://host/vexel",
+      "--set=metricsPort=9464,serviceMonitor.enabled=true,serviceAccount.create=true",
+      "--set=imagePullSecrets[0].name=registry,extraVolumes[0].name=ca,extraVolumeMounts[0].name=ca",
+      "--set=extraEnv[0].name=REDIS_URL,extraEnv[0].value=redis://host,secrets.VEXEL_SECRET=s",
+      "--set=secrets.DATABASE_URL=postgres://host/vexel,settings.BLOB_URL_FILE=/blob",
     ]);
     expect([exitCode, stderr.toString()]).toEqual([0, ""]);
-    // The container, its annotation, its setting and the network policy.
-    expect(matches(stdout.toString(), /(\b9464\b|port: metrics)/g)).toHaveLength(4);
+    // The container, its annotation, its setting, the network policy, the service and the service monitor.
+    expect(matches(stdout.toString(), /(\b9464\b|port: metrics)/g)).toHaveLength(6);
+    const kinds = matches(stdout.toString(), /^kind: (\w+)$/gm);
+    expect(kinds).toContain("ServiceAccount");
+    expect(kinds).toContain("ServiceMonitor");
+    const partial = Bun.spawnSync([
+      ...command,
+      "--set=secrets.DATABASE_URL=a,secrets.VEXEL_SECRET=s",
+    ]);
+    expect(partial.stderr.toString()).toContain("set secrets.REDIS_URL.");
   });
+});
+
+test("the chart refuses several replicas without what they share", () => {
+  const checked = /range \$name := list (.*) }}/.exec(
+    textOf("deploy/helm/templates/secret.yaml"),
+  )?.[1];
+  expect(checked).toBe('"VEXEL_SECRET" "DATABASE_URL" "REDIS_URL" "BLOB_URL"');
+});
+
+test("the network policy of the chart admits the upstreams that run in a cluster", () => {
+  const { egressPorts } = values.networkPolicy as { egressPorts: readonly number[] };
+  const ollama = matches(textOf("server/upstream/adapters/ollama.ts"), /http:\/\/127.0.0.1:(\d+)/g);
+  // vLLM listens on port 8000 unless it is told otherwise.
+  for (const port of [...ollama, "8000"]) expect(egressPorts).toContain(Number(port));
+  expect(ollama).toHaveLength(1);
 });
 
 const matches = (text: string, pattern: RegExp): string[] =>

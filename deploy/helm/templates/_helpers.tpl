@@ -13,6 +13,10 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
+{{- define "vexel.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}{{ .Values.serviceAccount.name | default (include "vexel.name" .) }}{{ else }}{{ .Values.serviceAccount.name }}{{ end }}
+{{- end }}
+
 {{- define "vexel.secret" -}}
 {{- .Values.existingSecret | default (include "vexel.name" .) }}
 {{- end }}
