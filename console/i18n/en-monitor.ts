@@ -74,6 +74,10 @@ export const enMonitor = {
     "It has the lowest known price of {count} targets; among equal prices, the load decides.",
   "request.why.probe": "It was ejected, and this request was sent to see whether it has recovered.",
   "request.why.degraded": "No target was healthy, and this one was the most likely to respond.",
+  "request.why.failover": "An earlier attempt of this request failed.",
+  "request.why.failoverFrom": "The attempt before it, at {target}, failed ({error}).",
+  "request.why.hedge":
+    "The attempt before it was slow, so the request was sent to this target as well.",
   "request.why.tier": "It is in tier {tier}.",
   "request.why.sticky": "Requests of this key go to this one of {count} targets.",
   "request.why.none": "No target was selected: {reason}.",

@@ -101,13 +101,13 @@ export const requestDetailSchema = shownRequestSchema
       .number()
       .nullable()
       .describe(
-        "The number of targets that the policy compared for the first attempt: available targets of one tier. 1: there was no other to choose from.",
+        "The number of targets that the policy compared for the last attempt at the target of the row: available targets of one tier. 1: there was no other to choose from.",
       ),
     policy: z
       .string()
       .nullable()
       .describe(
-        "The routing policy that selected one of these targets; `probe`: the request was sent to an ejected target to see whether it has recovered; `degraded`: no target was healthy. `null`: no target was selected, or it is not recorded.",
+        "The routing policy that selected one of these targets; `probe`: the request was sent to an ejected target to see whether it has recovered; `degraded`: no target was healthy; `failover`: an earlier attempt failed; `hedge`: an attempt at another target was slow. `null`: no target was selected, or it is not recorded.",
       ),
     tier: z
       .number()

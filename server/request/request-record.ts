@@ -6,7 +6,12 @@ import type { Caller } from "./caller.ts";
 import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
 import type { RequestTrace } from "./request-trace.ts";
 import type { Reservation } from "./reservation.ts";
-import { maxTimedAttempts, type TimedAttempt, writeTimeline } from "./timeline.ts";
+import {
+  maxTimedAttempts,
+  type TargetSelection,
+  type TimedAttempt,
+  writeTimeline,
+} from "./timeline.ts";
 
 /** The attempts at targets. */
 class RoutingRecord {
@@ -26,12 +31,8 @@ class RoutingRecord {
   batchSize: number | undefined;
   /** The first attempts, in start order. Undefined: none. */
   timedAttempts: TimedAttempt[] | undefined;
-  /** For the first attempt: the number of candidates that were compared, and the policy that selected its target. */
-  compared = 0;
-  /** Also `probe` and `degraded`: see `SelectedBy` of the target selection. */
-  policy: string | undefined;
-  /** The tier of the first attempt. Undefined: all targets of the model are in one tier. */
-  tier: number | undefined;
+  /** How each target was selected last. Undefined: none was. */
+  #selections: TargetSelection[] | undefined;
   #previousTarget: Target | undefined;
   #hasSeveralTargets = false;
 
@@ -65,6 +66,17 @@ class RoutingRecord {
     };
     this.timedAttempts.push(attempt);
     return attempt;
+  }
+
+  recordSelection(selection: TargetSelection): void {
+    this.#selections ??= [];
+    const at = this.#selections.findIndex(({ target }) => target === selection.target);
+    this.#selections[at === -1 ? this.#selections.length : at] = selection;
+  }
+
+  /** How the target of the ledger row was selected. */
+  get selection(): TargetSelection | undefined {
+    return this.#selections?.find(({ target }) => target === this.target);
   }
 
   /** Retracts the last attempt: it ended before anything was sent to its target, so it does not count. */

@@ -24,6 +24,17 @@ export interface TimedAttempt {
   readonly spanId?: string | undefined;
 }
 
+/** Why a target was selected. */
+export interface TargetSelection {
+  readonly target: Target;
+  /** The number of candidates that were compared. */
+  readonly compared: number;
+  /** The routing policy, `probe` or `degraded` (see `SelectedBy` of the target selection), `failover` or `hedge`. */
+  readonly policy: string | undefined;
+  /** Undefined: all targets of the model are in one tier. */
+  readonly tier: number | undefined;
+}
+
 /** The most attempts in a timeline: a request that is split into hundreds of chunks has an attempt for each. */
 export const maxTimedAttempts = 24;
 
@@ -34,9 +45,7 @@ interface TimelineSource {
   readonly routing: {
     readonly target: Target | undefined;
     readonly timedAttempts: readonly TimedAttempt[] | undefined;
-    readonly compared: number;
-    readonly policy: string | undefined;
-    readonly tier: number | undefined;
+    readonly selection: TargetSelection | undefined;
     readonly batchSize: number | undefined;
   };
   readonly parameters: {
@@ -83,7 +92,7 @@ interface StoredTimeline {
 
 /** null: nothing to store. This is the usual case of a cached request, and it allocates nothing. */
 export function writeTimeline(record: TimelineSource): string | null {
-  const { timedAttempts, compared, policy, tier, batchSize } = record.routing;
+  const { timedAttempts, selection, batchSize } = record.routing;
   const { adapted, dropped } = record.parameters;
   const { queuedMs } = record;
   if (!timedAttempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
@@ -91,9 +100,9 @@ export function writeTimeline(record: TimelineSource): string | null {
   return JSON.stringify({
     q: queuedMs > 0 ? inTenths(queuedMs) : undefined,
     a: timedAttempts?.map((attempt) => attemptValues(attempt, record)),
-    c: compared > 1 ? compared : undefined,
-    p: policy,
-    t: tier,
+    c: selection && selection.compared > 1 ? selection.compared : undefined,
+    p: selection?.policy,
+    t: selection?.tier,
     b: batchSize,
     x: adapted?.length ? adapted : undefined,
     d: dropped?.length ? dropped : undefined,

@@ -139,23 +139,24 @@ class RoutedRequest<Q, A>
     // time after it.
     budgets.retries.earn(this.now);
     budgets.hedges.earn();
-    this.#recordSelection(candidate);
+    this.#recordSelection(candidate, this.selectedBy);
     return candidate;
   }
 
-  /** For the explanation of the first selection. A split request has that of its first sub-request. */
-  #recordSelection(candidate: Candidate): void {
+  /** For the explanation in the ledger row why the target was selected. */
+  #recordSelection(candidate: Candidate, reason: SelectedBy | "failover" | "hedge"): void {
     const { model, record } = this.request;
-    const { routing } = record;
-    if (routing.attempts > 0) return;
     const { candidates } = this.modelTargets;
-    routing.compared = this.compared;
     // Targets without a known price are not compared by price.
     const isByLoad = model.policy === "cost" && this.price(candidate) === undefined;
     const policy = isByLoad ? "p2c" : model.policy;
-    routing.policy = this.selectedBy === "policy" ? policy : this.selectedBy;
     const hasTiers = candidates[0]?.tier !== candidates.at(-1)?.tier;
-    routing.tier = hasTiers ? candidate.tier : undefined;
+    record.routing.recordSelection({
+      target: candidate.target,
+      compared: this.compared,
+      policy: reason === "policy" ? policy : reason,
+      tier: hasTiers ? candidate.tier : undefined,
+    });
   }
 
   /** After a wait for a slot: the candidate that was waited for, if it is still available, or another. */
@@ -165,7 +166,7 @@ class RoutedRequest<Q, A>
     if (waitedFor.health.state(this.now, isSingle) === "available") return waitedFor;
     const candidate = selectTarget(this, this, this.#probeMode);
     if (!candidate) throw noHealthyTarget(this.request.model.id, this.candidates, this.now);
-    this.#recordSelection(candidate);
+    this.#recordSelection(candidate, this.selectedBy);
     return candidate;
   }
 
@@ -188,11 +189,12 @@ class RoutedRequest<Q, A>
       await sleep(waitMs, signal, this.timers);
       this.#readClock();
     }
-    if (other) return other;
     const { candidates, policy, capacity } = this;
-    const again = selectHealthy({ candidates, policy, capacity, tried: undefined }, this, "none");
-    if (!again) throw error;
-    return again;
+    const selected =
+      other ?? selectHealthy({ candidates, policy, capacity, tried: undefined }, this, "none");
+    if (!selected) throw error;
+    this.#recordSelection(selected, "failover");
+    return selected;
   }
 
   /** Undefined: the retry budget allows no further attempt. */
@@ -251,6 +253,7 @@ class RoutedRequest<Q, A>
     if (!hedges.hasHedge || !retries.spend(this.now)) return undefined;
     hedges.spend();
     this.#addTried(other);
+    this.#recordSelection(other, "hedge");
     addStep(this.request.record, other.target, hedgedStep);
     return new TargetAttempt(this, other, "hedge");
   }
@@ -276,6 +279,7 @@ class RoutedRequest<Q, A>
     if (!this.tried?.includes(candidate)) this.#addTried(candidate);
     const isSame = running.some((each) => each.candidate === candidate);
     const step = isSame ? "retried, because it did not respond" : hedgedStep;
+    if (!isSame) this.#recordSelection(candidate, "hedge");
     addStep(this.request.record, candidate.target, step);
     return new TargetAttempt(this, candidate, isSame ? "repeat" : "hedge");
   }

@@ -11,6 +11,9 @@ const served = {
   attempts: 1,
   error: null,
   cached_inputs: 0,
+  timeline: [],
+  upstream: "vllm",
+  target_model: "bge-m3",
 };
 const withoutTarget = { ...served, candidates: null, policy: null, attempts: 0 };
 const reasonOf = (request: Parameters<typeof selectionReason>[0]): string =>
@@ -42,4 +45,11 @@ test("a probe, a selection without a healthy target and the tier are named", () 
   expect(reasonOf({ ...served, candidates: 1, tier: 1 })).toBe(
     "There was no other target to choose from. It is in tier 1.",
   );
+});
+
+test("a failover without its failed attempt in the timeline, and a hedge, are named", () => {
+  expect(reasonOf({ ...served, policy: "failover", candidates: 1 })).toBe(
+    "An earlier attempt of this request failed.",
+  );
+  expect(reasonOf({ ...served, policy: "hedge", candidates: 1 })).toContain("was slow");
 });

@@ -106,3 +106,27 @@ test("a probe, and a target that is used although none is healthy, are not said 
   expect(selectTarget(selection, contextAt(60_000))).toBe(dead);
   expect(selection.selectedBy).toBe("probe");
 });
+
+test("after a failover to another tier, the target that served and the error before it are explained", async () => {
+  const { gateway, fakes } = arrange("p2c");
+  for (const fake of fakes.slice(0, 3)) fake.script({ fail: "server-error" }, always);
+  const { request, reason } = await explain(gateway);
+  expect(request).toMatchObject({ upstream: "u3", policy: "failover", tier: 1, status: 200 });
+  const before = request.timeline.at(-2)!;
+  expect(reason).toBe(
+    `The attempt before it, at ${before.target}, failed (upstream_error). It is in tier 1.`,
+  );
+});
+
+test("after a failed probe of a lower tier, the target that served is not said to be the probe", async () => {
+  const { gateway, fakes } = arrange("p2c");
+  for (const fake of fakes.slice(0, 3)) fake.script({ fail: "server-error" }, always);
+  // Enough requests to eject the targets of tier 0; the probes of later requests fail.
+  const reasons = [];
+  for (let at = 0; at < 12; at++) reasons.push(await explain(gateway));
+  for (const { request, reason } of reasons) {
+    expect(request.upstream).toBe("u3");
+    expect(reason).toEndWith("It is in tier 1.");
+    expect(reason).not.toContain("whether it has recovered");
+  }
+});

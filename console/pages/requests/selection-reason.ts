@@ -1,5 +1,5 @@
-/** How the first target of a request was selected, or why none was. */
-import type { RequestDetail } from "../../../contract/admin.ts";
+/** How the target of a request was selected, or why none was. */
+import type { RequestAttempt, RequestDetail } from "../../../contract/admin.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import type { Translate } from "../../i18n/messages.ts";
 
@@ -10,11 +10,24 @@ const policies: Readonly<Record<string, MessageKey>> = {
   sticky: "request.why.sticky",
   probe: "request.why.probe",
   degraded: "request.why.degraded",
+  failover: "request.why.failover",
+  hedge: "request.why.hedge",
 };
+
+/** Reasons that hold for one candidate as well. */
+const otherReasons = new Set(["probe", "degraded", "failover", "hedge"]);
 
 type Selection = Pick<
   RequestDetail,
-  "candidates" | "policy" | "tier" | "attempts" | "error" | "cached_inputs"
+  | "candidates"
+  | "policy"
+  | "tier"
+  | "attempts"
+  | "error"
+  | "cached_inputs"
+  | "timeline"
+  | "upstream"
+  | "target_model"
 >;
 
 export function selectionReason(request: Selection, t: Translate): string {
@@ -23,13 +36,24 @@ export function selectionReason(request: Selection, t: Translate): string {
   if (candidates === null) {
     return t("request.why.none", { reason: t(noTargetReason(request)) });
   }
-  const reason = t(reasonKey(candidates, policy), { count: candidates });
+  const failed = policy === "failover" ? failedBefore(request) : undefined;
+  const reason = failed
+    ? t("request.why.failoverFrom", { target: failed.target, error: failed.error ?? "" })
+    : t(reasonKey(candidates, policy), { count: candidates });
   return tier === null ? reason : `${reason} ${t("request.why.tier", { tier })}`;
 }
 
 function reasonKey(candidates: number, policy: string | null): MessageKey {
-  const hadChoice = candidates > 1 || policy === "probe" || policy === "degraded";
+  const hadChoice = candidates > 1 || otherReasons.has(policy ?? "");
   return hadChoice ? (policies[policy ?? ""] ?? "request.why.p2c") : "request.why.single";
+}
+
+/** The failed attempt before the last attempt at the target of the row. Undefined: the timeline does not have it. */
+function failedBefore({ timeline, upstream, target_model }: Selection) {
+  const isOwn = ({ target }: RequestAttempt) => target === `${upstream}/${target_model}`;
+  return timeline
+    .slice(0, timeline.findLastIndex(isOwn))
+    .findLast(({ error }) => error !== null && error !== "canceled");
 }
 
 function noTargetReason({ error, cached_inputs }: Selection): MessageKey {
