@@ -2,10 +2,8 @@
  * Builds one frozen config snapshot. Precedence: the configuration of file and store, then the environment, then the
  * built-in models.
  */
-import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { durationMs } from "../../contract/schemas/models.ts";
 import { deepFreeze } from "../lib/deep-freeze.ts";
-import { PersistentMap } from "../lib/persistent-map.ts";
 import { secretHash } from "../lib/secret-hash.ts";
 import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
 import { withTokenPrice } from "../upstream/catalog/prices/model-price.ts";
@@ -19,7 +17,7 @@ import {
   unusedGlobWarnings,
 } from "./config-warnings.ts";
 import { budgetOf } from "./key-budgets.ts";
-import { FrozenMap, KeyMap } from "./key-map.ts";
+import { KeyMap } from "./key-map.ts";
 import { configuredLimits, limitTable, modelLimits, targetLimits } from "./limit-scopes.ts";
 import { type OriginKind, originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
@@ -116,22 +114,20 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   setOrigins("project", config.projects, ({ name }) => name);
   setOrigins("webhook", webhooks, ([id]) => id);
   const storedKeys = parts.storedKeys.withProjects(projects);
-  const configuredKeys = new FrozenMap(
-    fileKeys.map((key) => [key.hash, resolveKey(key, projects)] as const),
-  );
+  const configuredKeys = new Map(fileKeys.map((key) => [key.hash, resolveKey(key, projects)]));
   const tables = {
-    upstreams: new FrozenMap(freezeAll(upstreams)),
-    models: new FrozenMap(freezeAll(models)),
+    upstreams: freezeAll(upstreams),
+    models: freezeAll(models),
     keys: new KeyMap(configuredKeys, storedKeys),
-    projects: new FrozenMap(freezeAll(projects)),
+    projects: freezeAll(projects),
   };
   const snapshot = {
     version,
     ...tables,
     ...(config.defaults && { defaults: config.defaults }),
-    limits: storedKeys.limits.with(limitTable({ ...tables, keys: configuredKeys })),
-    webhooks: new FrozenMap(freezeAll(new Map(webhooks))),
-    origins: new FrozenMap(freezeAll(origins)),
+    limits: limitTable({ ...tables, keys: configuredKeys }, storedKeys.limits),
+    webhooks: freezeAll(new Map(webhooks)),
+    origins: freezeAll(origins),
   };
   return {
     snapshot: Object.freeze(snapshot),
@@ -144,29 +140,16 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   };
 }
 
-/**
- * The same snapshot with some stored keys changed. The work depends on the number of changes, not of keys. Does not
- * read the file, which may be invalid or deleted.
- */
+/** The same snapshot with some stored keys changed. Does not read the file, which may be invalid or deleted. */
 export function withKeyChanges(current: Snapshot, changes: readonly StoredKeyChange[]): Snapshot {
   const keys =
     current.keys instanceof KeyMap ? current.keys : new KeyMap(current.keys, StoredKeys.empty);
-  const before = keys.stored;
-  const storedKeys = before.withChanges(changes);
-  if (storedKeys === before) return current;
-  const limits =
-    current.limits instanceof PersistentMap
-      ? current.limits
-      : PersistentMap.empty<Limits>().with(current.limits ?? []);
+  const storedKeys = keys.stored.withChanges(changes);
   return Object.freeze({
     ...current,
     version: current.version + 1,
     keys: new KeyMap(keys.configured, storedKeys),
-    limits: limits.with(
-      storedKeys.limits
-        .changedKeys(before.limits)
-        .map((scope) => [scope, storedKeys.limits.get(scope)] as const),
-    ),
+    limits: limitTable({ ...current, keys: keys.configured }, storedKeys.limits),
   });
 }
 
@@ -296,5 +279,7 @@ function vectorProperties(id: string, targets: readonly Target[]) {
   };
 }
 
-const freezeAll = <V>(map: ReadonlyMap<string, V>): [string, V][] =>
-  [...map].map(([id, value]) => [id, deepFreeze(value)]);
+function freezeAll<V>(map: ReadonlyMap<string, V>): ReadonlyMap<string, V> {
+  for (const value of map.values()) deepFreeze(value);
+  return map;
+}

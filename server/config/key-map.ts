@@ -1,8 +1,7 @@
-/** The maps of a config snapshot: immutable ones, and the API keys by hash in two layers. */
+/** All API keys by hash, in two layers: a key of the file overrides a stored key. The layers change independently. */
 import type { Key } from "./snapshot.ts";
 import type { StoredKeys } from "./stored-keys.ts";
 
-/** All API keys by hash, in two layers: a key of the file overrides a stored key. The layers change independently. */
 export class KeyMap implements ReadonlyMap<string, Key> {
   /** The keys of the file. */
   readonly configured: ReadonlyMap<string, Key>;
@@ -14,7 +13,6 @@ export class KeyMap implements ReadonlyMap<string, Key> {
     this.stored = stored;
     const overridden = [...configured.keys()].filter((hash) => stored.byHash.has(hash)).length;
     this.size = configured.size + stored.byHash.size - overridden;
-    Object.freeze(this);
   }
 
   get(hash: string): Key | undefined {
@@ -44,47 +42,5 @@ export class KeyMap implements ReadonlyMap<string, Key> {
 
   [Symbol.iterator](): MapIterator<[string, Key]> {
     return this.entries();
-  }
-}
-
-/** An immutable map: `Object.freeze` does not prevent calls of `set` on a `Map`. */
-export class FrozenMap<K, V> implements ReadonlyMap<K, V> {
-  readonly #map: Map<K, V>;
-
-  constructor(entries: Iterable<readonly [K, V]>) {
-    this.#map = new Map(entries);
-    Object.freeze(this);
-  }
-
-  get size(): number {
-    return this.#map.size;
-  }
-
-  get(key: K): V | undefined {
-    return this.#map.get(key);
-  }
-
-  has(key: K): boolean {
-    return this.#map.has(key);
-  }
-
-  forEach(visit: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void {
-    for (const [key, value] of this.#map) visit(value, key, this);
-  }
-
-  entries(): MapIterator<[K, V]> {
-    return this.#map.entries();
-  }
-
-  keys(): MapIterator<K> {
-    return this.#map.keys();
-  }
-
-  values(): MapIterator<V> {
-    return this.#map.values();
-  }
-
-  [Symbol.iterator](): MapIterator<[K, V]> {
-    return this.#map.entries();
   }
 }

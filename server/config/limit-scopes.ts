@@ -56,14 +56,17 @@ export function targetLimits(modelId: string, given: ConfiguredLimits, target: T
   return { ...target, ...own, ...withScopes(scopes) };
 }
 
-/** The limits of these entries, by scope. */
-export function limitTable({
-  keys,
-  projects,
-  models,
-  upstreams,
-}: Pick<Snapshot, "keys" | "projects" | "models" | "upstreams">): ReadonlyMap<string, Limits> {
-  const table = new Map<string, Limits>();
+/** The limits of these entries and of the stored keys, by scope. */
+export function limitTable(
+  {
+    keys,
+    projects,
+    models,
+    upstreams,
+  }: Pick<Snapshot, "keys" | "projects" | "models" | "upstreams">,
+  ofStoredKeys: ReadonlyMap<string, Limits>,
+): ReadonlyMap<string, Limits> {
+  const table = new Map(ofStoredKeys);
   const add = (id: string, own: Limits | undefined): void => {
     if (own) table.set(id, own);
   };

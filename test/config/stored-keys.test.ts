@@ -1,12 +1,11 @@
-/** 100,000 stored API keys: the work for a change depends on the number of changed keys, not on the number of keys. */
-import { describe, expect, spyOn, test } from "bun:test";
+/** 100,000 stored API keys: a change of keys, projects or limits changes its own entries and no others. */
+import { describe, expect, test } from "bun:test";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { withKeyChanges } from "../../server/config/build-snapshot.ts";
 import { KeyMap } from "../../server/config/key-map.ts";
 import { createStoredKeyReader } from "../../server/config/read-stored-keys.ts";
 import type { Key, Snapshot } from "../../server/config/snapshot.ts";
 import { StoredKeys } from "../../server/config/stored-keys.ts";
-import { PersistentMap } from "../../server/lib/persistent-map.ts";
 import { Limiter } from "../../server/limits/limiter.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { StoredKey } from "../../server/storage/ports/key-store.ts";
@@ -40,37 +39,20 @@ function storedIn({ keys }: Snapshot): StoredKeys {
 
 const withWeb = "projects: [{ name: web, limits: { concurrent: 3 } }, { name: mobile }]\n";
 
-/** The entries that are written to maps while `work` runs. */
-function countEntries(work: () => void): number {
-  const set = spyOn(Map.prototype, "set");
-  try {
-    work();
-    return set.mock.calls.length;
-  } finally {
-    set.mockRestore();
-  }
-}
-
 describe("with 100,000 stored keys", () => {
-  test("one new key or one revoked key changes less than a hundredth of the map", () => {
+  test("one new key and one revoked key are in the next snapshot, and earlier snapshots stay as they were", () => {
     const before = load(withWeb, many);
-    let after = before;
-    const added = countEntries(() => {
-      after = withKeyChanges(before, [{ key: key(newcomer), isRevoked: false }]);
-    });
+    let after = withKeyChanges(before, [{ key: key(newcomer), isRevoked: false }]);
     expect(after.keys.size).toBe(count + 1);
     expect(after.keys.get(`hash-${newcomer}`)?.scopes).toEqual([`key:key_${newcomer}`]);
     expect(after.limits?.get(`key:key_${newcomer}`)).toEqual({ requestsPerMinute: 60 });
-    expect(added).toBeGreaterThan(0);
-    expect(added).toBeLessThan(count / 100);
+    expect(before.keys.has(`hash-${newcomer}`)).toBe(false);
+    expect(before.limits?.has(`key:key_${newcomer}`)).toBe(false);
 
-    const revoked = countEntries(() => {
-      after = withKeyChanges(after, [{ key: key(8), isRevoked: true }]);
-    });
+    after = withKeyChanges(after, [{ key: key(8), isRevoked: true }]);
     expect(after.keys.has("hash-8")).toBe(false);
     expect(after.limits?.has("key:key_8")).toBe(false);
     expect(after.keys.size).toBe(count);
-    expect(revoked).toBeLessThan(count / 100);
     // A request that began before keeps its snapshot.
     expect(before.keys.has("hash-8")).toBe(true);
     expect(before.keys.size).toBe(count);
@@ -78,12 +60,8 @@ describe("with 100,000 stored keys", () => {
 
   test("a reload of the file does not rebuild the stored keys", () => {
     const before = load(withWeb, many);
-    let after = before;
-    const touched = countEntries(() => {
-      after = load(`${withWeb}builtInModels: false\n`, storedIn(before));
-    });
+    const after = load(`${withWeb}builtInModels: false\n`, storedIn(before));
     expect(storedIn(after)).toBe(storedIn(before));
-    expect(touched).toBeLessThan(count / 100);
   });
 
   test("a changed project rebuilds its own keys and no others", () => {
@@ -105,18 +83,15 @@ describe("with 100,000 stored keys", () => {
     expect(warnings.at(-1)).toBe("180 more warnings of this kind about stored keys");
   });
 
-  test("limits of idle keys take no memory in the rate limiter, and a change visits only changed limits", () => {
+  test("limits of idle keys take no memory in the rate limiter, and changed limits apply to a used scope", () => {
     const limiter = new Limiter(localRateLimitCounters);
-    const { limits: before } = many;
-    limiter.apply(before, 0);
+    const { limits } = load("", many);
+    limiter.apply(new Map(limits), 0);
     expect(limiter.size).toBe(0);
     const [scope] = limiter.find(0, ["key:key_2"]);
     expect(limiter.size).toBe(1);
-    const after = before.with([
-      ["key:key_2", { requestsPerMinute: 5 }],
-      ["key:key_4", undefined],
-    ]);
-    expect(after.changedKeys(before).toSorted()).toEqual(["key:key_2", "key:key_4"]);
+    const after = new Map(limits).set("key:key_2", { requestsPerMinute: 5 });
+    after.delete("key:key_4");
     limiter.apply(after, 0);
     expect(limiter.find(0, ["key:key_2"])[0]).toBe(scope!);
     expect(scope?.bucket("requests")?.limit).toBe(5);
@@ -163,36 +138,4 @@ describe("the reader of stored keys", () => {
     await expect(read()).rejects.toThrow("the disk is gone");
     expect((await read()).map(({ key: { id } }) => id)).toEqual(["key_1"]);
   });
-});
-
-test("a persistent map behaves like a map under random changes, and earlier versions stay as they were", () => {
-  const reference = new Map<string, number>();
-  let map = PersistentMap.empty<number>();
-  const versions: { map: PersistentMap<number>; entries: string }[] = [];
-  const entriesOf = (of: ReadonlyMap<string, number>) => JSON.stringify([...of].toSorted());
-  let seed = 7;
-  const random = (below: number): number => {
-    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return seed % below;
-  };
-  for (let round = 0; round < 300; round++) {
-    const before = map;
-    const changes = Array.from({ length: random(5) }, (): [string, number | undefined] => [
-      `key ${random(200)}`,
-      random(3) === 0 ? undefined : random(1000),
-    ]);
-    for (const [name, value] of changes) {
-      if (value === undefined) reference.delete(name);
-      else reference.set(name, value);
-    }
-    map = map.with(changes);
-    expect(map.size).toBe(reference.size);
-    expect(entriesOf(map)).toBe(entriesOf(reference));
-    const changed = new Set(map.changedKeys(before));
-    for (const name of new Set([...before.keys(), ...map.keys()])) {
-      expect(changed.has(name)).toBe(before.get(name) !== map.get(name));
-    }
-    versions.push({ map, entries: entriesOf(map) });
-  }
-  for (const version of versions) expect(entriesOf(version.map)).toBe(version.entries);
 });
