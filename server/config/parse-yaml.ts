@@ -15,7 +15,7 @@ import {
   visit,
 } from "yaml";
 import type { Note, Path } from "./problem.ts";
-import { type Masked, mask, type Reference } from "./references.ts";
+import { expandReferences, type Reference } from "./references.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,17 +39,15 @@ export function parseYaml(source: string, env: Environment): ParsedYaml {
     show: (text) => quote(text, secrets),
   });
 
-  const masked = mask(source);
-  if (!masked) return result(undefined, [{ path: [], message: "has too many variables" }]);
   try {
     // `prettyErrors` would quote the file, which may contain secrets.
     const options = { prettyErrors: false, stringKeys: true, uniqueKeys: false } as const;
-    document = parseDocument(masked.text, options);
-    const broken = brokenSyntax(document, positionOf);
+    document = parseDocument(source, options);
+    const broken = brokenSyntax(document, source, positionOf);
     if (broken.length > 0) return result(undefined, broken);
     const aliases = badAliases(document);
     if (aliases.length > 0) return result(undefined, aliases);
-    const notes = [...duplicateKeys(document), ...expandVariables(document, masked, env, secrets)];
+    const notes = [...duplicateKeys(document), ...expandVariables(document, env, secrets)];
     // An empty file is allowed.
     return result(document.toJS({ maxAliasCount: maxAliases }) ?? {}, notes);
   } catch {
@@ -63,36 +61,34 @@ export function parseYaml(source: string, env: Environment): ParsedYaml {
 /** Expands each `${...}` and adds values from the environment to `secrets`. */
 function expandVariables(
   document: Document.Parsed,
-  masked: Masked,
   env: Environment,
   secrets: Set<string>,
 ): Note[] {
   const notes: Note[] = [];
-  const expand = ({ expansion, offset }: Reference, path: Path): string => {
-    if (expansion.kind === "text") return expansion.text;
-    if (expansion.kind === "variable") {
-      const { name, fallback } = expansion;
-      const value = env[name];
-      // As in a shell, the fallback after `:-` also replaces an empty variable.
-      if (typeof value === "string" && (value !== "" || fallback === undefined)) {
-        secrets.add(value);
-        return value;
-      }
-      if (fallback !== undefined) return fallback;
-      notes.push({ path, offset, message: `the environment variable ${name} is not set` });
+  const expand = (reference: Reference, path: Path): string => {
+    if (reference.kind === "mistake") {
+      notes.push({ path, message: reference.message });
       return "";
     }
-    notes.push({ path, offset, message: expansion.message });
-    return "";
+    const { name, fallback } = reference;
+    const value = env[name];
+    // As in a shell, the fallback after `:-` also replaces an empty variable.
+    if (typeof value === "string" && (value !== "" || fallback === undefined)) {
+      secrets.add(value);
+      return value;
+    }
+    if (fallback === undefined)
+      notes.push({ path, message: `the environment variable ${name} is not set` });
+    return fallback ?? "";
   };
   visit(document, {
     Scalar(role, node, ancestors) {
       const { value } = node;
       if (typeof value !== "string") return;
-      node.value = masked.expand(value, (reference) => {
-        const path = pathOf(ancestors, node);
+      const path = pathOf(ancestors, node);
+      node.value = expandReferences(value, (reference) => {
         if (role !== "key") return expand(reference, path);
-        const { offset } = reference;
+        const offset = startOf(node) ?? 0;
         notes.push({ path: path.slice(0, -1), offset, message: "a key cannot contain a variable" });
         return "";
       });
@@ -115,17 +111,17 @@ const maxAliases = 100;
 /** One per line: after the first error the parser reports many that are only its consequences. */
 function brokenSyntax(
   document: Document.Parsed,
+  source: string,
   positionOf: (offset: number) => LinePosition,
 ): Note[] {
+  const lines = source.split("\n");
   const byLine = new Map<number, Note>();
   for (const { code, pos } of [...document.errors, ...document.warnings]) {
     const { line } = positionOf(pos[0]);
-    if (!byLine.has(line))
-      byLine.set(line, {
-        path: [],
-        offset: pos[0],
-        message: messages[code] ?? "is not valid YAML",
-      });
+    if (byLine.has(line)) continue;
+    const message = messages[code] ?? "is not valid YAML";
+    const hint = lines[line - 1]?.includes("${") ? `; write "\${NAME}" in quotes` : "";
+    byLine.set(line, { path: [], offset: pos[0], message: message + hint });
   }
   return [...byLine.values()];
 }

@@ -85,7 +85,7 @@ describe("the file has precedence:", () => {
     expect(loadYaml("", { env: half }).warnings).toHaveLength(1);
     expect(loadYaml("environment: false", { env: half }).warnings).toHaveLength(0);
     const defined =
-      "upstreams: [{ id: azure, kind: azure, apiKey: ${AZURE_OPENAI_API_KEY}, baseUrl: http://z }]";
+      'upstreams: [{ id: azure, kind: azure, apiKey: "${AZURE_OPENAI_API_KEY}", baseUrl: http://z }]';
     expect(loadYaml(defined, { env: half }).warnings).toHaveLength(0);
   });
 });
