@@ -1,7 +1,7 @@
 /**
- * Authentication and authorization. `authenticate` finds the API key (`Authorization: Bearer` or `api-key`) by its
- * hash, compares the hashes in constant time and returns a `Caller`; `resolveModel` checks model access: it resolves a
- * model ID to a `PermittedModel`, which only a `Caller` can get.
+ * Authentication and authorization. `authenticate` finds the API key (`Authorization: Bearer` or `api-key`) by its hash
+ * and returns a `Caller`; `resolveModel` checks model access: it resolves a model ID to a `PermittedModel`, which only a
+ * `Caller` can get.
  */
 
 import { keyBudgets } from "../config/key-budgets.ts";

@@ -83,17 +83,13 @@ export class BudgetCounter {
   }
 
   /** Shared counters: whether less than `dollars` is leased for one more request, and more may be leased now. */
-  canLease(_dollars: number, _limit: number): boolean {
-    return false;
-  }
+  canLease?(dollars: number, limit: number): boolean;
 
   /**
    * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request, if it can. Resolves when the
    * lease is granted or refused.
    */
-  async lease(_maxDollars: number, _dollars: number, _limit: number): Promise<void> {
-    return undefined;
-  }
+  lease?(maxDollars: number, dollars: number, limit: number): Promise<void>;
 
   /** `mayExceedReservation`: the request may cost more than is reserved. */
   reserve(dollars: number, mayExceedReservation: boolean): void {

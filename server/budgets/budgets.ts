@@ -227,12 +227,12 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       if (!counters.isShared || !dollars || !maxDollars) return false;
       const least = Math.min(dollars, maxDollars);
       return cachedBudgetsOf(charged, at).some(({ counter, limit }) =>
-        counter.canLease(least, limit),
+        counter.canLease?.(least, limit),
       );
     },
     lease: async (charged, { dollars = 0, maxDollars = dollars }, at) => {
       const leases = cachedBudgetsOf(charged, at).map(({ counter, limit }) =>
-        counter.lease(maxDollars, dollars, limit),
+        counter.lease?.(maxDollars, dollars, limit),
       );
       await Promise.all(leases);
     },

@@ -183,7 +183,7 @@ export class Admission {
   /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
   async waitForSlots(request: SlotRequest): Promise<void> {
     if (this.#queue.tryEnter(request.neededSlots)) return;
-    if (request.neededSlots.some(({ canLease }) => canLease)) {
+    if (request.neededSlots.some((slots) => slots.canLease?.())) {
       await leaseSlots(request.neededSlots);
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
@@ -277,7 +277,7 @@ export class Admission {
 async function leaseSlots(neededSlots: readonly ConcurrencySlots[]): Promise<void> {
   const free: ConcurrencySlots[] = [];
   for (const slots of neededSlots) {
-    if (slots.canLease) await slots.lease();
+    if (slots.canLease?.()) await slots.lease?.();
     if (!slots.hasFreeSlot) break;
     slots.entering++;
     free.push(slots);

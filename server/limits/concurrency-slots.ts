@@ -43,19 +43,13 @@ export class ConcurrencySlots {
   }
 
   /** Shared slots: whether none is leased that is free, and one may be leased now. */
-  get canLease(): boolean {
-    return false;
-  }
+  canLease?(): boolean;
 
   /** Shared slots: leases one more, if it can. */
-  async lease(): Promise<void> {
-    return undefined;
-  }
+  lease?(): Promise<void>;
 
-  /** Reads the state of the slots that processes share, for display. */
-  async readShared(): Promise<void> {
-    return undefined;
-  }
+  /** Shared slots: reads the state of the slots, for display. */
+  readShared?(): Promise<void>;
 
   /** The requests in flight of all processes, as last read. */
   get sharedInFlight(): number {

@@ -4,7 +4,7 @@
  */
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { LeasedPool, type SharedPools } from "./leased-pool.ts";
-import type { RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
+import type { RateCounter, RateLeases, RateLimitCounters } from "./rate-limit-counters.ts";
 import { partsPerItem, TokenBucket } from "./token-bucket.ts";
 
 /** `onLeased`: called when queued requests may have a free slot. */
@@ -25,7 +25,8 @@ const refreshMs = 50;
  * A rate limit that replicas share: a token bucket in a shared pool. While the pool is unreachable, the process has a
  * token bucket with its share of the limit.
  */
-class LeasedRateCounter implements RateCounter {
+class LeasedRateCounter implements RateCounter, RateLeases {
+  readonly leases = this;
   readonly #pool: LeasedPool;
   /** Only while the pool is unreachable. */
   #share: TokenBucket | undefined;
@@ -182,7 +183,7 @@ class LeasedSlots extends ConcurrencySlots {
     return !this.#pool?.isReachable || this.#pool.available(now) < 1;
   }
 
-  override get canLease(): boolean {
+  override canLease(): boolean {
     return this.#pool?.canLease(1, this.#pools.clock()) ?? false;
   }
 

@@ -53,8 +53,8 @@ export class LimitScope {
   /** Reads the state that processes share, for display. */
   async readShared(now: number): Promise<void> {
     await Promise.all([
-      this.slots.readShared(),
-      ...this.buckets.map(({ bucket }) => bucket.readShared(now)),
+      this.slots.readShared?.(),
+      ...this.buckets.map(({ bucket }) => bucket.leases?.readShared(now)),
     ]);
   }
 
@@ -197,7 +197,7 @@ function unleased(
   for (const scope of scopes) {
     for (const { rate, bucket } of scope.buckets) {
       const requested = demand[rate];
-      if (requested === 0 || bucket.isLeased(requested, now)) continue;
+      if (requested === 0 || (bucket.leases?.isLeased(requested, now) ?? true)) continue;
       const { limit } = bucket;
       const used = limit - bucket.remaining(now);
       return { scope, rate, limit, used, requested, waitMs: unleasedRetryMs };
@@ -216,7 +216,7 @@ const maxLeases = 5;
 export function mustLease(scopes: readonly LimitScope[], demand: Demand, now: number): boolean {
   for (const { buckets } of scopes) {
     for (const { rate, bucket } of buckets) {
-      if (demand[rate] > 0 && bucket.canLease(demand[rate], now)) return true;
+      if (demand[rate] > 0 && bucket.leases?.canLease(demand[rate], now)) return true;
     }
   }
   return false;
@@ -232,7 +232,7 @@ export async function leaseAndTake(
   for (let leases = 0; leases < maxLeases && mustLease(scopes, demand, clock()); leases++) {
     const now = clock();
     const needed = scopes.flatMap(({ buckets }) => buckets.filter(({ rate }) => demand[rate] > 0));
-    await Promise.all(needed.map(({ rate, bucket }) => bucket.lease(demand[rate], now)));
+    await Promise.all(needed.map(({ rate, bucket }) => bucket.leases?.lease(demand[rate], now)));
   }
   return take(scopes, demand, clock());
 }

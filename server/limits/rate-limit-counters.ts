@@ -25,20 +25,26 @@ export interface RateCounter {
   remaining(now: number): number;
   /** Milliseconds until `count` items are available. Infinity: more than the limit. */
   waitMs(count: number, now: number): number;
-  /** Whether `count` items can be taken in this process. False: they must be leased first. */
-  isLeased(count: number, now: number): boolean;
-  /** Whether `count` items are not leased, and may be leased now. */
-  canLease(count: number, now: number): boolean;
-  /** Leases `count` items from the counter that processes share. Resolves when the lease is granted or refused. */
-  lease(count: number, now: number): Promise<void>;
   msUntilFull(now: number): number;
-  /** Reads the state of the counter that processes share, for display. */
-  readShared(now: number): Promise<void>;
   /** May take more than is available: actual usage always counts, and later requests wait. */
   take(count: number, now: number): void;
   refund(count: number, now: number): void;
   /** Changes the limit. Usage stays counted, in proportion. */
   resize(limit: number, now: number): void;
+  /** Absent: all items belong to this process. */
+  readonly leases?: RateLeases;
+}
+
+/** The leases of a counter that processes share. */
+export interface RateLeases {
+  /** Whether `count` items can be taken in this process. False: they must be leased first. */
+  isLeased(count: number, now: number): boolean;
+  /** Whether `count` items are not leased, and may be leased now. */
+  canLease(count: number, now: number): boolean;
+  /** Leases `count` items. Resolves when the lease is granted or refused. */
+  lease(count: number, now: number): Promise<void>;
+  /** Reads the state of the shared counter, for display. */
+  readShared(now: number): Promise<void>;
 }
 
 /** `scope`: the owner of the limit, such as `key:key_1`. Each scope has one counter of each kind at a time. */

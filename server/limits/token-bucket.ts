@@ -36,23 +36,6 @@ export class TokenBucket {
     return Math.max(0, Math.ceil((count * partsPerItem - this.#parts) / this.#limit));
   }
 
-  /** All items belong to this process. */
-  isLeased(): boolean {
-    return true;
-  }
-
-  canLease(): boolean {
-    return false;
-  }
-
-  async lease(): Promise<void> {
-    return undefined;
-  }
-
-  async readShared(): Promise<void> {
-    return undefined;
-  }
-
   msUntilFull(now: number): number {
     this.#fill(now);
     return Math.ceil((this.#limit * partsPerItem - this.#parts) / this.#limit);
@@ -77,16 +60,11 @@ export class TokenBucket {
     if (this.#parts > 0) this.#parts = Math.floor(share * limit * partsPerItem);
   }
 
-  /**
-   * Refills for the elapsed time. A clock that jumps back neither refills nor drains: the refill continues from the new
-   * time.
-   */
+  /** Refills for the elapsed time. */
   #fill(now: number): void {
     const at = Math.floor(now);
-    if (at > this.#at) {
-      const capacity = this.#limit * partsPerItem;
-      this.#parts = Math.min(capacity, this.#parts + (at - this.#at) * this.#limit);
-    }
+    const capacity = this.#limit * partsPerItem;
+    this.#parts = Math.min(capacity, this.#parts + (at - this.#at) * this.#limit);
     this.#at = at;
   }
 }

@@ -16,7 +16,7 @@ export function budgetCounterLaws(
 ): void {
   /** Whether the counter refuses a request of this cost, after the lease of the cost was requested. */
   const refuses = async (counter: BudgetCounter, dollars: number, limit: number) => {
-    await counter.lease(dollars, dollars, limit);
+    await counter.lease?.(dollars, dollars, limit);
     return counter.wouldExceed(dollars, limit);
   };
 

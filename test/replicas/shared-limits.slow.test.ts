@@ -97,8 +97,8 @@ budgetCounterLaws(
 async function takeAll(counter: RateCounter, now: number, most = Number.POSITIVE_INFINITY) {
   let taken = 0;
   while (taken < most) {
-    await counter.lease(1, now);
-    if (counter.waitMs(1, now) > 0 || !counter.isLeased(1, now)) return taken;
+    await counter.leases?.lease(1, now);
+    if (counter.waitMs(1, now) > 0 || !counter.leases?.isLeased(1, now)) return taken;
     counter.take(1, now);
     taken++;
   }
@@ -116,7 +116,7 @@ testWithRedis(
       RateCounter,
     ];
     // The third replica leases more than it uses, and dies.
-    await dead.lease(100, now);
+    await dead.leases?.lease(100, now);
     const taken = [await takeAll(dead, now, 40)];
     taken.push(...(await Promise.all([takeAll(a, now), takeAll(b, now)])));
     expect(taken.every((count) => count > 0)).toBe(true);
@@ -140,7 +140,7 @@ testWithRedis(
       for (let isAnyFree = true; isAnyFree; ) {
         isAnyFree = false;
         for (const one of some) {
-          await one.lease();
+          await one.lease?.();
           if (!one.hasFreeSlot) continue;
           one.acquire();
           acquired++;
@@ -169,8 +169,8 @@ async function simulate(limitPerSecond: number, requestsPerSecond: number, secon
   let admitted = 0;
   const send = async (counter: RateCounter): Promise<void> => {
     // As the admission does: no other request comes between the check and the start.
-    if (counter.canLease(1, now)) await counter.lease(1, now);
-    if (counter.waitMs(1, now) > 0 || !counter.isLeased(1, now)) return;
+    if (counter.leases?.canLease(1, now)) await counter.leases?.lease(1, now);
+    if (counter.waitMs(1, now) > 0 || !counter.leases?.isLeased(1, now)) return;
     counter.take(1, now);
     admitted++;
   };
@@ -228,7 +228,7 @@ testWithRedis("three replicas together spend exactly the budget", async () => {
     for (let isAnyAdmitted = true; isAnyAdmitted; ) {
       isAnyAdmitted = false;
       for (const counter of counters) {
-        await counter.lease(0.01, 0.01, 1);
+        await counter.lease?.(0.01, 0.01, 1);
         if (counter.wouldExceed(0.01, 1)) continue;
         counter.reserve(0.01, false);
         counter.release(0.01, false);
@@ -252,10 +252,10 @@ testWithRedis("a replica with all slots leaves other replicas their share", asyn
   let now = 0;
   const [busy, waiting] = [tenSlotsOf(a), tenSlotsOf(b)];
   for (let request = 0; request < 10; request++) {
-    await busy.lease();
+    await busy.lease?.();
     busy.acquire();
   }
-  await waiting.lease();
+  await waiting.lease?.();
   expect(waiting.hasFreeSlot).toBe(false);
   // Both replicas ask for slots. Each request that ends on the busy replica is followed by another one, if it gets one.
   let acquired = 0;
@@ -263,12 +263,12 @@ testWithRedis("a replica with all slots leaves other replicas their share", asyn
     now += 200;
     busy.release(1);
     await Promise.all([a.tick(), b.tick()]);
-    await busy.lease();
+    await busy.lease?.();
     if (busy.hasFreeSlot) busy.acquire();
-    await waiting.lease();
+    await waiting.lease?.();
     for (; waiting.hasFreeSlot; acquired++) {
       waiting.acquire();
-      await waiting.lease();
+      await waiting.lease?.();
     }
   }
   expect(acquired).toBe(5);
@@ -299,7 +299,7 @@ testWithRedis("a flush of Redis gives no replica more than was left", async () =
   const replicas = testReplicas(3, { redis, now: () => 0 });
   const counters = replicas.map((replica) => rateOf(replica, 900));
   const [first] = replicas.map((replica) => budgetOf(replica, 0));
-  await first?.lease(0.75, 0.75, 1);
+  await first?.lease?.(0.75, 0.75, 1);
   first?.spend(0.75);
   const taken = await Promise.all(counters.map((counter) => takeAll(counter, 0, 200)));
   for (let round = 0; round < 3; round++) await Promise.all(replicas.map(({ tick }) => tick()));
@@ -307,10 +307,10 @@ testWithRedis("a flush of Redis gives no replica more than was left", async () =
   taken.push(...(await Promise.all(counters.map((counter) => takeAll(counter, 0)))));
   expect(sum(taken)).toBeLessThanOrEqual(900);
   expect(sum(taken)).toBeGreaterThan(800);
-  await first?.lease(0.25, 0.25, 1);
+  await first?.lease?.(0.25, 0.25, 1);
   expect(first?.wouldExceed(0.25, 1)).toBe(false);
   first?.spend(0.25);
-  await first?.lease(0.01, 0.01, 1);
+  await first?.lease?.(0.01, 0.01, 1);
   expect(first?.wouldExceed(0.01, 1)).toBe(true);
 });
 
