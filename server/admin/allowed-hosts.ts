@@ -6,28 +6,34 @@
 import { isIP } from "node:net";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
+import { bearerToken, isAdminToken } from "./sign-in/admin-token.ts";
 
 export interface AllowedHostsOptions {
   /** Host names, separated by commas. Empty: any. */
   readonly hosts: string;
   /** Its host is allowed as well. */
   readonly publicUrl: string;
+  /** VEXEL_ADMIN_TOKEN: requests with it are allowed under any host. */
+  readonly adminToken: string;
 }
 
 /** Returns a function that throws for a request under another host. */
 export function createCheckHost({
   hosts,
   publicUrl,
+  adminToken,
 }: AllowedHostsOptions): (request: Pick<IncomingRequest, "headers">) => void {
   const names = hosts.split(",").map((name) => name.trim().toLowerCase());
   const publicHost = URL.canParse(publicUrl) ? [new URL(publicUrl).hostname] : [];
   const allowed = new Set([...names, ...publicHost, "localhost"]);
   return ({ headers }) => {
     const header = headers.get("host");
-    // A page of another site knows no admin token. Browsers always send a host.
-    if (hosts === "" || header === null || headers.get("authorization") !== null) return;
+    // Browsers always send a host.
+    if (hosts === "" || header === null) return;
     const host = hostName(header);
     if (allowed.has(host) || isIP(host) !== 0) return;
+    // A page of another site can send any `authorization`, but does not know the admin token.
+    if (isAdminToken(bearerToken(headers.get("authorization")), adminToken)) return;
     throw new GatewayError(
       "permission_denied",
       `The console and the admin API are not served under the host '${host.slice(0, 200)}'. If this is the address of the console, add the host to VEXEL_CONSOLE_HOSTS.`,

@@ -7,7 +7,7 @@ import type { AdminApiContext } from "./admin-route.ts";
 
 const maxBytes = 1024 * 1024;
 /** For clients that are not signed in: enough for a name, a password and a token. */
-const maxAnonymousBytes = 16 * 1024;
+const maxAnonymousBytes = 4 * 1024;
 
 export async function readBody<Schema extends z.ZodType>(
   context: AdminApiContext,

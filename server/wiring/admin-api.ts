@@ -66,7 +66,7 @@ export function createAdminApiHandler(
   const { settings } = runtime;
   const { snapshot, serve, signIn } = options;
   const audit = createAudit(options.auditLog, options.now);
-  const throttle = new SignInThrottle(options.now);
+  const throttle = new SignInThrottle({ now: options.now });
   const authentication = {
     sessions: signIn?.sessions,
     adminToken: settings.VEXEL_ADMIN_TOKEN,

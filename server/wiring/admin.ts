@@ -50,6 +50,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const checkHost = createCheckHost({
     hosts: settings.VEXEL_CONSOLE_HOSTS,
     publicUrl: settings.VEXEL_PUBLIC_URL,
+    adminToken: settings.VEXEL_ADMIN_TOKEN,
   });
   let loading: ReturnType<typeof load> | undefined;
   const api: Mount = {

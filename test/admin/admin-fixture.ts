@@ -40,7 +40,7 @@ export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify">
     users,
     sessions,
     passwords,
-    throttle: new SignInThrottle(now),
+    throttle: new SignInThrottle({ now, sleep: async () => undefined }),
     setupToken,
     audit,
     oidc: undefined,

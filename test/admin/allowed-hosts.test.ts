@@ -52,6 +52,15 @@ describe("with VEXEL_CONSOLE_HOSTS", () => {
     }
   });
 
+  test("an authorization header of a page under another host opens nothing, except with the admin token", async () => {
+    for (const authorization of ["x", "Basic x", "Bearer x", `Bearer ${testKey}`, adminToken]) {
+      for (const each of [path, "/console", "/console/no.js"]) {
+        const response = await get(each, "evil.example", { authorization });
+        await expectError(response, "permission_denied");
+      }
+    }
+  });
+
   test("scripts with the admin token, and the API for clients, are served under any host", async () => {
     const admin = await get("/admin/api/targets", "vexel.internal", {
       authorization: `Bearer ${adminToken}`,
@@ -68,8 +77,8 @@ describe("with VEXEL_CONSOLE_HOSTS", () => {
 test("the host of the public URL is allowed, and without the setting every host is", () => {
   const requestOf = (host: string) => ({ headers: new Headers({ host }) });
   const publicUrl = "https://gateway.example:8443/vexel";
-  const check = createCheckHost({ hosts: "other.example", publicUrl });
+  const check = createCheckHost({ hosts: "other.example", publicUrl, adminToken });
   check(requestOf("gateway.example"));
   expect(() => check(requestOf("evil.example"))).toThrow("evil.example");
-  createCheckHost({ hosts: "", publicUrl })(requestOf("evil.example"));
+  createCheckHost({ hosts: "", publicUrl, adminToken })(requestOf("evil.example"));
 });

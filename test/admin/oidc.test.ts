@@ -233,3 +233,14 @@ test("the client secret is in no response and not in the log", async () => {
   expect(JSON.stringify(data)).not.toContain(clientSecret);
   expect(gateway.log()).not.toContain(clientSecret);
 });
+
+test("failed sign-ins of others from the same address do not throttle a sign-in with OpenID Connect", async () => {
+  await account("patient");
+  const body = JSON.stringify({ name: "Eve", password: "wrong guess here", token: "guess" });
+  const attempts = Array.from({ length: 300 }, () =>
+    fetch(`${gateway.url}/admin/api/session/setup`, { method: "POST", body }),
+  );
+  await Promise.any(attempts.map(async (attempt) => expect((await attempt).status).toBe(429)));
+  expect((await signIn("patient")).page).toBe("/console/");
+  await Promise.all(attempts);
+}, 60_000);

@@ -27,7 +27,7 @@ export function oidcRoutes(
   options: SignInDependencies,
   { settings, client, onFailure }: Oidc,
 ): readonly AdminRoute[] {
-  const { users, throttle, audit, now } = options;
+  const { users, audit, now } = options;
   let concurrent = 0;
 
   const limited = async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -58,8 +58,6 @@ export function oidcRoutes(
   };
 
   const finish = async (context: AdminApiContext): Promise<Response> => {
-    const address = context.env.address;
-    throttle.check({ address });
     const pending = takePendingSignIn(context);
     if (!pending) return fail(context, "expired", "the cookie of the sign-in is missing");
     const { publicUrl, search } = context.env.incoming;
@@ -69,7 +67,6 @@ export function oidcRoutes(
       identity = await limited(() => client.finish(callback, pending));
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      throttle.fail({ address });
       return fail(context, "failed", messageOf(error));
     }
     const access = accessOf(identity.claims, settings);

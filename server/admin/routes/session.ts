@@ -21,12 +21,14 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
 
   const signIn = async (context: AdminApiContext): Promise<Response> => {
     const address = context.env.address;
+    const cookie = readDeviceCookie(context);
     // A device cookie belongs to a user, whose name is in the body.
-    if (readDeviceCookie(context) === undefined) throttle.check({ address });
+    if (cookie === undefined) await throttle.waitInLine(address);
     const { name, password } = await readBody(context, signInBody);
     const user = await users.findByName(name);
-    const device = deviceOf(readDeviceCookie(context), user?.passwordHash);
-    const attempt = { name, address, device };
+    const device = deviceOf(cookie, user?.passwordHash);
+    if (cookie !== undefined && device === undefined) await throttle.waitInLine(address);
+    const attempt = { name, device };
     throttle.check(attempt);
     // Counted before the slow comparison, so that concurrent guesses are counted as well.
     throttle.fail(attempt);
@@ -44,10 +46,9 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
     const address = context.env.address;
-    throttle.check({ address });
+    await throttle.waitInLine(address);
     const { name, password, token } = await readBody(context, setupBody);
     if (!setupToken.matches(token)) {
-      throttle.fail({ address });
       throw new GatewayError(
         "invalid_credentials",
         "This link is not valid. Use the link that the gateway printed at its last start.",

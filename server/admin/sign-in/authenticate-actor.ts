@@ -7,6 +7,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
 import type { Audit } from "../audit.ts";
+import { bearerToken, isAdminToken } from "./admin-token.ts";
 import type { ActiveSession, Sessions } from "./sessions.ts";
 import type { SignInThrottle } from "./sign-in-throttle.ts";
 
@@ -41,7 +42,7 @@ export async function authenticateActor(
   request: RequestCredentials,
   options: AuthenticationOptions,
 ): Promise<Authenticated> {
-  const token = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "")?.[1];
+  const token = bearerToken(request.header("authorization"));
   if (token === undefined) return authenticateSession(request, options);
   await checkAdminToken(token, request, options);
   return { actor: adminTokenActor, session: undefined };
@@ -52,19 +53,26 @@ async function checkAdminToken(
   { address }: RequestCredentials,
   { adminToken, throttle, audit }: AuthenticationOptions,
 ): Promise<void> {
-  const attempt = { address, isAdminToken: true };
-  throttle.check(attempt);
-  if (adminToken !== "" && isSameSecret(presented, adminToken)) {
-    throttle.succeed(attempt);
-    return;
+  // Compared first: wrong tokens of others, who may share the address, do not lock out scripts with the right one.
+  if (isAdminToken(presented, adminToken)) return;
+  const attempts = throttle.countWrongToken(address);
+  if (isPowerOfTen(attempts)) {
+    await audit.record({
+      actor: adminTokenActor.name,
+      action: "admin_token.refused",
+      after: { attempts },
+      address,
+    });
   }
-  throttle.fail(attempt);
-  await audit.record({ actor: adminTokenActor.name, action: "admin_token.refused", address });
+  throttle.refuseWrongTokens(address);
   throw new GatewayError(
     "invalid_api_key",
     "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.",
   );
 }
+
+/** The entries of a long series of wrong tokens are few, so that they cannot fill the audit log. */
+const isPowerOfTen = (count: number): boolean => /^10*$/.test(String(count));
 
 async function authenticateSession(
   request: RequestCredentials,

@@ -1,123 +1,133 @@
 /**
- * Sign-in throttle against guessed passwords and admin tokens: after a few failures a name must wait before the next
- * attempt. The wait doubles with each failure. A browser in which the user has signed in before is known by a cookie
- * and counted on its own, so guesses of others do not lock the user out. An address has a higher bound and a short
- * wait: behind a proxy, it may be the address of all users.
+ * Sign-in throttle against guessed passwords: after a few failures a name must wait before the next attempt. The wait
+ * doubles with each failure. A browser in which the user has signed in before is known by a cookie and counted on its
+ * own, so guesses of others do not lock the user out. Behind a proxy, an address may be the address of all users, so
+ * its attempts share a token bucket and wait in line for it: a client that sends more requests does not get all of it.
+ * Wrong admin tokens are only counted: the right one is long and random, and always passes.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { TokenBucket } from "../../limits/token-bucket.ts";
 
+/** The number of failures of a user before the first wait. */
+const freeFailures = 5;
 const firstWaitMs = 1_000;
-const maxNameWaitMs = 15 * 60_000;
-const maxAddressWaitMs = 1_000;
+const maxWaitMs = 15 * 60_000;
 /** Failures expire after this time without another failure. */
 const expireAfterMs = 60 * 60_000;
 const maxEntries = 10_000;
+/** At once or over a minute: four per second on average. */
+const attemptsPerMinute = 240;
+/** The longest wait in line: 20 attempts of an address wait at the same time. */
+const maxLineMs = 5_000;
+const maxWrongTokens = 100;
 
 interface Failures {
   count: number;
   lastAt: number;
 }
 
-/** A sign-in attempt, or a request with an admin token. Failures are counted by browser, or by name and address. */
+/** An attempt to sign in as a user. */
 export interface Attempt {
-  /** The attempt is with an admin token. Wrong tokens and wrong passwords count apart. */
-  readonly isAdminToken?: boolean;
-  /** Absent: the attempt is not for a user, such as one with the one-time link. */
-  readonly name?: string;
-  readonly address: string;
+  readonly name: string;
   /** The id of the device cookie, if the cookie belongs to the user with this name. */
   readonly device?: string | undefined;
 }
 
-interface Counter {
-  readonly key: string;
-  /** The number of failures before the first wait. */
-  readonly freeFailures: number;
-  readonly maxWaitMs: number;
+export interface SignInThrottleOptions {
+  /** Milliseconds. */
+  readonly now: () => number;
+  readonly sleep?: (ms: number) => Promise<void>;
 }
 
 export class SignInThrottle {
   readonly #failures = new Map<string, Failures>();
+  readonly #buckets = new Map<string, TokenBucket>();
   readonly #now: () => number;
+  readonly #sleep: (ms: number) => Promise<void>;
 
-  /** `now`: milliseconds. */
-  constructor(now: () => number) {
+  constructor({ now, sleep = Bun.sleep }: SignInThrottleOptions) {
     this.#now = now;
+    this.#sleep = sleep;
   }
 
-  /** Throws if the attempt has to wait. */
+  /** Resolves when it is the turn of this attempt of the address. Throws if too many attempts wait. */
+  async waitInLine(address: string): Promise<void> {
+    const key = networkOf(address);
+    const now = this.#now();
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(attemptsPerMinute, now);
+    setLast(this.#buckets, key, bucket);
+    const waitMs = bucket.waitMs(1, now);
+    if (waitMs > maxLineMs) throw tooMany("sign-ins from your address", waitMs - maxLineMs);
+    bucket.take(1, now);
+    if (waitMs > 0) await this.#sleep(waitMs);
+  }
+
+  /** Throws if the user has to wait. */
   check(attempt: Attempt): void {
-    const waitMs = Math.max(...countersOf(attempt).map((counter) => this.#waitMs(counter)));
-    if (waitMs <= 0) return;
-    const seconds = Math.ceil(waitMs / 1000);
-    throw new GatewayError(
-      "rate_limited",
-      attempt.isAdminToken === true
-        ? `Too many requests with a wrong admin token. Try again in ${seconds} seconds.`
-        : `Too many failed sign-ins. Try again in ${seconds} seconds.`,
-      { retryAfterMs: waitMs },
-    );
+    const failures = this.#current(keyOf(attempt));
+    if (!failures || failures.count < freeFailures) return;
+    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - freeFailures));
+    const leftMs = failures.lastAt + waitMs - this.#now();
+    if (leftMs > 0) throw tooMany("failed sign-ins", leftMs);
   }
 
   fail(attempt: Attempt): void {
-    for (const { key } of countersOf(attempt)) {
-      const failures = this.#current(key) ?? { count: 0, lastAt: 0 };
-      failures.count++;
-      failures.lastAt = this.#now();
-      // Deleted first, so that the map stays in the order of the last failure.
-      this.#failures.delete(key);
-      this.#failures.set(key, failures);
-    }
-    for (const key of this.#failures.keys()) {
-      if (this.#failures.size <= maxEntries) break;
-      this.#failures.delete(key);
+    this.#count(keyOf(attempt));
+  }
+
+  /** The attempt that was counted by `fail` has succeeded. */
+  succeed(attempt: Attempt): void {
+    this.#failures.delete(keyOf(attempt));
+  }
+
+  /** Returns the number of wrong admin tokens from this address. */
+  countWrongToken(address: string): number {
+    return this.#count(tokenKeyOf(address));
+  }
+
+  /** Throws for a wrong admin token if the address has sent many. */
+  refuseWrongTokens(address: string): void {
+    const failures = this.#current(tokenKeyOf(address));
+    if (failures && failures.count > maxWrongTokens) {
+      throw tooMany("requests with a wrong admin token", firstWaitMs);
     }
   }
 
-  /**
-   * The attempt that was counted by `fail` has succeeded: clears the name, the device or the admin token. The address
-   * keeps its other failures, because it may be guessing other names.
-   */
-  succeed(attempt: Attempt): void {
-    for (const { key } of countersOf(attempt)) {
-      const failures = this.#failures.get(key);
-      if (failures && key.startsWith("address:") && failures.count > 1) failures.count--;
-      else this.#failures.delete(key);
-    }
+  #count(key: string): number {
+    const failures = this.#current(key) ?? { count: 0, lastAt: 0 };
+    failures.count++;
+    failures.lastAt = this.#now();
+    setLast(this.#failures, key, failures);
+    return failures.count;
   }
 
   #current(key: string): Failures | undefined {
     const failures = this.#failures.get(key);
     return failures && this.#now() - failures.lastAt < expireAfterMs ? failures : undefined;
   }
+}
 
-  #waitMs({ key, freeFailures, maxWaitMs }: Counter): number {
-    const failures = this.#current(key);
-    if (!failures || failures.count < freeFailures) return 0;
-    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - freeFailures));
-    return failures.lastAt + waitMs - this.#now();
+function tooMany(what: string, waitMs: number): GatewayError {
+  const seconds = Math.ceil(waitMs / 1000);
+  return new GatewayError("rate_limited", `Too many ${what}. Try again in ${seconds} seconds.`, {
+    retryAfterMs: waitMs,
+  });
+}
+
+const keyOf = ({ name, device }: Attempt): string =>
+  device === undefined ? `name:${name.toLowerCase()}` : `device:${device}`;
+
+const tokenKeyOf = (address: string): string => `token:${networkOf(address)}`;
+
+/** Keeps the map in the order of the last use, and evicts the entries that were not used for the longest time. */
+function setLast<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= maxEntries) break;
+    map.delete(oldest);
   }
 }
-
-function countersOf({ name, address, device, isAdminToken }: Attempt): readonly Counter[] {
-  if (device !== undefined) return [userCounter(`device:${device}`)];
-  const network = networkOf(address);
-  if (isAdminToken === true) return [addressCounter(`token:${network}`)];
-  const byAddress = addressCounter(`address:${network}`);
-  return name === undefined ? [byAddress] : [userCounter(`name:${name.toLowerCase()}`), byAddress];
-}
-
-const userCounter = (key: string): Counter => ({
-  key,
-  freeFailures: 5,
-  maxWaitMs: maxNameWaitMs,
-});
-
-const addressCounter = (key: string): Counter => ({
-  key,
-  freeFailures: 100,
-  maxWaitMs: maxAddressWaitMs,
-});
 
 /** One person can use any address of a /64 IPv6 network, so the network counts as one address. */
 function networkOf(address: string): string {

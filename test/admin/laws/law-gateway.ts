@@ -60,6 +60,7 @@ export async function startLawGateway() {
     yaml: yamlFor(fake.url),
     settings: {
       VEXEL_ADMIN_TOKEN: secrets.adminToken,
+      VEXEL_TRUSTED_PROXIES: "127.0.0.1",
       VEXEL_SECRET: secrets.encryption,
       VEXEL_OIDC_ISSUER: "https://issuer.invalid",
       VEXEL_OIDC_CLIENT_ID: "vexel",
