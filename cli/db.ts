@@ -1,7 +1,6 @@
 /** vexel db: migrates the shared database, moves a data folder into it, backs up and restores either. */
 import { existsSync } from "node:fs";
 import type { Settings } from "../server/settings.ts";
-import { refuseEarlierDataFolder } from "../server/storage/files/earlier-folder.ts";
 import { OutboxRecovery } from "../server/storage/files/outbox-recovery.ts";
 import type { PostgresDatabase } from "../server/storage/postgres/database.ts";
 import { openEventFile } from "../server/storage/sqlite/event-database.ts";
@@ -99,7 +98,6 @@ async function move(database: PostgresDatabase, { VEXEL_DATA: folder }: Settings
 
 /** Migrates the databases to the current schema, or throws; then moves the rows of the outbox into the ledger. */
 async function prepareFolder(folder: string): Promise<void> {
-  refuseEarlierDataFolder(folder);
   openGatewayFile(folder, Date.now).close();
   openEventFile(folder).close();
   const ledger = new SqliteLedgerStore({ folder, maxBytes: 0, now: Date.now() });

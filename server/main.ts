@@ -5,7 +5,6 @@ import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { releaseAll } from "./lib/tasks.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
-import { refuseEarlierDataFolder } from "./storage/files/earlier-folder.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
 import { lockFolder } from "./storage/sqlite/folder-lock.ts";
@@ -151,8 +150,6 @@ async function openStores(
 ) {
   const { VEXEL_DATA: folder, DATABASE_URL, BLOB_URL, REDIS_URL } = settings;
   const now = Date.now;
-  // Before the database is opened, so that the message names the whole folder and not one file of it.
-  refuseEarlierDataFolder(folder);
   const objectStorage = BLOB_URL === "" ? undefined : await import("./wiring/object-storage.ts");
   const objects = objectStorage?.openObjectStorage({ settings, env, log, now, clock });
   const sharedStorage =

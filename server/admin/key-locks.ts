@@ -22,7 +22,7 @@ function boundsOf({ limits = {}, budget }: Bounded): Locks {
   };
 }
 
-/** A key without `locked` is of an earlier version or of the command line: all of its bounds are locked. */
+/** A key without `locked` was created on the command line: all of its bounds are locked. */
 export const locksOf = (key: Bounded): Locks => key.locked ?? boundsOf(key);
 
 /** The locks of a key that is created, or changed from `before`, by a user with this role. */

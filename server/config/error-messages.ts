@@ -4,8 +4,7 @@
 import type { z } from "zod";
 import { didYouMean, nearestMatch } from "../lib/edit-distance.ts";
 import { describeConstraint } from "../lib/zod-message.ts";
-import { kinds, retiredKinds } from "../upstream/kinds.ts";
-import { renamedPriceKeys } from "./price-schema.ts";
+import { kinds } from "../upstream/kinds.ts";
 import type { Note, Path } from "./problem.ts";
 import { type EntryList, issuesOfEntry, knownKeys } from "./schema.ts";
 
@@ -52,9 +51,7 @@ function unknownKey(key: string, path: Path, raw: unknown, assumedKind?: string)
     const other = kind === "image" ? "embedding" : "image";
     if (knownKeys(path, other).includes(key)) return `only a model of kind ${other} can have this`;
   }
-  const renamed = path.at(-1) === "price" ? renamedPriceKeys.get(key) : undefined;
-  const meant =
-    renamed !== undefined && known.includes(renamed) ? renamed : nearestMatch(key, known);
+  const meant = nearestMatch(key, known);
   return meant === undefined
     ? `unknown key; known here: ${known.join(", ")}`
     : `unknown key (did you mean \`${meant}\`?)`;
@@ -64,16 +61,12 @@ const kindsOf = (list: EntryList): readonly string[] =>
   list === "upstreams" ? [...kinds.keys()] : ["embedding", "image"];
 
 const meantKind = (value: unknown, list: EntryList): string | undefined =>
-  typeof value === "string" && !(list === "upstreams" && retiredKinds.has(value))
-    ? nearestMatch(value, kindsOf(list))
-    : undefined;
+  typeof value === "string" ? nearestMatch(value, kindsOf(list)) : undefined;
 
 function wrongKind(value: unknown, list: EntryList, show: Show): string {
   const known = kindsOf(list);
   if (value === undefined) return `is missing; known: ${known.join(", ")}`;
   if (typeof value !== "string") return `must be one of ${known.join(", ")}`;
-  const retired = list === "upstreams" ? retiredKinds.get(value) : undefined;
-  if (retired) return `${show(value)} was retired on ${retired.on}: ${retired.instead}`;
   const what = list === "upstreams" ? "kind of upstream" : "kind of model";
   return `${show(value)} is no ${what}${didYouMean(value, known, show)}; known: ${known.join(", ")}`;
 }

@@ -70,12 +70,6 @@ export const imagePrice = image
     }),
   );
 
-/** Keys of earlier versions, and their present names. An old key is an error that names the new one. */
-export const renamedPriceKeys: ReadonlyMap<string, string> = new Map([
-  ["picture", "image"],
-  ["pictures", "images"],
-]);
-
 export const priceKeys = {
   embedding: Object.keys(embedding.shape),
   image: Object.keys(image.shape),

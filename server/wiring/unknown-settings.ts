@@ -4,11 +4,11 @@
  */
 
 import { nearestMatch } from "../lib/edit-distance.ts";
-import { type Settings, settingsTable } from "../settings.ts";
+import { settingsTable } from "../settings.ts";
 
 export interface UnknownSetting {
   readonly name: string;
-  /** The new name of a former setting, or else the setting with the most similar name, if one is similar. */
+  /** The setting with the most similar name, if one is similar. */
   readonly nearest: string | undefined;
 }
 
@@ -29,25 +29,6 @@ const settingBySuffix = new Map(
   Object.keys(settingsTable).map((name) => [name.replace(/^VEXEL_/, ""), name]),
 );
 
-/** The new names of former settings, as in CHANGELOG.md: the most similar name is often another setting. */
-const renamedSettings: ReadonlyMap<string, keyof Settings> = new Map([
-  ["VEXEL_LEDGER_FAULT", "VEXEL_ON_LEDGER_ERROR"],
-  ["VEXEL_LOCAL_IDLE", "VEXEL_CHILD_PROCESS_IDLE"],
-  ["VEXEL_MAX_ANSWER_BYTES", "VEXEL_MAX_RESPONSE_BYTES"],
-  ["VEXEL_PICTURE_TTL", "VEXEL_IMAGE_TTL"],
-  ["VEXEL_PICTURES_MAX_BYTES", "VEXEL_IMAGES_MAX_BYTES"],
-  ["VEXEL_ADMIN_KEY", "VEXEL_ADMIN_TOKEN"],
-  ["VEXEL_ANSWER_TTL", "VEXEL_RESPONSE_TTL"],
-  ["VEXEL_ANSWERS_MAX_BYTES", "VEXEL_RESPONSES_MAX_BYTES"],
-  ["VEXEL_CACHE_KEEP", "VEXEL_CACHE_PERSIST"],
-  ["VEXEL_EMBEDDED_IDLE", "VEXEL_CHILD_PROCESS_IDLE"],
-  ["VEXEL_MAX_IMAGE_CALLS", "VEXEL_MAX_IMAGE_REQUESTS"],
-  ["VEXEL_QUEUE_MAX", "VEXEL_MAX_QUEUE"],
-  ["VEXEL_QUEUE_WAIT", "VEXEL_QUEUE_TIMEOUT"],
-  ["VEXEL_QUEUE_WAIT_IMAGES", "VEXEL_IMAGES_QUEUE_TIMEOUT"],
-  ["VEXEL_WORKER_IDLE", "VEXEL_CHILD_PROCESS_IDLE"],
-]);
-
 /** `configuration`: the text of vexel.yaml, which may reference any variable. */
 export const unknownSettings = (
   env: Readonly<Record<string, string | undefined>>,
@@ -59,7 +40,7 @@ export const unknownSettings = (
     .filter((name) => name !== "VEXEL_PORT" || !kubernetesPort.test(env[name] ?? ""))
     .filter((name) => !configuration.includes(name))
     .toSorted()
-    .map((name) => ({ name, nearest: renamedSettings.get(name) ?? nearestSetting(name) }));
+    .map((name) => ({ name, nearest: nearestSetting(name) }));
 
 function nearestSetting(name: string): string | undefined {
   const suffix = nearestMatch(name.slice("VEXEL_".length), settingBySuffix.keys());

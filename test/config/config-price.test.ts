@@ -59,24 +59,6 @@ describe("a price is refused with its location:", () => {
     ["more than half of one", "image", "{ imageInput: 5 }", /beside `imageInput`/],
     ["a size that is none", "image", '{ images: { "high large": 1 } }', /a size such as/],
     ["a misspelled key", "image", "{ imgae: 1 }", /unknown key \(did you mean `image`\?\)/],
-    [
-      "`picture`, the former name of `image`",
-      "image",
-      "{ picture: 1 }",
-      /price\.picture: unknown key \(did you mean `image`\?\)/,
-    ],
-    [
-      "`pictures`, the former name of `images`",
-      "image",
-      "{ pictures: { hd: 1 } }",
-      /price\.pictures: unknown key \(did you mean `images`\?\)/,
-    ],
-    [
-      "`picture` for an embedding model",
-      "embedding",
-      "{ input: 1, picture: 1 }",
-      /price\.picture: unknown key; known here: input/,
-    ],
   ])("%s", (_, kind, written, message) => {
     expect(problemsOf(fileWith(kind, written))).toMatch(message);
   });

@@ -7,7 +7,7 @@ import { describeProblems } from "../../server/config/problem.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { root, temporaryFolder } from "../harness.ts";
-import { anchorsOf, blocksOf, firstCodes, linksOf, proseOf, sectionOf } from "./markdown.ts";
+import { anchorsOf, blocksOf, linksOf, proseOf } from "./markdown.ts";
 import { filesBelow, textOf } from "./tree.ts";
 
 const documents = filesBelow("").filter((path) => path.endsWith(".md"));
@@ -42,7 +42,7 @@ describe("every document", () => {
     const names = new Set(filesBelow("").map((path) => posix.basename(path)));
     const missing = own.flatMap((path) =>
       [...proseOf(path).matchAll(/`(?:[\w.-]+\/)*([\w-]+\.(?:ts|tsx|mjs|wat))`/g)]
-        .filter(([, name = ""]) => !names.has(name) && path !== "CHANGELOG.md")
+        .filter(([, name = ""]) => !names.has(name))
         // A program of the page, which its reader saves.
         .filter(([code]) => !proseOf(path).includes(`Save this program as ${code}`))
         .map(([code]) => `${path}: ${code}`),
@@ -84,8 +84,6 @@ describe("every document", () => {
     const known = new Set([
       ...Object.keys(settingsTable),
       ...providers.flatMap(variablesOf),
-      // Old names, beside their new ones.
-      ...firstCodes(sectionOf("CHANGELOG.md", "Renamed settings")),
       // The reader's own, in examples.
       "VEXEL_KEY",
       // Of the tests.

@@ -60,13 +60,6 @@ describe("an unusable data folder ends the start with exit code 1 and one clear 
     again.close();
   });
 
-  test("of an earlier version, whose files are not read any more", async () => {
-    using folder = temporaryFolder();
-    mkdirSync(join(folder.path, "pictures"));
-    const err = expectStartError(await failedStart(folder.path, folder.path));
-    expect(err).toContain("it contains pictures, which this version does not read");
-  });
-
   test("with a ledger that is a folder", async () => {
     using folder = temporaryFolder();
     mkdirSync(join(folder.path, "ledger.db"));

@@ -112,7 +112,9 @@ testWithPostgres(
     const unavailable = { kind: "storage_unavailable" };
     await expect(connect(url).migrate()).rejects.toMatchObject(unavailable);
     await server.execute("postgres", `${isReadOnly} = off`);
-    const running = connect(url);
+    // One connection, so that the write below uses the session that becomes read-only.
+    const running = new PostgresDatabase({ url, now: () => 1, maxConnections: 1 });
+    closing(running);
     await running.migrate();
     // The setting of the database applies to new sessions only, and sessions keep it.
     await running.query("SET default_transaction_read_only = on");

@@ -3,13 +3,10 @@
  * vector.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
-import { startGateway, type TestGateway, temporaryFolder } from "../harness.ts";
+import { startGateway, type TestGateway } from "../harness.ts";
 import { embeddingsQuery } from "../laws/adapter-responses.ts";
 
 const received: { path: string; body: Record<string, unknown> }[] = [];
@@ -176,15 +173,4 @@ test("Cohere Embed 5 returns all of its six lengths, at Cohere and at Azure", ()
     const capabilities = adapters.get(kind)?.embeddings?.capabilities(targetAt(kind, model));
     expect(capabilities?.dimensions).toEqual(lengths);
   }
-});
-
-test("a configuration with the kind github is refused with the date of its retirement and the alternative", () => {
-  using folder = temporaryFolder();
-  const path = join(folder.path, "vexel.yaml");
-  writeFileSync(path, "upstreams:\n  - { id: gh, kind: github, apiKey: k }\n");
-  const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
-  const [problem] = loaded.ok ? [] : loaded.problems;
-  expect(problem?.key).toBe("upstreams[0].kind");
-  expect(problem?.message).toContain('"github" was retired on 2026-07-30');
-  expect(problem?.message).toContain("use the kind openai");
 });

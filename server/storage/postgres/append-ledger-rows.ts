@@ -37,9 +37,8 @@ const owners = "(VALUES ('key', key_id), ('project', nullif(project, ''))) AS ow
 const periods = `(VALUES (to_char(${utc}, 'YYYY-MM-DD')), (to_char(${utc}, 'YYYY-MM')), ('total')) AS time (period)`;
 
 /**
- * The parameter is a JSON array of rows. `updated_at` is for replicas of earlier versions, which find changed sums by
- * it. Groups are written in one order by all replicas: otherwise two statements
- * could wait for each other.
+ * The parameter is a JSON array of rows. Groups are written in one order by all replicas: otherwise two statements could
+ * wait for each other.
  */
 export const appendStatement = `
   WITH new AS (
@@ -48,14 +47,13 @@ export const appendStatement = `
     FROM jsonb_to_recordset($1::text::jsonb) AS given (${fields})
     ON CONFLICT (request_id, at) DO NOTHING RETURNING *
   ), charged AS (
-    INSERT INTO vexel.spent (scope, id, period, dollars, updated_at)
-    SELECT scope, id, period, sum(coalesce(cost, 0) + coalesce(estimated_cost, 0)),
-      (extract(epoch FROM now()) * 1000)::bigint
+    INSERT INTO vexel.spent (scope, id, period, dollars)
+    SELECT scope, id, period, sum(coalesce(cost, 0) + coalesce(estimated_cost, 0))
     FROM new, LATERAL ${owners}, LATERAL ${periods}
     WHERE id IS NOT NULL AND coalesce(cost, 0) + coalesce(estimated_cost, 0) > 0
     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (scope, id, period) DO UPDATE
-      SET dollars = spent.dollars + excluded.dollars, updated_at = excluded.updated_at
+      SET dollars = spent.dollars + excluded.dollars
   ), counted AS (
     INSERT INTO vexel.usage_by_hour
       (hour, ${groupColumns.join(", ")}, first_id, last_id, ${sumColumns.join(", ")})

@@ -8,7 +8,7 @@
 import type { Queries } from "../sql/database.ts";
 
 export interface PostgresMigration {
-  /** Such as `0002-console`, the name of its file. */
+  /** Such as `0001-tables`. */
   readonly name: string;
   /** The number of migrations that a gateway must know to use the schema after this one. Absent: any number. */
   readonly requires?: number;

@@ -40,7 +40,7 @@ const boundIds = `
 /** The tables of each file, with the same columns in both databases. */
 const files: Readonly<Record<string, readonly TableMove[]>> = {
   "vexel.db": [
-    { table: "keys", defaults: { settings: "{}" } },
+    { table: "keys" },
     { table: "config_entities" },
     { table: "users" },
     { table: "sessions" },
@@ -49,7 +49,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
   ],
   "ledger.db": [
     { table: "ledger", before: createMonths },
-    { table: "spent", defaults: { updated_at: 0 } },
+    { table: "spent" },
     { table: "usage_by_hour", defaults: { first_id: "", last_id: "" }, after: boundIds },
   ],
   "events.db": [{ table: "events" }, { table: "deliveries" }, { table: "marks" }],
@@ -93,7 +93,7 @@ async function moveTable(db: Queries, path: string, move: TableMove): Promise<Mo
   let count = 0;
   for (const batch of readTable(path, table, batchRows)) {
     await before?.(db, batch);
-    const complete = batch.map((row) => ({ ...defaults, ...withoutNull(row, defaults) }));
+    const complete = batch.map((row) => ({ ...defaults, ...row }));
     await db.query(
       `INSERT INTO vexel.${table} OVERRIDING SYSTEM VALUE
        SELECT * FROM jsonb_populate_recordset(NULL::vexel.${table}, $1::text::jsonb)`,
@@ -112,12 +112,6 @@ async function moveTable(db: Queries, path: string, move: TableMove): Promise<Mo
   }
   return { table, rows: count };
 }
-
-/** A value with a default may be NULL in SQLite. */
-const withoutNull = (row: TableRow, defaults: TableRow): TableRow =>
-  Object.fromEntries(
-    Object.entries(row).filter(([name, value]) => value !== null || !Object.hasOwn(defaults, name)),
-  );
 
 async function createMonths(db: Queries, rows: readonly TableRow[]): Promise<void> {
   const months = new Map(

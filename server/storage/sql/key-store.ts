@@ -18,7 +18,7 @@ interface Row {
   readonly hash: string;
   readonly hint: string;
   readonly models: string;
-  readonly settings: string | null;
+  readonly settings: string;
   readonly created_at: SqlInteger;
   readonly revoked_at: SqlInteger | null;
   readonly created_revision: SqlInteger;
@@ -192,7 +192,7 @@ async function lockActive(db: Queries, id: string): Promise<Row | undefined> {
   return rows[0];
 }
 
-const settingsOf = ({ settings }: Row): KeySettings => JSON.parse(settings ?? "{}") as KeySettings;
+const settingsOf = ({ settings }: Row): KeySettings => JSON.parse(settings) as KeySettings;
 
 const keyOf = (row: Row): StoredKey => ({
   id: row.id,

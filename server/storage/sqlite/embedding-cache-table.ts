@@ -5,12 +5,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import type { RestoreEmbedding } from "../ports/embedding-cache-store.ts";
-import {
-  keyFormatVersion,
-  unnumberedVectors,
-  userVersion,
-  vectorMigrations,
-} from "./migrations/vectors.ts";
+import { vectorMigrations } from "./migrations/vectors.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
 
@@ -59,9 +54,8 @@ export class EmbeddingCacheTable {
       path,
       busyMs: 20,
       migrations: vectorMigrations,
-      unnumbered: unnumberedVectors,
       now,
-      prepare: (db) => prepare(db, keyFormatVersion(keyFormat)),
+      prepare: (db) => prepare(db, keyFormat),
     });
     const statements = new PreparedStatements(this.#db);
     this.#statements = statements;
@@ -168,15 +162,19 @@ export class EmbeddingCacheTable {
   }
 }
 
-function prepare(db: Database, version: number): void {
+const userVersion = (db: Database): number =>
+  db.query<{ readonly user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+
+/** The format of the keys is the `user_version` of the file. */
+function prepare(db: Database, keyFormat: number): void {
   // Cached vectors are not worth waiting for the disk. A power failure may damage the file, which is then not used.
   db.run("PRAGMA synchronous = OFF");
-  if (userVersion(db) === version) return;
+  if (userVersion(db) === keyFormat) return;
   db.run("DELETE FROM vectors");
   // Takes effect only with VACUUM, which is fast for an empty file.
   db.run("PRAGMA auto_vacuum = INCREMENTAL");
   db.run("VACUUM");
-  db.run(`PRAGMA user_version = ${version}`);
+  db.run(`PRAGMA user_version = ${keyFormat}`);
 }
 
 /**

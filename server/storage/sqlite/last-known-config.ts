@@ -8,7 +8,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredEntity } from "../ports/config-entity-store.ts";
 import type { StoredKey } from "../ports/key-store.ts";
-import { lastKnownMigrations, unnumberedLastKnown } from "./migrations/last-known.ts";
+import { lastKnownMigrations } from "./migrations/last-known.ts";
 import { openDatabase } from "./open-database.ts";
 
 export class LastKnownConfig {
@@ -21,7 +21,6 @@ export class LastKnownConfig {
       path: join(folder, "last-known.db"),
       busyMs: 50,
       migrations: lastKnownMigrations,
-      unnumbered: unnumberedLastKnown,
       now: now(),
       prepare: (db) => {
         db.run("PRAGMA synchronous = NORMAL");

@@ -1,7 +1,7 @@
 /** Opens a SQLite file in WAL mode, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
 import { errorCode, errorMessage } from "../../lib/error-code.ts";
-import { type Migration, migrate, type UnnumberedState } from "./migrate.ts";
+import { type Migration, migrate } from "./migrate.ts";
 
 /** The message is for the operator of the gateway. */
 export class StoreError extends Error {
@@ -13,8 +13,6 @@ export interface OpenDatabaseOptions {
   readonly busyMs: number;
   /** Migrate the tables to the current schema. */
   readonly migrations: readonly Migration[];
-  /** For files that were written before their migrations had numbers. */
-  readonly unnumbered?: UnnumberedState;
   /** Unix milliseconds, recorded with the migrations. */
   readonly now?: number;
   /** Runs after the migrations; also detects a file that is not the expected database. */
@@ -25,7 +23,6 @@ export function openDatabase({
   path,
   busyMs,
   migrations,
-  unnumbered,
   now = 0,
   prepare,
 }: OpenDatabaseOptions): Database {
@@ -34,7 +31,7 @@ export function openDatabase({
     db = new Database(path, { create: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${busyMs}`);
     db.run("PRAGMA journal_mode = WAL");
-    migrate(db, migrations, now, unnumbered);
+    migrate(db, migrations, now);
     prepare?.(db);
     return db;
   } catch (cause) {

@@ -6,7 +6,7 @@ import type { Migration } from "../migrate.ts";
  * pending delivery of a webhook. `marks`: how far each reader has read, for the time after a restart.
  */
 const tables: Migration = {
-  name: "0002-tables",
+  name: "0001-tables",
   statements: [
     `CREATE TABLE events (
       seq  INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -2,7 +2,7 @@
 import type { Migration } from "../migrate.ts";
 
 const tables: Migration = {
-  name: "0004-tables",
+  name: "0001-tables",
   statements: [
     `CREATE TABLE keys (
       id               TEXT PRIMARY KEY,
@@ -10,11 +10,11 @@ const tables: Migration = {
       hash             TEXT NOT NULL UNIQUE,
       hint             TEXT NOT NULL,
       models           TEXT NOT NULL,
+      settings         TEXT NOT NULL,
       created_at       INTEGER NOT NULL,
       revoked_at       INTEGER,
-      settings         TEXT,
-      created_revision INTEGER NOT NULL DEFAULT 0,
-      revision         INTEGER NOT NULL DEFAULT 0
+      created_revision INTEGER NOT NULL,
+      revision         INTEGER NOT NULL
     )`,
     "CREATE INDEX keys_by_revision ON keys (revision)",
     "CREATE INDEX keys_by_creation ON keys (created_at, id)",

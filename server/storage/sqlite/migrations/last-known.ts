@@ -1,8 +1,7 @@
 /**
  * The migrations of `last-known.db`, in order. A migration that was released is never changed: a new one is appended.
  */
-import type { Database } from "bun:sqlite";
-import { hasTable, type Migration } from "../migrate.ts";
+import type { Migration } from "../migrate.ts";
 
 const tables: Migration = {
   name: "0001-tables",
@@ -14,7 +13,3 @@ const tables: Migration = {
 };
 
 export const lastKnownMigrations: readonly Migration[] = [tables];
-
-/** Before the migrations had numbers, the file had the tables of the first one. */
-export const unnumberedLastKnown = (db: Database): number =>
-  ["keys", "entities", "revisions"].every((name) => hasTable(db, name)) ? 1 : 0;

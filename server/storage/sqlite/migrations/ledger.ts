@@ -23,12 +23,12 @@ const usageTable = (name: string, start: "hour" | "day"): string => `CREATE TABL
   estimated_cost REAL NOT NULL,
   latency_ms     REAL NOT NULL,
   ${latencyCounts.join(", ")},
-  inputs         INTEGER NOT NULL DEFAULT 0,
+  inputs         INTEGER NOT NULL,
   PRIMARY KEY (${start}, key_id, project, model, upstream, target_model)
 ) WITHOUT ROWID`;
 
 const tables: Migration = {
-  name: "0006-tables",
+  name: "0001-tables",
   statements: [
     // Request ids begin with the time, so the primary key is the order of arrival.
     `CREATE TABLE ledger (
@@ -55,7 +55,8 @@ const tables: Migration = {
       project         TEXT,
       estimated_cost  REAL,
       inputs          INTEGER,
-      timeline        TEXT
+      timeline        TEXT,
+      error_message   TEXT
     ) WITHOUT ROWID`,
     `CREATE TABLE spent (
       scope   TEXT NOT NULL,
@@ -96,14 +97,4 @@ const tables: Migration = {
   ],
 };
 
-/** The message of the error that the client got. */
-const errorMessage: Migration = {
-  name: "0007-error-message",
-  statements: [
-    // A file of development versions may lack this table. It is refused here, before it is changed.
-    "SELECT 1 FROM usage_by_day_without_key LIMIT 0",
-    "ALTER TABLE ledger ADD COLUMN error_message TEXT",
-  ],
-};
-
-export const ledgerMigrations: readonly Migration[] = [tables, errorMessage];
+export const ledgerMigrations: readonly Migration[] = [tables];

@@ -1,0 +1,36 @@
+/** The console: its users, their sessions, and the audit log. */
+
+export const consoleTables: readonly string[] = [
+  `CREATE TABLE vexel.users (
+    id              TEXT PRIMARY KEY,
+    name            TEXT NOT NULL,
+    role            TEXT NOT NULL,
+    projects        TEXT,
+    password_hash   TEXT,
+    oidc_subject    TEXT UNIQUE,
+    created_at      BIGINT NOT NULL,
+    last_sign_in_at BIGINT
+  )`,
+  "CREATE UNIQUE INDEX users_by_name ON vexel.users (lower(name))",
+  `CREATE TABLE vexel.sessions (
+    token_hash   TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL,
+    csrf_token   TEXT NOT NULL,
+    signed_in_at BIGINT NOT NULL,
+    issued_at    BIGINT NOT NULL,
+    last_seen_at BIGINT NOT NULL,
+    replaced_at  BIGINT
+  )`,
+  "CREATE INDEX sessions_by_user ON vexel.sessions (user_id)",
+  `CREATE TABLE vexel.audit_log (
+    id      TEXT COLLATE "C" PRIMARY KEY,
+    at      BIGINT NOT NULL,
+    actor   TEXT NOT NULL,
+    action  TEXT NOT NULL,
+    subject TEXT,
+    before  TEXT NOT NULL,
+    after   TEXT NOT NULL,
+    address TEXT
+  )`,
+  "CREATE INDEX audit_log_by_time ON vexel.audit_log (at)",
+];
