@@ -151,12 +151,12 @@ export const readEmbeddings = (bytes: ChunkedBytes, query: EmbeddingsQuery): Emb
 
 function embeddingsOf(
   bytes: ChunkedBytes,
-  { value, text }: ParsedResponse,
+  { value, isWhole }: ParsedResponse,
   query: EmbeddingsQuery,
 ): EmbeddingsResponse {
   const response = embeddingsIn(value, query);
   const body = value as ResponseBody;
-  const encoding = text === undefined ? undefined : verbatimEncoding(body, text);
+  const encoding = isWhole ? verbatimEncoding(body) : undefined;
   if (encoding === undefined) return response;
   return {
     ...response,
@@ -183,29 +183,22 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
 }
 
 /** The encoding, if the response is exactly what OpenAI would send, in order and with nothing added. */
-function verbatimEncoding(response: ResponseBody, parsed: string): "float" | "base64" | undefined {
+function verbatimEncoding(response: ResponseBody): "float" | "base64" | undefined {
   const { object, model, usage } = response;
   const entries = response.data as readonly (EmbeddingEntry | null)[];
-  if (object !== "list" || typeof model !== "string" || Object.keys(response).length !== 4) return;
+  if (object !== "list" || typeof model !== "string" || sizeOf(response) !== 4) return;
   if (!isCount(usage?.prompt_tokens) || usage.total_tokens !== usage.prompt_tokens) return;
+  if (sizeOf(usage) !== 2) return;
   const text = isText(entries[0]?.embedding);
   for (let at = 0; at < entries.length; at++) {
     const entry = entries[at];
-    if (entry?.index !== at || entry.object !== "embedding") return;
+    if (entry?.index !== at || entry.object !== "embedding" || sizeOf(entry) !== 3) return;
     if (isText(entry.embedding) !== text) return;
   }
-  // The number of colons shows additional or repeated fields, which were not validated. It would miss an escaped colon.
-  if (parsed.includes("\\")) return;
-  const members = 4 + 2 + 3 * entries.length;
-  if (countColons(parsed) !== members + countColons(model)) return;
   return text ? "base64" : "float";
 }
 
-function countColons(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count++;
-  return count;
-}
+const sizeOf = (fields: object): number => Object.keys(fields).length;
 
 /** Sorted by `index` if every entry has one, else in response order. A duplicate or missing index is invalid. */
 export function orderByIndex(

@@ -22,8 +22,8 @@ const notPlain = /[\\\x80-\xff]/;
 export interface ParsedResponse {
   /** As JSON.parse returns it; base64 vectors may still reference the response's bytes. */
   readonly value: unknown;
-  /** The parsed text: the whole response, possibly without its vectors. Undefined: it was parsed in slices. */
-  readonly text: string | undefined;
+  /** False: the response was parsed in slices, and lists that no adapter reads are missing. */
+  readonly isWhole: boolean;
 }
 
 export const parseEmbeddingsResponse = (response: ChunkedBytes): ParsedResponse =>
@@ -42,7 +42,7 @@ export async function parseLargeEmbeddingsResponse(
   const parsed = parseWithoutVectors(response);
   if (parsed) return parsed;
   try {
-    return { value: await parseLargeJson(response, maxValueBytes), text: undefined };
+    return { value: await parseLargeJson(response, maxValueBytes), isWhole: false };
   } catch (cause) {
     throw cause instanceof SyntaxError ? invalidJson(cause) : cause;
   }
@@ -51,9 +51,8 @@ export async function parseLargeEmbeddingsResponse(
 function parseWhole(response: ChunkedBytes): ParsedResponse {
   const bytes = response.toBuffer();
   if (bytes.length > shortLength) checkUpstreamJson(bytes);
-  const text = decoder.decode(bytes);
   try {
-    return { value: JSON.parse(text), text };
+    return { value: JSON.parse(decoder.decode(bytes)), isWhole: true };
   } catch (cause) {
     throw invalidJson(cause);
   }
@@ -67,94 +66,53 @@ const shortLength = 64 * 1024;
  * ASCII or has an escape, or a vector is not plain base64.
  */
 function parseWithoutVectors(response: ChunkedBytes): ParsedResponse | undefined {
-  const surrounding = new SurroundingText(response);
-  const vectors = cutOutVectors(response, surrounding);
-  if (!vectors || vectors.length === 0) return undefined;
-  const jsonText = surrounding.text();
+  const cut = cutOutVectors(response);
+  if (!cut || cut.vectors.length === 0) return undefined;
+  const { vectors, jsonText } = cut;
   if (notPlain.test(jsonText)) return undefined;
   if (jsonText.length > shortLength) checkUpstreamJson(Buffer.from(jsonText, "latin1"));
   try {
     const value = restoreVectors(JSON.parse(jsonText), vectors);
-    return value === undefined ? undefined : { value, text: jsonText };
+    return value === undefined ? undefined : { value, isWhole: true };
   } catch {
     return undefined;
   }
 }
 
-/** Adds the text around the vectors to `surrounding`. */
+/** The vectors, and the text around them. Undefined: a vector is not plain base64, or the text is too long. */
 function cutOutVectors(
   response: ChunkedBytes,
-  surrounding: SurroundingText,
-): EncodedVector[] | undefined {
+): { readonly vectors: EncodedVector[]; readonly jsonText: string } | undefined {
   const vectors: EncodedVector[] = [];
+  let jsonText = "";
   let from = 0;
-  let length = 0;
   for (let at = nextKey(response, 0); at >= 0; at = nextKey(response, from)) {
     const open = openingQuote(response, at + key.length);
     // Vectors as numbers: there is no text to cut out.
     if (open === "numbers") return undefined;
-    if (open === undefined) {
-      if (!surrounding.add(from, at + key.length)) return undefined;
-      from = at + key.length;
-      continue;
-    }
-    const close = closingQuote(response, open + 1, length);
-    if (close < 0 || !surrounding.add(from, open + 1)) return undefined;
-    const vector = EncodedVector.parse(response, open + 1, close);
+    const end = open === undefined ? at + key.length : open + 1;
+    if (jsonText.length + end - from > maxSurroundingBytes) return undefined;
+    jsonText += response.text(from, end);
+    from = end;
+    if (open === undefined) continue;
+    const close = response.indexOf(quote, end);
+    const vector = close < 0 ? undefined : EncodedVector.parse(response, end, close);
     if (!vector) return undefined;
-    length = close - open - 1;
     vectors.push(vector);
     from = close;
   }
-  return surrounding.add(from, response.length) ? vectors : undefined;
+  if (jsonText.length + response.length - from > maxSurroundingBytes) return undefined;
+  return { vectors, jsonText: jsonText + response.text(from) };
 }
 
 /** Where the next vector is farther away, there is too much text around the vectors. */
 const nextKey = (response: ChunkedBytes, from: number): number =>
   response.indexOf(key, from, from + maxSurroundingBytes);
 
-/** Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64. */
-function closingQuote(response: ChunkedBytes, from: number, expectedLength: number): number {
-  const isExpected = response.byteAt(from + expectedLength) === quote;
-  return isExpected ? from + expectedLength : response.indexOf(quote, from);
-}
-
 /**
  * The maximum size of the text around the vectors, which is parsed at once: over 100 bytes for each of 16,384 vectors.
  */
 const maxSurroundingBytes = 2 * 1024 * 1024;
-
-const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
-
-/** The text around the vectors, collected in a reused buffer. */
-class SurroundingText {
-  readonly #response: ChunkedBytes;
-  /** A larger buffer is not shared. */
-  #buffer = sharedBuffer;
-  #length = 0;
-
-  constructor(response: ChunkedBytes) {
-    this.#response = response;
-  }
-
-  /** False: the text would be too long. */
-  add(from: number, to: number): boolean {
-    const end = this.#length + to - from;
-    if (end > maxSurroundingBytes) return false;
-    if (end > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * end);
-      this.#buffer.copy(larger, 0, 0, this.#length);
-      this.#buffer = larger;
-    }
-    this.#response.copy(this.#buffer, this.#length, from, to);
-    this.#length = end;
-    return true;
-  }
-
-  text(): string {
-    return this.#buffer.toString("latin1", 0, this.#length);
-  }
-}
 
 /** The offset of the string value after a key. Undefined: the value is neither a string nor a list. */
 function openingQuote(response: ChunkedBytes, after: number): number | "numbers" | undefined {
