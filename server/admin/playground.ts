@@ -71,9 +71,6 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
   };
 }
 
-/** One caller per user, project and snapshot, reused because limits are looked up by the identity of their scopes. */
-const callers = new WeakMap<Snapshot, Map<string, Caller>>();
-
 /** `project`: the project that pays. Absent: the first one of the user that exists, or none. */
 function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | null): Caller {
   const exists = (name: string): boolean => snapshot.projects?.has(name) ?? false;
@@ -92,14 +89,8 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
       param: "vexel-project",
     });
   }
-  const callersOfSnapshot = callers.get(snapshot) ?? new Map<string, Caller>();
-  callers.set(snapshot, callersOfSnapshot);
-  const id = actor.userId ?? "admin-token";
-  const userAndProject = JSON.stringify([id, payer]);
-  const existing = callersOfSnapshot.get(userAndProject);
-  if (existing) return existing;
   const key: Key = {
-    id,
+    id: actor.userId ?? "admin-token",
     name: actor.name,
     // Not a SHA-256 hash in hex, so no presented API key matches it.
     hash: "",
@@ -108,11 +99,9 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
     source: "store",
   };
   const { projects } = snapshot;
-  const caller = brand<Key, "authenticated">({
+  return brand<Key, "authenticated">({
     ...key,
     ...keyLimits(key, projects),
     ...keyBudgets(key, projects),
   });
-  callersOfSnapshot.set(userAndProject, caller);
-  return caller;
 }

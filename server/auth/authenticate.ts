@@ -95,22 +95,13 @@ const internalKey: Key = {
   source: "built-in",
 };
 
-/** One caller per snapshot, reused because limits are looked up by the identity of its scopes. */
-const callers = new WeakMap<Snapshot, Caller>();
-
 /** The caller of the gateway's own requests, such as those of the drift canary. It has no API key. */
-export function internalCaller(snapshot: Snapshot): Caller {
-  const existing = callers.get(snapshot);
-  if (existing) return existing;
-  const { projects } = snapshot;
-  const caller = brand<Key, "authenticated">({
+export const internalCaller = ({ projects }: Snapshot): Caller =>
+  brand<Key, "authenticated">({
     ...internalKey,
     ...keyLimits(internalKey, projects),
     ...keyBudgets(internalKey, projects),
   });
-  callers.set(snapshot, caller);
-  return caller;
-}
 
 export function resolveModel(
   id: string,

@@ -195,11 +195,6 @@ export class BudgetCounters {
     return new BudgetCounter(id, spent, budget);
   }
 
-  /** Whether `counterOf` would return this counter, unchanged. */
-  isCurrent(counter: BudgetCounter, { budget }: BudgetedOwner): boolean {
-    return counter.loadedFor === budget && this.#counters.get(counter.id) === counter;
-  }
-
   /**
    * Bounds the memory. Must not be called between `counterOf` and the reservation: a counter that is about to be used
    * must not be replaced by a second one.

@@ -124,31 +124,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       counter.watch(limit);
       return [{ budgeted, period, name, limit, counter }];
     });
-
-  /**
-   * Cache: the budgets of a key in their current periods stay the same for a day, unless a counter was evicted or
-   * loaded for another configuration.
-   */
-  const cachedBudgets = new WeakMap<
-    readonly BudgetedOwner[],
-    { readonly day: string; readonly budgets: BudgetInPeriod[] }
-  >();
-  const isCurrent = ({ budgeted, limit, counter }: BudgetInPeriod): boolean => {
-    if (!counters.isCurrent(counter, budgeted)) return false;
-    counter.watch(limit);
-    return true;
-  };
-  const cachedBudgetsOf = (
-    charged: readonly BudgetedOwner[],
-    at: number,
-  ): readonly BudgetInPeriod[] => {
-    const { day } = periodNames(at);
-    const cached = cachedBudgets.get(charged);
-    if (cached?.day === day && cached.budgets.every(isCurrent)) return cached.budgets;
-    const budgets = charged.flatMap((budgeted) => budgetsOf(budgeted, at));
-    cachedBudgets.set(charged, { day, budgets });
-    return budgets;
-  };
+  const allBudgetsOf = (charged: readonly BudgetedOwner[], at: number): BudgetInPeriod[] =>
+    charged.flatMap((budgeted) => budgetsOf(budgeted, at));
 
   const report = (
     { budgeted, period, name, limit, counter }: BudgetInPeriod,
@@ -204,7 +181,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
       if (strict && (!isCertain || dollars === undefined)) throw priceUnknownError(strict);
       counters.evictIdle();
-      const budgets = cachedBudgetsOf(charged, at);
+      const budgets = allBudgetsOf(charged, at);
       // A free request is always served.
       const isFree = dollars === 0 && isCertain;
       const [likelyDollars, maxOrUnknown] = [dollars || undefined, maxDollars || undefined];
@@ -226,12 +203,12 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     mustLease: (charged, { dollars, maxDollars = dollars }, at) => {
       if (!counters.isShared || !dollars || !maxDollars) return false;
       const least = Math.min(dollars, maxDollars);
-      return cachedBudgetsOf(charged, at).some(({ counter, limit }) =>
+      return allBudgetsOf(charged, at).some(({ counter, limit }) =>
         counter.canLease?.(least, limit),
       );
     },
     lease: async (charged, { dollars = 0, maxDollars = dollars }, at) => {
-      const leases = cachedBudgetsOf(charged, at).map(({ counter, limit }) =>
+      const leases = allBudgetsOf(charged, at).map(({ counter, limit }) =>
         counter.lease?.(maxDollars, dollars, limit),
       );
       await Promise.all(leases);

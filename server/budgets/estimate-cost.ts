@@ -50,15 +50,19 @@ export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,
   targets: readonly Target[],
 ): Estimate {
-  const highest = highestPrices.get(targets) ?? findHighestPrice(targets);
-  const { price, certain } = highest;
-  if (!price) return highest.flatEstimate;
+  const prices = targets.map(({ tokenPrice }) => tokenPrice);
+  const known = prices.filter((price) => price !== undefined);
+  const isCertain = known.length === prices.length;
+  const highest = known.length > 0 ? Math.max(...known) : undefined;
+  const price = targets.length === 0 ? 0 : highest;
+  // If the price is 0 or unknown, the estimate needs no token count.
+  if (!price) return { dollars: price, isCertain };
   const load = loadOf(input);
   const maxTokens = maxTokensOf(load);
   const dollars = (load.tokens * price) / million;
   return maxTokens === load.tokens
-    ? { dollars, isCertain: certain }
-    : { dollars, maxDollars: (maxTokens * price) / million, isCertain: certain };
+    ? { dollars, isCertain }
+    : { dollars, maxDollars: (maxTokens * price) / million, isCertain };
 }
 
 export function estimateModeration(
@@ -73,29 +77,6 @@ export function estimateModeration(
     maxDollars: (maxTokensOf(load) * price) / million,
     isCertain: true,
   };
-}
-
-/** The highest price of all targets per million tokens. Undefined: no price is known. */
-interface HighestPrice {
-  readonly price: number | undefined;
-  /** All targets have a known price. */
-  readonly certain: boolean;
-  /** The estimate of every request if the price is 0 or unknown: it needs no token count. */
-  readonly flatEstimate: Estimate;
-}
-
-/** Cached per list of targets: a model keeps its list until the configuration changes. */
-const highestPrices = new WeakMap<readonly Target[], HighestPrice>();
-
-function findHighestPrice(targets: readonly Target[]): HighestPrice {
-  const prices = targets.map(({ tokenPrice }) => tokenPrice);
-  const known = prices.filter((price) => price !== undefined);
-  const highest = known.length > 0 ? Math.max(...known) : undefined;
-  const price = targets.length === 0 ? 0 : highest;
-  const certain = known.length === prices.length;
-  const found = { price, certain, flatEstimate: { dollars: price, isCertain: certain } };
-  highestPrices.set(targets, found);
-  return found;
 }
 
 /**

@@ -128,20 +128,14 @@ export class LeasedBudgetCounters extends BudgetCounters {
     return new LeasedBudgetCounter(this.#pools, id, spent, budget);
   }
 
-  override isCurrent(counter: BudgetCounter, budgeted: BudgetedOwner): boolean {
-    if (!super.isCurrent(counter, budgeted)) return false;
-    return counter instanceof LeasedBudgetCounter && !this.#isOutdated(counter);
-  }
-
   override counterOf(budgeted: BudgetedOwner, period: string): BudgetCounter {
     const counter = super.counterOf(budgeted, period);
-    if (counter instanceof LeasedBudgetCounter && this.#isOutdated(counter)) {
+    if (
+      counter instanceof LeasedBudgetCounter &&
+      this.#pools.clock() - counter.loadedAt > reloadMs
+    ) {
       counter.load(this.spentBefore(budgeted, period), budgeted.budget);
     }
     return counter;
-  }
-
-  #isOutdated(counter: LeasedBudgetCounter): boolean {
-    return this.#pools.clock() - counter.loadedAt > reloadMs;
   }
 }

@@ -34,28 +34,24 @@ interface SplitOptions {
   readonly generation?: () => number;
 }
 
-export const split = ({
-  capabilities,
-  maxParallel = maxParallelSubRequests,
-  generation = () => 0,
-}: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
-  const limits = new WeakMap<PermittedModel, RequestLoad>();
-  const findLimits = (model: PermittedModel): RequestLoad => {
-    // The target of a sub-request is selected later, so the sub-request must fit every target.
-    const found = strictestLimits(model.targets.map(capabilities));
-    limits.set(model, found);
-    return found;
-  };
-  return (next) => (request) => {
+export const split =
+  ({
+    capabilities,
+    maxParallel = maxParallelSubRequests,
+    generation = () => 0,
+  }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+  (next) =>
+  (request) => {
     const { query, model } = request;
     const { input } = query;
     if (itemsOf(input) === 1 || unsplittableReason(query, model)) return next(request);
-    const ranges = splitIntoRanges(input, limits.get(request.model) ?? findLimits(request.model));
+    // The target of a sub-request is selected later, so the sub-request must fit every target.
+    const limits = strictestLimits(model.targets.map(capabilities));
+    const ranges = splitIntoRanges(input, limits);
     return ranges.length === 1
       ? sendWhole(request, { next, maxParallel, generation })
       : sendSplit(request, ranges.reverse(), { next, maxParallel, generation });
   };
-};
 
 interface Sending extends Required<Omit<SplitOptions, "capabilities">> {
   readonly next: Send<EmbeddingsQuery, EmbeddingsResponse>;

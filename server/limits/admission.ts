@@ -73,10 +73,6 @@ interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
   readonly wasSent: boolean;
 }
 
-type Names = readonly string[];
-const noNames: Names = [];
-const noScopes: readonly LimitScope[] = [];
-
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #limiter: Limiter;
@@ -85,8 +81,6 @@ export class Admission {
   #limits: Snapshot["limits"];
   /** The next change of a limit that changes with time, while requests wait for its slots. */
   #refresh: { readonly at: number; readonly timer: unknown } | undefined;
-  /** Cache of resolved scopes: a config snapshot uses the same name arrays for all requests of a key to a model. */
-  #scopesByNames = new WeakMap<Names, WeakMap<Names, readonly LimitScope[]>>();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -101,7 +95,7 @@ export class Admission {
     const isLimited = caller.scopes !== undefined || model.scopes !== undefined;
     if (!isLimited && model.kind !== "image") return undefined;
     const { clock } = this.#options;
-    const scopes = isLimited ? this.scopesOf(caller.scopes, model.scopes) : noScopes;
+    const scopes = isLimited ? this.scopesOf(caller.scopes, model.scopes) : [];
     const neededSlots = scopes.map(({ slots }) => slots);
     if (model.kind === "image") neededSlots.push(this.#imageSlots);
     // An image request without limits of its own needs only a slot of the gateway.
@@ -151,19 +145,9 @@ export class Admission {
   }
 
   /** The scopes of these names that have limits, with their current usage. */
-  scopesOf(names: Names = noNames, others: Names = noNames): readonly LimitScope[] {
+  scopesOf(...lists: readonly (readonly string[] | undefined)[]): readonly LimitScope[] {
     this.applyLimits();
-    let byOtherNames = this.#scopesByNames.get(names);
-    if (!byOtherNames) {
-      byOtherNames = new WeakMap();
-      this.#scopesByNames.set(names, byOtherNames);
-    }
-    let scopes = byOtherNames.get(others);
-    if (!scopes) {
-      scopes = this.#limiter.find(this.#options.clock(), names, others);
-      byOtherNames.set(others, scopes);
-    }
-    return scopes;
+    return this.#limiter.find(this.#options.clock(), ...lists);
   }
 
   /** The scope of this id with its usage, on all replicas. Undefined: it has no limits. */
@@ -264,7 +248,6 @@ export class Admission {
     if (limits === this.#limits) return;
     const now = this.#options.clock();
     this.#limits = limits;
-    this.#scopesByNames = new WeakMap();
     this.#limiter.apply(limits ?? new Map(), now);
     this.#refreshAfter(this.#queue.refresh(now), now);
   }

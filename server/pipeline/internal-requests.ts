@@ -86,7 +86,9 @@ async function verifiedResponse(
   const { embeddings } = request.record;
   embeddings.inputs = 1;
   const verified = verifyEmbeddings(await send(request), request.query, undefined);
-  const response = dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
+  const response = dropImplausibleEmbeddingsUsage(verified, request.query, (usage) =>
+    onImplausibleUsage(request, usage),
+  );
   embeddings.upstreamTokens = countedTokens(response);
   embeddings.upstreamCost = response.cost;
   return response;
@@ -134,7 +136,9 @@ export function createCheckPrompt({
       },
     );
     return pinnedTo(target, async (request) =>
-      dropImplausibleModerationUsage(await send(request), request, onImplausibleUsage),
+      dropImplausibleModerationUsage(await send(request), request.query, (usage) =>
+        onImplausibleUsage(request, usage),
+      ),
     );
   };
   return ({ query: { model, prompt }, model: imageModel, record, signal }, moderation) => {

@@ -67,7 +67,9 @@ export const verifyEmbeddingsStage =
         ];
       }
       const verified = verifyEmbeddings(response, request.query, model.dimensions);
-      return dropImplausibleEmbeddingsUsage(verified, request, onImplausibleUsage);
+      return dropImplausibleEmbeddingsUsage(verified, request.query, (usage) =>
+        onImplausibleUsage(request, usage),
+      );
     });
 
 export const verifyImagesStage =
@@ -156,25 +158,21 @@ const aroundText = 256;
 /** Reported tokens per input token, for a target that reads the tokens as text with another vocabulary. */
 const perToken = 16;
 
-/** `request` is passed to the callback, so that the usual request creates no closure. */
-export function dropImplausibleEmbeddingsUsage<
-  C extends { readonly query: Pick<EmbeddingsQuery, "input"> },
->(
+export function dropImplausibleEmbeddingsUsage(
   reportedResponse: EmbeddingsResponse,
-  request: C,
-  onImplausibleUsage: (request: C, usage: ImplausibleUsage) => void,
+  { input }: Pick<EmbeddingsQuery, "input">,
+  onImplausibleUsage: OnImplausibleUsage,
 ): EmbeddingsResponse {
-  const response = dropImplausibleCost(reportedResponse, request, onImplausibleUsage);
+  const response = dropImplausibleCost(reportedResponse, input, onImplausibleUsage);
   const { inputTokens, totalTokens } = response.usage ?? {};
   const reported =
     inputTokens === undefined || totalTokens === undefined
       ? inputTokens
       : Math.max(inputTokens, totalTokens);
-  // Nearly all requests return here.
-  if (reported === undefined || (reported >= 0 && reported <= aroundText)) return response;
-  const max = maxTokens(request.query.input, reported);
+  if (reported === undefined) return response;
+  const max = maxTokens(input);
   if (reported >= 0 && reported <= max) return response;
-  onImplausibleUsage(request, { quantity: "input tokens", reported, max });
+  onImplausibleUsage({ quantity: "input tokens", reported, max });
   // The verbatim body contains the same implausible usage, so it is not passed on either.
   const { usage: _, verbatim: __, ...others } = response;
   return others;
@@ -183,30 +181,27 @@ export function dropImplausibleEmbeddingsUsage<
 /** US dollars for a million tokens, over twenty times the highest list price of the catalog. */
 const dollarsPerMillionTokens = 20;
 
-function dropImplausibleCost<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
+function dropImplausibleCost(
   response: EmbeddingsResponse,
-  request: C,
-  onImplausibleUsage: (request: C, usage: ImplausibleUsage) => void,
+  input: EmbeddingInput,
+  onImplausibleUsage: OnImplausibleUsage,
 ): EmbeddingsResponse {
   const { cost, ...others } = response;
   if (cost === undefined) return response;
-  const max = (maxTokens(request.query.input, Infinity) * dollarsPerMillionTokens) / 1_000_000;
+  const max = (maxTokens(input) * dollarsPerMillionTokens) / 1_000_000;
   if (cost <= max) return response;
-  onImplausibleUsage(request, { quantity: "cost", reported: cost, max });
+  onImplausibleUsage({ quantity: "cost", reported: cost, max });
   return others;
 }
 
 /** Upper bound: two tokens per byte, because normalization may expand unusual characters. */
-function maxTokens(input: EmbeddingInput, reported: number): number {
+function maxTokens(input: EmbeddingInput): number {
   if (input.kind === "tokens") {
     const counted = input.tokens.reduce((sum, { length }) => sum + length, 0);
     return aroundText * input.tokens.length + perToken * counted;
   }
-  const around = aroundText * input.texts.length;
-  // A text has at least as many bytes as characters; if that is enough, the bytes need not be counted.
-  const characters = input.texts.reduce((sum, { length }) => sum + length, 0);
-  if (reported <= around + characters) return around + characters;
-  return around + 2 * input.texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const bytes = input.texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return aroundText * input.texts.length + 2 * bytes;
 }
 
 /** Input tokens besides the prompt: instructions, and a revised prompt. */
@@ -219,17 +214,15 @@ const perOutputImage = 65_536;
 const dollarsPerImage = 10;
 
 /** A moderation model may read instructions besides the prompt, as an image model does. */
-export function dropImplausibleModerationUsage<
-  C extends { readonly query: Pick<ModerationQuery, "input"> },
->(
+export function dropImplausibleModerationUsage(
   response: ModerationResponse,
-  request: C,
-  onImplausibleUsage: (request: C, usage: ImplausibleUsage) => void,
+  { input }: Pick<ModerationQuery, "input">,
+  onImplausibleUsage: OnImplausibleUsage,
 ): ModerationResponse {
   const reported = response.usage?.inputTokens ?? 0;
-  const max = aroundPrompt + maxTokens(request.query.input, reported);
+  const max = aroundPrompt + maxTokens(input);
   if (reported <= max) return response;
-  onImplausibleUsage(request, { quantity: "input tokens", reported, max });
+  onImplausibleUsage({ quantity: "input tokens", reported, max });
   const { usage: _, ...others } = response;
   return others;
 }
@@ -308,11 +301,11 @@ export function plausibleUsage(
 ): RequestUsage | undefined {
   if ("vectors" in response)
     return "input" in query
-      ? dropImplausibleEmbeddingsUsage(response, { query }, ignoreImplausible).usage
+      ? dropImplausibleEmbeddingsUsage(response, query, ignoreImplausible).usage
       : undefined;
   if ("flagged" in response)
     return "input" in query
-      ? dropImplausibleModerationUsage(response, { query }, ignoreImplausible).usage
+      ? dropImplausibleModerationUsage(response, query, ignoreImplausible).usage
       : undefined;
   if (response.kind === "stream" || "input" in query) return undefined;
   const { usage, results } = dropImplausibleBufferedUsage(response, query, ignoreImplausible);

@@ -77,7 +77,7 @@ describe("reported embeddings usage", () => {
   const isAccepted = (input: EmbeddingInput, tokens: number): boolean => {
     const reported: ImplausibleUsage[] = [];
     const response = { vectors: [], usage: { inputTokens: tokens } };
-    const checked = dropImplausibleEmbeddingsUsage(response, { query: { input } }, (_, more) =>
+    const checked = dropImplausibleEmbeddingsUsage(response, { input }, (more) =>
       reported.push(more),
     );
     expect(reported).toHaveLength(checked.usage ? 0 : 1);

@@ -182,21 +182,15 @@ function errorOf(
   return error ?? (endedAt === undefined && !isWinner ? canceled : undefined);
 }
 
-const attributesByUpstream = new WeakMap<Upstream, Attributes>();
-
 /** Host and port only: the rest of a URL may contain a credential. */
 function serverAttributes(upstream: Upstream): Attributes {
-  const known = attributesByUpstream.get(upstream);
-  if (known) return known;
   const url = URL.parse(upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "");
-  const attributes: Attributes = url
+  return url
     ? {
         "server.address": url.hostname,
         "server.port": Number(url.port || (url.protocol === "https:" ? 443 : 80)),
       }
     : {};
-  attributesByUpstream.set(upstream, attributes);
-  return attributes;
 }
 
 /** What all spans of this process have in common. */
@@ -220,8 +214,6 @@ interface SpanValues {
   readonly attributes: Attributes;
 }
 
-const none: never[] = [];
-
 /** A span of a finished request, as the exporter of the OpenTelemetry SDK reads it. */
 function finishedSpan(values: SpanValues, origin: SpanOrigin): ReadableSpan {
   const { name, kind, traceId, spanId, parentSpanId, startedAt, endedAt, attributes } = values;
@@ -240,8 +232,8 @@ function finishedSpan(values: SpanValues, origin: SpanOrigin): ReadableSpan {
     status: { code: values.isError ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
     attributes,
     ...origin,
-    links: none,
-    events: none,
+    links: [],
+    events: [],
     ended: true,
     droppedAttributesCount: 0,
     droppedEventsCount: 0,
