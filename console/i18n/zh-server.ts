@@ -77,6 +77,8 @@ export const zhServer: Readonly<Record<string, string>> = {
     "控制台和管理 API 不在主机 '{1}' 下提供。若这是控制台的地址，请将该主机加入 VEXEL_CONSOLE_HOSTS。",
   "must have at most {} entries": "最多有 {1} 项",
   "must have at most {} patterns with * or ?": "最多有 {1} 个含 * 或 ? 的模式",
+  "must have at most {} characters in total. Use patterns with * or ?":
+    "总共最多 {1} 个字符。请使用含 * 或 ? 的模式",
   "The project {} has {} API keys, and {} is the maximum. Revoke keys that are not used.":
     "项目 {1} 有 {2} 个 API 密钥，最多为 {3} 个。请吊销不使用的密钥。",
   "is not a valid header name": "不是有效的标头名称",
@@ -293,9 +295,10 @@ export const zhServer: Readonly<Record<string, string>> = {
   "There is no image model {}.": "没有图像模型 {1}。",
   "There is no {} {}.": "没有 {1} {2}。",
   "Too many sign-ins at the same time. Try again soon.": "同时登录的次数过多。请稍后重试。",
-  "Too many failed sign-ins. Try again in {} seconds.": "登录失败次数过多。请在 {1} 秒后重试。",
-  "Too many requests with a wrong admin token. Try again in {} seconds.":
-    "使用错误管理令牌的请求过多。请在 {1} 秒后重试。",
+  "Too many {}. Try again in {} seconds.": "{1}过多。请在 {2} 秒后重试。",
+  "failed sign-ins": "登录失败次数",
+  "sign-ins from your address": "来自您的地址的登录次数",
+  "requests with a wrong admin token": "使用错误管理令牌的请求",
   "No webhook has this ID.": "没有 Webhook 使用此 ID。",
   "Invalid '{}': it must be a string.": "“{1}” 无效：必须是字符串。",
   "Invalid 'if-match': it must be the version of the entity, such as \"3\".":
@@ -310,8 +313,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "{} is built into the gateway. Create an entity with another id.":
     "{1} 内置于网关。请使用其他 ID 创建。",
   "{} was deleted in the meantime.": "{1} 已被删除。",
-  "{} was changed in the meantime: it has version {}, and your change is based on version {}. Reload it and repeat your change.":
-    "{1} 已被更改：当前版本为 {2}，而您的更改基于版本 {3}。请重新加载后再次更改。",
+  "{} has version {}, and your change is based on version {}. Reload it and repeat your change.":
+    "{1} 的当前版本为 {2}，而您的更改基于版本 {3}。请重新加载后再次更改。",
   "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.":
     "管理令牌不正确。管理令牌是网关启动时 VEXEL_ADMIN_TOKEN 的值。",
   "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.":

@@ -12,6 +12,8 @@ export const defaults = z.strictObject({ embedding: id.optional(), image: id.opt
 const isPattern = (model: string): boolean => /[*?]/.test(model);
 /** Patterns are compared one by one with the ids of all models. */
 const maxPatterns = 100;
+/** A page of the admin API has the lists of 200 keys. */
+const maxModelCharacters = 16_000;
 
 /** Ids of models, and patterns with `*` and `?`. */
 const models = z
@@ -21,6 +23,10 @@ const models = z
   .refine(
     (list) => list.filter(isPattern).length <= maxPatterns,
     `must have at most ${maxPatterns} patterns with * or ?`,
+  )
+  .refine(
+    (list) => list.reduce((sum, { length }) => sum + length, 0) <= maxModelCharacters,
+    `must have at most ${maxModelCharacters} characters in total. Use patterns with * or ?`,
   );
 
 /** A key without its secret, which the gateway generates for keys of the admin API. */

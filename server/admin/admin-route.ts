@@ -22,7 +22,7 @@ export interface AdminApiEnv {
     actor: Actor;
     /** Undefined for the admin token. */
     session: ActiveSession | undefined;
-    /** Whether the session has not ended, and the user still has the same access. For responses that take long. */
+    /** Whether the session has not ended, and the user still has the same access. For requests that take long. */
     isStillAllowed: () => Promise<boolean>;
   };
 }

@@ -1,5 +1,6 @@
 /** Writes the audit log: who did what, when, from where, and what changed. */
 import type { AuditLog, StoredAuditEntry } from "../storage/ports/audit-log.ts";
+import { shortenAudited } from "./shorten-audited.ts";
 
 type AuditRecord = Pick<StoredAuditEntry, "actor" | "action"> &
   Partial<Pick<StoredAuditEntry, "subject" | "before" | "after" | "address">>;
@@ -17,8 +18,8 @@ export const createAudit = (log: AuditLog, now: () => number): Audit => ({
       id: `audit_${Bun.randomUUIDv7().replaceAll("-", "")}`,
       at: now(),
       subject,
-      before,
-      after,
+      before: shortenAudited(before, after),
+      after: shortenAudited(after, before),
       address,
     }),
 });

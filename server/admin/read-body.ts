@@ -4,6 +4,7 @@ import { validate } from "../http/read-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Actor } from "./actor.ts";
 import type { AdminApiContext } from "./admin-route.ts";
+import { notSignedIn } from "./sign-in/authenticate-actor.ts";
 
 const maxBytes = 1024 * 1024;
 /** For clients that are not signed in: enough for a name, a password and a token. */
@@ -16,6 +17,8 @@ export async function readBody<Schema extends z.ZodType>(
   // Only routes for anyone are handled without an actor.
   const isAnonymous = (context.get("actor") as Actor | undefined) === undefined;
   const body = await context.env.incoming.json("admin", isAnonymous ? maxAnonymousBytes : maxBytes);
+  // The user may have been removed or changed while the body was on its way.
+  if (!isAnonymous && !(await context.get("isStillAllowed")())) throw notSignedIn();
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new GatewayError("invalid_json", "The body must be a JSON object.");
   }

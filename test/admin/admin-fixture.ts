@@ -58,6 +58,7 @@ export type AdminFixture = ReturnType<typeof createAdminFixture>;
 
 interface RequestOptions {
   readonly method?: string;
+  /** A function: called when the request reads its body. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
   readonly address?: string;
@@ -95,7 +96,7 @@ export class TestBrowser {
     const incoming = {
       publicUrl: origin,
       search: "",
-      json: async () => body,
+      json: async () => (typeof body === "function" ? body() : body),
     };
     const request = new Request(`${origin}/admin/api${path}`, {
       method,

@@ -414,6 +414,31 @@ test("a change of a key that is based on an older version is refused, and the ne
   expect((await gateway.call("GET /keys/unknown")).status).toBe(404);
 });
 
+test("a key is not revoked by a request that is based on an older version", async () => {
+  const gateway = await start();
+  const { json } = await gateway.call("POST /keys", { name: "app", models: ["fine"] });
+  const etag = `"${json.version}"`;
+  const changed = await gateway.call(`PUT /keys/${json.id}`, { name: "app", models: ["*"] });
+  const remove = (version: string) =>
+    gateway.call(`DELETE /keys/${json.id}`, undefined, { "if-match": version });
+  const refused = await remove(etag);
+  expect([refused.status, refused.json.error.code]).toEqual([412, "version_conflict"]);
+  expect(refused.json.error.message).toContain(
+    `has version ${changed.json.version}, and your change is based on version ${json.version}`,
+  );
+  expect((await gateway.call(`GET /keys/${json.id}`)).json.version).toBe(changed.json.version);
+  expect((await remove(`"${changed.json.version}"`)).status).toBe(204);
+});
+
+test("the list of models of a key is bounded as a whole", async () => {
+  const gateway = await start();
+  const post = (models: readonly string[]) => gateway.call("POST /keys", { name: "app", models });
+  const long = Array.from({ length: 81 }, (_, at) => `${at}`.padStart(200, "m"));
+  const refused = await post(long);
+  expect([refused.status, refused.json.error.param]).toEqual([400, "models"]);
+  expect((await post(long.slice(1))).status).toBe(201);
+});
+
 test("of two rotations of the same version of a key, one creates a successor", async () => {
   const gateway = await start();
   const { json } = await gateway.call("POST /keys", { name: "app", models: ["*"] });

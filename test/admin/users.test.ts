@@ -150,3 +150,28 @@ test("a sign-in with the old password gets no session if the password changes du
   passwords.during = () => browser.call(`/users/${bob.id}`, { method: "DELETE" });
   expect((await session.signIn("Bob", "another long password")).status).toBe(401);
 });
+
+test("a user who is removed, demoted or signed out while a body arrives does not complete the change", async () => {
+  const { app, browser, users } = await signedInFixture();
+  const ends = {
+    removed: (id: string) => browser.call(`/users/${id}`, { method: "DELETE" }),
+    demoted: (id: string) =>
+      browser.call(`/users/${id}`, { method: "PATCH", body: { role: "viewer" } }),
+    "signed out": (_: string, bob: TestBrowser) => bob.call("/session", { method: "DELETE" }),
+  };
+  for (const [how, end] of Object.entries(ends)) {
+    const name = `Bob who is ${how}`;
+    const { json } = await create(browser, name, "admin");
+    const bob = new TestBrowser({ app });
+    await bob.signIn(name);
+    const { status } = await bob.call("/users", {
+      method: "POST",
+      body: async () => {
+        expect((await end(json.id, bob)).status).toBeLessThan(300);
+        return { name: "Ghost", password, role: "admin" };
+      },
+    });
+    expect([how, status]).toEqual([how, 401]);
+    expect(await users.findByName("Ghost")).toBeUndefined();
+  }
+}, 60_000);

@@ -55,7 +55,7 @@ export const versionConflict = (
     "version_conflict",
     version === 0
       ? `${nameOf(entity)} was deleted in the meantime.`
-      : `${nameOf(entity)} was changed in the meantime: it has version ${version}, and your change is based on version ${based}. Reload it and repeat your change.`,
+      : `${nameOf(entity)} has version ${version}, and your change is based on version ${based}. Reload it and repeat your change.`,
   );
 
 export function refusedChange({ field, reason }: EntityRefused): GatewayError {

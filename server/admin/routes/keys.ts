@@ -94,8 +94,10 @@ export function keyRoutes({
   };
 
   const update = async (context: AdminApiContext): Promise<Response> => {
-    const before = await findActive(context);
+    await findActive(context);
     const body = await readBody(context, keyBody);
+    // Read again: the change is based on the version that is stored when the whole body has arrived.
+    const before = await findActive(context);
     if (body.project !== before.project) requireProject(context, body.project ?? null, snapshot());
     const { role } = context.get("actor");
     const requested = { name: body.name, models: body.models, ...settingsOf(body) };
@@ -161,7 +163,10 @@ export function keyRoutes({
 
   const revoke = async (context: AdminApiContext): Promise<Response> => {
     const key = await findActive(context);
-    await keys.revoke(key.id, now());
+    await withVersion(context, key, async () => {
+      await keys.revoke(key.id, now());
+      return key;
+    });
     await applyKeyChanges();
     await audit.record({
       ...senderOf(context),
@@ -268,7 +273,8 @@ export function keyRoutes({
       path: "/keys/:id",
       role: "developer",
       scope: "project",
-      summary: "Revoke an API key at once.",
+      summary:
+        "Revoke an API key at once. With the header if-match, the revocation is refused if the stored version is another one.",
       response: null,
       handle: revoke,
     },

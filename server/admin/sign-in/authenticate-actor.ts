@@ -80,12 +80,7 @@ async function authenticateSession(
 ): Promise<Authenticated> {
   const token = sessionToken(request);
   const session = token ? await sessions?.find(token) : undefined;
-  if (!session) {
-    throw new GatewayError(
-      "not_signed_in",
-      "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.",
-    );
-  }
+  if (!session) throw notSignedIn();
   // A page of another site can send the cookie, but cannot read the CSRF token.
   if (
     request.method !== "GET" &&
@@ -99,6 +94,12 @@ async function authenticateSession(
   const { id, name, role, projects } = session.user;
   return { actor: { name, userId: id, role, projects }, session };
 }
+
+export const notSignedIn = (): GatewayError =>
+  new GatewayError(
+    "not_signed_in",
+    "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.",
+  );
 
 const sessionToken = (request: RequestCredentials): string | undefined =>
   parseCookies(request.header("cookie") ?? "", sessionCookie)[sessionCookie];
