@@ -24,6 +24,15 @@ export interface Budget extends Readonly<Partial<Record<Period, number>>> {
   readonly unknownPrice: "allow" | "refuse";
 }
 
+/**
+ * The first key of a line of rotated keys, such as `key_1f` for `key_1f-2e`: they share one budget and their rate
+ * limits. Keys that were not created by a rotation, and keys of the file (`file:NAME`), are their own first key.
+ */
+export const firstKeyId = (id: string): string => {
+  const end = id.startsWith("key_") ? id.indexOf("-") : -1;
+  return end === -1 ? id : id.slice(0, end);
+};
+
 /** The API key or project that a request is charged to. */
 export interface BudgetOwner {
   readonly scope: "key" | "project";

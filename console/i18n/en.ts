@@ -173,7 +173,7 @@ export const en = {
   "keys.rotate": "Rotate",
   "keys.rotate.title": "Rotate the key {name}?",
   "keys.rotate.description":
-    "A new key is created with the same settings. Choose how long the old key still works.",
+    "A new key is created with the same settings and shares the budget and the limits of the old one. Choose how long the old key still works.",
   "keys.revoke": "Revoke",
   "keys.revoke.title": "Revoke the key {name}?",
   "keys.revoke.description": "Requests with this key are refused at once. This cannot be undone.",

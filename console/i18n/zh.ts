@@ -165,7 +165,8 @@ export const zh: Messages = {
   "keys.edit.title": "修改密钥 {name}",
   "keys.rotate": "轮换",
   "keys.rotate.title": "轮换密钥 {name}？",
-  "keys.rotate.description": "将以相同设置创建新密钥。请选择旧密钥继续有效的时间。",
+  "keys.rotate.description":
+    "将以相同设置创建新密钥，并与旧密钥共用预算和限额。请选择旧密钥继续有效的时间。",
   "keys.revoke": "吊销",
   "keys.revoke.title": "吊销密钥 {name}？",
   "keys.revoke.description": "使用此密钥的请求会立即被拒绝。此操作无法撤销。",

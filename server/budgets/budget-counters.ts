@@ -4,7 +4,12 @@
  * (`leased-budget-counters.ts`) reserve from slices that they lease in the background.
  * `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that both must obey.
  */
-import type { Budget, BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
+import {
+  type Budget,
+  type BudgetedOwner,
+  type BudgetOwner,
+  firstKeyId,
+} from "../../contract/limits-and-budgets.ts";
 
 /** Thresholds that cause an event, in percent. */
 export const thresholds = [50, 80, 100] as const;
@@ -168,7 +173,7 @@ export class BudgetCounters {
   readonly #counters = new Map<string, BudgetCounter>();
 
   constructor({ spentBefore, maxCounters = 20_000 }: BudgetCountersOptions) {
-    this.spentBefore = spentBefore;
+    this.spentBefore = (owner, period) => spentBefore(chargedOwner(owner), period);
     this.#maxCounters = maxCounters;
   }
 
@@ -208,7 +213,16 @@ export class BudgetCounters {
   }
 }
 
-const idOf = ({ scope, id }: BudgetOwner, period: string): string => `${scope} ${period} ${id}`;
+/** Rotated keys are charged like the first key of their line: they share its counters. */
+export const chargedOwner = ({ scope, id }: BudgetOwner): BudgetOwner => ({
+  scope,
+  id: scope === "key" ? firstKeyId(id) : id,
+});
+
+const idOf = (owner: BudgetOwner, period: string): string => {
+  const { scope, id } = chargedOwner(owner);
+  return `${scope} ${period} ${id}`;
+};
 
 const isIdle = (counter: BudgetCounter): boolean => counter.isIdle;
 

@@ -8,7 +8,7 @@ import type { EventData } from "../../contract/events.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Reservation } from "../request/reservation.ts";
-import type { BudgetCounter, BudgetCounters } from "./budget-counters.ts";
+import { type BudgetCounter, type BudgetCounters, chargedOwner } from "./budget-counters.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
 
 /** The estimated cost of a request. */
@@ -146,7 +146,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
           spent: counter.spent,
           budget: limit,
         },
-        deduplicationKey: `budget.threshold ${scope} ${name} ${limit} ${percent} ${id}`,
+        deduplicationKey: `budget.threshold ${scope} ${name} ${limit} ${percent} ${chargedOwner(budgeted).id}`,
       });
     }
   };

@@ -1,6 +1,6 @@
 /** `limits` in vexel.yaml, and the scope names under which usage is counted. */
 import type { z } from "zod";
-import type { Limits } from "../../contract/limits-and-budgets.ts";
+import { firstKeyId, type Limits } from "../../contract/limits-and-budgets.ts";
 import type { limits } from "../../contract/schemas/limits.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Key, Model, Snapshot } from "./snapshot.ts";
@@ -20,7 +20,7 @@ export function configuredLimits(given: ConfiguredLimits): WithLimits {
 }
 
 /** Scope ids are stable across reloads, so usage counts are kept. */
-export const keyScope = (id: string): string => `key:${id}`;
+export const keyScope = (id: string): string => `key:${firstKeyId(id)}`;
 export const projectScope = (name: string): string => `project:${name}`;
 export const modelScope = (id: string): string => `model:${id}`;
 const upstreamScope = (id: string): string => `upstream:${id}`;

@@ -39,9 +39,12 @@ export class StoredKeys {
     for (const { key, isRevoked } of changes) {
       byHash.delete(key.hash);
       limits.delete(keyScope(key.id));
-      if (isRevoked) continue;
-      byHash.set(key.hash, resolveKey(key, this.#projects));
-      if (key.limits) limits.set(keyScope(key.id), key.limits);
+      if (!isRevoked) byHash.set(key.hash, resolveKey(key, this.#projects));
+    }
+    // A key and the key that replaced it have one scope. Its limits are those of the key that was changed last.
+    const changed = new Set(changes.map(({ key }) => keyScope(key.id)));
+    for (const { id, limits: own } of byHash.values()) {
+      if (own && changed.has(keyScope(id))) limits.set(keyScope(id), own);
     }
     return new StoredKeys(byHash, limits, this.#projects);
   }

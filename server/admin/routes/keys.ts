@@ -135,7 +135,7 @@ export function keyRoutes({
     };
     const end =
       overlapHours === 0 ? { revokeAt: now() } : { expireAt: now() + overlapHours * hourMs };
-    const { text, key } = generateKey(name, models, renewed, now());
+    const { text, key } = generateKey(name, models, renewed, now(), id);
     const created = await withVersion(context, before, () => keys.rotate(id, key, end, version));
     return respond(context, "key.rotated", created, text, before);
   };
@@ -262,7 +262,8 @@ export function keyRoutes({
       path: "/keys/:id/rotate",
       role: "developer",
       scope: "project",
-      summary: "Replace an API key by a new one. The old key works for another overlapHours hours.",
+      summary:
+        "Replace an API key by a new one. The old key works for another overlapHours hours. Both share one budget and one set of limits, and the amount spent stays spent.",
       body: rotationBody,
       response: createdApiKeySchema,
       status: 201,

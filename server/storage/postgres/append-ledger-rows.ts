@@ -33,7 +33,9 @@ const sums: Readonly<Record<string, string>> = {
 const sumOf = (name: string): string => sums[name] ?? `coalesce(sum(${name}), 0)`;
 
 const utc = "to_timestamp(at / 1000) AT TIME ZONE 'UTC'";
-const owners = "(VALUES ('key', key_id), ('project', nullif(project, ''))) AS owner (scope, id)";
+/** `firstKeyId` in SQL. */
+const firstKey = "CASE WHEN key_id LIKE 'key\\_%' THEN split_part(key_id, '-', 1) ELSE key_id END";
+const owners = `(VALUES ('key', ${firstKey}), ('project', nullif(project, ''))) AS owner (scope, id)`;
 const periods = `(VALUES (to_char(${utc}, 'YYYY-MM-DD')), (to_char(${utc}, 'YYYY-MM')), ('total')) AS time (period)`;
 
 /**

@@ -5,7 +5,7 @@
  */
 import type { Statement } from "bun:sqlite";
 import { periodNames, periods } from "../../../contract/budget-periods.ts";
-import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+import { type BudgetOwner, firstKeyId } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { dayMs } from "../sql/ledger-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
@@ -21,12 +21,12 @@ export const dollarsOf = ({
   estimatedCost,
 }: Pick<LedgerRow, "cost" | "estimatedCost">): number => (cost ?? 0) + (estimatedCost ?? 0);
 
-/** The budget owners that a row is charged to. */
+/** The budget owners that a row is charged to. A rotated key is charged like the first key of its line. */
 export const ownersOf = ({
   keyId,
   project,
 }: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
-  { scope: "key", id: keyId },
+  { scope: "key", id: firstKeyId(keyId) },
   ...(project ? [{ scope: "project", id: project } as const] : []),
 ];
 

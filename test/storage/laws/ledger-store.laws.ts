@@ -115,6 +115,22 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       expect((await one.queries.usage(total)).groups).toMatchObject([{ requests: 2, cost: 0.75 }]);
     });
 
+    law("the rows of a rotated key and of its successors are one sum", async (open) => {
+      const { store, sumSpent } = await open();
+      const keyIds = [
+        "key_1f",
+        "key_1f-2e",
+        "key_1f-3d",
+        "key_2f-4c",
+        "file:key_1f-2e",
+        "file:a-b",
+      ];
+      await store.append(keyIds.map((keyId, at) => ledgerRow(noon, { keyId, cost: 2 ** at })));
+      const ids = ["key_1f", "key_1f-2e", "key_2f", "file:key_1f-2e", "file:a-b", "file:a"];
+      const sums = ids.map((id) => sumSpent({ scope: "key", id }, "total"));
+      expect(await Promise.all(sums)).toEqual([7, 0, 8, 16, 32, 0]);
+    });
+
     law("the rows of two concurrent writers are all stored", async (open) => {
       const writers = [await open(), await open()];
       const rows = variedRows(200);
