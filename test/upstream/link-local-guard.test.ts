@@ -1,11 +1,16 @@
 /** Webhooks and connection tests do not reach link-local addresses and metadata services. */
 import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { runConnectionSteps } from "../../server/upstream/connection-test/connection-steps.ts";
 import { guardLinkLocal, type Resolve } from "../../server/upstream/download/index.ts";
 import { sendByFetch } from "../../server/upstream/transport/index.ts";
+import { selfSigned } from "../certificate-fixture.ts";
 import { asOperator, startWithAdmin, webhookYaml } from "../events/webhooks-fixture.ts";
+import { testWith } from "../programs.ts";
 
 const signal = new AbortController().signal;
 
@@ -37,6 +42,12 @@ describe("a request is not sent to", () => {
     "http://[fd20:ce::254]/",
     "http://[::ffff:169.254.169.254]/",
     "http://[64:ff9b::169.254.169.254]/",
+    "http://[64:ff9b:1::a9fe:a9fe]/",
+    "http://[::169.254.169.254]/",
+    "http://[::ffff:0:169.254.169.254]/",
+    "http://[2002:a9fe:a9fe::1]/",
+    "http://[2001:0:a9fe:a9fe::]/",
+    "http://[2001:0:1::5601:5601]/",
     "http://100.100.100.200/",
     "http://168.63.129.16/",
     "http://192.0.0.192/",
@@ -55,14 +66,16 @@ describe("a request is not sent to", () => {
   });
 });
 
-test.each(["http://10.1.2.3:8000/v1", "http://127.0.0.1:11434/", "http://[fd12::1]/"])(
-  "%s, a private address, is allowed",
-  async (url) => {
-    const { sent, send } = guarded(neverResolved);
-    await send(url);
-    expect(sent.map((each) => each.url.startsWith(url.slice(0, 16)))).toEqual([true]);
-  },
-);
+test.each([
+  "http://10.1.2.3:8000/v1",
+  "http://127.0.0.1:11434/",
+  "http://[fd12::1]/",
+  "http://[::1]/",
+])("%s, a private address, is allowed", async (url) => {
+  const { sent, send } = guarded(neverResolved);
+  await send(url);
+  expect(sent.map((each) => each.url.startsWith(url.slice(0, 16)))).toEqual([true]);
+});
 
 test("the checked address is the one that is connected to", async () => {
   let lookups = 0;
@@ -110,6 +123,29 @@ test("the DNS step of a connection test fails for a link-local address", async (
   expect(steps.map(({ result }) => result)).toEqual(["failed", "skipped", "skipped"]);
   expect(steps[0]?.detail).toContain("The gateway does not connect to it.");
 });
+
+testWith("openssl")(
+  "the TLS step of a connection test connects to the checked address",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "vexel-tls-step-"));
+    const { cert, key } = selfSigned(folder, "DNS:vllm.invalid");
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response(),
+      tls: { cert, key },
+    });
+    const steps = await runConnectionSteps(new URL(`https://vllm.invalid:${server.port}/v1`), {
+      resolve: async () => ["127.0.0.1"],
+      timeoutMs: 10_000,
+      clock: () => 0,
+      tls: { ca: cert },
+    });
+    expect(steps.map(({ result }) => result)).toEqual(["passed", "passed", "passed"]);
+    await server.stop(true);
+    rmSync(folder, { recursive: true });
+  },
+);
 
 test("the test of a webhook with a link-local address does not connect, and says why", async () => {
   const gateway = startWithAdmin({ yaml: webhookYaml({ url: "http://169.254.169.254/hook" }) });

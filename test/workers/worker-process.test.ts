@@ -1,6 +1,7 @@
 /** How the gateway handles a failing worker process, with a fake process. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { classifyOutcome } from "../../server/routing/health/classify-outcome.ts";
 import { readSettings } from "../../server/settings.ts";
 import { planBatch } from "../../server/workers/embedding/child/batch-scheduler.ts";
@@ -91,6 +92,21 @@ test("a full queue refuses a request for another target, and does not eject the 
   expect(classifyOutcome(error, ended)).toEqual({ kind: "neutral" });
   await link.close();
   await expectError(pending, "shutting_down");
+});
+
+test("a full queue of the process says that it is full and when to retry", async () => {
+  const { link, sendText } = pretend((sent, say) => {
+    if (sent.type !== "request") return;
+    const message = "The drawing program has a full queue. Retry in a second.";
+    say({ type: "refused", id: sent.id, error: "overloaded", message });
+  });
+  const error = await sendText("a").catch((reason: unknown) => reason as GatewayError);
+  expect(error).toMatchObject({
+    kind: "overloaded",
+    message: "The drawing program has a full queue. Retry in a second.",
+    details: { retryAfterMs: 1000, notSent: true },
+  });
+  await link.close();
 });
 
 test("a model that cannot be loaded fails fast during the backoff, then is started again", async () => {

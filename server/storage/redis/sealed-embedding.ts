@@ -41,7 +41,7 @@ export class EmbeddingSeal {
     value.set(this.#tag(key, value), at.tag);
   }
 
-  /** "outdated": a value of another generation or format. "rejected": its tag is wrong. */
+  /** "outdated": a value of another generation or format. "rejected": its tag or its length is wrong. */
   open(
     key: string,
     bytes: Uint8Array,
@@ -49,6 +49,7 @@ export class EmbeddingSeal {
   ): SharedEmbedding | "outdated" | "rejected" {
     const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (value.length < at.vector || value.readUInt8(at.format) !== format) return "outdated";
+    if ((value.length - at.vector) % Float32Array.BYTES_PER_ELEMENT !== 0) return "rejected";
     const end = at.generation + generationBytes;
     if (value.toString("hex", at.generation, end) !== generation) return "outdated";
     const tag = this.#tag(key, value);

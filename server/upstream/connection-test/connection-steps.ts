@@ -1,4 +1,5 @@
 /** The first steps of a connection: the name is resolved, the port is connected to, the certificate is checked. */
+import { isIP } from "node:net";
 import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -47,7 +48,11 @@ export async function runConnectionSteps(
       ? [
           "tls",
           async () => {
-            await checkConnection({ ...address, tls }, timeoutMs);
+            const serverName = isIP(hostname) === 0 ? hostname : undefined;
+            // The checked address: a second lookup could return another (DNS rebinding).
+            await connectToFirst(checked, (hostname) =>
+              checkConnection({ ...address, hostname, tls: { ...tls, serverName } }, timeoutMs),
+            );
             return `The certificate is valid for ${hostname}.`;
           },
         ]

@@ -44,11 +44,12 @@ function translatedNetwork(v4: string): string {
  * addresses, whose IPv4 address is checked.
  */
 const publicV6 = ["2000::/3", `${translated}/96`];
+/** IPv6 networks that embed IPv4 addresses in several ways: Teredo, 6to4, and NAT64 of a private network (RFC 8215). */
+const embeddingV6 = ["2001::/32", "2002::/16", "64:ff9b:1::/48"];
 const privateV6 = [
-  // Protocols, among them Teredo, which embeds an IPv4 address that would go unchecked.
+  ...embeddingV6,
+  // Protocols.
   "2001::/23",
-  // 6to4, for the same reason.
-  "2002::/16",
   // Documentation, and a former test network.
   "2001:db8::/32",
   "3fff::/20",
@@ -89,14 +90,15 @@ export function isPublic(address: string): boolean {
  */
 const linkLocalV4 = ["169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"];
 const linkLocalV6 = ["fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128"];
-/** An IPv6 address that stands for an IPv4 address: mapped, or by NAT64. */
+/** IPv6 addresses that stand for an IPv4 address: IPv4-mapped, IPv4-translated, IPv4-compatible, and NAT64. */
 const inV6 = (v4: string): string[] => {
   const [address, bits] = v4.split("/");
-  return [`::ffff:${address}/${96 + Number(bits)}`, translatedNetwork(v4)];
+  const prefixes = ["::ffff:", "::ffff:0:", "::", translated];
+  return prefixes.map((prefix) => `${prefix}${address}/${96 + Number(bits)}`);
 };
 const linkLocalAddresses = {
   ipv4: listOf(linkLocalV4),
-  ipv6: listOf([...linkLocalV6, ...linkLocalV4.flatMap(inV6)]),
+  ipv6: listOf([...linkLocalV6, ...embeddingV6, ...linkLocalV4.flatMap(inV6)]),
 };
 
 /** Whether a text is such an IP address. An address with a zone (`%eth0`) is link-local. */

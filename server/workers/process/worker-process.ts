@@ -234,6 +234,8 @@ function workerErrorToGatewayError(
 ): GatewayError {
   // `notSent`: a local failure is never billed, so another target may be tried.
   const details = { notSent: true, ...(param !== undefined && { param }) } as const;
+  // Of the job queue in the child.
+  if (kind === "overloaded") return fullQueueError(message);
   if (errorTable[kind].causedBy === "client") return new GatewayError(kind, message, details);
   // Paths and details are for the operator, not for clients.
   const clientMessage = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
