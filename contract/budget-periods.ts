@@ -7,17 +7,11 @@ export const periods = ["day", "month", "total"] as const;
 export type Period = (typeof periods)[number];
 
 const dayMs = 86_400_000;
-let cached: { readonly day: number; readonly names: Readonly<Record<Period, string>> } | undefined;
 
 /** `at`: Unix milliseconds. */
 export function periodNames(at: number): Readonly<Record<Period, string>> {
-  const day = Math.floor(at / dayMs);
-  // Cached: all requests of a day get the same names.
-  if (cached?.day !== day) {
-    const name = new Date(day * dayMs).toISOString().slice(0, -14);
-    cached = { day, names: { day: name, month: name.slice(0, -3), total: "total" } };
-  }
-  return cached.names;
+  const day = new Date(at).toISOString().slice(0, -14);
+  return { day, month: day.slice(0, -3), total: "total" };
 }
 
 /** The end of the period that `at` is in. Undefined for the total, which does not end. */

@@ -115,15 +115,17 @@ const none: readonly BudgetInPeriod[] = [];
 
 export function createBudgets(options: BudgetsOptions): Budgets {
   const { counters, emit } = options;
-  const budgetsOf = (budgeted: BudgetedOwner, at: number): BudgetInPeriod[] =>
-    periods.flatMap((period): BudgetInPeriod[] => {
+  const budgetsOf = (budgeted: BudgetedOwner, at: number): BudgetInPeriod[] => {
+    const names = periodNames(at);
+    return periods.flatMap((period): BudgetInPeriod[] => {
       const limit = budgeted.budget[period];
       if (limit === undefined) return [];
-      const name = periodNames(at)[period];
+      const name = names[period];
       const counter = counters.counterOf(budgeted, name);
       counter.watch(limit);
       return [{ budgeted, period, name, limit, counter }];
     });
+  };
   const allBudgetsOf = (charged: readonly BudgetedOwner[], at: number): BudgetInPeriod[] =>
     charged.flatMap((budgeted) => budgetsOf(budgeted, at));
 

@@ -20,15 +20,14 @@ interface LoadShedderOptions {
 type Kind = "embedding" | "image";
 
 /** Counts a request from its start to its end, and decides whether it is admitted. */
-export type LoadCounter = Pick<LoadShedder, "begin" | "admit" | "end">;
 
 /** How a request was admitted: counted for its key, or cache-only. `uncounted`: it was not admitted. */
 export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 
 /** Above the limit, further requests are admitted cache-only, up to an eighth of the limit. */
-export const spareShare = 1 / 8;
+const spareShare = 1 / 8;
 /** A larger body takes too long to read for a request that may only be looked up in the cache. */
-export const maxCacheOnlyBytes = 64 * 1024;
+const maxCacheOnlyBytes = 64 * 1024;
 
 export class LoadShedder {
   readonly #shed: LoadShedderOptions["shed"];
@@ -119,9 +118,9 @@ const keyLimitError = (max: number): GatewayError =>
   );
 
 /** The reserve above the limit, for keys below their fair share. */
-export const reserveShare = 1 / 8;
+const reserveShare = 1 / 8;
 /** The share of the limit that batch requests leave to interactive requests. */
-export const interactiveShare = 1 / 8;
+const interactiveShare = 1 / 8;
 
 /**
  * Concurrency limiter with fair shares per API key. While slots are plentiful every request gets one. At the limit a

@@ -8,7 +8,7 @@ import { resolveModel } from "../auth/authenticate.ts";
 import type { ChargedRequest } from "../budgets/charge-request.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
-import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
+import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import {
@@ -76,9 +76,9 @@ export async function execute<Q extends LimitedQuery, A, T>(
   request: InternalRequest<Q, A, T>,
 ): Promise<T> {
   const { requestId, caller, query, endpoint, send, timeoutMs, isPartOfRequest = false } = request;
-  const source = { requestId, bytesReceived: 0, releaseBody: () => undefined };
-  const counter = isPartOfRequest ? alreadyCounted : loadShedder;
-  const lifetime = new RequestLifetime(services, counter, endpoint, source);
+  const source = { requestId, bytesReceived: 0 };
+  const shedder = isPartOfRequest ? undefined : loadShedder;
+  const lifetime = new RequestLifetime(services, shedder, endpoint, source);
   const { record } = lifetime;
   record.trace = request.trace;
   record.receivedAt = record.startedAt;
@@ -190,13 +190,6 @@ async function waitForBudget<Q extends LimitedQuery, A>(
 }
 
 const noHeaders = { get: () => null };
-
-/** The load shedder for a request that is part of another, which is counted already. */
-const alreadyCounted: LoadCounter = {
-  begin: () => undefined,
-  admit: () => "uncounted",
-  end: () => undefined,
-};
 
 const needsAdmission = <Q extends LimitedQuery, A>(
   { kind }: RequestLifetime,

@@ -9,7 +9,7 @@ import type { ReplayContext } from "../images/image-links.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
-import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
+import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
@@ -46,7 +46,7 @@ interface RequestSource {
   /** Bytes of the request body received so far. */
   readonly bytesReceived: number;
   /** Releases the memory of the request body. */
-  releaseBody(): void;
+  releaseBody?(): void;
 }
 
 type Release = (lifetime: RequestLifetime, error: GatewayError | undefined) => void;
@@ -64,7 +64,8 @@ export class RequestLifetime {
   idempotent: IdempotentRequest | undefined;
   /** Rate limits and concurrency slots. Undefined where no limit applies. */
   ticket: AdmissionTicket | undefined;
-  readonly #loadShedder: LoadCounter;
+  /** Undefined: the request is part of another, which is counted already. */
+  readonly #loadShedder: LoadShedder | undefined;
   readonly #source: RequestSource;
   readonly #started: number;
   #deadline: Deadline | undefined;
@@ -80,7 +81,7 @@ export class RequestLifetime {
 
   constructor(
     services: PipelineServices,
-    loadShedder: LoadCounter,
+    loadShedder: LoadShedder | undefined,
     { kind, operation }: RequestKind,
     source: RequestSource,
   ) {
@@ -93,7 +94,7 @@ export class RequestLifetime {
     this.record = new RequestRecord(source.requestId, operation, services.now());
     this.record.startedAt = this.#started;
     this.record.clientAddress = source.clientAddress;
-    loadShedder.begin(kind);
+    loadShedder?.begin(kind);
   }
 
   /**
@@ -104,7 +105,8 @@ export class RequestLifetime {
     const { record } = this;
     record.priority = priority;
     try {
-      this.#sheddingDecision = this.#loadShedder.admit(this.kind, headers, caller.id, priority);
+      this.#sheddingDecision =
+        this.#loadShedder?.admit(this.kind, headers, caller.id, priority) ?? "uncounted";
     } catch (refusal) {
       this.#endLoad();
       throw refusal;
@@ -116,7 +118,7 @@ export class RequestLifetime {
   #endLoad(): void {
     if (!this.#holdsLoadSlot) return;
     this.#holdsLoadSlot = false;
-    this.#loadShedder.end(this.kind, this.#sheddingDecision, this.record.caller?.id);
+    this.#loadShedder?.end(this.kind, this.#sheddingDecision, this.record.caller?.id);
   }
 
   /** Takes over the uploaded files of the request. */
@@ -279,7 +281,7 @@ export class RequestLifetime {
       ticket?.release({ usage: record.usage, wasSent: wasSent(record, error), error }),
     ({ record }) => record.end(),
     (lifetime) => lifetime.takeMemory()?.(),
-    (lifetime) => lifetime.#source.releaseBody(),
+    (lifetime) => lifetime.#source.releaseBody?.(),
     (lifetime) => lifetime.#endLoad(),
     ({ services, record }, error) => services.report(record, error),
   ];

@@ -5,7 +5,7 @@
 import type { Timers } from "../lib/timers.ts";
 
 export interface DriftChecksOptions {
-  /** Hours between two checks of all targets. 0: targets are never checked. */
+  /** Hours between two checks of all targets. */
   readonly hours: number;
   /** Checks all targets, or only targets that were not compared yet. */
   readonly check: (all: boolean) => Promise<void>;
@@ -24,7 +24,7 @@ export interface DriftChecks {
    * ended a moment ago.
    */
   onResponding(): void;
-  /** Resolves when all targets have been checked, or at once if targets are never checked. */
+  /** Resolves when all targets have been checked. */
   checkAll(): Promise<void>;
   close(): void;
 }
@@ -34,15 +34,6 @@ const [minRecheckMs, maxRecheckMs] = [10_000, 600_000];
 
 export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
   const { hours, check, timers, clock } = options;
-  if (hours === 0) {
-    return {
-      start: ignore,
-      onNewTarget: ignore,
-      onResponding: ignore,
-      checkAll: () => Promise.resolve(),
-      close: ignore,
-    };
-  }
   let running: Promise<void> | undefined;
   /** The next check. Undefined: none was requested since the last one started. */
   let requested: "new targets" | "all targets" | undefined;
@@ -105,5 +96,3 @@ export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
     },
   };
 }
-
-const ignore = (): void => undefined;

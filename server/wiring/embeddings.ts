@@ -71,8 +71,8 @@ export function wireEmbeddings(
     }),
     graceMs: settings.VEXEL_CANARY_HOURS > 0 ? graceMs : 0,
     clock,
-    onUnchecked: () => driftChecks.onNewTarget(),
-    onResponding: () => driftChecks.onResponding(),
+    onUnchecked: () => driftChecks?.onNewTarget(),
+    onResponding: () => driftChecks?.onResponding(),
     report: (result) => {
       reportDrift(runtime, result);
       if (result.status !== "drifted") return;
@@ -81,19 +81,24 @@ export function wireEmbeddings(
       void (checksAfterClear > 0 ? clearLocal() : cache.clear());
     },
   });
-  const driftChecks = scheduleDriftChecks({
-    hours: settings.VEXEL_CANARY_HOURS,
-    check: (all) => canary.check(all),
-    timers: backgroundTimers,
-    clock,
-  });
+  const hours = settings.VEXEL_CANARY_HOURS;
+  /** Undefined: targets are never checked. */
+  const driftChecks =
+    hours === 0
+      ? undefined
+      : scheduleDriftChecks({
+          hours,
+          check: (all) => canary.check(all),
+          timers: backgroundTimers,
+          clock,
+        });
   // Another replica has found wrong vectors. If they came from a target that has drifted, this replica finds that out
   // before it adds vectors to the shared cache again.
   shared?.onCleared(async () => {
     checksAfterClear++;
     try {
       await clearLocal();
-      await driftChecks.checkAll();
+      await driftChecks?.checkAll();
     } finally {
       checksAfterClear--;
     }
@@ -133,9 +138,9 @@ export function wireEmbeddings(
   });
   return {
     send,
-    startDriftChecks: () => driftChecks.start(),
+    startDriftChecks: () => driftChecks?.start(),
     stopDriftChecks: () => {
-      driftChecks.close();
+      driftChecks?.close();
       canary.close();
     },
     statistics: () => ({
