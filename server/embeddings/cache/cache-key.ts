@@ -64,29 +64,10 @@ export function cacheKey(prefix: string, input: EmbeddingInput, at: number): str
   if (input.kind === "tokens") return hash(`${prefix}i${(input.tokens[at] ?? []).join(",")}`);
   const text = input.texts[at] ?? "";
   // A lone surrogate has no UTF-8: every one would be hashed as the same replacement character.
-  return text.isWellFormed() ? hashOf(`${prefix}t`, text) : hashUtf16(`${prefix}u`, text);
+  if (text.isWellFormed()) return hash(`${prefix}t${text}`);
+  const utf16 = Buffer.from(text, "utf16le");
+  return new Bun.SHA256().update(`${prefix}u`).update(utf16).digest("base64");
 }
-
-const sliceLength = 64 * 1024;
-const slice = Buffer.allocUnsafeSlow(2 * sliceLength);
-
-/** Hashes the text's UTF-16 code units, slice by slice: a copy of the whole text would be twice its size. */
-function hashUtf16(prefix: string, text: string): string {
-  const hasher = new Bun.SHA256().update(prefix);
-  for (let from = 0; from < text.length; from += sliceLength) {
-    const length = slice.write(text.slice(from, from + sliceLength), "utf16le");
-    hasher.update(slice.subarray(0, length));
-  }
-  return hasher.digest("base64");
-}
-
-/** Long texts are hashed in place: joining them with the prefix would copy them twice. */
-const longText = 4 * 1024;
-
-const hashOf = (prefix: string, text: string): string =>
-  text.length < longText
-    ? hash(`${prefix}${text}`)
-    : new Bun.SHA256().update(prefix).update(text).digest("base64");
 
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 
