@@ -16,19 +16,6 @@ import { allowsModel } from "./model-access.ts";
 
 const bearer = /^bearer +/i;
 
-/** The ID of the valid API key of a request. Undefined without one. */
-export function validKeyId(
-  headers: RequestHeaders,
-  snapshot: Snapshot,
-  now: number,
-): string | undefined {
-  try {
-    return authenticate(headers, snapshot, now).id;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Key expiry, checked at every request. */
 const isExpired = ({ expiresAt }: Key, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now;

@@ -11,7 +11,7 @@ import type { RouteName } from "./routes.ts";
 import type { HttpServer, HttpServerOptions } from "./server/http-server.ts";
 import { startServer } from "./server/socket-server.ts";
 
-type ServerOption = "host" | "port" | "reusePort" | "tls" | "keyIdOf" | "onConnectionsRefused";
+type ServerOption = "host" | "port" | "reusePort" | "tls" | "onConnectionsRefused";
 
 export interface ListenOptions
   extends BodyLimits,

@@ -1,5 +1,4 @@
 /** Starts the HTTP listener with the limits and timeouts of the settings, and the listener of the metrics port. */
-import { validKeyId } from "../auth/authenticate.ts";
 import { createCors } from "../http/cors.ts";
 import { type Listener, type ListenOptions, listen } from "../http/listen.ts";
 import { MemoryShares } from "../http/memory-shares.ts";
@@ -24,7 +23,7 @@ export interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts"
 
 /** Throws if a port cannot be opened. Then nothing is listening. */
 export function startListener(
-  { settings, snapshot, log, now, clock }: Runtime,
+  { settings, log, clock }: Runtime,
   { handlers, mounts, certificate, temp, metrics, isWorker }: ListenerParts,
 ): Listener {
   const listener = listen({
@@ -52,7 +51,6 @@ export function startListener(
     bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
     minBodyRate: settings.VEXEL_BODY_MIN_RATE,
     maxConnections: maxConnections(settings),
-    keyIdOf: (headers) => validKeyId(headers, snapshot(), now()),
     onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
     clock,
     report: ({ latencyMs, requestId, route, ...fields }) => {

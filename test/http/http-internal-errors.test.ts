@@ -6,9 +6,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ByteSocket } from "../../server/http/server/client-socket.ts";
 import { ClientConnection } from "../../server/http/server/connection.ts";
-import type { ServerContext } from "../../server/http/server/server-context.ts";
-import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { toErrorResponse } from "../../server/request/error-response.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import { chunk } from "./gateway-fixture.ts";
@@ -21,8 +18,8 @@ import {
   respondWith,
   serve,
   streamedBody,
-  timeouts,
 } from "./http-server-fixture.ts";
+import { contextWith, NarrowSocket } from "./narrow-socket.ts";
 
 describe("a response that cannot be sent as announced resets the connection:", () => {
   const closed: boolean[] = [];
@@ -141,55 +138,7 @@ describe("small chunks", () => {
   });
 });
 
-/** A socket that accepts a given number of bytes at a time, and records the calls. */
-class NarrowSocket {
-  readonly calls: string[] = [];
-  accepted = "";
-  /** The most bytes that it accepts at a time. */
-  freeBytes: number;
-  constructor(freeBytes = 0) {
-    this.freeBytes = freeBytes;
-  }
-  write(data: string | Uint8Array, from = 0, length?: number): number {
-    const bytes = typeof data === "string" ? Buffer.from(data) : data;
-    const accepted = bytes.subarray(
-      from,
-      from + Math.min(this.freeBytes, length ?? bytes.length - from),
-    );
-    this.freeBytes -= accepted.length;
-    this.accepted += Buffer.from(accepted).toString("latin1");
-    return accepted.length;
-  }
-  shutdown = () => void this.calls.push("shutdown");
-  end = () => void this.calls.push("end");
-  terminate = () => void this.calls.push("terminate");
-  pause = () => void this.calls.push("pause");
-  resume = () => void this.calls.push("resume");
-}
-
 describe("a socket that accepts one byte at a time", () => {
-  const contextWith = (response: ServerContext["onRequest"]): ServerContext => ({
-    onRequest: response,
-    refuse: toErrorResponse,
-    onError: (error) => {
-      throw error;
-    },
-    now: 0,
-    dateHeader: "",
-    isProbe: () => false,
-    keyIdOf: () => undefined,
-    refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
-    limit: {
-      admit: () => true,
-      wait: () => false,
-      stopWaiting: () => undefined,
-      mustClose: () => false,
-      lastResponseSent: () => undefined,
-      requestBegan: () => undefined,
-    },
-    isStopping: false,
-    timeouts,
-  });
   const untilAccepted = async (
     socket: NarrowSocket,
     connection: ClientConnection,

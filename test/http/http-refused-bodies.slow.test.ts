@@ -4,8 +4,6 @@
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { connect as connectHttp2, constants } from "node:http2";
-import { until } from "../until.ts";
 import { RawConnection, startGatewayWithFake } from "./gateway-fixture.ts";
 import { chunkedPost, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
@@ -97,56 +95,4 @@ test("an idle connection keeps no memory of the head of its last request", async
     await Bun.sleep(5);
   }
   expect(heads.map((head) => head.deref())).toEqual([undefined, undefined]);
-});
-
-describe("HTTP/2 with prior knowledge", () => {
-  const settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-  const preface = Buffer.from([...Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), ...settings]);
-
-  test("gets a response in HTTP/2 that names the reason and the fix", async () => {
-    const session = connectHttp2(gateway.url);
-    session.on("error", () => undefined);
-    const ended = Promise.withResolvers<number>();
-    session.on("goaway", (code) => ended.resolve(code));
-    const request = session.request({ ":method": "POST", ":path": "/v1/embeddings" });
-    request.end("{}");
-    const status = await new Promise((resolve) =>
-      request.on("response", (headers) => resolve(headers[":status"])),
-    );
-    let text = "";
-    for await (const chunk of request) text += chunk;
-    expect(status).toBe(505);
-    const { error } = JSON.parse(text);
-    expect(error).toMatchObject({ code: "invalid_http", param: null });
-    expect(error.message).toContain("HTTP/1.1");
-    expect(error.message).toContain("proxy");
-    expect(await ended.promise).toBe(constants.NGHTTP2_HTTP_1_1_REQUIRED);
-    session.destroy();
-  });
-
-  test("gets GOAWAY with the reason if it sends the preface and no request", async () => {
-    let now = 0;
-    await using served = serve(undefined, { clock: () => now });
-    const connection = await served.connect(preface);
-    await until(() => {
-      now += 50;
-      return connection.received.includes("invalid_http");
-    });
-    // The type of the frame, its flags, stream 0, the last stream, and the error code.
-    const goaway = Buffer.from([7, ...Array(12).fill(0), constants.NGHTTP2_HTTP_1_1_REQUIRED]);
-    expect(Buffer.from(connection.received, "latin1").includes(goaway)).toBe(true);
-    await connection.closed;
-  });
-
-  test("is recognized however its bytes are split", async () => {
-    await using served = serve();
-    const connection = await served.connect();
-    const headers = [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x82];
-    for (const byte of [...preface, ...headers]) {
-      connection.send(Buffer.from([byte]));
-      await new Promise(setImmediate);
-    }
-    await until(() => connection.received.includes("invalid_http"));
-    await connection.closed;
-  });
 });

@@ -36,7 +36,6 @@ export function serve(response: Handle = echo, options: ServeOptions = {}): Serv
     port: 0,
     reusePort: false,
     isProbe: () => false,
-    keyIdOf: () => undefined,
     limits: { bodyMs, idleMs, maxConnections },
     refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     onConnectionsRefused: () => undefined,
@@ -130,11 +129,6 @@ export const afterGate =
     await opened;
     return response(request);
   };
-
-/** A request of an API key, and the key of its head. */
-export const keyed = (key: string, path = "/"): string => get(path, `authorization: ${key}\r\n`);
-export const keyIdOf: HttpServerOptions["keyIdOf"] = (head) =>
-  head.get("authorization") ?? undefined;
 
 /** The timeouts of a connection, for tests without a server. */
 export const timeouts = {

@@ -53,10 +53,7 @@ describe("a request is refused, sent whole or byte by byte:", () => {
     ["a request line of two words", "GET /\r\nhost: x\r\n\r\n"],
     ["HTTP/1.2", get("/").replace("1.1", "1.2")],
     ["HTTP/2.0 in a head", get("/").replace("1.1", "2.0")],
-    [
-      "the preface of HTTP/2 that goes on otherwise",
-      "PRI * HTTP/2.0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
-    ],
+    ["HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["http in lower case", get("/").replace("HTTP", "http")],
     ["a path without a leading slash", get("admin/targets")],
     ["CONNECT to another port", get("x:443").replace("GET", "CONNECT")],

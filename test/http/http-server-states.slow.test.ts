@@ -227,6 +227,15 @@ describe("the time", () => {
     await connection.closed;
   });
 
+  test("of a head that arrives byte by byte is limited", async () => {
+    await using served = serve(() => respondWith("x"), { idleMs: 200 });
+    const connection = await served.connect("GET / HTTP/1.1\r\nx: ");
+    const trickle = setInterval(() => connection.send("a"), 20);
+    await connection.closed;
+    clearInterval(trickle);
+    expect(connection.received).toBe("");
+  });
+
   test("between requests is limited also after a request that took longer", async () => {
     const late: Handle = async () => {
       await Bun.sleep(1000);

@@ -31,7 +31,6 @@ export const listenWith = (
     bodyMs: 60_000,
     minBodyRate: 0,
     maxConnections: 1000,
-    keyIdOf: () => undefined,
     onConnectionsRefused: () => undefined,
     clock: () => performance.now(),
     report: () => undefined,

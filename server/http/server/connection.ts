@@ -6,7 +6,7 @@ import type { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import { type ByteSocket, ClientSocket, ConnectionPhase } from "./client-socket.ts";
-import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";
+import type { LimitedConnection } from "./connection-limit.ts";
 import { incompleteBody } from "./http-server.ts";
 import { HeadReader, type ParsedHead } from "./parse-head.ts";
 import { type RefusedConnection, refuseConnection, refuseHead } from "./refuse-client.ts";
@@ -20,16 +20,13 @@ const noBytes = Buffer.alloc(0);
 const maxPipelinedPerTurn = 32;
 const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
 
-export class ClientConnection implements TableConnection, RequestConnection, RefusedConnection {
-  readonly entry: ConnectionEntry<ClientConnection>;
+export class ClientConnection implements LimitedConnection, RequestConnection, RefusedConnection {
   readonly socket: ClientSocket;
   readonly #server: ServerContext;
   readonly #headReader = new HeadReader();
   #request: HttpRequest | undefined;
   /** The response to the current request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
-  /** The head of a request that waits until there is capacity for its connection. */
-  #waitingHead: ParsedHead | undefined;
   /** Pipelined requests so far. */
   #pipelined = 0;
 
@@ -38,15 +35,10 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
     this.#server = server;
     const phase = new ConnectionPhase(server, isEncrypted ? "handshake" : "idle");
     this.socket = new ClientSocket(socket, phase, () => this.#clientDisconnected());
-    this.entry = new ConnectionEntry(this, server);
   }
 
-  get request(): HttpRequest | undefined {
-    return this.#request;
-  }
-
-  get lastHead(): ParsedHead | undefined {
-    return this.#request?.head ?? this.#headReader.lastHead;
+  get isAwaitingRequest(): boolean {
+    return this.socket.isIdle || this.socket.isInHandshake;
   }
 
   get hasPartialHead(): boolean {
@@ -59,9 +51,7 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
     flow.countRead(bytes.length);
     // Decrypted bytes show that the handshake is complete.
     this.socket.onHandshake();
-    if (this.#waitingHead) {
-      this.#headReader.addRest(bytes);
-    } else if (phase.state === "idle") {
+    if (phase.state === "idle") {
       this.#readHead(bytes);
     } else if (phase.state === "busy") {
       // Received bytes do not extend the timeout of a client that does not read its response.
@@ -92,18 +82,11 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
   checkTimeouts(): void {
     const { phase, writer, halfClose } = this.socket;
     const { now, timeouts } = this.#server;
-    this.socket.readRate.sample(now, writer);
-    if (this.socket.isIdle) {
-      const idleMs = now - this.socket.lastActivityAt;
-      const error = this.#headReader.checkIdle(idleMs, timeouts.headCacheMs);
-      if (error) refuseHead(this, this.#server, error);
+    if (this.socket.isIdle && now - this.socket.lastActivityAt > timeouts.headCacheMs) {
+      this.#headReader.clearCache();
     }
     if (this.socket.isBusy && this.#isResponding && halfClose.isDisconnected(writer))
       this.socket.reset();
-    if (this.entry.isOverdue(now)) {
-      this.refuseSurplus();
-      return;
-    }
     const action = phase.timedOut(this.hasPartialHead, writer.isBlocked);
     if (action === "linger") this.linger();
     else if (action) this.socket[action]();
@@ -112,19 +95,22 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
   /** Closes, and discards the bytes that the client still sends. */
   linger(): void {
     this.#request = undefined;
-    this.#waitingHead = undefined;
     this.#headReader.clear();
     this.socket.linger();
   }
 
-  refuseSurplus(): void {
+  refuse(): void {
     refuseConnection(this, this.#server);
+  }
+
+  close(): void {
+    this.socket.end();
   }
 
   /** Pauses or resumes the socket, depending on how much is buffered. */
   updateFlow(): void {
     const isFull = this.#headReader.isFull || this.#request?.body.isFull === true;
-    this.socket.flow.setFull(isFull || this.#waitingHead !== undefined);
+    this.socket.flow.setFull(isFull);
   }
 
   get remoteAddress(): string {
@@ -139,7 +125,6 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
   #clientDisconnected(): void {
     const request = this.#request;
     this.#request = undefined;
-    this.#waitingHead = undefined;
     request?.clientDisconnected();
   }
 
@@ -154,39 +139,21 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
     }
     if (head) this.#startRequest(head);
     else if (this.socket.halfClose.ended) this.socket.end();
-    else if (isFirstPart) this.socket.phase.touch();
+    else if (isFirstPart) {
+      this.socket.phase.touch();
+      this.#server.limit.becameIdle(this);
+    }
   }
 
   #startRequest(head: ParsedHead): void {
-    const isProbe = this.entry.isSurplus && this.#server.isProbe(head.path);
-    const admission = this.entry.admit(head, isProbe);
-    if (admission === "refuse") {
-      this.refuseSurplus();
-    } else if (admission === "wait") {
-      this.#waitingHead = head;
-      this.updateFlow();
-    } else {
-      this.#handleRequest(head, isProbe);
+    const isAdmitted = this.#server.limit.admit(this);
+    if (!isAdmitted && !this.#server.isProbe(head.path)) {
+      this.refuse();
+      return;
     }
-  }
-
-  resume(): void {
-    const head = this.#waitingHead;
-    if (!head) return;
-    this.#waitingHead = undefined;
-    try {
-      this.#handleRequest(head, false);
-      this.updateFlow();
-    } catch (error) {
-      this.onError(error);
-    }
-  }
-
-  #handleRequest(head: ParsedHead, isProbe: boolean): void {
     const request = new HttpRequest(head, this);
-    if (isProbe) request.isLast = true;
+    if (!isAdmitted) request.isLast = true;
     this.#request = request;
-    this.#server.limit.requestBegan(this.entry);
     this.#isResponding = false;
     this.socket.phase.enter("busy");
     const rest = this.#headReader.takeRest();
@@ -238,8 +205,7 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
     try {
       this.#isResponding = true;
       const isOver = this.socket.halfClose.ended && !this.hasPartialHead;
-      const mustClose = this.#server.isStopping || this.#server.limit.mustClose(this.entry);
-      if (mustClose || isOver) request.isLast = true;
+      if (this.#server.isStopping || isOver) request.isLast = true;
       let headerLines = connectionHeader(request, response) + this.#server.dateHeader;
       if (response.setCookies) headerLines += cookieLines(response.setCookies);
       sending = sendResponse(response, request.head, headerLines, this.socket.writer);
@@ -255,10 +221,10 @@ export class ClientConnection implements TableConnection, RequestConnection, Ref
   /** The response has been written to its last byte. */
   #responseSent(request: HttpRequest): void {
     if (this.#request !== request) return;
+    this.#server.limit.becameIdle(this);
     try {
       if (request.isLast) {
         this.linger();
-        this.#server.limit.lastResponseSent(this.entry);
       } else if (request.body.complete) {
         this.#nextRequest();
       } else {

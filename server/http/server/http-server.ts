@@ -30,8 +30,6 @@ export interface HttpServerOptions {
   refuseConnection(): OutgoingResponse;
   /** Whether this path is served on a connection beyond the maximum. */
   isProbe(path: string): boolean;
-  /** The id of the valid API key that a request carries. Undefined: its address is the holder of the connection. */
-  keyIdOf(headers: RequestHeaders): string | undefined;
   /** Called every few seconds at most, while connections are refused or evicted. */
   onConnectionsRefused(report: ConnectionReport): void;
   /**
@@ -108,7 +106,7 @@ export interface ConnectionCounts {
   readonly max: number;
   /** Refused connections since the start. */
   readonly refused: number;
-  /** Connections that were closed to free capacity for another, since the start. */
+  /** Idle connections that were closed to free capacity for another, since the start. */
   readonly evicted: number;
 }
 

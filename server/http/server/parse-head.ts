@@ -5,13 +5,6 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { trimOptionalWhitespace } from "../../lib/http1.ts";
-import {
-  firstStream,
-  Http2Unsupported,
-  http2HeadersMs,
-  isWholePreface,
-  startsHttp2,
-} from "./http2.ts";
 import { checkFirstBytes, invalidHttp } from "./refuse-client.ts";
 
 /** Maximum size of the request line and all headers together. No common client sends more. */
@@ -199,11 +192,6 @@ export class HeadReader {
   #cachedHead: ParsedHead | undefined;
   #cachedBytes: Buffer = noBytes;
 
-  /** The last head, for some seconds after its request. */
-  get lastHead(): ParsedHead | undefined {
-    return this.#cachedHead;
-  }
-
   get hasBufferedBytes(): boolean {
     return this.#buffered.length > 0;
   }
@@ -224,17 +212,7 @@ export class HeadReader {
     this.#buffered = noBytes;
   }
 
-  /**
-   * Called about once a second for a connection that has been idle for `idleMs`. Returns an error for an HTTP/2 client
-   * that has sent its preface and no request.
-   */
-  checkIdle(idleMs: number, headCacheMs: number): Http2Unsupported | undefined {
-    if (idleMs > headCacheMs) this.#clearCache();
-    const isLate = idleMs > http2HeadersMs && isWholePreface(this.#buffered);
-    return isLate ? new Http2Unsupported(0) : undefined;
-  }
-
-  #clearCache(): void {
+  clearCache(): void {
     this.#cachedHead = undefined;
     this.#cachedBytes = noBytes;
   }
@@ -250,11 +228,6 @@ export class HeadReader {
     if (head) this.#buffered = noBytes;
     this.#rest = head && bytes.length > this.#bodyStart ? bytes.subarray(this.#bodyStart) : noBytes;
     return head;
-  }
-
-  /** More bytes of the body, or of pipelined requests, have arrived before the rest was taken. */
-  addRest(bytes: Buffer): void {
-    this.#rest = this.#rest.length > 0 ? Buffer.concat([this.#rest, bytes]) : bytes;
   }
 
   /** Takes the bytes after the head that was read last: its body, and pipelined requests. */
@@ -277,13 +250,6 @@ export class HeadReader {
     let start = 0;
     // Some clients send a line break after the body, beyond its content-length.
     while (start < 8 && bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2;
-    // The second byte distinguishes PRI, the start of HTTP/2, from POST and PUT.
-    if (bytes[start] === 0x50 && bytes[start + 1] === 0x52 && startsHttp2(bytes.subarray(start))) {
-      const stream = firstStream(bytes.subarray(start));
-      if (stream !== undefined) throw new Http2Unsupported(stream);
-      if (bytes.length > maxHeadBytes) throw headTooLarge();
-      return undefined;
-    }
     const end = bytes.indexOf(headEnd, start);
     if (end >= 0 && end - start <= maxHeadBytes) {
       this.#bodyStart = end + headEnd.length;
@@ -297,7 +263,7 @@ export class HeadReader {
   }
 
   #parse(bytes: Buffer, start: number, end: number): ParsedHead {
-    this.#clearCache();
+    this.clearCache();
     const head = new ParsedHead(bytes.toString("latin1", start, end));
     if (this.#bodyStart - start <= maxCachedBytes) {
       this.#cachedHead = head;

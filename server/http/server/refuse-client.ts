@@ -4,7 +4,6 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ClientSocket } from "./client-socket.ts";
-import { Http2Unsupported, http2Response } from "./http2.ts";
 import type { ServerContext } from "./server-context.ts";
 import { closingResponse } from "./socket-writer.ts";
 
@@ -48,11 +47,7 @@ export function refuseHead(
   error: GatewayError,
 ): void {
   const refusal = server.refuse(error, connection.socket.remoteAddress);
-  const isHttp2 = error instanceof Http2Unsupported;
-  write(
-    connection,
-    isHttp2 ? http2Response(refusal, error.stream) : closingResponse(refusal, server.dateHeader),
-  );
+  write(connection, closingResponse(refusal, server.dateHeader));
 }
 
 /** The connection exceeds the maximum. */
@@ -62,7 +57,7 @@ export function refuseConnection(connection: RefusedConnection, server: ServerCo
   else write(connection, closingResponse(server.refuseConnection(), server.dateHeader));
 }
 
-function write(connection: RefusedConnection, response: string | Uint8Array): void {
+function write(connection: RefusedConnection, response: string): void {
   const { socket } = connection;
   const sending = socket.writer.write(response);
   socket.phase.enter("busy");

@@ -143,11 +143,6 @@ class RequestBody implements BodyReader {
     return this.#remaining;
   }
 
-  /** A reader waits for bytes that the client has not sent. */
-  get isAwaited(): boolean {
-    return this.#reader !== undefined && !this.complete && this.#failure === undefined;
-  }
-
   get isFull(): boolean {
     return this.#bufferedBytes + this.#chunks.length * chunkOverheadBytes > maxBufferedBytes;
   }

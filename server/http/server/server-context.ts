@@ -6,18 +6,10 @@ import type { ServerTime } from "./client-socket.ts";
 import type { ConnectionLimit, LimitedConnection } from "./connection-limit.ts";
 import type { HttpServerOptions } from "./http-server.ts";
 
-type Handler = "onRequest" | "refuse" | "refuseConnection" | "isProbe" | "keyIdOf" | "onError";
-
-type LimitMethod =
-  | "admit"
-  | "wait"
-  | "stopWaiting"
-  | "mustClose"
-  | "lastResponseSent"
-  | "requestBegan";
+type Handler = "onRequest" | "refuse" | "refuseConnection" | "isProbe" | "onError";
 
 export interface ServerContext extends ServerTime, Pick<HttpServerOptions, Handler> {
-  readonly limit: Pick<ConnectionLimit<LimitedConnection>, LimitMethod>;
+  readonly limit: Pick<ConnectionLimit<LimitedConnection>, "admit" | "becameIdle">;
   /** The `date` header line of every response. */
   dateHeader: string;
   /** From now on each response closes its connection. */
@@ -42,14 +34,13 @@ export function createServerContext(
   limit: ServerContext["limit"] & { countRefused(): void },
   startedAt: number,
 ): ServerContext {
-  const { onRequest, refuse, onError, isProbe, keyIdOf } = options;
+  const { onRequest, refuse, onError, isProbe } = options;
   const { bodyMs, idleMs } = options.limits;
   return {
     onRequest,
     refuse,
     onError,
     isProbe,
-    keyIdOf,
     refuseConnection: () => {
       limit.countRefused();
       return options.refuseConnection();

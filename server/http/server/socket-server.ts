@@ -1,12 +1,11 @@
 /**
  * Implements the HTTP server on Bun's sockets. Bun.serve creates a Request, a Response and their headers for each
- * request; docs/decisions/0030-http-server-on-sockets.md has the figures of both.
+ * request; docs/decisions/0030-http-server-on-sockets.md compares both.
  */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { ByteSocket } from "./client-socket.ts";
 import { ClientConnection } from "./connection.ts";
-import type { ConnectionEntry } from "./connection-entry.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
 import type { HttpServer, HttpServerOptions } from "./http-server.ts";
 import { invalidHttp } from "./refuse-client.ts";
@@ -19,18 +18,16 @@ const shutdownLingerMs = 300;
 export function startServer(options: HttpServerOptions): HttpServer {
   const { bodyMs, idleMs, maxConnections } = options.limits;
   const startedAt = options.clock();
-  const limit = new ConnectionLimit<ConnectionEntry<ClientConnection>>(
-    maxConnections,
-    startedAt,
-    (report) => options.onConnectionsRefused(report),
+  const limit = new ConnectionLimit<ClientConnection>(maxConnections, (report) =>
+    options.onConnectionsRefused(report),
   );
   const context = createServerContext(options, limit, startedAt);
   const tick = (): void => {
     context.now = options.clock();
     context.dateHeader = dateLine();
-    for (const { connection } of limit.open) connection.checkTimeouts();
+    for (const connection of limit.open) connection.checkTimeouts();
     resetSlowReaders(
-      [...limit.open].map(({ connection }) => connection.socket),
+      [...limit.open].map(({ socket }) => socket),
       context.now,
     );
     limit.check(context.now);
@@ -44,14 +41,10 @@ export function startServer(options: HttpServerOptions): HttpServer {
   const allClosed = Promise.withResolvers<void>();
   const listener = acceptSockets(options, {
     create: (socket, isEncrypted) => new ClientConnection(socket, context, isEncrypted),
-    opened: ({ entry }) => {
-      const decision = limit.add(entry);
-      if (decision !== "serve") entry.becomeSurplus();
-      if (decision === "close") entry.drop();
-    },
-    closed: ({ socket, entry }) => {
-      socket.onClose();
-      limit.delete(entry);
+    opened: (connection) => limit.add(connection),
+    closed: (connection) => {
+      connection.socket.onClose();
+      limit.delete(connection);
       if (stopped && limit.open.size === 0) allClosed.resolve();
     },
     refusePlainHttp: () => closingResponse(options.refuse(plainHttp()), context.dateHeader),
@@ -62,7 +55,7 @@ export function startServer(options: HttpServerOptions): HttpServer {
     port: listener.port,
     pending: () => {
       let count = 0;
-      for (const { connection } of limit.open) if (connection.socket.isBusy) count++;
+      for (const { socket } of limit.open) if (socket.isBusy) count++;
       return count;
     },
     connections: () => limit.counts,
@@ -73,10 +66,10 @@ export function startServer(options: HttpServerOptions): HttpServer {
       context.isStopping = true;
       stopped = true;
       listener.stop(false);
-      for (const { connection } of limit.open) stopConnection(connection, now);
+      for (const connection of limit.open) stopConnection(connection, now);
       if (limit.open.size > 0 && now)
         await Promise.race([allClosed.promise, Bun.sleep(shutdownLingerMs)]);
-      if (now) for (const { connection } of limit.open) connection.socket.end();
+      if (now) for (const { socket } of limit.open) socket.end();
       if (limit.open.size > 0) await allClosed.promise;
       clearInterval(ticker);
       limit.close();
