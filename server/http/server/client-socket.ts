@@ -3,7 +3,7 @@
  * write), backpressure on reads, half-close, and the ways to close it.
  */
 
-import { ReadRate, SocketWriter } from "./socket-writer.ts";
+import { SocketWriter } from "./socket-writer.ts";
 
 /** The functions of Bun's sockets that a connection calls. */
 export type ByteSocket = Pick<
@@ -15,7 +15,6 @@ export class ClientSocket {
   readonly phase: ConnectionPhase;
   readonly writer: SocketWriter;
   readonly flow: ReadFlow;
-  readonly readRate = new ReadRate();
   readonly halfClose = new HalfClose();
   /** Read once: a closed socket has none. */
   readonly remoteAddress: string;
@@ -148,7 +147,7 @@ interface Timeouts {
   readonly headMs: number;
   /** For the next request on a keep-alive connection. */
   readonly idleMs: number;
-  /** For the client to read more of a response. */
+  /** For the client to read a response at the minimum rate. */
   readonly writeMs: number;
   /** For more of a body that is being discarded. */
   readonly bodyMs: number;
@@ -196,7 +195,10 @@ export class ConnectionPhase {
 
   /** How to close the connection, if this state has timed out. */
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one condition per state.
-  timedOut(hasPartialHead: boolean, isBlocked: boolean): "end" | "reset" | "linger" | undefined {
+  timedOut(
+    hasPartialHead: boolean,
+    isReadingSlowly: boolean,
+  ): "end" | "reset" | "linger" | undefined {
     const { now, timeouts } = this.#server;
     const silentMs = now - this.lastActivityAt;
     const stateMs = now - this.#began;
@@ -207,7 +209,7 @@ export class ConnectionPhase {
       case "idle":
         return silentMs > (hasPartialHead ? timeouts.headMs : timeouts.idleMs) ? "end" : undefined;
       case "busy":
-        return isBlocked && silentMs > timeouts.writeMs ? "reset" : undefined;
+        return isReadingSlowly ? "reset" : undefined;
       case "discarding":
         return silentMs > timeouts.bodyMs || lingersTooLong ? "linger" : undefined;
       case "lingering":

@@ -13,7 +13,7 @@ import { type RefusedConnection, refuseConnection, refuseHead } from "./refuse-c
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
 import { discardBody, sendResponse } from "./send-response.ts";
 import type { ServerContext } from "./server-context.ts";
-import { ClientDisconnected, cookieLines } from "./socket-writer.ts";
+import { ClientDisconnected, cookieLines, WriteTimeout } from "./socket-writer.ts";
 
 const noBytes = Buffer.alloc(0);
 /** Pipelined requests that are read in one turn of the event loop. */
@@ -24,6 +24,7 @@ export class ClientConnection implements LimitedConnection, RequestConnection, R
   readonly socket: ClientSocket;
   readonly #server: ServerContext;
   readonly #headReader = new HeadReader();
+  readonly #writeTimeout: WriteTimeout;
   #request: HttpRequest | undefined;
   /** The response to the current request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
@@ -34,6 +35,7 @@ export class ClientConnection implements LimitedConnection, RequestConnection, R
   constructor(socket: ByteSocket, server: ServerContext, isEncrypted = false) {
     this.#server = server;
     const phase = new ConnectionPhase(server, isEncrypted ? "handshake" : "idle");
+    this.#writeTimeout = new WriteTimeout(server.timeouts.writeMs);
     this.socket = new ClientSocket(socket, phase, () => this.#clientDisconnected());
   }
 
@@ -87,7 +89,8 @@ export class ClientConnection implements LimitedConnection, RequestConnection, R
     }
     if (this.socket.isBusy && this.#isResponding && halfClose.isDisconnected(writer))
       this.socket.reset();
-    const action = phase.timedOut(this.hasPartialHead, writer.isBlocked);
+    const isReadingSlowly = this.#writeTimeout.isOver(now, writer);
+    const action = phase.timedOut(this.hasPartialHead, isReadingSlowly);
     if (action === "linger") this.linger();
     else if (action) this.socket[action]();
   }

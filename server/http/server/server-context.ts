@@ -24,7 +24,7 @@ const maxHeadMs = 60_000;
 const lingerIdleMs = 2_000;
 /** The longest time for all bytes that are discarded, like nginx's lingering_time. */
 const lingerTotalMs = 10_000;
-/** A client that reads nothing of its response for this long counts as disconnected. */
+/** A client that reads its response below the minimum rate for this long counts as disconnected. */
 const maxWriteMs = 60_000;
 /** After this idle time, a connection drops its cached request head. */
 const headCacheMs = 5_000;

@@ -1,7 +1,6 @@
 /**
  * Assembles responses and writes them to the socket of a connection, with backpressure: bytes that the socket does not
- * accept are queued until it drains. Measures how fast the client reads, and bounds the memory of responses that
- * clients do not read.
+ * accept are queued until it drains. Bounds the time and the memory of responses that clients do not read.
  */
 import { STATUS_CODES } from "node:http";
 import type { BodyChunks, OutgoingResponse } from "../../request/http-types.ts";
@@ -93,37 +92,33 @@ export class SocketWriter {
 const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
   Buffer.from(buffer as ArrayBuffer, byteOffset, length);
 
-/** The period over which the rate is measured. */
-const periodMs = 10_000;
-/** A client below this average rate reads slowly, in bytes per second. */
+/** The minimum average rate at which a client must read its response, in bytes per second. */
 const minRate = 8 * 1024;
 
 /**
- * Measures whether a client reads its response slowly. Bytes that the operating system has accepted count as read: the
- * system's buffers hide the client's exact pace, so the rate is an average over several seconds.
+ * Write timeout: ends the response to a client that reads it too slowly. A timeout of silence alone would let a client
+ * that reads a few bytes now and then keep its connection. Bytes that the operating system has accepted count as read:
+ * the system's buffers hide the client's exact pace, so the rate is an average over the whole timeout.
  */
-export class ReadRate {
-  /** The client read less than the minimum in the last period, and still has not read all. */
-  isSlow = false;
-  /** When the current period began. Undefined while the client has read everything. */
-  #periodStart: number | undefined;
-  #sentAtStart = 0;
+export class WriteTimeout {
+  readonly #timeoutMs: number;
+  /** When the current period began, and the bytes sent before. Undefined while the client has read everything. */
+  #period: { readonly start: number; readonly sentBytes: number } | undefined;
 
-  /** Called about once a second. `now`: milliseconds. */
-  sample(
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Called about once a second. True if the client was below the minimum rate for the whole timeout. */
+  isOver(
     now: number,
     { sentBytes, isBlocked }: Pick<SocketWriter, "sentBytes" | "isBlocked">,
-  ): void {
-    if (!isBlocked) {
-      this.isSlow = false;
-      this.#periodStart = undefined;
-      return;
-    }
-    const elapsedMs = this.#periodStart === undefined ? 0 : now - this.#periodStart;
-    if (this.#periodStart !== undefined && elapsedMs < periodMs) return;
-    if (elapsedMs > 0) this.isSlow = (sentBytes - this.#sentAtStart) * 1000 < minRate * elapsedMs;
-    this.#periodStart = now;
-    this.#sentAtStart = sentBytes;
+  ): boolean {
+    const period = this.#period;
+    if (isBlocked && period && now - period.start <= this.#timeoutMs) return false;
+    this.#period = isBlocked ? { start: now, sentBytes } : undefined;
+    if (!isBlocked || !period) return false;
+    return (sentBytes - period.sentBytes) * 1000 < minRate * (now - period.start);
   }
 }
 
