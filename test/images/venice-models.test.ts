@@ -41,7 +41,7 @@ keys: [{ name: test, key: sk-test-0123456789abcdef }]
   const generate = async (model: string) => {
     const response = await gateway.post("/v1/images/generations", { model, prompt: "a boat" });
     const body = (await response.json()) as { error?: { code: string; message: string } };
-    return { status: response.status, code: body.error?.code };
+    return { status: response.status, code: body.error?.code, message: body.error?.message };
   };
   return { gateway, generate };
 }
@@ -50,8 +50,11 @@ const first = start();
 closeAfterAll(first.gateway, venice);
 
 test("a mistyped model is model_not_found, and nothing is generated or billed", async () => {
-  expect(await first.generate("mistyped")).toEqual({ status: 404, code: "model_not_found" });
-  expect(await first.generate("mistyped")).toEqual({ status: 404, code: "model_not_found" });
+  for (let time = 0; time < 2; time++)
+    expect(await first.generate("mistyped")).toMatchObject({
+      status: 404,
+      code: "model_not_found",
+    });
   expect(received.filter((line) => line === generation)).toEqual([]);
   expect(new Set(received)).toEqual(new Set([listRequest]));
   expect(first.gateway.rows().at(-1)).toMatchObject({ status: 404, estimatedCost: null });
@@ -79,9 +82,34 @@ test.each([
   const { gateway, generate } = start();
   try {
     list = answer;
-    const { status } = await generate("right");
+    const { status, message } = await generate("right");
     expect(status).toBeGreaterThanOrEqual(500);
+    expect(message).toContain("list of models cannot be read, so nothing was generated");
     expect(received).not.toContain(generation);
+  } finally {
+    await gateway.close();
+  }
+});
+
+test("a list that cannot be read does not eject the target", async () => {
+  const { gateway, generate } = start();
+  try {
+    list = () => new Response("busy", { status: 500 });
+    for (let time = 0; time < 6; time++) expect((await generate("right")).status).toBe(502);
+    list = undefined;
+    expect((await generate("right")).status).toBe(200);
+    expect(gateway.log()).not.toContain('"target-ejected"');
+  } finally {
+    await gateway.close();
+  }
+});
+
+test("concurrent first requests read the list once", async () => {
+  const { gateway, generate } = start();
+  try {
+    const responses = await Promise.all(Array.from({ length: 5 }, () => generate("right")));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(received.filter((line) => line === listRequest)).toHaveLength(1);
   } finally {
     await gateway.close();
   }

@@ -69,9 +69,10 @@ export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutco
       (errorKind === "client_closed" && ended.durationMs >= ended.abandonedMs);
     return ranTooLong ? { kind: "failure", errorKind: "upstream_timeout", busy: true } : neutral;
   }
+  if (credentialCodes.has(errorKind)) return { kind: "refused", errorKind };
+  if (details.saysNothingAboutTarget) return neutral;
   const wait = details.retryAfterMs !== undefined && { waitMs: details.retryAfterMs };
   if (rateLimitCodes.has(errorKind)) return { kind: "rate-limited", ...wait };
-  if (credentialCodes.has(errorKind)) return { kind: "refused", errorKind };
   if (requestErrors.has(errorKind)) return reachable;
   if (!failureCodes.has(errorKind)) return neutral;
   const busy = errorKind === "upstream_overloaded" || errorKind === "upstream_timeout";
