@@ -12,11 +12,15 @@ export interface TempStorageOptions {
   /** Memory for small uploads, of all requests together. */
   readonly memoryBytes?: number;
   readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
-  /** For messages: what is stored, and the setting that bounds it. Absent: temp storage. */
-  readonly subject?: { readonly name: string; readonly setting: string };
+  /** For errors: what is stored, the setting that bounds it, and when space is free again. Absent: temp storage. */
+  readonly subject?: Subject;
 }
 
-const tempStorage = { name: "temp storage", setting: "VEXEL_TEMP_STORAGE_BYTES" } as const;
+interface Subject {
+  readonly name: string;
+  readonly setting: string;
+  readonly retryAfterMs: number;
+}
 
 /**
  * A key may hold this many times the free storage. The factor is higher for responses: they are paid for, and must find
@@ -31,6 +35,7 @@ const defaultMemoryBytes = 16 * 1024 * 1024;
 
 /** About the time that most uploads take. */
 const retryAfterMs = 5000;
+const tempStorage = { name: "temp storage", setting: "VEXEL_TEMP_STORAGE_BYTES", retryAfterMs };
 
 export class TempStorage {
   readonly #options: TempStorageOptions;
@@ -206,7 +211,7 @@ const shareUsedUp = (held: number): GatewayError =>
     { retryAfterMs },
   );
 
-const noSpace = ({ name, setting } = tempStorage as NonNullable<TempStorageOptions["subject"]>) =>
+const noSpace = ({ name, setting, retryAfterMs }: Subject = tempStorage): GatewayError =>
   new GatewayError(
     "storage_unavailable",
     `The gateway's ${name} is full, or this API key has used its share. The gateway's operator can raise ${setting}.`,

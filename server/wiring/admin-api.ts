@@ -2,7 +2,7 @@
 import { version } from "../../package.json";
 import { createAdminApi } from "../admin/admin-api.ts";
 import type { AdminDependencies, SignInDependencies } from "../admin/admin-dependencies.ts";
-import type { AdminRoute } from "../admin/admin-route.ts";
+import { type AdminRoute, adminApiDocument } from "../admin/admin-route.ts";
 import { createAudit } from "../admin/audit.ts";
 import {
   createPlayground,
@@ -37,6 +37,7 @@ import { OidcClient } from "../admin/sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { type HashCost, Passwords } from "../admin/sign-in/passwords.ts";
 import { SignInThrottle } from "../admin/sign-in/sign-in-throttle.ts";
+import { unknownUrl } from "../http/dispatch.ts";
 import { serveByFetch } from "../http/fetch-bridge.ts";
 import type { Mount } from "../http/route.ts";
 import { secretSettings, settingsTable } from "../settings.ts";
@@ -82,7 +83,10 @@ export function createAdminApiHandler(
     ...authentication,
   });
   return async (incoming) => {
-    if (isPlaygroundPath(incoming.path)) return playground(incoming);
+    const { method, path } = incoming;
+    // The router decodes the path. A proxy may have a rule for a path, and not for its other spellings.
+    if (encodedLetter.test(path)) throw unknownUrl(method, path, adminApiDocument);
+    if (isPlaygroundPath(path)) return playground(incoming);
     const { clientAddress: address } = incoming;
     try {
       return await serveByFetch(incoming, async (request) =>
@@ -93,6 +97,9 @@ export function createAdminApiHandler(
     }
   };
 }
+
+/** A percent-encoded ASCII letter or digit, which no client needs to encode. */
+const encodedLetter = /%(?:3\d|[46][1-9a-f]|[57][0-9a])/i;
 
 type RouteOptions = AdminApiWiringOptions & Pick<SignInDependencies, "audit" | "throttle">;
 

@@ -126,6 +126,16 @@ test("one user does not take the streams of all others", () => {
   expect(live.open({}, one)).toBeDefined();
 });
 
+test("a few users with all their streams leave streams for the others", () => {
+  const { live } = manualLive();
+  for (let user = 0; user < 10; user++) {
+    const one = owner();
+    for (let stream = 0; stream < 5; stream++) expect(live.open({}, one)).toBeDefined();
+    expect(live.open({}, one)).toBeUndefined();
+  }
+  expect(live.open({}, owner())).toBeDefined();
+});
+
 test("a stream whose user has lost access ends, and sends nothing of what is queued", async () => {
   const { live, timers } = manualLive();
   const access = { isAllowed: true };

@@ -36,6 +36,8 @@ test("a key that has filled its share is refused before its image is billed, and
   expect(refused?.status).toBe(503);
   expect(await refused?.text()).toContain("VEXEL_RESPONSES_MAX_BYTES");
   expect(refused?.headers.get("x-should-retry")).toBeNull();
+  // When the stored responses have expired: VEXEL_RESPONSE_TTL.
+  expect(refused?.headers.get("retry-after")).toBe("3600");
   expect(fake.requests).toHaveLength(paid);
   // Every image that was billed can be replayed.
   const last = await generate(greedyKey, `greedy ${paid - 1}`);

@@ -65,7 +65,7 @@ export class LiveTail {
     this.#options = {
       observers: new Set(),
       repeat: repeatUnref,
-      maxViewers: 20,
+      maxViewers: 100,
       maxViewersOfUser: 5,
       batchRequests: 20,
       maxQueued: 20,

@@ -129,8 +129,13 @@ export class ResponseFiles implements ResponseStore {
   }
 
   #newSpace(): TempStorage {
-    const { maxBytes, disk } = this.#options;
-    const subject = { name: "storage for responses", setting: "VEXEL_RESPONSES_MAX_BYTES" };
+    const { maxBytes, disk, ttlMs } = this.#options;
+    const subject = {
+      name: "storage for responses",
+      setting: "VEXEL_RESPONSES_MAX_BYTES",
+      // All responses that are stored now have expired then.
+      retryAfterMs: ttlMs,
+    };
     return new TempStorage({ maxBytes, disk, subject });
   }
 
