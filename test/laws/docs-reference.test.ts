@@ -5,6 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import { z } from "zod";
+import { targets } from "../../bench/scenarios.ts";
 import { policyNames } from "../../contract/admin.ts";
 import { type ErrorDefinition, type ErrorKind, errorTable } from "../../contract/errors.ts";
 import manifest from "../../package.json";
@@ -283,4 +284,10 @@ describe("docs/configuration.md", () => {
     const names = firstCodes(sectionOf(path, "Load balancing and failover"));
     expect(names).toEqual([...policyNames]);
   });
+});
+
+test("bench/README.md has every target of the bench, with the value that --check compares", () => {
+  const rows = rowsOf(sectionOf("bench/README.md", "Targets"));
+  const documented = rows.map(([name = "", value]) => [codesIn(name)[0], Number(value)]);
+  expect<unknown>(documented).toEqual(Object.entries(targets));
 });
