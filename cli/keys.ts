@@ -92,8 +92,8 @@ function readAction(
       checkDefaultModels(keySettings.defaults, globs);
       return async (store, settings) => {
         // Loaded on demand: other actions need no configuration.
-        const { warnAboutUnusedGlobs } = await import("./unused-globs.ts");
-        await warnAboutUnusedGlobs(name, globs, settings);
+        const { checkKeyReferences } = await import("./check-key-references.ts");
+        await checkKeyReferences({ name, models: globs, ...keySettings }, settings);
         return create(store, name, globs, keySettings);
       };
     }

@@ -62,7 +62,7 @@ export function unusedGlobWarnings(
  * or no default model of its own. In the file, these references are errors.
  */
 export function unknownReferenceWarnings(
-  keys: Iterable<Key>,
+  keys: Iterable<Pick<Key, "name" | "project" | "defaults">>,
   { projects, models }: Pick<Snapshot, "projects" | "models">,
 ): string[] {
   const warnings: string[] = [];

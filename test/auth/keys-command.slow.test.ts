@@ -107,6 +107,24 @@ describe("create", () => {
     expect((await keys("create")).err).not.toContain("warning");
   });
 
+  test("refuses a project that does not exist, and warns of default models that do not exist", async () => {
+    const refused = await keys("create", "--name", "lost", "--project", "alpah");
+    expect([refused.code, refused.out]).toEqual([2, ""]);
+    expect(refused.err).toContain('--project is "alpah", but there is no such project');
+    expect((await keys("list")).out).not.toContain("lost");
+
+    const { code, err } = await keys("create", "--default-embedding", "text-embedding-3-smal");
+    expect(code).toBe(0);
+    expect(err).toContain(
+      'the default embedding model "text-embedding-3-smal", but there is no embedding model',
+    );
+    expect(err).toContain("Models that exist: ");
+    const wrongKind = await keys("create", "--default-image", "text-embedding-3-small");
+    expect(wrongKind.err).toContain("there is no image model of that name");
+    const right = await keys("create", "--default-embedding", "text-embedding-3-small");
+    expect(right.err).not.toContain("warning");
+  });
+
   test("refuses invalid arguments with exit code 2", async () => {
     const invalidArguments = [
       ["--name", ""],

@@ -65,8 +65,14 @@ test("the policy for unsupported parameters can be set per key", async () => {
   expect((await generate(lenient, { style: "vivid" })).status).toBe(200);
 });
 
-test("a project that does not exist causes a warning", async () => {
-  await create("--name", "astray", "--project", "wbe");
+test("a project that does not exist is refused and, if the configuration cannot be read, causes a warning of the gateway", async () => {
+  const args = ["keys", "create", "--name", "astray", "--project", "wbe"];
+  const env = { VEXEL_DATA: data };
+  const refused = await vexel(args, { cwd: folder.path, env });
+  expect([refused.code, refused.out]).toEqual([2, ""]);
+  expect(refused.err).toContain("did you mean web?");
+  const elsewhere = { ...env, VEXEL_CONFIG: join(folder.path, "missing.yaml") };
+  expect((await vexel(args, { cwd: folder.path, env: elsewhere })).code).toBe(0);
   const message = 'the key \\"astray\\" belongs to the project \\"wbe\\", which does not exist';
   await until(() => gateway.output().includes(message));
 });
