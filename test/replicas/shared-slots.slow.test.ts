@@ -10,6 +10,7 @@ import { configFor, startGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
 import { testReplicas } from "./shared-pools.ts";
 import { type SlotsCase, type SlotsResult, simulateSlots } from "./slots-simulation.ts";
 
@@ -90,6 +91,40 @@ testWithRedis(
       }),
     );
     expect(statuses).toEqual(new Array(25).fill(200));
+    for (const gateway of gateways) await gateway.close();
+    for (const connection of connections) connection.close();
+    fake.close();
+  },
+);
+
+testWithRedis(
+  "concurrency slots in use return after Redis has lost its data, and requests are served as before",
+  async () => {
+    const fake = startFake();
+    const connections = Array.from({ length: 3 }, () => new RedisConnection({ url: server.url }));
+    await Promise.all(connections.map((connection) => connection.attempted()));
+    const limited = `key: ${testKey}, limits: { concurrent: 4 }`;
+    const yaml = configFor(fake.url).replace(`key: ${testKey}`, limited);
+    const settings = { VEXEL_BATCH_WAIT_MS: "0" };
+    const gateways = connections.map((connection) =>
+      startGateway({ yaml, redis: connection, settings }),
+    );
+    const send = async (at: number): Promise<number | undefined> => {
+      const body = { model: embeddingModel, input: `lost ${at}` };
+      return (await gateways[at % 3]?.post("/v1/embeddings", body))?.status;
+    };
+    for (let round = 0; round < 5; round++) {
+      // All slots are in use while the data are lost.
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      fake.script({ until: released }, { times: 4 });
+      const before = fake.requests.length;
+      const held = [0, 1, 2, 3].map((at) => send(100 * round + at));
+      await until(() => fake.requests.length - before === 4);
+      await server.command("FLUSHALL");
+      const waiting = Array.from({ length: 12 }, (_, at) => send(100 * round + 10 + at));
+      release();
+      expect(await Promise.all([...held, ...waiting])).toEqual(new Array(16).fill(200));
+    }
     for (const gateway of gateways) await gateway.close();
     for (const connection of connections) connection.close();
     fake.close();

@@ -108,8 +108,8 @@ elseif own then
   holders = holders - 1
   waiting = waiting - own.waits
 end
--- The pool is new to this replica: after a loss of data it must not start full.
-if request.epoch ~= epoch then available = math.min(available, request.unspent) end
+-- The pool is new to this replica: after a loss of data it must not start full. Slots in flight are subtracted below.
+if request.epoch ~= epoch and not isSemaphore then available = math.min(available, request.unspent) end
 
 if own then
   available = available + (own.granted - granted) * unit
