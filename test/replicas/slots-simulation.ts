@@ -33,7 +33,7 @@ export interface SlotsResult {
 
 const tickMs = 500;
 const warmUpMs = 1000;
-/** As by default. */
+/** The default of image requests. */
 const queueTimeoutMs = 30_000;
 
 const scopes = ["key:a", "project:a"];
