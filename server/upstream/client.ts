@@ -102,8 +102,7 @@ export function createUpstreamClient({
   const turns = new TurnQueue(clock);
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
-  /** Rejects and never throws. No async function and few steps, because this is the hot path of every request. */
-  const sendAndRead = <A>(
+  const sendAndRead = async <A>(
     adapter: Adapter,
     request: UpstreamRequest,
     context: ErrorContext,
@@ -112,22 +111,19 @@ export function createUpstreamClient({
     headers: ExtraHeaders,
   ): Promise<A> => {
     const { upstream } = context.target;
-    const sendAuthenticated = (authenticated: UpstreamRequest): Promise<A> =>
-      send(withHeaders(authenticated, headers), signal).then((response) => {
-        // Some servers respond to a POST with 201.
-        if (response.status >= 200 && response.status <= 299) {
-          observeRateLimit?.(response, context.target);
-          return read(response);
-        }
-        if (response.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
-        return adapter.readError(response, context).then((error) => {
-          throw withResponse(error, response);
-        });
-      });
     // Most requests carry a static API key: no token or signature to wait for.
-    return adapter.token || adapter.sign
-      ? tokens.authenticate(request, adapter, upstream, signal).then(sendAuthenticated)
-      : sendAuthenticated(request);
+    const authenticated =
+      adapter.token || adapter.sign
+        ? await tokens.authenticate(request, adapter, upstream, signal)
+        : request;
+    const response = await send(withHeaders(authenticated, headers), signal);
+    // Some servers respond to a POST with 201.
+    if (response.status >= 200 && response.status <= 299) {
+      observeRateLimit?.(response, context.target);
+      return read(response);
+    }
+    if (response.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
+    throw withResponse(await adapter.readError(response, context), response);
   };
 
   /** Serializes a large body in slices, in turns with other requests, unless the adapter signs the body as a string. */
@@ -184,43 +180,33 @@ export function createUpstreamClient({
     embeddingCapabilities: (target) =>
       adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ??
       builtInModelCapabilities,
-    embeddings: (given) => {
+    embeddings: async (given) => {
       const { query, signal, traceHeaders } = given;
       const target = targetOf(given);
       const builtInModel = builtInModels.get(target.upstream.kind);
       if (builtInModel?.embeddings) return builtInModel.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);
       const endpoint = adapter?.embeddings;
-      if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
-      try {
-        const maxResponseBytes = maxEmbeddingsBytes(query);
-        const request = { ...endpoint.toUpstream(query, target), maxResponseBytes };
-        const context = { target, model: query.model };
-        const sendQuery = (serialized: UpstreamRequest): Promise<EmbeddingsResponse> =>
-          sendAndRead(
-            adapter,
-            serialized,
-            context,
-            signal,
-            (response) =>
-              endpoint
-                .fromUpstream(response, query, target)
-                .catch((error) => throwErrorInside(error, response, adapter, context)),
-            traceHeaders,
-          );
-        return request.body instanceof LargeJson
-          ? serialize(request, request.body, adapter, signal).then(sendQuery)
-          : sendQuery(request);
-      } catch (error) {
-        return Promise.reject(error);
-      }
+      if (!endpoint || !adapter) throw unsupported(query.model);
+      const maxResponseBytes = maxEmbeddingsBytes(query);
+      const request = { ...endpoint.toUpstream(query, target), maxResponseBytes };
+      const serialized =
+        request.body instanceof LargeJson
+          ? await serialize(request, request.body, adapter, signal)
+          : request;
+      const context = { target, model: query.model };
+      const read = (response: UpstreamResponse): Promise<EmbeddingsResponse> =>
+        endpoint
+          .fromUpstream(response, query, target)
+          .catch((error) => throwErrorInside(error, response, adapter, context));
+      return sendAndRead(adapter, serialized, context, signal, read, traceHeaders);
     },
     generations: (request) => generate("generations", request),
     edits: (request) => generate("edits", request),
-    moderation: (prompt, model, target, signal, headers) => {
+    moderation: async (prompt, model, target, signal, headers) => {
       const adapter = adapters.get(target.upstream.kind);
       const endpoint = adapter?.moderations;
-      if (!endpoint || !adapter) return Promise.reject(unsupported(model));
+      if (!endpoint || !adapter) throw unsupported(model);
       const request = endpoint.toUpstream(prompt, target);
       const context = { target, model };
       return sendAndRead(adapter, request, context, signal, endpoint.fromUpstream, headers);

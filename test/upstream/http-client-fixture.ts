@@ -129,13 +129,7 @@ export const exchange = (
   client: HttpClient,
   request: UpstreamRequest,
   signal: AbortSignal,
-): Promise<ResponseParser> =>
-  client.exchange(
-    request,
-    signal,
-    (response) => response,
-    (error) => error,
-  );
+): Promise<ResponseParser> => client.exchange(request, signal);
 
 /** `trust`: which servers are trusted to send one response for one request. */
 export function testClient(

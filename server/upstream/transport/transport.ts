@@ -86,7 +86,6 @@ export class HttpClient {
   readonly #streamed: ConnectionPool;
   readonly #maxBytes: number;
   readonly #tls: TlsTrust;
-  readonly #endpoints = new Map<string, UpstreamEndpoint>();
 
   constructor({ maxResponseBytes, clock, trust, tls = {} }: HttpClientOptions) {
     this.#buffered = new ConnectionPool({ clock, trust, ...bufferedPool });
@@ -105,67 +104,54 @@ export class HttpClient {
   }
 
   /** Throws GatewayError. */
-  send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-    const maxBytes = Math.min(this.#maxBytes, request.maxResponseBytes ?? this.#maxBytes);
-    return request.streams
-      ? this.#sendStreamed(request, signal)
-      : this.exchange(
-          request,
-          signal,
-          (response) => new BufferedResponse(response, maxBytes),
-          (error) => toTransportError(error, signal, maxBytes),
-        );
-  }
-
-  /**
-   * Resolves with the result of `take`; rejects with the result of `toError` for NotConnected, ConnectionLost,
-   * InvalidHttpResponse, ResponseTooLarge or RequestAborted. Both run in the callbacks of the exchange, so one promise
-   * is enough.
-   */
-  exchange<T>(
-    request: UpstreamRequest,
-    signal: AbortSignal,
-    take: (response: ResponseParser) => T,
-    toError: (error: unknown) => unknown,
-  ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void => reject(toError(error));
-      try {
-        const endpoint = this.#endpointOf(request.url);
-        const exchange = new BufferedExchange({
-          pool: this.#buffered,
-          endpoint,
-          request: serializeRequest(request, endpoint),
-          ...(request.body instanceof LargeJson && { body: request.body }),
-          // A request that is not idempotent needs a new connection.
-          mayReuse: !request.isNonIdempotent,
-          maxBytes: Math.min(this.#maxBytes, request.maxResponseBytes ?? this.#maxBytes),
-          signal,
-          resolve: (response) => resolve(take(response)),
-          reject: fail,
-        });
-        exchange.begin();
-      } catch (error) {
-        fail(error);
-      }
-    });
-  }
-
-  async #sendStreamed(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-    const maxBytes = this.#maxBytes;
+  async send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+    const maxBytes = request.streams ? this.#maxBytes : this.#maxBytesOf(request);
     try {
-      const endpoint = this.#endpointOf(request.url);
-      const exchange = new StreamedExchange({
-        address: endpoint,
-        request: serializeRequest(request, endpoint),
-        pool: { connections: this.#streamed, key: endpoint.key },
-        maxBytes,
-        signal,
-      });
-      return toUpstreamResponse(await exchange.begin(), signal, maxBytes);
+      return request.streams
+        ? toUpstreamResponse(await this.#sendStreamed(request, signal), signal, maxBytes)
+        : new BufferedResponse(await this.exchange(request, signal), maxBytes);
     } catch (error) {
       throw toTransportError(error, signal, maxBytes);
     }
+  }
+
+  /** Rejects with NotConnected, ConnectionLost, InvalidHttpResponse, ResponseTooLarge or RequestAborted. */
+  exchange(request: UpstreamRequest, signal: AbortSignal): Promise<ResponseParser> {
+    return new Promise((resolve, reject) => {
+      const endpoint = this.#endpointOf(request.url);
+      const exchange = new BufferedExchange({
+        pool: this.#buffered,
+        endpoint,
+        request: serializeRequest(request, endpoint),
+        ...(request.body instanceof LargeJson && { body: request.body }),
+        // A request that is not idempotent needs a new connection.
+        mayReuse: !request.isNonIdempotent,
+        maxBytes: this.#maxBytesOf(request),
+        signal,
+        resolve,
+        reject,
+      });
+      exchange.begin();
+    });
+  }
+
+  #maxBytesOf({ maxResponseBytes = this.#maxBytes }: UpstreamRequest): number {
+    return Math.min(this.#maxBytes, maxResponseBytes);
+  }
+
+  #sendStreamed(
+    request: UpstreamRequest,
+    signal: AbortSignal,
+  ): ReturnType<StreamedExchange["begin"]> {
+    const endpoint = this.#endpointOf(request.url);
+    const exchange = new StreamedExchange({
+      address: endpoint,
+      request: serializeRequest(request, endpoint),
+      pool: { connections: this.#streamed, key: endpoint.key },
+      maxBytes: this.#maxBytes,
+      signal,
+    });
+    return exchange.begin();
   }
 
   close(): void {
@@ -173,23 +159,17 @@ export class HttpClient {
     this.#streamed.close();
   }
 
-  /** Addresses come from the configuration, so there are few; the map is bounded nevertheless. */
   #endpointOf(url: string): UpstreamEndpoint {
-    const cached = this.#endpoints.get(url);
-    if (cached) return cached;
     const parsed = new URL(url);
     const { protocol, host, pathname, search } = parsed;
     const secure = protocol === "https:";
-    const endpoint: UpstreamEndpoint = {
+    return {
       ...urlAddress(parsed),
       ...(secure && { tls: this.#tls }),
       key: secure ? `https://${host}` : host,
       host,
       path: pathname + search,
     };
-    if (this.#endpoints.size >= 1000) this.#endpoints.clear();
-    this.#endpoints.set(url, endpoint);
-    return endpoint;
   }
 }
 

@@ -117,7 +117,7 @@ export function createImageWorker({
       return { parts, file };
     } finally {
       releaseFile?.();
-      release();
+      release?.();
     }
   };
 

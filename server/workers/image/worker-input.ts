@@ -33,7 +33,7 @@ interface OpenForWorkerOptions {
 /** An image that the process may read until `release` is called. */
 interface ImageHandle {
   readonly sent: SentImage;
-  release(): void;
+  release?(): void;
 }
 
 /**
@@ -52,10 +52,8 @@ export async function openForWorker(
     if (spilled) return spilled;
   }
   // Copied: serializing a view would send its whole buffer.
-  return { sent: { kind: "bytes", bytes: new Uint8Array(bytes) }, release: noop };
+  return { sent: { kind: "bytes", bytes: new Uint8Array(bytes) } };
 }
-
-const noop = (): void => undefined;
 
 function openFile(source: WorkerInput): ImageHandle | undefined {
   let release: (() => void) | undefined;

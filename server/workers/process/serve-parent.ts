@@ -6,7 +6,8 @@ import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./proto
 export interface LoadedWorker<JobRequest> {
   readonly metadata: WorkerMetadata;
   handle(id: number, request: JobRequest): void;
-  cancel(id: number): void;
+  /** Absent: a request that was started runs to its end. */
+  cancel?(id: number): void;
 }
 
 export interface Responder<Part> {
@@ -55,7 +56,7 @@ export function serveParent<Spec, JobRequest, Part>(
       );
     } else if (message.type === "cancel") {
       queuedBeforeLoad.delete(message.id);
-      loaded?.cancel(message.id);
+      loaded?.cancel?.(message.id);
     } else if (loaded) {
       loaded.handle(message.id, message.request);
     } else {

@@ -45,7 +45,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
     const deliver = async (id: number, result: Buffer, into: string | undefined): Promise<void> => {
       if (into !== undefined && result.length > maxInlineBytes) {
         await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
-          const isInaccessible = ["EACCES", "EPERM", "ENOENT"].includes(errorCode(cause) ?? "");
+          const isInaccessible = ["EACCES", "EPERM", "ENOENT"].includes(errorCode(cause));
           const reason = isInaccessible ? "unreachable" : "unwritable";
           throw new UnprocessableImageError(reason, "could not be written to disk", cause);
         });
@@ -92,13 +92,12 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
             if (sizeOf(request.image) > largeBytes) Bun.gc(true);
           });
       },
-      cancel: () => undefined,
     };
   },
 );
 
 /** Loads sharp, the image library, in this process. */
-export async function loadSharp(): Promise<Library> {
+async function loadSharp(): Promise<Library> {
   try {
     const { default: sharp } = await import("sharp");
     sharp.cache(false);
