@@ -9,10 +9,10 @@ import { keyLimits } from "../config/limit-scopes.ts";
 import type { Key, Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import { secretHash } from "../lib/secret-hash.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
-import { allowsModel } from "./model-access.ts";
 
 const bearer = /^bearer +/i;
 
@@ -113,6 +113,10 @@ export function resolveModel(
   }
   return brand<Model, "permitted">(model);
 }
+
+/** Whether a list of model ids and globs allows a model. */
+export const allowsModel = (list: readonly string[], { id }: Pick<Model, "id">): boolean =>
+  list.includes(id) || list.some((pattern) => matchesGlob(pattern, id));
 
 export const mayUse = (caller: Caller, model: Model): boolean => allowsModel(caller.models, model);
 

@@ -1,7 +1,7 @@
 /** Model access of API keys with long lists of models. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { requireKeyCapacity } from "../../server/admin/key-capacity.ts";
-import { allowsModel } from "../../server/auth/model-access.ts";
+import { allowsModel } from "../../server/auth/authenticate.ts";
 import type { Key } from "../../server/config/snapshot.ts";
 import { matchesGlob } from "../../server/lib/glob.ts";
 import { startEntityGateway } from "../admin/entities-fixture.ts";

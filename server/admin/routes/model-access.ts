@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { modelAccessSchema } from "../../../contract/admin/models.ts";
 import type { ModelAccess } from "../../../contract/admin.ts";
-import { allowsModel } from "../../auth/model-access.ts";
+import { allowsModel } from "../../auth/authenticate.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
