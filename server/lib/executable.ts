@@ -13,9 +13,14 @@ export const sourceFolder = isExecutable
   ? join(dirname(process.execPath), "lib/node_modules/vexel")
   : join(import.meta.dir, "../..");
 
-/** The folder `lib`, if it is missing beside the executable. */
-export const missingLib =
-  isExecutable && !existsSync(sourceFolder) ? join(dirname(process.execPath), "lib") : undefined;
+/** The first folder that is missing of a path: `lib` beside the executable, or a folder in it. Undefined: none is. */
+export function firstMissing(path: string): string | undefined {
+  if (existsSync(path)) return undefined;
+  return firstMissing(dirname(path)) ?? path;
+}
+
+/** The folder that is missing beside the executable, or in its folder `lib`. */
+export const missingLib = isExecutable ? firstMissing(sourceFolder) : undefined;
 
 /** For child processes that run a source file: the executable then behaves as Bun itself. */
 export const sourceEnvironment: Readonly<Record<string, string>> = isExecutable

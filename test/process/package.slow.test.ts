@@ -157,6 +157,10 @@ test("the single executable serves gateway and console alone, and built-in model
   const mistyped = Bun.spawnSync(["./vexel", "kyes"], { cwd: own, env: path });
   expect(mistyped.stderr.toString()).toContain('"./vexel help" lists the commands.');
   mkdirSync(join(own, "lib"));
+  const empty = Bun.spawnSync(["./vexel", "check"], { cwd: own, env: path });
+  expect(empty.stderr.toString()).toStartWith(
+    `warning: the folder ${join(own, "lib", "node_modules")} is missing: `,
+  );
   symlinkSync(join(installed, "node_modules"), join(own, "lib", "node_modules"));
   await withGateway([join(own, "vexel")], own, async (url, output) => {
     const key = keyIn(output);

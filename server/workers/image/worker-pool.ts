@@ -124,9 +124,19 @@ const processErrors: ReadonlySet<string> = new Set(["upstream_unreachable", "ups
 /** A crash of this process is not an upstream error: another upstream would use the same kind of process. */
 function toOverloaded(error: unknown): never {
   if (!(error instanceof GatewayError) || !processErrors.has(error.kind)) throw error;
+  const { logDetail = error.message, overrides } = error.details;
+  // The process can never be started.
+  if (overrides?.clientShouldNotRetry) {
+    const permanent = { status: 500, type: "server_error", code: null, retry: "never" } as const;
+    throw new GatewayError("overloaded", error.message, {
+      logDetail,
+      cause: error,
+      overrides: permanent,
+    });
+  }
   throw new GatewayError(
     "overloaded",
     "The image worker process ended before it had processed the image. Please try again.",
-    { retryAfterMs: 1000, logDetail: error.message, cause: error },
+    { retryAfterMs: 1000, logDetail, cause: error },
   );
 }

@@ -261,6 +261,19 @@ export type Spawn = (
 // The gateway's environment contains upstream API keys, which a model does not need.
 const passedVariables = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP"];
 
+/** A retry would not help: the executable was installed without its folder `lib`. */
+export const missingLibError = (path: string, cause?: unknown): GatewayError =>
+  new GatewayError(
+    "upstream_unreachable",
+    "Files of the gateway are missing: the folder lib beside its executable is not complete. Ask the operator of this gateway to extract the whole release archive.",
+    {
+      cause,
+      notSent: true,
+      logDetail: `the folder ${path} is missing`,
+      overrides: { clientShouldNotRetry: true },
+    },
+  );
+
 /** Starts child processes of workers. No other code does. */
 export const spawn: Spawn = (entry, onMessage, environment) => {
   const passed = Object.fromEntries(passedVariables.flatMap((name) => entryOf(name)));
@@ -281,10 +294,8 @@ export const spawn: Spawn = (entry, onMessage, environment) => {
   try {
     child = run();
   } catch (cause) {
-    const message =
-      missingLib === undefined
-        ? "The process of a local model cannot be started."
-        : `The folder ${missingLib} is missing.`;
+    if (missingLib !== undefined) throw missingLibError(missingLib, cause);
+    const message = "The process of a local model cannot be started.";
     throw new GatewayError("upstream_unreachable", message, { cause, notSent: true });
   }
   return {
