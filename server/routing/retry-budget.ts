@@ -34,7 +34,7 @@ export class RetryBudget {
   take(now: number, random: () => number): number | undefined {
     if (!this.spend(now)) return undefined;
     const since = now - this.#burstSince;
-    if (since < 0 || since >= burstMs) {
+    if (since >= burstMs) {
       this.#burstSince = now;
       this.#burst = 0;
     }
@@ -53,13 +53,10 @@ export class RetryBudget {
   }
 
   #advance(now: number): void {
-    const second = Math.max(0, Math.floor(now / 1000));
-    if (second === this.#second) return;
-    const passed = second - this.#second;
-    // A clock that jumps back refunds nothing: taken retries count until the clock has passed their time again.
-    if (passed < 0 && passed > -windowSeconds) return;
+    const second = Math.floor(now / 1000);
+    if (second <= this.#second) return;
+    const expired = Math.min(second - this.#second, windowSeconds);
     this.#second = second;
-    const expired = passed < 0 ? windowSeconds : Math.min(passed, windowSeconds);
     for (let back = 0; back < expired; back++) {
       const at = (second + windowSeconds - back) % windowSeconds;
       this.#earnedSum -= this.#earned[at] as number;

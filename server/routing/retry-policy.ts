@@ -104,10 +104,7 @@ export function selectRetryTarget({
   const isDue = (candidate: Candidate): boolean => {
     const at = attemptedAt.get(candidate);
     if (at === undefined) return true;
-    const silentMs = context.now - at;
-    // A clock that jumps back must not make the wait longer than it would be from now.
-    if (silentMs < 0) attemptedAt.set(candidate, context.now);
-    return silentMs >= maxSilenceMs(candidate.health, at, context.sizeClass, peers);
+    return context.now - at >= maxSilenceMs(candidate.health, at, context.sizeClass, peers);
   };
   const tried = candidates.filter((candidate) => !isDue(candidate));
   if (tried.length === candidates.length) return undefined;

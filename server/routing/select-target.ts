@@ -55,11 +55,13 @@ export function selectTarget(
   return selectDegraded(selection, context.now);
 }
 
-/** Scratch arrays of `selectHealthy`, which is synchronous and does not nest: no allocation per request. */
-const idle: Candidate[] = [];
-const busy: Candidate[] = [];
-const inSlowStart: Candidate[] = [];
-const atHardLimit: Candidate[] = [];
+/** The available candidates by their load. */
+interface Available {
+  readonly idle: Candidate[];
+  readonly busy: Candidate[];
+  readonly inSlowStart: Candidate[];
+  readonly atHardLimit: Candidate[];
+}
 
 export function selectHealthy(
   selection: Selection,
@@ -68,10 +70,8 @@ export function selectHealthy(
 ): Candidate | undefined {
   const { candidates, tried, capacity } = selection;
   selection.selectedBy = "policy";
-  idle.length = 0;
-  busy.length = 0;
-  inSlowStart.length = 0;
-  atHardLimit.length = 0;
+  const available: Available = { idle: [], busy: [], inSlowStart: [], atHardLimit: [] };
+  const { inSlowStart, atHardLimit } = available;
   for (let at = 0; at < candidates.length; at++) {
     const candidate = candidates[at] as Candidate;
     if (!tried?.includes(candidate)) {
@@ -80,11 +80,11 @@ export function selectHealthy(
         selection.selectedBy = "probe";
         return candidate;
       }
-      if (state === "available") addAvailable(candidate, capacity, context);
+      if (state === "available") loadClass(candidate, available, capacity, context).push(candidate);
       else selection.skippedAny = true;
     }
     if (candidates[at + 1]?.tier === candidate.tier) continue;
-    const chosen = chooseInTier(selection, context);
+    const chosen = chooseInTier(selection, available, context);
     if (chosen) return chosen;
   }
   // A target at its hard limit is waited for only if no other candidate is available. Candidates that slow start holds
@@ -101,25 +101,28 @@ const stateOf = (
 ): ReturnType<TargetHealth["state"]> =>
   hasCapacity(capacity, target) ? health.state(now, candidates.length === 1) : "unavailable";
 
-/** Adds the candidate to the scratch array of its load. */
-function addAvailable(
+/** The list that an available candidate belongs to. */
+function loadClass(
   candidate: Candidate,
+  { idle, busy, inSlowStart, atHardLimit }: Available,
   capacity: TargetCapacity | undefined,
   context: SelectionContext,
-): void {
+): Candidate[] {
   const { concurrency } = candidate.health;
-  if (isHeldBackBySlowStart(candidate, context)) inSlowStart.push(candidate);
-  else if (concurrency.isHardLimited && candidate.health.isAtHardLimit(context.now))
-    atHardLimit.push(candidate);
-  else if (concurrency.hasCapacity() && !isBusy(capacity, candidate.target)) idle.push(candidate);
-  else busy.push(candidate);
+  if (isHeldBackBySlowStart(candidate, context)) return inSlowStart;
+  if (concurrency.isHardLimited && candidate.health.isAtHardLimit(context.now)) return atHardLimit;
+  return concurrency.hasCapacity() && !isBusy(capacity, candidate.target) ? idle : busy;
 }
 
 /**
  * Chooses among the idle candidates of the tier or, if there are none, among the busy ones: a busy tier is not a failed
  * one, and the next tier may cost more.
  */
-function chooseInTier(selection: Selection, context: SelectionContext): Candidate | undefined {
+function chooseInTier(
+  selection: Selection,
+  { idle, busy, inSlowStart, atHardLimit }: Available,
+  context: SelectionContext,
+): Candidate | undefined {
   if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
     selection.skippedAny = true;
   const available = idle.length > 0 ? idle : busy;

@@ -44,7 +44,7 @@ class HardLimit extends ConcurrencySlots {
 
   override refresh(now: number): number {
     const since = now - this.#imposedAt;
-    if (this.isImposed && since >= 0 && since < hardLimitMs) return hardLimitMs - since;
+    if (this.isImposed && since < hardLimitMs) return hardLimitMs - since;
     this.lift();
     return Number.POSITIVE_INFINITY;
   }
@@ -95,7 +95,7 @@ export class AdaptiveConcurrency {
   /** Multiplicative decrease after a timeout. */
   onTimeout(now: number): void {
     const since = now - this.#loweredAt;
-    if (since >= 0 && since < decreaseIntervalMs) return;
+    if (since < decreaseIntervalMs) return;
     this.#loweredAt = now;
     this.#set(Math.max(minimumLimit, this.#limit * decreaseFactor));
   }
@@ -143,7 +143,6 @@ export class CoolDown {
   /** For the operator. */
   reason = "";
   #until = 0;
-  #lengthMs = 0;
   /** The target served a request and reported that its quota is used up. */
   #exhausted = false;
   #limitedInARow = 0;
@@ -168,15 +167,8 @@ export class CoolDown {
 
   /** Milliseconds until the cool-down ends. */
   leftMs(now: number): number {
-    if (this.#until === 0) return 0;
-    const left = this.#until - now;
-    if (left <= 0) {
-      this.#until = 0;
-      return 0;
-    }
-    // A clock that jumps back must not make the cool-down longer.
-    if (left > this.#lengthMs) this.#until = now + this.#lengthMs;
-    return Math.min(left, this.#lengthMs);
+    if (this.#until <= now) this.#until = 0;
+    return Math.max(0, this.#until - now);
   }
 
   /** The target returned a rate limit error. */
@@ -210,7 +202,6 @@ export class CoolDown {
     // The longer cool-down wins. A shorter one replaces it only if the target gave the shorter and the gateway guessed
     // the longer duration.
     if (this.leftMs(now) > length && (this.isExplicit || !isExplicit)) return;
-    this.#lengthMs = length;
     this.#until = length > 0 ? now + length : 0;
     this.isExplicit = isExplicit;
     this.#exhausted = false;

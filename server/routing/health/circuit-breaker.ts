@@ -57,10 +57,8 @@ export class CircuitBreaker {
 
   /** Milliseconds until the next probe. 0: now. `urgent`: no other target can serve. */
   waitMs(now: number, urgent: boolean): number {
-    // A clock that jumps back must not make the wait longer.
-    if (now < this.#openedAt) this.#openedAt = now;
     const probing = this.#probeSince;
-    if (probing !== undefined && now >= probing) {
+    if (probing !== undefined) {
       if (now - probing < probeTimeoutMs) return probeTimeoutMs - (now - probing);
       // The probe timed out: the backoff doubles, counted from the start of the probe.
       this.#scheduleProbe(probing);
@@ -151,10 +149,11 @@ export class CircuitBreaker {
   rampShare(now: number): number {
     if (this.#closedAt === undefined) return 1;
     const sinceMs = now - this.#closedAt;
-    // A clock that jumps back does not restart slow start.
-    if (sinceMs >= rampMs || sinceMs < 0) {
-      if (sinceMs >= resetBackoffMs || sinceMs < 0) this.#closedAt = undefined;
-      if (this.#closedAt === undefined) this.#openings = 0;
+    if (sinceMs >= rampMs) {
+      if (sinceMs >= resetBackoffMs) {
+        this.#closedAt = undefined;
+        this.#openings = 0;
+      }
       return 1;
     }
     return minRampShare + (1 - minRampShare) * (sinceMs / rampMs);
