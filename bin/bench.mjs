@@ -1,8 +1,8 @@
 // `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- built-in`: the built-in
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
 // to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger`: queries of a large ledger.
-// `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis. `npm run topology`: faults of replicas
-// under load.
+// `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis. `npm run bench -- cache-policy`: hit rates
+// and CPU of the embedding cache. `npm run topology`: faults of replicas under load.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -11,6 +11,7 @@ ensureInstalled("all");
 const [first, ...others] = process.argv.slice(2);
 const [program, args] = [
   "built-in",
+  "cache-policy",
   "faults",
   "bodies",
   "hostile",

@@ -199,8 +199,8 @@ function createCache(
 }
 
 const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({
-  add: (key, embedding, isBulk) => {
-    file?.add(key, embedding, isBulk);
+  add: (key, embedding) => {
+    file?.add(key, embedding);
     shared.add(key, embedding);
   },
   remove: (keys) => {

@@ -1,23 +1,25 @@
-/** The embedding cache stays within its byte limit and evicts the least recently used entry. */
+/** The embedding cache stays within its byte limit, in accounted bytes and in the memory of a process. */
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { EmbeddingCache, entryOverhead } from "../../server/embeddings/cache/embedding-cache.ts";
-import { slotSizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
+import {
+  EmbeddingCache,
+  entryOverhead,
+  responseShare,
+} from "../../server/embeddings/cache/embedding-cache.ts";
 import { dimensionsOf } from "../../server/embeddings/vector-formats.ts";
+import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
 
 const vectorOf = (seed: number, length = 8): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + at / 16);
-const slot = slotSizeClassOf(8 * 4);
-const entryBytes = slot + entryOverhead;
+const entryBytes = 8 * 4 + entryOverhead;
 
-/** A cache for exactly this many vectors of eight numbers: each has its own slab. */
+/** A cache for exactly this many vectors of eight numbers. */
 function cacheFor(entries: number) {
   const evictions: string[] = [];
   const cache = new EmbeddingCache({
-    maxBytes: entries * entryBytes,
-    slabBytes: slot,
+    maxBytes: Math.ceil((entries * entryBytes) / (1 - responseShare)),
     persistence: {
       add: (key) => evictions.push(`add ${key}`),
       remove: (keys) => evictions.push(`remove ${keys}`),
@@ -30,8 +32,7 @@ function cacheFor(entries: number) {
       cache.set(key, { vector: vectorOf(key.charCodeAt(0)), tokens: 1 });
     }
   };
-  /** The keys of a full cache, read without counting as a use. */
-  const evicted = (keys: string) => [...keys].filter((key) => !cache.restore(key, vectorOf(0), 0));
+  const evicted = (keys: string) => [...keys].filter((key) => !cache.has(key));
   return { cache, addVector, evictions, evicted };
 }
 
@@ -49,28 +50,25 @@ describe("a full cache", () => {
     for (let i = 0; i < 4500; i++) expect(cache.get(`key ${i}`, "float")).toBeUndefined();
   });
 
-  test("counts whole slabs, plus the overhead of each entry", () => {
-    const [maxBytes, pageBytes] = [100_000, 9000];
-    const cache = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
+  test("counts every vector, plus the overhead of each entry, and fills up", () => {
+    const maxBytes = 100_000;
+    const cache = new EmbeddingCache({ maxBytes });
     let sizes = 1;
     for (let i = 0; i < 3000; i++) {
       sizes = (sizes * 48_271) % 2_147_483_647;
       const vector = vectorOf(i, 1 + (sizes % 2000));
       cache.set(`key ${sizes % 700}`, { vector, tokens: undefined });
       expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
-      expect((cache.bytes - cache.size * entryOverhead) % pageBytes).toBe(0);
     }
-    let [held, slots] = [0, 0];
+    let [held, bytes] = [0, 0];
     for (let key = 0; key < 700; key++) {
       const known = cache.get(`key ${key}`, "float");
       if (!known) continue;
       held++;
-      slots += slotSizeClassOf(dimensionsOf(known.vector) * 4);
+      bytes += dimensionsOf(known.vector) * 4 + entryOverhead;
     }
-    expect(cache.size).toBe(held);
-    expect(slots + held * entryOverhead).toBeLessThanOrEqual(cache.bytes);
-    // Slabs as small as these have much unused space. The cache fills up nevertheless.
-    expect(slots + held * entryOverhead).toBeGreaterThan(maxBytes / 3);
+    expect([cache.size, cache.bytes]).toEqual([held, bytes]);
+    expect(bytes).toBeGreaterThan(maxBytes * 0.8);
   });
 
   test("evicts in constant time, however many entries were evicted before", () => {
@@ -89,24 +87,29 @@ describe("a full cache", () => {
     expect(turn()).toBeLessThan(20);
   });
 
-  test("evicts the least recently used entry", () => {
+  test("evicts the oldest entry that was not used", () => {
     const { cache, addVector, evicted } = cacheFor(3);
     addVector("a", "b", "c");
     cache.get("a", "float");
     addVector("d");
     expect(evicted("abcd")).toEqual(["b"]);
-    cache.get("c", "float");
-    cache.get("c", "float");
     addVector("e");
-    expect(evicted("abcde")).toEqual(["a", "b"]);
+    expect(evicted("abcde")).toEqual(["b", "c"]);
   });
 
-  test("rejects a vector larger than a slab, and evicts nothing for it", () => {
+  test("rejects a vector larger than itself, and evicts nothing for it", () => {
     const { cache, addVector } = cacheFor(2);
     addVector("a");
     expect(cache.set("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
     expect(cache.get("large", "float")).toBeUndefined();
     expect(cache.size).toBe(1);
+  });
+
+  test("does not return the earlier vector of a key after a vector that is too large", () => {
+    const { cache, addVector } = cacheFor(2);
+    addVector("a");
+    expect(cache.set("a", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
+    expect([cache.size, cache.bytes, cache.get("a", "float")]).toEqual([0, 0, undefined]);
   });
 
   test("of zero bytes caches nothing", () => {
@@ -135,16 +138,16 @@ describe("a cached vector", () => {
 });
 
 describe("a restored vector", () => {
-  test("is older than the vectors of this process, in the order of use, until the cache is full", () => {
+  test("is evicted in the order of use, after new vectors without a hit", () => {
     const { cache, addVector } = cacheFor(4);
     addVector("z");
     const restored = [..."abcde"].map((key) => cache.restore(key, vectorOf(1), 1));
     expect(restored).toEqual([true, true, true, false, false]);
     addVector("y");
-    expect(cache.get("c", "float")).toBeUndefined();
+    expect(["z", ..."abcy"].filter((key) => cache.has(key)).join("")).toBe("abcy");
+    cache.get("y", "float");
     addVector("x");
-    expect(cache.get("b", "float")).toBeUndefined();
-    expect([..."zayx"].every((key) => cache.get(key, "float"))).toBe(true);
+    expect([..."abcyx"].filter((key) => cache.has(key)).join("")).toBe("abyx");
   });
 
   test("does not replace a vector that was cached meanwhile", () => {
@@ -156,27 +159,67 @@ describe("a restored vector", () => {
   });
 });
 
-test("any order of set, get and restore has the same result as a plain list", () => {
+test("after any order of set, get and restore, size and bytes are those of the entries, within the limit", () => {
   const step = fc.tuple(fc.constantFrom("set", "get", "restore"), fc.constantFrom(..."abcdefg"));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 5 }), (steps, maxEntries) => {
       const { cache } = cacheFor(maxEntries);
-      /** Newest first. */
-      let list: string[] = [];
       for (const [what, key] of steps) {
-        const held = list.includes(key);
-        const others = list.filter((other) => other !== key);
+        const held = cache.has(key);
+        const isFull = cache.size === maxEntries;
         if (what === "get") expect(cache.get(key, "float") !== undefined).toBe(held);
-        if (what === "set") cache.set(key, { vector: vectorOf(1), tokens: 1 });
-        if (what === "restore") {
-          expect(cache.restore(key, vectorOf(1), 1)).toBe(held || list.length < maxEntries);
-          if (!held && list.length < maxEntries) list.push(key);
-        } else if (held || what === "set") list = [key, ...others].slice(0, maxEntries);
-        expect([cache.size, cache.bytes]).toEqual([list.length, list.length * entryBytes]);
+        if (what === "set") {
+          cache.set(key, { vector: vectorOf(1), tokens: 1 });
+          expect(cache.has(key)).toBe(maxEntries > 0);
+        }
+        if (what === "restore") expect(cache.restore(key, vectorOf(1), 1)).toBe(held || !isFull);
+        const count = [..."abcdefg"].filter((other) => cache.has(other)).length;
+        expect([cache.size, cache.bytes]).toEqual([count, count * entryBytes]);
+        expect(count).toBeLessThanOrEqual(maxEntries);
+        // An eviction makes space for one new entry only.
+        if (isFull && maxEntries > 0) expect(count).toBe(maxEntries);
       }
     }),
     tries(500),
   );
+});
+
+describe("a kept response", () => {
+  const response: EmbeddingsResponse = { vectors: [] };
+
+  test("is returned until its vector is replaced, evicted or cleared", () => {
+    const { cache, addVector } = cacheFor(20);
+    addVector("a");
+    const keep = () => cache.keepResponse("a", response, 10);
+    keep();
+    expect(cache.getResponse("a")).toBe(response);
+    addVector("a");
+    expect(cache.getResponse("a")).toBeUndefined();
+    keep();
+    cache.clearMemory();
+    expect(cache.getResponse("a")).toBeUndefined();
+    addVector("a");
+    expect(cache.getResponse("a")).toBeUndefined();
+    keep();
+    for (let at = 0; at < 100; at++) addVector(`${at}`);
+    expect([cache.has("a"), cache.getResponse("a")]).toEqual([false, undefined]);
+    addVector("a");
+    expect(cache.getResponse("a")).toBeUndefined();
+  });
+
+  test("counts within the byte limit", () => {
+    const maxBytes = 1_000_000;
+    const cache = new EmbeddingCache({ maxBytes });
+    for (let at = 0; at < 1000; at++) {
+      cache.set(`${at}`, { vector: vectorOf(at), tokens: 1 });
+      cache.keepResponse(`${at}`, response, 10_000);
+      expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
+    }
+    const kept = Array.from({ length: 1000 }, (_, at) => cache.getResponse(`${at}`));
+    expect(kept.filter(Boolean)).toHaveLength(
+      Math.floor((maxBytes * responseShare) / (10_000 + entryOverhead)),
+    );
+  });
 });
 
 test("persistence is called for each new vector and each use, and not for vectors that it restored", () => {

@@ -112,18 +112,6 @@ describe("after a restart", () => {
     expect(readKeys).toHaveLength(2);
   });
 
-  test("vectors that interactive requests used are restored, although a batch was larger than the file", async () => {
-    const path = folder();
-    const { file, add, later } = open(path, { maxBytes: KiB * KiB });
-    add(0, 100);
-    later();
-    for (let i = 1000; i < 5000; i++) file.add(keyFor(i), { vector: vectorOf(i), tokens: i }, true);
-    file.close();
-    const { found } = await reload(path, { maxBytes: KiB * KiB });
-    expect(found.filter((tokens) => tokens! < 1000)).toHaveLength(100);
-    expect(found.length).toBeWithin(200, 700);
-  });
-
   test("requests are served while vectors are restored", async () => {
     const path = folder();
     const first = open(path);

@@ -154,7 +154,6 @@ describe("imports point one way", () => {
   /** Each folder, or file, and the only file of it, or before it, that other files import. */
   const interfaces: Readonly<Record<string, string>> = {
     "server/lib/vector-codec/": "server/lib/vector-codec/index.ts",
-    "server/embeddings/cache/slab-allocator.ts": "server/embeddings/cache/embedding-cache.ts",
     "server/http/server/": "server/http/server/http-server.ts",
     "server/upstream/transport/": "server/upstream/transport/index.ts",
     "server/upstream/download/": "server/upstream/download/index.ts",
@@ -165,7 +164,7 @@ describe("imports point one way", () => {
       "the only file that chooses the implementation of the server",
   };
 
-  test("codec, slab cache, HTTP server, HTTP client and downloads are each used through one file", () => {
+  test("codec, HTTP server, HTTP client and downloads are each used through one file", () => {
     const found = Object.entries(interfaces).flatMap(([hidden, entrance]) =>
       sources()
         .filter((file) => file !== entrance && !file.startsWith(hidden))
@@ -442,7 +441,7 @@ describe("side effects are confined:", () => {
   test("only the owner of memory frees it", () => {
     const freeing = /\.transfer(?:ToFixedLength)?\(/;
     expect(server.filter((file) => freeing.test(codeOf(file)))).toEqual([
-      "server/embeddings/cache/slab-allocator.ts",
+      "server/embeddings/cache/embedding-cache.ts",
       "server/lib/chunked-bytes.ts",
     ]);
   });

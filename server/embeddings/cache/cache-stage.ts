@@ -40,12 +40,6 @@ export interface CacheStageOptions {
   readonly taskTypesTranslated?: (model: PermittedModel) => boolean;
 }
 
-/** A request with more inputs is probably indexing documents, not serving a user: it counts as a bulk request. */
-export const maxInteractiveInputs = 64;
-
-const isBulkRequest = ({ record: { priority, embeddings } }: EmbeddingsRequest): boolean =>
-  priority === "batch" || embeddings.inputs > maxInteractiveInputs;
-
 type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 export const cacheStage =
@@ -57,8 +51,6 @@ class CacheStage implements InputSources {
   readonly singleFlight: SingleFlight;
   readonly #options: CacheStageOptions;
   readonly #next: EmbeddingsSend;
-  /** The response of each hot entry with its serialized body, which is built once. */
-  readonly #serializedResponses = new WeakMap<CachedEmbedding, EmbeddingsResponse>();
 
   constructor(options: CacheStageOptions, next: EmbeddingsSend) {
     this.singleFlight = options.singleFlight;
@@ -89,8 +81,8 @@ class CacheStage implements InputSources {
     );
     const first = cacheKey(prefix, input, 0);
     // Fast path for one input, which most requests have: the code for several inputs would be most of their cost.
-    const found = count === 1 ? this.readCache(request, first) : undefined;
-    if (found) return Promise.resolve(this.#cachedResponse(found, query));
+    const cached = count === 1 ? this.#cachedResponse(request, first) : undefined;
+    if (cached) return Promise.resolve(cached);
     const keys = [first];
     for (let at = 1; at < count; at++) keys.push(cacheKey(prefix, input, at));
     const reading = this.#fetchShared(request, keys);
@@ -111,22 +103,25 @@ class CacheStage implements InputSources {
 
   readCache(request: EmbeddingsRequest, key: string): CachedEmbedding | undefined {
     const { query, record } = request;
-    return record.cachePolicy === "use"
-      ? this.#options.cache.get(key, query.encoding, isBulkRequest(request))
-      : undefined;
+    return record.cachePolicy === "use" ? this.#options.cache.get(key, query.encoding) : undefined;
   }
 
-  #cachedResponse(found: CachedEmbedding, query: EmbeddingsQuery): EmbeddingsResponse {
-    const cached = this.#serializedResponses.get(found);
-    if (cached?.serialized?.model === query.model) return cached;
-    const { tokens } = found;
-    const response = responseOf([found.vector], tokens);
+  /** The response to a request with one input. If it is base64, its serialized body is built once and kept. */
+  #cachedResponse(request: EmbeddingsRequest, key: string): EmbeddingsResponse | undefined {
+    const { cache } = this.#options;
+    const { model, encoding } = request.query;
+    const mayBeKept = encoding === "base64" && request.record.cachePolicy === "use";
+    const kept = mayBeKept ? cache.getResponse(key) : undefined;
+    if (kept?.serialized?.model === model) return kept;
+    const found = this.readCache(request, key);
+    if (!found) return undefined;
+    const { vector, tokens } = found;
+    const response = responseOf([vector], tokens);
     // An unknown token count is estimated from the input when the response is serialized.
-    if (query.encoding !== "base64" || tokens === undefined) return response;
-    const { model } = query;
+    if (encoding !== "base64" || tokens === undefined) return response;
     const body = joinChunks(writeBase64Response(response, { model, tokens }));
     const withBody = { ...response, serialized: { body, model } };
-    this.#serializedResponses.set(found, withBody);
+    cache.keepResponse(key, withBody, 2 * body.length);
     return withBody;
   }
 
@@ -144,7 +139,7 @@ class CacheStage implements InputSources {
     return reading?.then((found) => {
       if (cache.generation !== generation) return;
       for (const [at, embedding] of found.entries()) {
-        if (embedding) cache.adopt(missing[at] as string, embedding, isBulkRequest(request));
+        if (embedding) cache.adopt(missing[at] as string, embedding);
       }
     });
   }
@@ -203,13 +198,12 @@ class CacheStage implements InputSources {
       keys.length === 1 || !usage
         ? [usage?.inputTokens]
         : tokensPerInput(usage, request.query.input);
-    const isBulk = isBulkRequest(request);
     if (request.record.cachePolicy === "refresh") this.#options.cache.removePersisted(keys);
     for (let at = 0; at < keys.length; at++) {
       const key = keys[at] as string;
       // Waiters share the vector as received: no code modifies a response.
       const embedding = { vector: vectors[at] as Vector, tokens: shares[at] };
-      if (!this.#options.cache.set(key, embedding, isBulk))
+      if (!this.#options.cache.set(key, embedding))
         throw invalidResponse("a vector is not base64 of float32 numbers");
       flight.addResult(key, embedding);
       embeddings?.set(key, embedding);

@@ -22,8 +22,8 @@ export type RestoreEmbedding = (
 ) => boolean;
 
 export interface EmbeddingCacheStore {
-  /** Copies the vector before it returns: the caller overwrites it. `isBulk`: it is the first to be evicted. */
-  add(key: string, embedding: PersistedEmbedding, isBulk?: boolean): void;
+  /** Copies the vector before it returns: the caller frees it. */
+  add(key: string, embedding: PersistedEmbedding): void;
   /**
    * Before vectors are replaced: after a restart, no vector of these keys that was added before is loaded, also if the
    * `add` that follows is dropped or a write fails.

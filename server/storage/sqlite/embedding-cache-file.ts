@@ -38,12 +38,6 @@ export interface EmbeddingCacheFileOptions {
   readonly usedMs?: number;
 }
 
-interface QueuedVector {
-  readonly known: PersistedEmbedding;
-  /** A bulk request's vector counts as never used, so that it is evicted first. */
-  readonly isBulk: boolean;
-}
-
 /** The maximum number of uses per write. */
 const maxUsed = 4096;
 /** The bound of outdated keys, about 100 bytes each. Above it, the file is cleared. */
@@ -58,7 +52,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   readonly #clearedPath: string;
   #table: EmbeddingCacheTable | undefined;
   #ticking: ReturnType<typeof setInterval> | undefined;
-  readonly #queue = new Map<string, QueuedVector>();
+  readonly #queue = new Map<string, PersistedEmbedding>();
   #queuedBytes = 0;
   /** Keys whose rows are to be replaced or deleted. */
   readonly #outdated = new Set<string>();
@@ -91,12 +85,12 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     }
   }
 
-  /** Copies the vector, because its slab may be reused before it is written. */
-  add(key: string, { vector, tokens }: PersistedEmbedding, isBulk = false): void {
+  /** Copies the vector, because it may be evicted from memory before it is written. */
+  add(key: string, { vector, tokens }: PersistedEmbedding): void {
     const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
     this.#dequeue(key);
-    this.#queue.set(key, { known: { vector: vector.slice(), tokens }, isBulk });
+    this.#queue.set(key, { vector: vector.slice(), tokens });
     this.#queuedBytes += byteLength;
   }
 
@@ -194,9 +188,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     const group = this.#queue.entries().take(groupRows).toArray();
     table.transaction(() => {
       for (const key of outdated) table.delete(key);
-      for (const [key, { known, isBulk }] of group) {
-        table.insert(key, known, { madeAt: now(), usedAt: isBulk ? 0 : now() });
-      }
+      for (const [key, embedding] of group) table.insert(key, embedding, now());
       for (let i = 0; i < maxTrims && table.bytes() > maxBytes; i++) table.evictOldest();
     });
     table.shrink(maxBytes);
@@ -212,7 +204,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   }
 
   #dequeue(key: string): void {
-    this.#queuedBytes -= this.#queue.get(key)?.known.vector.byteLength ?? 0;
+    this.#queuedBytes -= this.#queue.get(key)?.vector.byteLength ?? 0;
     this.#queue.delete(key);
   }
 

@@ -100,11 +100,11 @@ export class EmbeddingCacheTable {
   insert(
     key: string,
     { vector, tokens = null }: { vector: Float32Array; tokens?: number | null | undefined },
-    { madeAt, usedAt }: { readonly madeAt: number; readonly usedAt: number },
+    madeAt: number,
   ): void {
     const hash = Buffer.from(key, "base64");
     const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-    this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), usedAt, madeAt);
+    this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), madeAt, madeAt);
   }
 
   delete(key: string): void {
