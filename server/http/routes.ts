@@ -111,6 +111,7 @@ const forAzure = "for Azure clients";
 const forOlderAzure = "for older Azure clients";
 const withoutDeployment = "for Azure clients without a deployment in the path";
 const azureWithBaseUrl = "for Azure clients whose base URL ends with /v1";
+const azureWithV1BaseUrl = "for Azure clients whose base URL ends with /openai/v1";
 const azureV1 = "under the path of Azure's v1 API";
 
 /**
@@ -120,6 +121,7 @@ const azureV1 = "under the path of Azure's v1 API";
  * - `undeployed…`, the same without a deployment in the path: /openai/embeddings
  * - `azure…`, the v1 API: /openai/v1/embeddings
  * - `v1Deployment…`, for clients whose base URL ends with /v1: /v1/deployments/{model}/embeddings
+ * - `azureDeployment…`, for clients whose base URL ends with /openai/v1: /openai/v1/deployments/{model}/embeddings
  */
 const azureRoutes = [
   alias("deploymentEmbeddings", "embeddings", "/openai/deployments/{model}/embeddings", forAzure),
@@ -143,6 +145,24 @@ const azureRoutes = [
     azureWithBaseUrl,
   ),
   alias("v1DeploymentEdits", "edits", "/v1/deployments/{model}/images/edits", azureWithBaseUrl),
+  alias(
+    "azureDeploymentEmbeddings",
+    "embeddings",
+    "/openai/v1/deployments/{model}/embeddings",
+    azureWithV1BaseUrl,
+  ),
+  alias(
+    "azureDeploymentGenerations",
+    "generations",
+    "/openai/v1/deployments/{model}/images/generations",
+    azureWithV1BaseUrl,
+  ),
+  alias(
+    "azureDeploymentEdits",
+    "edits",
+    "/openai/v1/deployments/{model}/images/edits",
+    azureWithV1BaseUrl,
+  ),
   alias("undeployedEmbeddings", "embeddings", "/openai/embeddings", withoutDeployment),
   alias("undeployedGenerations", "generations", "/openai/images/generations", withoutDeployment),
   alias("undeployedEdits", "edits", "/openai/images/edits", withoutDeployment),

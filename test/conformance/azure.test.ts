@@ -83,29 +83,32 @@ describe("the official client for Azure", () => {
     expect(model).toBe("embedding-model");
   });
 
-  test("is served with a base URL that ends with /v1, under which it names the deployment", async () => {
-    const client = clientWith({ endpoint: undefined, baseURL: `${gateway.url}/v1` });
-    const response = await client.embeddings.create({ model: "embedding-model", input: "hello" });
-    expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 3072)));
-    await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
-    const deployed = clientWith({
-      endpoint: undefined,
-      baseURL: `${gateway.url}/v1`,
-      deployment: "image-model",
-    });
-    const image = await toFile(grayImage("one"), "otter.png", { type: "image/png" });
-    await deployed.images.edit({ prompt: "a hat", image });
-    expect(
-      gateway
-        .rows()
-        .slice(-3)
-        .map(({ endpoint, model }) => [endpoint, model]),
-    ).toEqual([
-      ["embeddings", "embedding-model"],
-      ["generations", "gpt-image-2"],
-      ["edits", "image-model"],
-    ]);
-  });
+  test.each(["/v1", "/openai/v1"])(
+    "is served with a base URL that ends with %s, under which it names the deployment",
+    async (base) => {
+      const client = clientWith({ endpoint: undefined, baseURL: `${gateway.url}${base}` });
+      const response = await client.embeddings.create({ model: "embedding-model", input: "hello" });
+      expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 3072)));
+      await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
+      const deployed = clientWith({
+        endpoint: undefined,
+        baseURL: `${gateway.url}${base}`,
+        deployment: "image-model",
+      });
+      const image = await toFile(grayImage("one"), "otter.png", { type: "image/png" });
+      await deployed.images.edit({ prompt: "a hat", image });
+      expect(
+        gateway
+          .rows()
+          .slice(-3)
+          .map(({ endpoint, model }) => [endpoint, model]),
+      ).toEqual([
+        ["embeddings", "embedding-model"],
+        ["generations", "gpt-image-2"],
+        ["edits", "image-model"],
+      ]);
+    },
+  );
 
   test("gets an error for an unknown deployment and for an invalid key", async () => {
     const failure = (client: AzureOpenAI, model: string) =>

@@ -319,6 +319,22 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
       images: [{ image_url: image }],
     }),
   ],
+  azureDeploymentEmbeddings: async () => [
+    await gateway.post(`/openai/v1/deployments/embedding-model/embeddings${apiVersion}`, {
+      input: "a",
+    }),
+  ],
+  azureDeploymentGenerations: async () => [
+    await gateway.post(`/openai/v1/deployments/gpt-image-2/images/generations${apiVersion}`, {
+      prompt: "an otter",
+    }),
+  ],
+  azureDeploymentEdits: async () => [
+    await gateway.post(`/openai/v1/deployments/gpt-image-2/images/edits${apiVersion}`, {
+      prompt: "a hat for the otter",
+      images: [{ image_url: image }],
+    }),
+  ],
   deploymentModels: async () => [await get(`/openai/models${apiVersion}`)],
   deploymentModel: async () => [await get(`/openai/models/gpt-image-2${apiVersion}`)],
   deploymentEngines: async () => [await get(`/openai/engines${apiVersion}`)],
