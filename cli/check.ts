@@ -60,12 +60,15 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
       ? `${path} is valid`
       : `${path} does not exist, so the defaults apply`;
     process.stdout.write(
-      `${about}: ${snapshot.upstreams.size} upstreams, ${snapshot.models.size} models, ${snapshot.keys.size} keys.\n`,
+      `${about}: ${count(snapshot.upstreams, "upstream")}, ${count(snapshot.models, "model")}, ${count(snapshot.keys, "key")}.\n`,
     );
     process.stdout.write(describeDefaults(snapshot));
     return !values.probe || (await probeAll(snapshot)) ? 0 : 1;
   },
 };
+
+const count = ({ size }: { readonly size: number }, noun: string): string =>
+  `${size} ${noun}${size === 1 ? "" : "s"}`;
 
 /** The files of the TLS certificate are checked as at the start. */
 function certificateProblems(settings: Settings): string[] {

@@ -109,10 +109,27 @@ export function settingsOrUsage(
   try {
     return readSettings({ ...process.env, ...withoutUndefined(overrides) });
   } catch (error) {
-    if (error instanceof SettingsError) throw new UsageError(error.message, "settings");
+    if (error instanceof SettingsError)
+      throw new UsageError(namingOptions(error.message, overrides), "settings");
     throw error;
   }
 }
+
+/** The options that override settings. */
+const options: Readonly<Record<string, string>> = {
+  PORT: "--port",
+  HOST: "--host",
+  VEXEL_DATA: "--data",
+};
+
+/** Names the option that was given instead of the setting that it overrides. */
+const namingOptions = (
+  message: string,
+  overrides: Readonly<Record<string, string | undefined>>,
+): string =>
+  message.replace(/^([A-Z_]+)=/gm, (text, name: string) =>
+    overrides[name] !== undefined && options[name] ? `${options[name]} ` : text,
+  );
 
 const withoutUndefined = (given: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

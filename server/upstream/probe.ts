@@ -54,15 +54,19 @@ export async function probe(
     };
   } catch (error) {
     if (signal.aborted) {
-      const detail = `no response within ${timeoutMs / 1000} s from ${address}`;
+      const detail = `no response within ${timeoutMs / 1000} s from ${address}. ${connectionAdvice}`;
       return { upstream: id, ok: false, detail };
     }
     if (error instanceof GatewayError) {
-      return { upstream: id, ok: false, detail: `${error.message} (${address})` };
+      const advice = error.kind === "upstream_unreachable" ? ` ${connectionAdvice}` : "";
+      return { upstream: id, ok: false, detail: `${error.message} (${address})${advice}` };
     }
     throw error;
   }
 }
+
+const connectionAdvice =
+  "Check the baseUrl of this upstream, that its server runs, and that this machine can connect to it (DNS, firewall, proxy).";
 
 /** The upstream is reachable, whether or not it lists models for this API key. */
 export const isReachable = ({ ok, status }: Probe): boolean =>

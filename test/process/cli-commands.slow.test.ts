@@ -94,10 +94,10 @@ describe("wrong usage gives exit code 2 and one line that names the mistake and 
     expect(await run(["serve", "--port", "eighty"])).toEqual({
       code: 2,
       out: "",
-      err: 'vexel serve: PORT="eighty": must be a number. docs/settings.md describes the settings.\n',
+      err: 'vexel serve: --port "eighty": must be a number. docs/settings.md describes the settings.\n',
     });
     expect((await run(["serve", "--port", "99999"])).err).toBe(
-      'vexel serve: PORT="99999": must be at most 65535. docs/settings.md describes the settings.\n',
+      'vexel serve: --port "99999": must be at most 65535. docs/settings.md describes the settings.\n',
     );
   });
 });
@@ -121,7 +121,7 @@ describe("check", () => {
     const path = file("good.yaml", lasting);
     const { code, out, err } = await run(["check", path]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/good\.yaml is valid: \d+ upstreams, \d+ models, 1 keys\.\n$/);
+    expect(out).toMatch(/good\.yaml is valid: \d+ upstreams, \d+ models, 1 key\.\n$/);
   });
 
   test("warns about a model that its vendor has retired, with the date", async () => {
@@ -227,11 +227,12 @@ describe("check", () => {
     expect(silent.out).toContain("FAILED fake: refuses the request (status 400). Check the ");
   });
 
-  test("--probe reports an unreachable address", async () => {
+  test("--probe reports an unreachable address, and what to check", async () => {
     const path = file("unreachable.yaml", configFor("http://127.0.0.1:9/v1"));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
     expect(out).toContain("FAILED fake: The upstream cannot be reached. (http://127.0.0.1:9/v1)");
+    expect(out).toContain("Check the baseUrl of this upstream, that its server runs");
   });
 
   test("--probe reports a failing upstream, and passes one without a model list", async () => {
