@@ -45,9 +45,7 @@ test("a row that the shared ledger refuses stays in the data folder, and the oth
   expect(reported).toEqual([...refused]);
   expect(idsOf(backlog.oldest(10))).toEqual([...refused]);
   backlog.remove([...refused]);
-  // The summaries of forwarded rows would otherwise fill the data folder.
-  using db = new Database(backlog.path, { readonly: true });
-  expect(db.query("SELECT count(*) AS count FROM ledger_segments").get()).toEqual({ count: 0 });
+  expect(backlog.oldest(10)).toEqual([]);
   await backlog.close();
 });
 

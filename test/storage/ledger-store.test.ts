@@ -1,45 +1,13 @@
-/** The roll-ups and sums of SQLite are made, and pruned, in small steps, and no read scans the rows. */
+/** The roll-ups and sums of SQLite are pruned in small steps, and no read scans the rows. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { periodNames } from "../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
-import { readUsage } from "../../server/storage/sqlite/read-ledger.ts";
 import { chargedTo, sumDollars } from "../../server/storage/sqlite/spend-table.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
-
-test("an hour of 1,000 keys is added up in steps of 256, and usage by key is exact after each", async () => {
-  using folder = temporaryFolder();
-  const store = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
-  using db = new Database(store.path, { readonly: true, strict: true });
-  const hour = 3_600_000;
-  const start = Date.UTC(2026, 10, 2);
-  const keys = Array.from({ length: 1000 }, (_, at) => `key_${String(at).padStart(4, "0")}`);
-  const rowsAt = (at: number, ids: readonly string[]) =>
-    ids.map((keyId, index) => ledgerRow(at + index, { keyId, cost: 1 }));
-  const addedUp = (): number =>
-    Number(db.query<{ n: number }, []>("SELECT count(*) AS n FROM usage_by_key").get()?.n);
-  store.write(rowsAt(start, keys));
-  expect(addedUp()).toBe(0);
-  const steps: number[] = [];
-  for (let step = 1; step <= 5; step++) {
-    // A row of the new hour, and late rows of keys that are added up already, and are not yet.
-    store.write([
-      ...rowsAt(start + hour + step, ["key_0000"]),
-      ...rowsAt(start + hour - step, ["key_0003", "key_0999"]),
-    ]);
-    steps.push(addedUp());
-    const total = { from: start, to: start + 48 * hour, interval: "total", limit: 5000 } as const;
-    const { groups } = readUsage(db, { ...total, groupBy: ["keyId"] });
-    expect(groups.reduce((sum, { cost }) => sum + cost, 0)).toBe(1000 + 3 * step);
-    const of = (id: string) => groups.find(({ keyId }) => keyId === id)?.requests;
-    expect([of("key_0003"), of("key_0999"), of("key_0500")]).toEqual([1 + step, 1 + step, 1]);
-  }
-  expect(steps).toEqual([256, 512, 768, 1000, 1000]);
-  await store.close();
-});
 
 test("expired roll-ups and daily sums are pruned in steps of at most the limit", async () => {
   using folder = temporaryFolder();
@@ -56,11 +24,9 @@ test("expired roll-ups and daily sums are pruned in steps of at most the limit",
   const tables = [
     "ledger",
     "usage_by_hour",
-    "usage_by_key",
-    "usage_without_key",
     "usage_by_day",
+    "usage_by_hour_without_key",
     "usage_by_day_without_key",
-    "usage_by_day_and_key",
     "spent",
   ];
   const count = (table: string, condition = "true"): number =>
@@ -79,7 +45,7 @@ test("expired roll-ups and daily sums are pruned in steps of at most the limit",
   }
   const isOldSum = "period LIKE '____-__-__' AND period < '2027'";
   // The first day is older than the retention of roll-ups, the last day is not.
-  expect(tables.map((table) => count(table))).toEqual([100, 100, 0, 0, 0, 0, 0, 400]);
+  expect(tables.map((table) => count(table))).toEqual([100, 100, 100, 1, 1, 400]);
   expect(count("spent", isOldSum)).toBe(0);
   expect(count("spent", "period = 'total'")).toBe(100);
   // All sums are examined again on the next day.

@@ -1,17 +1,17 @@
-/** Lists of ledger rows by segment summaries: rare rows are found without reading all others, and pages are bounded. */
+/** Lists of ledger rows in SQLite: rare rows are found without reading all others, and pages are bounded. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import type { LedgerListQuery, LedgerPage } from "../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
-import { listRows } from "../../server/storage/sqlite/list-rows.ts";
+import { listRows, rowsPerClockRead } from "../../server/storage/sqlite/list-rows.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 const noon = Date.UTC(2026, 10, 15, 12);
 const idsOf = ({ entries }: LedgerPage) => entries.map(({ requestId }) => requestId);
 
-/** A ledger with these rows. The clock advances by one with each segment that is read. */
+/** A ledger with these rows. The clock advances by one each time it is read. */
 async function openList(rows: readonly LedgerRow[]) {
   const folder = temporaryFolder();
   const store = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
@@ -24,8 +24,8 @@ async function openList(rows: readonly LedgerRow[]) {
       ticks = 0;
       return listRows(db, { limit: 100, ...query }, { clock: () => ticks++, pageMs });
     },
-    /** How many segments the latest list has read. */
-    segmentsRead: () => Math.max(0, ticks - 1),
+    /** About how many rows the latest list has read. */
+    rowsRead: () => (ticks - 1) * rowsPerClockRead,
     [Symbol.asyncDispose]: async () => {
       db.close();
       await store.close();
@@ -34,7 +34,7 @@ async function openList(rows: readonly LedgerRow[]) {
   };
 }
 
-/** 20,000 rows in about ten segments. The last rows are the latest. */
+/** 20,000 rows, one in each second: 3,600 rows in an hour. The last rows are the latest. */
 const manyRows = (change: (at: number) => Partial<LedgerRow>): LedgerRow[] =>
   Array.from({ length: 20_000 }, (_, at) =>
     ledgerRow(noon + at * 1000, {
@@ -46,7 +46,7 @@ const manyRows = (change: (at: number) => Partial<LedgerRow>): LedgerRow[] =>
     }),
   );
 
-test("a rare key, error, latency, cost or status is found without reading the rows around it", async () => {
+test("a rare key, project, model, target, error or status is found without reading the rows of other hours", async () => {
   const rare: Partial<LedgerRow> = {
     keyId: "rare",
     project: "rare",
@@ -55,8 +55,6 @@ test("a rare key, error, latency, cost or status is found without reading the ro
     targetModel: "rare",
     error: "rare",
     status: 451,
-    latencyMs: 90_000,
-    cost: 7,
   };
   const rows = manyRows((at) => (at === 3000 ? rare : {}));
   await using opened = await openList(rows);
@@ -70,22 +68,44 @@ test("a rare key, error, latency, cost or status is found without reading the ro
     { error: "rare" },
     { failed: true },
     { status: { min: 451, max: 451 } },
-    { latencyMs: { min: 60_000 } },
-    { cost: { min: 1 } },
+    { status: { min: 400, max: 499 } },
   ];
   for (const filter of filters) {
     expect(idsOf(opened.list(filter)), JSON.stringify(filter)).toEqual([rows[3000]!.requestId]);
-    expect(opened.segmentsRead(), JSON.stringify(filter)).toBeLessThanOrEqual(2);
+    expect(opened.rowsRead(), JSON.stringify(filter)).toBeLessThanOrEqual(3600);
   }
   expect(idsOf(opened.list({ keyId: "nobody" }))).toEqual([]);
-  expect(opened.segmentsRead()).toBeLessThanOrEqual(1);
+  expect(opened.rowsRead()).toBe(0);
+});
+
+test("failures are found without reading successful rows", async () => {
+  const rows = manyRows((at) => (at % 4000 === 1 ? { error: "upstream_error", status: 502 } : {}));
+  await using opened = await openList(rows);
+  const expected = rows.filter(({ error }) => error !== null).toReversed();
+  for (const filter of [
+    { failed: true },
+    { error: "upstream_error" },
+    { status: { min: 500, max: 599 } },
+    { failed: true, model: "m" },
+  ]) {
+    const found = idsOf(opened.list(filter));
+    expect(found, JSON.stringify(filter)).toEqual(expected.map(({ requestId }) => requestId));
+    expect(opened.rowsRead(), JSON.stringify(filter)).toBe(0);
+  }
+});
+
+test("a row with an error status and no error kind is listed by its status", async () => {
+  const row = ledgerRow(noon, { status: 499 });
+  await using opened = await openList([row]);
+  expect(idsOf(opened.list({ status: { min: 400, max: 499 } }))).toEqual([row.requestId]);
+  expect(idsOf(opened.list({ failed: true }))).toEqual([]);
 });
 
 test("a key and a model that never occur together are not searched for, however frequent both are", async () => {
   const rows = manyRows((at) => ({ model: at % 50 === 7 ? "only of key 7" : "m" }));
   await using opened = await openList(rows);
   expect(idsOf(opened.list({ keyId: "key_3", model: "only of key 7" }))).toEqual([]);
-  expect(opened.segmentsRead()).toBe(0);
+  expect(opened.rowsRead()).toBe(0);
 });
 
 test("a page that reaches its time limit says how far it searched, and the next pages list every other row once", async () => {
@@ -97,7 +117,7 @@ test("a page that reaches its time limit says how far it searched, and the next 
   let [pages, before] = [0, Number.POSITIVE_INFINITY];
   for (let cursor: string | undefined; ; ) {
     const page = opened.list({ ...filter, cursor }, 1);
-    expect(opened.segmentsRead()).toBeLessThanOrEqual(1);
+    expect(opened.rowsRead()).toBeLessThanOrEqual(rowsPerClockRead);
     found.push(...idsOf(page));
     pages++;
     if (page.next === undefined) break;
@@ -132,12 +152,30 @@ test("a row that is written long after its request arrived is found by every fil
   }
 });
 
-test("rows that were pruned leave no summaries behind", async () => {
+test("the rows of one millisecond are listed once each, however small and early the pages end", async () => {
+  const rows = manyRows(() => ({})).map((row, at) => ({ ...row, at: noon + Math.floor(at / 700) }));
+  await using opened = await openList(rows);
+  const expected = rows
+    .toSorted((a, b) => b.at - a.at || (a.requestId < b.requestId ? 1 : -1))
+    .map(({ requestId }) => requestId);
+  for (const pageMs of [1, Number.POSITIVE_INFINITY]) {
+    const found: string[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = opened.list({ cursor, limit: 180 }, pageMs);
+      found.push(...idsOf(page));
+      if (page.next === undefined) break;
+      cursor = page.next;
+    }
+    expect(found).toEqual(expected);
+  }
+});
+
+test("rows that were pruned are not searched for", async () => {
   const rows = manyRows(() => ({}));
   await using opened = await openList(rows);
   expect(opened.store.sumUnforwarded().rows).toBe(20_000);
   expect(await opened.store.prune(rows.at(-1)!.at + 1, 100_000)).toBe(false);
   expect(opened.store.sumUnforwarded().rows).toBe(0);
-  expect(idsOf(opened.list({}))).toEqual([]);
-  expect(opened.segmentsRead()).toBe(0);
+  expect(idsOf(opened.list({ keyId: "key_1" }))).toEqual([]);
+  expect(opened.rowsRead()).toBe(0);
 });

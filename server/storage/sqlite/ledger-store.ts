@@ -1,5 +1,5 @@
 /**
- * The ledger's SQLite file: rows are written in groups, together with the spend table, roll-ups and summaries, and
+ * The ledger's SQLite file: rows are written in groups, together with the spend table and the roll-ups, and
  * pruned when their retention is over.
  */
 import { Database, type Statement } from "bun:sqlite";
@@ -17,10 +17,9 @@ import {
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
-import { SegmentTable } from "./segment-table.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
 import { type ChargedRow, chargedColumns, UnforwardedSums } from "./unforwarded-sums.ts";
-import { FinishedUsage, UsageTable, UsageTally } from "./usage-table.ts";
+import { UsageTables, UsageTally } from "./usage-table.ts";
 
 const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
 /** An existing row stays: an outbox is recovered again if its process died before it could mark the row as stored. */
@@ -37,9 +36,7 @@ export interface SqliteLedgerOptions {
 
 const prepareTables = (statements: PreparedStatements) => ({
   spent: new SpendTable(statements),
-  used: new UsageTable(statements),
-  finished: new FinishedUsage(statements),
-  segments: new SegmentTable(statements),
+  used: new UsageTables(statements),
   insert: statements.prepare(insertion),
 });
 
@@ -107,8 +104,6 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       }
       tables.spent.add(spent);
       tables.used.add(used);
-      tables.finished.add(used.groups);
-      tables.segments.add(added);
       this.#commit.run();
       this.#last = rows.at(-1)?.requestId ?? this.#last;
       this.#unforwarded?.add(added);
@@ -137,24 +132,22 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   }
 
   async prune(before: number, limit: number): Promise<boolean> {
-    const { used, finished, spent } = this.#tables;
+    const { used, spent } = this.#tables;
     const usageBefore = before - usageExtraRetentionMs;
     const wholeDaysBefore = usageBefore - (usageBefore % dayMs);
     let rest = limit - this.#pruneRows(before, limit);
     if (rest > 0) rest -= used.prune(wholeDaysBefore, rest);
-    if (rest > 0) rest -= finished.prune(wholeDaysBefore, rest);
     return rest === 0 || spent.prune(before, rest);
   }
 
   #pruneRows(before: number, limit: number): number {
     const pruned = this.#db
       .query<ChargedRow, [number, number]>(
-        `DELETE FROM ledger WHERE at < ?1 AND request_id IN
-           (SELECT request_id FROM ledger ORDER BY request_id LIMIT ?2)
+        `DELETE FROM ledger WHERE (at, request_id) IN
+           (SELECT at, request_id FROM ledger WHERE at < ?1 ORDER BY at, request_id LIMIT ?2)
          RETURNING ${chargedColumns}`,
       )
       .all(before, limit);
-    if (pruned.length > 0) this.#tables.segments.prune();
     this.#unforwarded?.remove(pruned);
     return pruned.length;
   }
@@ -180,11 +173,9 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     const statement = this.#db.query<ChargedRow, [string]>(
       `DELETE FROM ledger WHERE request_id = ?1 RETURNING ${chargedColumns}`,
     );
-    const removed = this.#db.transaction(() => {
-      const rows = requestIds.flatMap((requestId) => statement.all(requestId));
-      this.#tables.segments.prune();
-      return rows;
-    })();
+    const removed = this.#db.transaction(() =>
+      requestIds.flatMap((requestId) => statement.all(requestId)),
+    )();
     this.#unforwarded?.remove(removed);
     if (this.#last !== undefined && requestIds.includes(this.#last)) this.#last = undefined;
   }

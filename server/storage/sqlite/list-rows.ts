@@ -1,20 +1,19 @@
 /**
- * Lists ledger rows, the latest first. Segment summaries say which segments may have a matching row. A page has a time
- * limit and returns a cursor to the point that it reached. Runs on a read-only connection of its own.
+ * Lists ledger rows, the latest first. The roll-up by hour has the hours with a key, project, model or target, and an
+ * index has the failures. A page has a time limit and returns a cursor to the point that it reached. Runs on a
+ * read-only connection of its own.
  */
 import type { Database } from "bun:sqlite";
 import {
   type LedgerListQuery,
   type LedgerPage,
   ledgerDimensions,
-  type ValueRange,
 } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { hourMs, listedColumns } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
-import { finishedUntil } from "./read-ledger.ts";
-import { mayHaveTerm, type Term } from "./segment-table.ts";
+import { daysOf, periodFilterOf, rollUps, type TimeRange } from "./usage-table.ts";
 
 export interface ListClock {
   /** Milliseconds, monotonic. */
@@ -23,12 +22,14 @@ export interface ListClock {
   readonly pageMs: number;
 }
 
-interface FoundSegment {
-  readonly first_id: string;
-  readonly last_id: string;
-  readonly min_at: number;
-  readonly max_at: number;
-  readonly terms: Uint8Array;
+/** The clock is not read for every row. */
+export const rowsPerClockRead = 256;
+
+/** A row that is examined. */
+interface Candidate {
+  readonly at: number;
+  /** Null: the row does not match. */
+  readonly requestId: string | null;
 }
 
 export function listRows(
@@ -36,117 +37,106 @@ export function listRows(
   query: LedgerListQuery,
   { clock, pageMs }: ListClock,
 ): LedgerPage {
-  const { limit, cursor, requestId } = query;
-  const rows = rowsOf(db, query);
-  if (requestId !== undefined) return { entries: rows(requestId, requestId, limit) };
+  const { limit, requestId } = query;
+  if (requestId !== undefined) return { entries: rowsById(db, query) };
   const deadline = clock() + pageMs;
-  const mayMatch = segmentFilter(db, query);
   const entries: LedgerRow[] = [];
-  for (const segment of segmentsOf(db, query)) {
-    const { first_id: firstId, last_id: lastId, min_at: scannedUntil } = segment;
-    if (!mayMatch(segment)) continue;
-    // One more than the limit shows whether there is another page.
-    entries.push(...rows(firstId, lastId, limit + 1 - entries.length));
-    if (entries.length > limit) {
-      const page = entries.slice(0, limit);
-      return { entries: page, next: page.at(-1)?.requestId ?? cursor ?? "" };
+  let examined = 0;
+  let lastAt = Number.POSITIVE_INFINITY;
+  for (const candidate of candidatesOf(db, query)) {
+    // All rows of a millisecond are on one page, so that the next page begins before it.
+    if (++examined > rowsPerClockRead && candidate.at < lastAt) {
+      if (clock() >= deadline) return { entries, next: `${lastAt}.`, scannedUntil: lastAt };
+      examined = 0;
     }
-    if (clock() >= deadline) return { entries, next: firstId, scannedUntil };
+    lastAt = candidate.at;
+    if (candidate.requestId === null) continue;
+    // One more than the limit shows that there is another page.
+    if (entries.length === limit) return { entries, next: cursorOf(entries.at(-1)) };
+    entries.push(...rowsById(db, { limit, requestId: candidate.requestId }));
   }
   return { entries };
 }
 
-/** The matching rows from one request id to another, both inclusive, the latest first. */
-function rowsOf(db: Database, query: LedgerListQuery) {
-  const { from = 0, to = Number.MAX_SAFE_INTEGER, cursor } = query;
-  // The first three parameters are different for each segment.
-  const parameters = new Parameters("?");
-  const [first, last, most] = ["", "", 0].map((value) => parameters.add(value));
-  const before = cursor === undefined ? "" : ` AND request_id < ${parameters.add(cursor)}`;
-  const time = ` AND at >= ${parameters.add(from)} AND at < ${parameters.add(to)}`;
-  const filter = filterOf(query, "IS NULL", parameters) + rowFilterOf(query, parameters);
-  const statement = db.query<LedgerRow, SqlValue[]>(
-    `SELECT ${listedColumns} FROM ledger
-     WHERE request_id BETWEEN ${first} AND ${last}${before}${time}${filter}
-     ORDER BY request_id DESC LIMIT ${most}`,
-  );
-  const values = parameters.values.slice(3);
-  return (firstId: string, lastId: string, limit: number): LedgerRow[] =>
-    statement.all(firstId, lastId, limit, ...values);
-}
-
-/** The segments whose numbers may match, the latest first. */
-function segmentsOf(db: Database, query: LedgerListQuery): IterableIterator<FoundSegment> {
-  const { from, to, cursor, failed, status, latencyMs, cost } = query;
-  const parameters = new Parameters("?");
-  const condition = (comparison: string, value: SqlValue | undefined): string =>
-    value === undefined ? "" : ` AND ${comparison} ${parameters.add(value)}`;
-  const overlap = (column: string, range: ValueRange | undefined): string =>
-    condition(`max_${column} >=`, range?.min) + condition(`min_${column} <=`, range?.max);
-  const conditions = [
-    condition("first_id <", cursor),
-    condition("max_at >=", from),
-    condition("min_at <", to),
-    overlap("status", status),
-    overlap("latency_ms", latencyMs),
-    overlap("cost", cost),
-    failed === undefined ? "" : ` AND errors ${failed ? "> 0" : "< rows"}`,
-  ];
-  return db
-    .query<FoundSegment, SqlValue[]>(
-      `SELECT first_id, last_id, min_at, max_at, terms FROM ledger_segments
-       WHERE true${conditions.join("")} ORDER BY first_id DESC`,
-    )
-    .iterate(...parameters.values);
-}
-
-/** Whether a segment may have a row with the key, model and other texts of the query. */
-function segmentFilter(db: Database, query: LedgerListQuery): (segment: FoundSegment) => boolean {
-  const terms = termsOf(query);
-  const { projects } = query;
-  const hours = hoursOf(db, query);
-  return ({ terms: filter, min_at: from, max_at: to }) =>
-    terms.every(([term, value]) => mayHaveTerm(filter, term, value)) &&
-    (projects === undefined || projects.some((each) => mayHaveTerm(filter, "project", each))) &&
-    (hours === undefined || overlaps(hours, from, to));
-}
-
-const termsOf = (query: LedgerListQuery): (readonly [Term, string | null])[] =>
-  [...ledgerDimensions, "error" as const].flatMap((term) => {
-    const value = query[term];
-    return value === undefined ? [] : [[term, value] as const];
-  });
-
-/**
- * The hours with a usage group that matches all texts of the query, such as a key and a model. The terms of a segment
- * do not show that: each text alone may be in every segment. Undefined: the query has fewer than two texts.
- */
-function hoursOf(db: Database, query: LedgerListQuery): Set<number> | undefined {
-  const filtered = ledgerDimensions.filter((dimension) => query[dimension] !== undefined);
-  if (filtered.length + (query.projects ? 1 : 0) < 2) return undefined;
+function rowsById(db: Database, query: LedgerListQuery): LedgerRow[] {
   const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
-  const hoursIn = (table: string, first: number): number[] => {
-    const parameters = new Parameters("?");
-    const time = `hour >= ${parameters.add(first)} AND hour < ${parameters.add(to)}`;
-    const filter = filterOf(query, "= ''", parameters);
-    return db
-      .query<{ hour: number }, SqlValue[]>(
-        `SELECT DISTINCT hour FROM ${table} WHERE ${time}${filter}`,
-      )
-      .all(...parameters.values)
-      .map(({ hour }) => hour);
-  };
-  const first = from - (from % hourMs);
-  if (query.keyId !== undefined) return new Set(hoursIn("usage_by_hour", first));
-  return new Set([
-    ...hoursIn("usage_without_key", first),
-    ...hoursIn("usage_by_hour", Math.max(first, finishedUntil(db))),
-  ]);
+  const parameters = new Parameters("?");
+  const time = `at >= ${parameters.add(from)} AND at < ${parameters.add(to)}`;
+  const filter = filterOf(query, "IS NULL", parameters) + rowFilterOf(query, parameters);
+  return db
+    .query<LedgerRow, SqlValue[]>(`SELECT ${listedColumns} FROM ledger WHERE ${time}${filter}`)
+    .all(...parameters.values);
 }
 
-function overlaps(hours: ReadonlySet<number>, from: number, to: number): boolean {
-  for (let hour = from - (from % hourMs); hour <= to; hour += hourMs) {
-    if (hours.has(hour)) return true;
+/** The condition of the index `ledger_by_failure`. */
+const isFailure = "(error IS NOT NULL OR status >= 400)";
+
+function* candidatesOf(db: Database, query: LedgerListQuery): Generator<Candidate> {
+  const { failed, error, status } = query;
+  // The first two parameters are different for each range.
+  const parameters = new Parameters("?");
+  const [from, to] = [0, 0].map((value) => parameters.add(value));
+  const filter = filterOf(query, "IS NULL", parameters) + rowFilterOf(query, parameters);
+  const cursor = parseCursor(query.cursor);
+  const before = cursor
+    ? ` AND (at < ${parameters.add(cursor.at)} OR request_id < ${parameters.add(cursor.requestId)})`
+    : "";
+  const onlyFailures = failed || error !== undefined || (status?.min ?? 0) >= 400;
+  const statement = db.query<Candidate, SqlValue[]>(
+    `SELECT at, CASE WHEN true${filter} THEN request_id END AS "requestId"
+     FROM ledger ${onlyFailures ? "INDEXED BY ledger_by_failure" : ""}
+     WHERE at >= ${from} AND at < ${to}${before}${onlyFailures ? ` AND ${isFailure}` : ""}
+     ORDER BY at DESC, request_id DESC`,
+  );
+  const values = parameters.values.slice(2);
+  for (const range of rangesOf(db, query, cursor?.at)) {
+    yield* statement.iterate(range.from, range.to, ...values);
   }
-  return false;
+}
+
+/** The time ranges that may have a matching row, the latest first. `latest`: the time of the cursor. */
+function* rangesOf(
+  db: Database,
+  query: LedgerListQuery,
+  latest = Number.MAX_SAFE_INTEGER - 1,
+): Generator<TimeRange> {
+  const from = Math.max(query.from ?? 0, edgeOf(db, "min"));
+  const to = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, latest + 1, edgeOf(db, "max") + 1);
+  const hasNames = ledgerDimensions.some((dimension) => query[dimension] !== undefined);
+  if (!hasNames && !query.projects) {
+    yield { from, to };
+    return;
+  }
+  for (const day of daysOf({ from: from - (from % hourMs), to })) {
+    for (const hour of hoursOf(db, query, day)) {
+      yield { from: Math.max(from, hour), to: Math.min(to, hour + hourMs) };
+    }
+  }
+}
+
+/** The time of the oldest or the latest row. Usage is kept longer than rows. */
+const edgeOf = (db: Database, edge: "min" | "max"): number =>
+  db.query<{ at: number | null }, []>(`SELECT ${edge}(at) AS at FROM ledger`).get()?.at ?? 0;
+
+/** The hours of a day with a usage group that matches all names of the query, the latest first. */
+function hoursOf(db: Database, query: LedgerListQuery, day: TimeRange): number[] {
+  const rollUp = query.keyId === undefined ? rollUps.hourWithoutKey : rollUps.hour;
+  const parameters = new Parameters("?");
+  const period = periodFilterOf(rollUp, day, query.keyId !== undefined, parameters);
+  const filter = filterOf(query, "= ''", parameters);
+  return db
+    .query<{ hour: number }, SqlValue[]>(
+      `SELECT DISTINCT hour FROM ${rollUp.table} WHERE ${period}${filter} ORDER BY hour DESC`,
+    )
+    .all(...parameters.values)
+    .map(({ hour }) => hour);
+}
+
+/** The next page begins after this row. */
+const cursorOf = (row: LedgerRow | undefined): string => `${row?.at ?? 0}.${row?.requestId ?? ""}`;
+
+/** Undefined: the list begins with the latest row. */
+function parseCursor(cursor: string | undefined) {
+  const [, at, requestId] = /^(\d{1,16})\.(.*)$/s.exec(cursor ?? "") ?? [];
+  return at === undefined || requestId === undefined ? undefined : { at: Number(at), requestId };
 }

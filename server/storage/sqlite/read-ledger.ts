@@ -1,174 +1,126 @@
-/**
- * Reads usage over a read-only connection: complete days from the roll-ups by day, and the edges from those by hour.
- */
+/** Reads usage over a read-only connection: whole days from the roll-up by day, and other hours from the one by hour. */
 import type { Database } from "bun:sqlite";
-import {
-  type LedgerDimension,
-  ledgerDimensions,
-  type UsageGroup,
-  type UsageQuery,
-  type UsageReport,
-} from "../ports/ledger-queries.ts";
+import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-queries.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
-import {
-  columnOf,
-  dayMs,
-  groupColumns,
-  hourMs,
-  sumColumns,
-  toGroup,
-} from "../sql/ledger-columns.ts";
+import { columnOf, dayMs, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
-import type { coarseTables } from "./usage-table.ts";
+import { daysOf, periodFilterOf, rollUps, type TimeRange } from "./usage-table.ts";
 
-type UsageRow = Record<string, number | string>;
-
-/**
- * Sums one day or month after the other: a range of hours is an index range, and the latest periods may fill the limit.
- * Hours are summed in one query, because they are groups of the table.
- */
-export function readUsage(db: Database, query: UsageQuery): UsageReport {
-  const { interval, groupBy = [], limit } = query;
-  const columns = groupBy.map(columnOf);
-  const grouping = [...(interval === "hour" ? ["hour"] : []), ...columns];
-  const order = [...(interval === "hour" ? ["hour DESC"] : []), "sum(requests) DESC", ...columns];
-  const sums = sumColumns.map((name) => `sum(${name}) AS ${name}`);
-  const select = (source: string, rows: string): string =>
-    `SELECT ${[...grouping, ...sums].join(", ")} FROM ${source}
-     ${grouping.length > 0 ? `GROUP BY ${grouping.join(", ")}` : ""}
-     HAVING sum(requests) > 0 ORDER BY ${order.join(", ")} LIMIT ${rows}`;
-  const groups: UsageGroup[] = [];
-  for (const period of periodsOf(query, db)) {
-    const missing = limit + 1 - groups.length;
-    const ranges = rangesOf(period, query, finishedUntil(db));
-    const parameters = new Parameters("?");
-    const filter = filterOf(query, "= ''", parameters);
-    const source = ranges.map((range) => sourceOf(range, groupBy, filter, parameters));
-    const sql = select(`(${source.join(" UNION ALL ")})`, parameters.add(missing));
-    const rows = db.query<UsageRow, SqlValue[]>(sql).all(...parameters.values);
-    groups.push(...rows.map((row) => toGroup(row, startOfGroup(row, period, query), groupBy)));
-    if (groups.length > limit) break;
-  }
-  return { groups: groups.slice(0, limit), hasMore: groups.length > limit };
-}
-
-interface TableRange extends HourRange {
-  readonly table: "usage_by_hour" | keyof typeof coarseTables;
-  /** The column with the start of the hour or day. */
-  readonly start: "hour" | "day";
-}
-
-/**
- * Sums each hour or day by the first columns of the primary key, in its order and therefore without sorting; only
- * these sums are grouped again. The tables by key have hardly more rows than such sums.
- */
-function sourceOf(
-  { table, start, from, to }: TableRange,
-  groupBy: readonly LedgerDimension[],
-  filter: string,
-  parameters: Parameters,
-): string {
-  const last = Math.max(-1, ...groupBy.map((dimension) => ledgerDimensions.indexOf(dimension)));
-  const prefix = groupColumns.slice(0, last + 1);
-  const condition = `${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}${filter}`;
-  if (table === "usage_by_key" || table === "usage_by_day_and_key") {
-    return `SELECT ${[`${start} AS hour`, ...prefix, ...sumColumns].join(", ")} FROM ${table}
-      WHERE ${condition}`;
-  }
-  const sums = sumColumns.map((name) => `sum(${name}) AS ${name}`);
-  return `SELECT ${[`${start} AS hour`, ...prefix, ...sums].join(", ")} FROM ${table}
-    WHERE ${condition} GROUP BY ${[start, ...prefix].join(", ")}`;
-}
-
-const startOfGroup = (
-  { hour }: UsageRow,
-  period: HourRange,
-  { interval, from }: UsageQuery,
-): number => {
-  if (interval === "total") return from - (from % hourMs);
-  return interval === "hour" ? Number(hour) : period.from;
-};
-
-/** The coarsest tables that have the period: first those of finished hours, then the hours themselves. */
-function rangesOf({ from, to }: HourRange, query: UsageQuery, until: number): TableRange[] {
-  const { interval } = query;
-  const ranges: TableRange[] = [];
-  const add = (range: TableRange): void => {
-    if (range.from < range.to) ranges.push(range);
-  };
-  const end = Math.max(from, Math.min(to, until));
-  const { hourTable, dayTable } = tablesFor(query);
-  const hours = { table: hourTable, start: "hour" } as const;
-  const days = { table: dayTable, start: "day" } as const;
-  const firstDay = Math.ceil(from / dayMs) * dayMs;
-  const lastDay = end - (end % dayMs);
-  if (interval !== "hour" && firstDay < lastDay) {
-    add({ ...hours, from, to: firstDay });
-    add({ ...days, from: firstDay, to: lastDay });
-    add({ ...hours, from: lastDay, to: end });
-  } else add({ ...hours, from, to: end });
-  add({ table: "usage_by_hour", start: "hour", from: end, to });
-  return ranges;
-}
-
-/** The coarsest tables whose groups have every dimension of the query. */
-function tablesFor(query: UsageQuery) {
-  const { groupBy = [] } = query;
-  const needed = new Set([
-    ...groupBy,
-    ...ledgerDimensions.filter((dimension) => query[dimension] !== undefined),
-  ]);
-  if (!needed.delete("keyId")) {
-    return { hourTable: "usage_without_key", dayTable: "usage_by_day_without_key" } as const;
-  }
-  needed.delete("project");
-  return needed.size === 0
-    ? ({ hourTable: "usage_by_key", dayTable: "usage_by_day_and_key" } as const)
-    : ({ hourTable: "usage_by_hour", dayTable: "usage_by_day" } as const);
-}
-
-/** Hours before this one are in the coarser tables. */
-export const finishedUntil = (db: Database): number =>
-  db.query<{ until: number }, []>("SELECT until FROM finished_usage").get()?.until ?? 0;
-
-interface HourRange {
+interface GroupSums {
   readonly from: number;
-  readonly to: number;
+  /** The values of `groupBy`. */
+  readonly names: readonly string[];
+  /** In the order of `sumColumns`. */
+  readonly sums: number[];
 }
 
-/** The hours that have usage. */
-function storedHours(db: Database): HourRange {
-  const edge = (order: "ASC" | "DESC") =>
+/** In one transaction, so that all statements read the same state. */
+export const readUsage = (db: Database, query: UsageQuery): UsageReport =>
+  db.transaction(readDays)(db, query);
+
+/** Reads day after day, the latest first, so that it ends as soon as the latest periods fill the limit. */
+function readDays(db: Database, query: UsageQuery): UsageReport {
+  const { groupBy = [], limit } = query;
+  const groups = new Map<string, GroupSums>();
+  let period = Number.POSITIVE_INFINITY;
+  for (const day of daysOf(rangeOf(db, query))) {
+    const isNewPeriod = periodOf(day.from, query) < period;
+    if (isNewPeriod && groups.size > limit) break;
+    period = periodOf(day.from, query);
+    addDay(groups, db, day, query);
+  }
+  const sorted = [...groups.values()].toSorted(compareGroups);
+  return {
+    groups: sorted.slice(0, limit).map((group) => toUsageGroup(group, groupBy)),
+    hasMore: sorted.length > limit,
+  };
+}
+
+/**
+ * Adds the usage of a day, or of a part of it. SQLite sums by the first columns of the primary key, in its order and
+ * therefore without sorting: a group may occur several times.
+ */
+function addDay(
+  groups: Map<string, GroupSums>,
+  db: Database,
+  day: TimeRange,
+  query: UsageQuery,
+): void {
+  const { interval, groupBy = [], keyId } = query;
+  const isWholeDay = interval !== "hour" && day.to - day.from === dayMs;
+  const hasKey = keyId !== undefined || groupBy.includes("keyId");
+  const rollUp = rollUps[`${isWholeDay ? "day" : "hour"}${hasKey ? "" : "WithoutKey"}`];
+  const { table, start, columns } = rollUp;
+  const prefix: string[] = [start, ...columns];
+  const indexes = groupBy.map((dimension) => prefix.indexOf(columnOf(dimension)));
+  prefix.length = Math.max(0, ...indexes) + 1;
+  const sums = sumColumns.map((name) => `sum(${name})`);
+  const parameters = new Parameters("?");
+  const period = periodFilterOf(rollUp, day, keyId !== undefined, parameters);
+  const statement = db.query<never, SqlValue[]>(
+    `SELECT ${[...prefix, ...sums].join(", ")} FROM ${table}
+     WHERE ${period}${filterOf(query, "= ''", parameters)} GROUP BY ${prefix.join(", ")}`,
+  );
+  const startOfPeriod = periodOf(day.from, query);
+  for (const row of statement.values(...parameters.values) as (string | number)[][]) {
+    const from = interval === "hour" ? Number(row[0]) : startOfPeriod;
+    let id = `${from}`;
+    for (const at of indexes) id += `\n${row[at]}`;
+    const group = groups.get(id);
+    if (group) addSums(group.sums, row, prefix.length);
+    else {
+      const names = indexes.map((at) => String(row[at]));
+      groups.set(id, { from, names, sums: row.slice(prefix.length) as number[] });
+    }
+  }
+}
+
+/** Adds the values of a row from the index `first` on. */
+function addSums(sums: number[], row: readonly unknown[], first: number): void {
+  for (let at = 0; at < sums.length; at++) (sums[at] as number) += row[first + at] as number;
+}
+
+/** The latest period first, and in it the group with the most requests. */
+function compareGroups(one: GroupSums, other: GroupSums): number {
+  const requests = (other.sums[0] ?? 0) - (one.sums[0] ?? 0);
+  return (
+    other.from - one.from || requests || (one.names.join("\n") < other.names.join("\n") ? -1 : 1)
+  );
+}
+
+function toUsageGroup(
+  { from, names, sums }: GroupSums,
+  groupBy: NonNullable<UsageQuery["groupBy"]>,
+): UsageGroup {
+  const values = [
+    ...groupBy.map((dimension, at) => [columnOf(dimension), names[at] ?? ""]),
+    ...sumColumns.map((name, at) => [name, sums[at] ?? 0]),
+  ];
+  return toGroup(Object.fromEntries(values), from, groupBy);
+}
+
+/** The hours of the query in which there may be usage. */
+function rangeOf(db: Database, { from, to }: UsageQuery): TimeRange {
+  const edge = (order: "ASC" | "DESC"): number | undefined =>
     db
-      .query<{ hour: number }, []>(`SELECT hour FROM usage_by_hour ORDER BY hour ${order} LIMIT 1`)
+      .query<{ hour: number }, []>(
+        `SELECT hour FROM usage_by_hour_without_key ORDER BY hour ${order} LIMIT 1`,
+      )
       .get()?.hour;
-  const [first, last] = [edge("ASC"), edge("DESC")];
-  return { from: first ?? 0, to: last === undefined ? 0 : last + hourMs };
+  const [first = 0, last = -hourMs] = [edge("ASC"), edge("DESC")];
+  const end = Math.ceil(to / hourMs) * hourMs;
+  return {
+    from: Math.max(from - (from % hourMs), first - (first % dayMs)),
+    // Today is a whole day if the query has all the usage of today.
+    to: end > last ? Math.ceil((last + hourMs) / dayMs) * dayMs : end,
+  };
 }
 
-/** The ranges of hours that are summed one by one, the latest first: only those in which there may be usage. */
-function* periodsOf({ from, to, interval }: UsageQuery, db: Database): Generator<HourRange> {
-  const stored = storedHours(db);
+/** The start of the period (UTC) that a time is in, and not before the start of the query. */
+function periodOf(at: number, { interval, from }: UsageQuery): number {
   const start = from - (from % hourMs);
-  const [first, last] = [Math.max(start, stored.from), Math.min(roundUp(to), stored.to)];
-  if (interval === "total") {
-    // The range of the query is the period, with the hours that have usage.
-    if (first < last) yield { from: first, to: last };
-    return;
-  }
-  // The hours of one day are summed by one query: the latest day may fill the limit.
-  const step = interval === "month" ? "month" : "day";
-  for (let end = last; end > first; ) {
-    const startOfPeriod = startOf(step, end - 1);
-    yield { from: Math.max(startOfPeriod, start), to: end };
-    end = startOfPeriod;
-  }
-}
-
-const roundUp = (at: number): number => Math.ceil(at / hourMs) * hourMs;
-
-function startOf(interval: "day" | "month", at: number): number {
+  if (interval === "total") return start;
   const date = new Date(at);
-  const day = interval === "day" ? date.getUTCDate() : 1;
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day);
+  const day = interval === "month" ? 1 : date.getUTCDate();
+  return Math.max(start, Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day));
 }

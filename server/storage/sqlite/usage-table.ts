@@ -1,76 +1,132 @@
 /**
- * Roll-ups of the ledger: usage by hour, key, project, model and target. They are written in the same transaction as
- * the rows, so the two always agree, and they stay when old rows are pruned. The hours that are over have coarser
- * roll-ups: usage by day, without the API key, and by API key alone. They are added up from `usage_by_hour` in small
- * steps, one with each transaction of rows, and let charts over months read few rows.
+ * The roll-ups of the ledger: usage by hour and by day, each with and without the API key, because charts of all keys
+ * would otherwise read a group for each key. They are written in the same transaction as the rows, so that they always
+ * agree with them, and they stay when old rows are pruned.
  */
 import type { Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { Parameters } from "../sql/database.ts";
 import { dayMs, groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
+
+export interface RollUp {
+  readonly table: string;
+  /** The column with the start of the period. */
+  readonly start: "hour" | "day";
+  /** The columns after it in the primary key. */
+  readonly columns: readonly string[];
+}
+
+const [, ...withoutKey] = groupColumns;
+
+export const rollUps = {
+  hour: { table: "usage_by_hour", start: "hour", columns: groupColumns },
+  day: { table: "usage_by_day", start: "day", columns: groupColumns },
+  hourWithoutKey: { table: "usage_by_hour_without_key", start: "hour", columns: withoutKey },
+  dayWithoutKey: { table: "usage_by_day_without_key", start: "day", columns: withoutKey },
+} as const satisfies Record<string, RollUp>;
+
+/** Unix milliseconds. */
+export interface TimeRange {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+/** The days (UTC) of a range, the latest first. */
+export function* daysOf({ from, to }: TimeRange): Generator<TimeRange> {
+  for (let end = to; end > from; ) {
+    const start = Math.max(from, Math.floor((end - 1) / dayMs) * dayMs);
+    yield { from: start, to: end };
+    end = start;
+  }
+}
+
+/**
+ * The condition that a group is of the range, which is within one day. The primary key begins with the period, so the
+ * groups of one key are found by searching for each period.
+ */
+export function periodFilterOf(
+  { start }: RollUp,
+  { from, to }: TimeRange,
+  hasOneKey: boolean,
+  parameters: Parameters,
+): string {
+  if (!hasOneKey) return `${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}`;
+  const lengthMs = start === "day" ? dayMs : hourMs;
+  const count = Math.ceil((to - from) / lengthMs);
+  return parameters.among(
+    start,
+    Array.from({ length: count }, (_, at) => from + at * lengthMs),
+  );
+}
 
 /** The index of the first latency count in `sumColumns`. */
 const latencyAt = sumColumns.length - latencyColumns.length;
 
-export interface RollupGroup {
-  readonly keys: readonly [hour: number, ...texts: string[]];
+interface UsageSums {
+  /** The start of the period, and the names in the order of the columns. */
+  readonly keys: readonly [start: number, ...names: string[]];
   /** In the order of `sumColumns`. */
   readonly sums: number[];
 }
 
 /** Sums the new rows of one transaction: most have few keys, models and targets, and one hour. */
 export class UsageTally {
-  readonly #groups = new Map<string, RollupGroup>();
+  readonly #groups = new Map<string, UsageSums>();
   /** The group of the row before: the next row often belongs to it too. */
-  #last: { readonly row: LedgerRow; readonly group: RollupGroup } | undefined;
+  #last: { readonly row: LedgerRow; readonly group: UsageSums } | undefined;
 
   add(row: LedgerRow): void {
     const last = this.#last;
-    let group: RollupGroup;
+    let group: UsageSums;
     if (last && isSameGroup(last.row, row)) group = last.group;
     else {
-      group = this.#groupOf(row);
+      group = groupIn(this.#groups, [
+        hourOf(row),
+        row.keyId,
+        row.project ?? "",
+        row.model ?? "",
+        row.upstream ?? "",
+        row.targetModel ?? "",
+      ]);
       this.#last = { row, group };
     }
     addRow(group.sums, row);
   }
 
-  #groupOf(row: LedgerRow): RollupGroup {
-    const keys = [
-      hourOf(row),
-      row.keyId,
-      row.project ?? "",
-      row.model ?? "",
-      row.upstream ?? "",
-      row.targetModel ?? "",
-    ] as const;
-    const id = keys.join("\n");
-    let group = this.#groups.get(id);
-    if (!group) {
-      group = { keys, sums: new Array<number>(sumColumns.length).fill(0) };
-      this.#groups.set(id, group);
+  groupsOf({ start, columns }: RollUp): Iterable<UsageSums> {
+    const groups = new Map<string, UsageSums>();
+    for (const { keys, sums } of this.#groups.values()) {
+      const [hour, ...names] = keys;
+      const period = start === "day" ? hour - (hour % dayMs) : hour;
+      const group = groupIn(groups, [period, ...names.slice(-columns.length)]);
+      for (const [at, sum] of sums.entries()) add(group.sums, at, sum);
     }
-    return group;
+    return groups.values();
   }
+}
 
-  get groups(): Iterable<RollupGroup> {
-    return this.#groups.values();
+function groupIn(groups: Map<string, UsageSums>, keys: UsageSums["keys"]): UsageSums {
+  const id = keys.join("\n");
+  let group = groups.get(id);
+  if (!group) {
+    group = { keys, sums: new Array<number>(sumColumns.length).fill(0) };
+    groups.set(id, group);
   }
+  return group;
 }
 
 const hourOf = ({ at }: LedgerRow): number => at - (at % hourMs);
 
 const isSameGroup = (one: LedgerRow, other: LedgerRow): boolean =>
-  hasSameNames(one, other) && hourOf(one) === hourOf(other);
-
-/** Whether two rows have the same key, project, model and target. */
-export const hasSameNames = (one: LedgerRow, other: LedgerRow): boolean =>
   one.keyId === other.keyId &&
   one.project === other.project &&
   one.model === other.model &&
   one.upstream === other.upstream &&
-  one.targetModel === other.targetModel;
+  one.targetModel === other.targetModel &&
+  hourOf(one) === hourOf(other);
 
 /** `sums` is in the order of `sumColumns`. Adds each column by its index: no array is allocated for each request. */
 function addRow(sums: number[], row: LedgerRow): void {
@@ -101,155 +157,47 @@ function bucketOf(latencyMs: number): number {
   return at;
 }
 
-const hourColumns = ["hour", ...groupColumns, ...sumColumns];
-const addSums = sumColumns.map((name) => `${name} = ${name} + excluded.${name}`).join(", ");
-const addition = `INSERT INTO usage_by_hour (${hourColumns.join(", ")})
-  VALUES (${hourColumns.map((_, at) => `?${at + 1}`).join(", ")})
-  ON CONFLICT DO UPDATE SET ${addSums}`;
+function addition({ table, start, columns }: RollUp): string {
+  const names = [start, ...columns, ...sumColumns];
+  return `INSERT INTO ${table} (${names.join(", ")})
+    VALUES (${names.map((_, at) => `?${at + 1}`).join(", ")})
+    ON CONFLICT DO UPDATE SET ${sumColumns.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
+}
 
 /** Deletes the oldest groups that began before `?1`, at most `?2`. */
-function pruneStatement(table: string, start: CoarseTable["start"]): string {
-  const primaryKey = [start, ...groupColumns].join(", ");
+function deletion({ table, start, columns }: RollUp): string {
+  const primaryKey = [start, ...columns].join(", ");
   return `DELETE FROM ${table} WHERE (${primaryKey}) IN
     (SELECT ${primaryKey} FROM ${table} WHERE ${start} < ?1 ORDER BY ${primaryKey} LIMIT ?2)`;
 }
 
-export class UsageTable {
-  readonly #add: Statement;
-  readonly #prune: Statement;
+export class UsageTables {
+  readonly #tables: readonly {
+    readonly rollUp: RollUp;
+    readonly add: Statement;
+    readonly prune: Statement;
+  }[];
 
   constructor(statements: PreparedStatements) {
-    this.#add = statements.prepare(addition);
-    this.#prune = statements.prepare(pruneStatement("usage_by_hour", "hour"));
+    this.#tables = Object.values(rollUps).map((rollUp) => ({
+      rollUp,
+      add: statements.prepare(addition(rollUp)),
+      prune: statements.prepare(deletion(rollUp)),
+    }));
   }
 
   /** Runs inside the transaction that writes the rows. */
-  add({ groups }: UsageTally): void {
-    for (const { keys, sums } of groups) this.#add.run(...keys, ...sums);
-  }
-
-  /** Deletes at most `limit` groups of the hours before `before`. Returns how many. */
-  prune(before: number, limit: number): number {
-    return this.#prune.run(before, limit).changes;
-  }
-}
-
-/** A coarser table. It has the columns of `usage_by_hour`, so that hours are added up by one statement. */
-interface CoarseTable {
-  /** The column with the start of the period. */
-  readonly start: "day" | "hour";
-  /** The columns that groups have. The other columns are the empty text. */
-  readonly columns: readonly string[];
-}
-
-const [, ...withoutKey] = groupColumns;
-const keyAndProject = ["key_id", "project"];
-
-export const coarseTables = {
-  usage_by_day: { start: "day", columns: groupColumns },
-  usage_without_key: { start: "hour", columns: withoutKey },
-  usage_by_day_without_key: { start: "day", columns: withoutKey },
-  usage_by_key: { start: "hour", columns: keyAndProject },
-  usage_by_day_and_key: { start: "day", columns: keyAndProject },
-} as const satisfies Record<string, CoarseTable>;
-
-/** One step adds up about this many groups: a request waits for it for a millisecond or two. */
-const stepGroups = 256;
-
-/** Adds up groups of `source`, which has the columns of `usage_by_hour`. */
-function rollUpStatement(name: string, { start, columns }: CoarseTable, source: string): string {
-  const startOf = start === "day" ? `hour - hour % ${dayMs}` : "hour";
-  const values = groupColumns.map((each) => (columns.includes(each) ? each : "''"));
-  const sums = sumColumns.map((each) => `sum(${each})`);
-  return `INSERT INTO ${name} (${[start, ...groupColumns, ...sumColumns].join(", ")})
-    SELECT ${[startOf, ...values, ...sums].join(", ")} FROM ${source}
-    GROUP BY ${[startOf, ...columns].join(", ")}
-    ON CONFLICT DO UPDATE SET ${addSums}`;
-}
-
-/** One group as a table, for rows that arrive after their group was added up. */
-const oneGroup = `(SELECT ${hourColumns
-  .map((name, at) => `?${at + 1} AS ${name}`)
-  .join(", ")}) WHERE true`;
-
-/** Hours before `hour` are added up, and in it the keys up to `key`. */
-interface Position {
-  readonly hour: number;
-  readonly key: string | null;
-}
-
-/** SQLite compares text by its bytes. */
-const isAddedUp = ([hour, key]: RollupGroup["keys"], done: Position): boolean =>
-  hour < done.hour ||
-  (hour === done.hour &&
-    done.key !== null &&
-    Buffer.compare(Buffer.from(key ?? ""), Buffer.from(done.key)) <= 0);
-
-export class FinishedUsage {
-  readonly #position: Statement<Position, []>;
-  readonly #setPosition: Statement;
-  readonly #nextHour: Statement<{ hour: number }, [number]>;
-  readonly #lastKey: Statement<{ key: string }, [number, string | null]>;
-  readonly #rollUps: readonly Statement[];
-  readonly #additions: readonly Statement[];
-  readonly #prunes: readonly Statement[];
-
-  constructor(statements: PreparedStatements) {
-    const tables = Object.entries<CoarseTable>(coarseTables);
-    this.#position = statements.prepare("SELECT until AS hour, key_id AS key FROM finished_usage");
-    this.#setPosition = statements.prepare("UPDATE finished_usage SET until = ?1, key_id = ?2");
-    this.#nextHour = statements.prepare(
-      "SELECT hour FROM usage_by_hour WHERE hour >= ?1 ORDER BY hour LIMIT 1",
-    );
-    this.#lastKey = statements.prepare(
-      `SELECT key_id AS key FROM usage_by_hour WHERE hour = ?1 AND (?2 IS NULL OR key_id > ?2)
-       ORDER BY key_id LIMIT 1 OFFSET ${stepGroups - 1}`,
-    );
-    const step = `usage_by_hour WHERE hour = ?1 AND (?2 IS NULL OR key_id > ?2)
-      AND (?3 IS NULL OR key_id <= ?3)`;
-    this.#rollUps = tables.map(([name, table]) =>
-      statements.prepare(rollUpStatement(name, table, step)),
-    );
-    this.#additions = tables.map(([name, table]) =>
-      statements.prepare(rollUpStatement(name, table, oneGroup)),
-    );
-    this.#prunes = tables.map(([name, { start }]) =>
-      statements.prepare(pruneStatement(name, start)),
-    );
-  }
-
-  /** Called after the groups were added to `usage_by_hour`, in the same transaction. */
-  add(groups: Iterable<RollupGroup>): void {
-    const done = this.#position.get() ?? { hour: 0, key: null };
-    let latest = done.hour;
-    for (const { keys, sums } of groups) {
-      if (keys[0] > latest) latest = keys[0];
-      if (isAddedUp(keys, done)) {
-        for (const addition of this.#additions) addition.run(...keys, ...sums);
-      }
+  add(tally: UsageTally): void {
+    for (const { rollUp, add } of this.#tables) {
+      for (const { keys, sums } of tally.groupsOf(rollUp)) add.run(...keys, ...sums);
     }
-    if (latest > done.hour) this.#step(done, latest);
-  }
-
-  /** Adds up the next keys of the first hour that is not added up, if it is before `latest`. */
-  #step(done: Position, latest: number): void {
-    const hour = this.#nextHour.get(done.hour)?.hour ?? latest;
-    const after = hour === done.hour ? done.key : null;
-    if (hour >= latest) {
-      this.#setPosition.run(latest, null);
-      return;
-    }
-    const last = this.#lastKey.get(hour, after)?.key ?? null;
-    for (const statement of this.#rollUps) statement.run(hour, after, last);
-    if (last === null) this.#setPosition.run(this.#nextHour.get(hour + 1)?.hour ?? latest, null);
-    else this.#setPosition.run(hour, last);
   }
 
   /** Deletes at most `limit` groups before `before`, the start of a day. Returns how many. */
   prune(before: number, limit: number): number {
     let pruned = 0;
-    for (const statement of this.#prunes) {
-      if (pruned < limit) pruned += statement.run(before, limit - pruned).changes;
+    for (const { prune } of this.#tables) {
+      if (pruned < limit) pruned += prune.run(before, limit - pruned).changes;
     }
     return pruned;
   }

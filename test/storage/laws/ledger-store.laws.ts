@@ -269,6 +269,35 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       expect([few.groups.length, few.hasMore]).toEqual([3, true]);
     });
 
+    law("usage is exact to the hour, wherever in a day its time begins and ends", async (open) => {
+      const { store, queries } = await open();
+      const rows = variedRows(3000);
+      await store.append(rows);
+      const midnight = noon + 12 * hour;
+      const ranges = [
+        [noon + 5 * hour, midnight + 7 * hour],
+        [noon + 5 * hour, midnight + 31 * hour],
+        [midnight, midnight + 24 * hour],
+        [midnight + 7 * hour, midnight + 240 * hour],
+      ] as const;
+      for (const [from, to] of ranges) {
+        const inRange = rows.filter(({ at }) => at >= from && at < to);
+        for (const groupBy of [[], ["keyId"]] as const) {
+          for (const interval of ["hour", "day", "total"] as const) {
+            const query = { from, to, interval, groupBy, limit: 10_000 };
+            const { groups } = await queries.usage(query);
+            const requests = groups.reduce((sum, group) => sum + group.requests, 0);
+            expect(requests, JSON.stringify(query)).toBe(inRange.length);
+            expect(groups.every((group) => group.from >= from && group.from < to)).toBe(true);
+            const ofKey = await queries.usage({ ...query, keyId: "key_3" });
+            expect(ofKey.groups.reduce((sum, group) => sum + group.requests, 0)).toBe(
+              inRange.filter(({ keyId }) => keyId === "key_3").length,
+            );
+          }
+        }
+      }
+    });
+
     law("old rows are pruned, the oldest first, and usage and sums stay", async (open) => {
       const { store, queries, sumSpent, pruning } = await open();
       const ofKey = { scope: "key", id: "key_1" } as const;

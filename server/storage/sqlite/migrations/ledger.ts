@@ -3,14 +3,16 @@ import type { Migration } from "../migrate.ts";
 
 const latencyCounts = Array.from({ length: 13 }, (_, at) => `latency_${at} INTEGER NOT NULL`);
 
-/** The roll-ups have the same columns, so that hours are added up by one statement. */
-const usageTable = (name: string, start: "hour" | "day"): string => `CREATE TABLE ${name} (
+const names = ["project", "model", "upstream", "target_model"];
+
+/** `columns`: the primary key without the start of the period. */
+const usageTable = (
+  name: string,
+  start: "hour" | "day",
+  columns: readonly string[],
+): string => `CREATE TABLE ${name} (
   ${start}       INTEGER NOT NULL,
-  key_id         TEXT NOT NULL,
-  project        TEXT NOT NULL,
-  model          TEXT NOT NULL,
-  upstream       TEXT NOT NULL,
-  target_model   TEXT NOT NULL,
+  ${columns.map((column) => `${column} TEXT NOT NULL`).join(", ")},
   requests       INTEGER NOT NULL,
   errors         INTEGER NOT NULL,
   unmetered      INTEGER NOT NULL,
@@ -24,15 +26,15 @@ const usageTable = (name: string, start: "hour" | "day"): string => `CREATE TABL
   latency_ms     REAL NOT NULL,
   ${latencyCounts.join(", ")},
   inputs         INTEGER NOT NULL,
-  PRIMARY KEY (${start}, key_id, project, model, upstream, target_model)
+  PRIMARY KEY (${[start, ...columns].join(", ")})
 ) WITHOUT ROWID`;
 
 const tables: Migration = {
   name: "0001-tables",
   statements: [
-    // Request ids begin with the time, so the primary key is the order of arrival.
+    // In the order of time, as lists and retention read it.
     `CREATE TABLE ledger (
-      request_id      TEXT PRIMARY KEY,
+      request_id      TEXT NOT NULL UNIQUE,
       at              INTEGER NOT NULL,
       endpoint        TEXT NOT NULL,
       key_id          TEXT NOT NULL,
@@ -56,7 +58,8 @@ const tables: Migration = {
       estimated_cost  REAL,
       inputs          INTEGER,
       timeline        TEXT,
-      error_message   TEXT
+      error_message   TEXT,
+      PRIMARY KEY (at, request_id)
     ) WITHOUT ROWID`,
     `CREATE TABLE spent (
       scope   TEXT NOT NULL,
@@ -65,35 +68,12 @@ const tables: Migration = {
       dollars REAL NOT NULL,
       PRIMARY KEY (scope, id, period)
     ) WITHOUT ROWID`,
-    // The index of the ledger: a summary of each segment of rows.
-    `CREATE TABLE ledger_segments (
-      first_id       TEXT PRIMARY KEY,
-      last_id        TEXT NOT NULL,
-      rows           INTEGER NOT NULL,
-      errors         INTEGER NOT NULL,
-      min_at         INTEGER NOT NULL,
-      max_at         INTEGER NOT NULL,
-      min_status     INTEGER NOT NULL,
-      max_status     INTEGER NOT NULL,
-      min_latency_ms REAL NOT NULL,
-      max_latency_ms REAL NOT NULL,
-      min_cost       REAL,
-      max_cost       REAL,
-      terms          BLOB NOT NULL
-    )`,
-    ...["usage_by_hour", "usage_without_key", "usage_by_key"].map((name) =>
-      usageTable(name, "hour"),
-    ),
-    ...["usage_by_day", "usage_by_day_without_key", "usage_by_day_and_key"].map((name) =>
-      usageTable(name, "day"),
-    ),
-    // Usage without a key is read from the coarser tables, so that one index is enough.
-    "CREATE INDEX usage_by_key_id ON usage_by_hour (key_id, hour)",
-    "CREATE INDEX usage_by_day_by_key_id ON usage_by_day (key_id, day)",
-    "CREATE INDEX usage_by_day_by_project ON usage_by_day (project, day)",
-    // Hours before `until` are added up, and in it the keys up to `key_id`. NULL: none.
-    "CREATE TABLE finished_usage (until INTEGER NOT NULL, key_id TEXT)",
-    "INSERT INTO finished_usage (until) VALUES (0)",
+    `CREATE INDEX ledger_by_failure ON ledger (at, request_id, status, error)
+      WHERE error IS NOT NULL OR status >= 400`,
+    usageTable("usage_by_hour", "hour", ["key_id", ...names]),
+    usageTable("usage_by_day", "day", ["key_id", ...names]),
+    usageTable("usage_by_hour_without_key", "hour", names),
+    usageTable("usage_by_day_without_key", "day", names),
   ],
 };
 
