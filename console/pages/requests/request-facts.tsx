@@ -13,7 +13,9 @@ import { Time } from "../../ui/time.tsx";
 function ErrorReason({ request }: { request: RequestDetail }) {
   const t = useT();
   const { error, error_message, model } = request;
-  const definition = isKnown(error) ? errorTable[error] : undefined;
+  // The upstream has no model of the name that the target gives: the requested model exists, and the key may use it.
+  const isTargetModel = error === "model_not_found" && request.attempts > 0;
+  const definition = isKnown(error) && !isTargetModel ? errorTable[error] : undefined;
   return (
     <div className="flex flex-col gap-2 px-4 pt-4">
       {error_message !== null && (
