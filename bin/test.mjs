@@ -82,7 +82,8 @@ if (counted.skipped > 0) {
 }
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
 console.log(`${counted.passed} passed, ${counted.failed} failed${skipped}`);
-process.exit(counted.failed === 0 && counted.passed > 0 ? 0 : 1);
+// Not process.exit, which may lose the end of the output in a pipe.
+process.exitCode = counted.failed === 0 && counted.passed > 0 ? 0 : 1;
 
 /** Runs all functions, at most `limit` at the same time. */
 async function runPool(functions, limit) {
