@@ -70,6 +70,8 @@ export class EmbeddingCache {
   #entries: S3Fifo<Entry>;
   #responses: S3Fifo<KeptResponse>;
   #freed = 0;
+  /** The buffer of the vector that was evicted last: mostly, the next vector has the same length. */
+  #spare: ArrayBuffer | undefined;
   #generation = 0;
 
   constructor({ maxBytes, persistence, expiry }: EmbeddingCacheOptions) {
@@ -128,12 +130,16 @@ export class EmbeddingCache {
   /** Takes a vector from the cache that replicas share. It is not persisted. */
   adopt(key: string, { vector, tokens, madeAt }: SharedEmbedding): void {
     if (this.#entries.peek(key) || this.#isExpired(madeAt)) return;
-    this.#entries.set(key, { bytes: copyOf(vector), tokens, madeAt }, sizeOf(vector.byteLength));
+    this.#entries.set(
+      key,
+      { bytes: copyOf(vector, this.#allocate), tokens, madeAt },
+      sizeOf(vector.byteLength),
+    );
   }
 
   /** False: `vector` is a string, but not a base64 vector. True also for a vector that is too large to be cached. */
   set(key: string, { vector, tokens }: CachedEmbedding): boolean {
-    const bytes = bytesOf(vector);
+    const bytes = bytesOf(vector, this.#allocate);
     if (!bytes) return false;
     const entry = { bytes, tokens, madeAt: this.#expiry?.now() ?? 0 };
     const isCached = this.#entries.set(key, entry, sizeOf(bytes.byteLength));
@@ -173,14 +179,22 @@ export class EmbeddingCache {
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
   restore(key: string, vector: Float32Array, tokens: number | undefined, madeAt = 0): boolean {
     if (this.#entries.peek(key) || this.#isExpired(madeAt)) return true;
-    const entry = { bytes: copyOf(vector), tokens, madeAt };
+    const entry = { bytes: copyOf(vector, this.#allocate), tokens, madeAt };
     return this.#entries.restore(key, entry, sizeOf(vector.byteLength));
   }
 
   /** At once: until the garbage collector runs, several times the bytes of the cache would accumulate. */
   readonly #free = ({ bytes }: Entry): void => {
-    bytes.transfer(0);
+    this.#spare?.transfer(0);
+    this.#spare = bytes;
     if (++this.#freed % freedBetweenHints === 0) Bun.gc(false);
+  };
+
+  readonly #allocate = (length: number): ArrayBuffer => {
+    const spare = this.#spare;
+    if (spare?.byteLength !== length) return new ArrayBuffer(length);
+    this.#spare = undefined;
+    return spare;
   };
 
   #empty(): [S3Fifo<Entry>, S3Fifo<KeptResponse>] {
@@ -203,18 +217,21 @@ export class EmbeddingCache {
 /** The bytes that an entry with a vector of this many bytes takes. */
 const sizeOf = (vectorBytes: number): number => vectorBytes + entryOverhead;
 
-function copyOf(numbers: Float32Array | readonly number[]): ArrayBuffer {
-  const bytes = new ArrayBuffer(numbers.length * Float32Array.BYTES_PER_ELEMENT);
+type Allocate = (length: number) => ArrayBuffer;
+
+function copyOf(numbers: Float32Array | readonly number[], allocate: Allocate): ArrayBuffer {
+  const bytes = allocate(numbers.length * Float32Array.BYTES_PER_ELEMENT);
   new Float32Array(bytes).set(numbers);
   return bytes;
 }
 
 /** Undefined if a text is not strict base64 of whole float32 numbers. */
-function bytesOf(vector: Vector): ArrayBuffer | undefined {
-  if (typeof vector !== "string" && !(vector instanceof EncodedVector)) return copyOf(vector);
+function bytesOf(vector: Vector, allocate: Allocate): ArrayBuffer | undefined {
+  if (typeof vector !== "string" && !(vector instanceof EncodedVector))
+    return copyOf(vector, allocate);
   const length = dimensionsOf(vector) * Float32Array.BYTES_PER_ELEMENT;
   if (length < 0) return undefined;
-  const bytes = new ArrayBuffer(length);
+  const bytes = allocate(length);
   if (typeof vector === "string")
     return decodeText(vector, new Uint8Array(bytes)) === length ? bytes : undefined;
   vector.decode().copy(new Uint8Array(bytes));
