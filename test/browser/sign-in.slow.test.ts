@@ -130,14 +130,10 @@ browserTest(
     );
     problems.expectFailure(/^401 GET /);
     const links = [
-      ...[
-        "https://evil.example",
-        "//evil.example",
-        "/\\evil.example",
-        "/\t/evil.example",
-        "/%2f/evil.example",
-        "/sign-in?next=https://evil.example",
-      ].map((next) => `next=${encodeURIComponent(next)}`),
+      // test/console/sign-in-search.test.ts has all forms.
+      ...["https://evil.example", "/\t/evil.example"].map(
+        (next) => `next=${encodeURIComponent(next)}`,
+      ),
       "next=/keys&next=https://evil.example",
     ];
     for (const link of links) {
