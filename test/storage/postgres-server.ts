@@ -141,14 +141,17 @@ function removeAtExit(folder: string): void {
   }).unref();
 }
 
+/**
+ * A random port below the range from which the system takes the ports of connections and of servers without a port:
+ * otherwise another process may get it before it is used.
+ */
 export async function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
+  const port = 10_000 + Math.floor(Math.random() * 20_000);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
   const server = createServer();
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-  });
-  return promise;
+  server.once("error", () => resolve(false));
+  server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  return (await promise) ? port : freePort();
 }
 
 /** While `initdb` runs, another process may take the port that was free. Then another port is tried. */
