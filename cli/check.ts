@@ -1,18 +1,18 @@
 /** vexel check: validates the configuration and, with --probe, checks that its upstreams are reachable. */
 
 import { existsSync } from "node:fs";
-import { CertificateError } from "../server/config/certificate.ts";
 import { fileText } from "../server/config/file-text.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
 import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
+import { CertificateError } from "../server/http/certificate.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { Settings } from "../server/settings.ts";
+import { unknownSettings } from "../server/unknown-settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
 import { createTransport, needsFetch } from "../server/upstream/transport/index.ts";
 import { readConfiguredCertificate } from "../server/wiring/certificate.ts";
-import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import {

@@ -46,6 +46,16 @@ interface KeyEventData {
 
 export type EventType = keyof EventData;
 
+export interface EmittedEvent<T extends EventType> {
+  readonly type: T;
+  readonly data: EventData[T];
+  /** For an event that occurs once, such as a threshold in one month: a second one with this key is not recorded. */
+  readonly deduplicationKey?: string;
+}
+
+/** Records an event: the only part of events that other features use. */
+export type Emit = <T extends EventType>(emitted: EmittedEvent<T>) => void;
+
 /** When each event occurs, for people. docs/observability.md has the same sentences. */
 export const eventTypes = {
   "budget.threshold": "An API key or a project has spent 50, 80 or 100 percent of a budget.",

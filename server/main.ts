@@ -2,26 +2,26 @@
 import { build, type Gateway } from "./app.ts";
 import { fileText } from "./config/file-text.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
+import { createLog, type Log } from "./lib/log.ts";
 import { releaseAll } from "./lib/tasks.ts";
-import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
 import { lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
-import { buildBuiltInModels } from "./wiring/built-in-models.ts";
+import { unknownSettings } from "./unknown-settings.ts";
 import { guardAgainstCrashes } from "./wiring/crash-guard.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/secret-box.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
 import { startupMessage } from "./wiring/startup-message.ts";
 import { wireTracing } from "./wiring/tracing.ts";
-import { unknownSettings } from "./wiring/unknown-settings.ts";
 import {
   openWorkerChannel,
   workersWithoutRedisProblem,
   workerVariable,
 } from "./wiring/worker-process.ts";
+import { buildBuiltInModels } from "./workers/built-in-models.ts";
 
 interface RunOptions {
   readonly settings: Settings;

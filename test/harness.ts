@@ -11,7 +11,7 @@ import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { readYaml } from "../server/config/sources/yaml-source.ts";
-import { createLog, type Level } from "../server/observe/log.ts";
+import { createLog, type Level } from "../server/lib/log.ts";
 import type { Tracing } from "../server/observe/traces/open-tracing.ts";
 import type { Caller } from "../server/request/caller.ts";
 import { readSettings } from "../server/settings.ts";
@@ -23,7 +23,7 @@ import type { RedisConnection } from "../server/storage/redis/client.ts";
 import { openConfigEntityStore, openKeyStore } from "../server/storage/sqlite/gateway-database.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { TempStorage } from "../server/temp-storage/temp-storage.ts";
-import { buildBuiltInModels } from "../server/wiring/built-in-models.ts";
+import { buildBuiltInModels } from "../server/workers/built-in-models.ts";
 import { unlimitedDisk } from "./unlimited-disk.ts";
 
 export const testKey = "sk-test-0123456789abcdef";

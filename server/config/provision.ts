@@ -2,8 +2,9 @@
  * An upstream that does not come from the configuration file, and its models. It is built in, or an environment
  * variable provisions it.
  */
+
+import type { CatalogModel } from "../upstream/catalog/served-models.ts";
 import type { Upstream } from "../upstream/contract.ts";
-import type { CatalogModel } from "./catalog-models.ts";
 
 export interface ProvisionedUpstream {
   /** The environment variable that provisions it. Absent for built-in models. */

@@ -3,22 +3,12 @@
  * order, and queued for the webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot
  * be written stays in memory, is sent without a record, and is written as soon as possible.
  */
-import type { EventData, EventType } from "../../contract/events.ts";
+import type { Emit, EmittedEvent, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import type { EventStore, NewEvent, StoredEvent } from "../storage/ports/event-store.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
-
-export interface EmittedEvent<T extends EventType> {
-  readonly type: T;
-  readonly data: EventData[T];
-  /** For an event that occurs once, such as a threshold in one month: a second one with this key is not recorded. */
-  readonly deduplicationKey?: string;
-}
-
-/** The only part of events that other features use. */
-export type Emit = <T extends EventType>(emitted: EmittedEvent<T>) => void;
 
 export interface EventsOptions {
   readonly store: Pick<EventStore, "record">;

@@ -3,11 +3,13 @@
  * command line and other replicas change keys too, so the changes are read from the key store, from the revision up to
  * which events were emitted.
  */
+
+import type { Emit, EmittedEvent } from "../../contract/events.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { EventStore } from "../storage/ports/event-store.ts";
 import type { KeyChange, KeyStore } from "../storage/ports/key-store.ts";
-import type { Emit, EmittedEvent, Events } from "./events.ts";
+import type { Events } from "./events.ts";
 
 interface KeyEventsOptions {
   readonly store: Pick<EventStore, "mark" | "setMark">;

@@ -5,8 +5,8 @@
 import type { ErrorKind } from "../../contract/errors.ts";
 import { errorStack } from "../lib/error-code.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Fields, Log } from "../lib/log.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import type { Fields, Log } from "./log.ts";
 
 /** The name of an unknown model is not logged: clients send API keys and prompts in its place. */
 const unknownModel = "model_not_found" satisfies ErrorKind;

@@ -4,7 +4,7 @@ import {
   type CertificateFiles,
   readCertificate,
   watchCertificate,
-} from "../config/certificate.ts";
+} from "../http/certificate.ts";
 import type { Settings } from "../settings.ts";
 import type { Runtime } from "./runtime.ts";
 

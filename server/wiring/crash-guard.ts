@@ -4,7 +4,7 @@
  */
 import { errorStack } from "../lib/error-code.ts";
 import { ownArguments } from "../lib/executable.ts";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 
 /** sysexits(3): an internal software error. */
 export const crashExitCode = 70;

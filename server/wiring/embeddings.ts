@@ -4,6 +4,7 @@ import type { Statistics } from "../../contract/admin.ts";
 import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
 import { type CachePersistence, EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
 import { type CanaryReport, createCanary } from "../embeddings/drift-canary.ts";
+import { scheduleDriftChecks } from "../embeddings/drift-checks.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import { newRequestId } from "../http/received-request.ts";
 import { backgroundTimers } from "../lib/timers.ts";
@@ -17,7 +18,6 @@ import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { EmbeddingCacheFile } from "../storage/sqlite/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
-import { scheduleDriftChecks } from "./drift-checks.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 import type { Runtime } from "./runtime.ts";
 

@@ -1,13 +1,15 @@
 /** Wires events: the event store, webhook delivery and key events. */
+
+import type { Emit } from "../../contract/events.ts";
 import { version } from "../../package.json";
 import type { Webhook } from "../config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
-import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
+import { createEvents, type EventsReport } from "../events/events.ts";
 import { createExpiringKeys, createKeyEvents } from "../events/key-events.ts";
 import { createEventViews, type EventViews } from "../events/show-events.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
 import { createEventStore } from "../storage/sql/event-store.ts";

@@ -1,8 +1,9 @@
 /** Wires the forwarding of ledger rows to the ledger that replicas share, and the spending of all replicas. */
+
+import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
-import type { Emit } from "../events/events.ts";
 import { LedgerForwarder } from "../ledger/forward-ledger.ts";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { errorMessage } from "../lib/error-code.ts";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";

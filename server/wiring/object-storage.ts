@@ -2,7 +2,7 @@
  * Wires the object store behind the storage ports: images, stored responses and stored content. Loaded only with
  * `BLOB_URL`.
  */
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings.ts";
 import type { BlobStore } from "../storage/ports/blob-store.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";

@@ -1,6 +1,6 @@
 /** Logs an upstream that reports more usage than is possible. */
 
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { VerifyOptions } from "../pipeline/verify-response.ts";
 
 export const reportImplausibleUsage =

@@ -1,7 +1,8 @@
 /** The dependencies of every part: settings, configuration, log, clocks, randomness, events and resources. */
+
+import type { Emit } from "../../contract/events.ts";
 import type { Snapshot } from "../config/snapshot.ts";
-import type { Emit } from "../events/events.ts";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings.ts";
 
 export interface Runtime {

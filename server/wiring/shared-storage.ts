@@ -3,7 +3,7 @@
  * folder keeps a copy of the configuration, for a start while the database is unreachable.
  */
 import { errorMessage } from "../lib/error-code.ts";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings.ts";
 import type { AuditLog } from "../storage/ports/audit-log.ts";
 import type { ConfigEntityStore } from "../storage/ports/config-entity-store.ts";

@@ -4,7 +4,7 @@
  */
 import { drainGraceMs, type Gateway } from "../app.ts";
 import { errorStack } from "../lib/error-code.ts";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings.ts";
 import {
   type CrashGuard,

@@ -5,8 +5,8 @@
  */
 import { join } from "node:path";
 import { ownArguments } from "../lib/executable.ts";
+import type { Log } from "../lib/log.ts";
 import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";
-import type { Log } from "../observe/log.ts";
 import {
   countersOf,
   type MetricSnapshot,

@@ -1,6 +1,6 @@
 /** Opens traces as the settings say. The packages of OpenTelemetry are loaded only if a collector is configured. */
 import { version } from "../../package.json";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { Tracing } from "../observe/traces/open-tracing.ts";
 import type { Settings } from "../settings.ts";
 

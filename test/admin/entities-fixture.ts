@@ -2,15 +2,15 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "../../server/app.ts";
-import { createLog } from "../../server/observe/log.ts";
+import { createLog } from "../../server/lib/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import {
   openConfigEntityStore,
   openKeyStore,
 } from "../../server/storage/sqlite/gateway-database.ts";
-import { buildBuiltInModels } from "../../server/wiring/built-in-models.ts";
 import { loadConfiguration } from "../../server/wiring/reload-config.ts";
 import { secretBoxFor } from "../../server/wiring/secret-box.ts";
+import { buildBuiltInModels } from "../../server/workers/built-in-models.ts";
 import { temporaryFolder } from "../harness.ts";
 import { asDocumented } from "./documented-responses.ts";
 

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { RequestContent, RequestDetail } from "../../contract/admin.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
-import { createLog } from "../../server/observe/log.ts";
+import { createLog } from "../../server/lib/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import { openObjectStorage } from "../../server/wiring/object-storage.ts";
 import { wireStoredContent } from "../../server/wiring/stored-content.ts";

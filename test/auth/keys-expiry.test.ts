@@ -1,7 +1,7 @@
 /** Expiring keys: refused after their expiry, with one key.expiring event in the week before. */
 import { expect, test } from "bun:test";
+import type { Emit } from "../../contract/events.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
-import type { Emit } from "../../server/events/events.ts";
 import { createExpiringKeys } from "../../server/events/key-events.ts";
 import { startGateway } from "../harness.ts";
 

@@ -3,9 +3,9 @@
  */
 import { describe, expect, test } from "bun:test";
 import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
-import { catalogModels } from "../../server/config/catalog-models.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { fromEnvironment, ollamaUrl } from "../../server/config/sources/environment-source.ts";
+import { catalogModels } from "../../server/upstream/catalog/served-models.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const modelIds = (env: Record<string, string>) =>

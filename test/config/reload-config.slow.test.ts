@@ -13,13 +13,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
 import { composeSnapshot } from "../../server/config/load-snapshot.ts";
-import { maxPollDelayMs } from "../../server/config/poll-files.ts";
 import { describeProblems, type Problem } from "../../server/config/problem.ts";
 import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 import { emptyStoredConfig } from "../../server/config/sources/stored-config.ts";
 import { yamlSource } from "../../server/config/sources/yaml-source.ts";
 import { StoredKeys } from "../../server/config/stored-keys.ts";
 import { watchConfig } from "../../server/config/watch-config.ts";
+import { maxPollDelayMs } from "../../server/lib/poll-files.ts";
 import { createSerialize } from "../../server/lib/tasks.ts";
 import { until } from "../until.ts";
 

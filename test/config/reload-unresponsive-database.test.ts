@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createLog } from "../../server/observe/log.ts";
+import { createLog } from "../../server/lib/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import {
   openConfigEntityStore,

@@ -1,7 +1,7 @@
 /** The messages of invalid settings. */
 import { expect, test } from "bun:test";
 import { readSettings, settingsTable } from "../../server/settings.ts";
-import { unknownSettings } from "../../server/wiring/unknown-settings.ts";
+import { unknownSettings } from "../../server/unknown-settings.ts";
 
 test.each([
   ["PORT", "99999", 'PORT="99999": must be at most 65535'],

@@ -1,7 +1,7 @@
 /** The schedule of drift checks: a target that does not respond is checked less and less often. */
 import { expect, test } from "bun:test";
+import { scheduleDriftChecks } from "../../server/embeddings/drift-checks.ts";
 import type { Timers } from "../../server/lib/timers.ts";
-import { scheduleDriftChecks } from "../../server/wiring/drift-checks.ts";
 
 /** Time that passes only by `pass`. Records when checks ran, and of what. */
 function setUpSchedule() {

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readCertificate } from "../../server/config/certificate.ts";
+import { readCertificate } from "../../server/http/certificate.ts";
 import { type Certificate, createCertificate, openssl } from "../certificate-fixture.ts";
 import { configFor, startGateway, temporaryFolder } from "../harness.ts";
 import { testsWith } from "../programs.ts";

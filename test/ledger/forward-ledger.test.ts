@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
 import { LedgerForwarder } from "../../server/ledger/forward-ledger.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createLog } from "../../server/observe/log.ts";
+import { createLog } from "../../server/lib/log.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { RejectedRowsError } from "../../server/storage/ports/ledger-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";

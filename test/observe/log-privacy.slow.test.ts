@@ -4,7 +4,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { createLog, type Level } from "../../server/observe/log.ts";
+import { createLog, type Level } from "../../server/lib/log.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
 import { png } from "../http/gateway-fixture.ts";

@@ -2,7 +2,7 @@
  * Traces: spans as a real OTLP/HTTP receiver gets them, W3C context in and out, sampling, and a collector that is away.
  */
 import { describe, expect, test } from "bun:test";
-import { createLog } from "../../server/observe/log.ts";
+import { createLog } from "../../server/lib/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import { wireTracing } from "../../server/wiring/tracing.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";

@@ -2,9 +2,9 @@
  * The image models that Vexel provisions by itself: they exist, they last, and they have a price where one is listed.
  */
 import { describe, expect, test } from "bun:test";
-import { catalogModels } from "../../server/config/catalog-models.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
 import { listedImagePrice } from "../../server/upstream/catalog/prices/model-price.ts";
+import { catalogModels } from "../../server/upstream/catalog/served-models.ts";
 import { isShutDown, shutdownDateOf } from "../../server/upstream/catalog/shutdowns/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { connectionTestSchema } from "../../../contract/admin/upstreams.ts";
 import type { ConnectionTest, DiscoveredModel } from "../../../contract/admin.ts";
-import { guessModelKind } from "../../config/catalog-models.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { JsonObject } from "../../storage/ports/config-entity-store.ts";
+import { guessModelKind } from "../../upstream/catalog/served-models.ts";
 import type {
   ConnectionTestResult,
   TestConnectionOptions,

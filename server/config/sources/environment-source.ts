@@ -5,9 +5,9 @@
 
 import { id as idSchema, secret } from "../../../contract/schemas/names.ts";
 import { baseUrl as baseUrlSchema } from "../../../contract/schemas/upstreams.ts";
+import { type CatalogModel, catalogModels } from "../../upstream/catalog/served-models.ts";
 import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../upstream/kinds.ts";
-import { type CatalogModel, catalogModels } from "../catalog-models.ts";
 import type { Environment } from "../parse-yaml.ts";
 import { type Provider, providers, variablesOf } from "../providers.ts";
 import type { ProvisionedModel, ProvisionedUpstream } from "../provision.ts";

@@ -1,7 +1,7 @@
 /** `vexel.yaml` as a source of the configuration. Its entities are read-only at runtime. */
 
+import { pollFiles } from "../../lib/poll-files.ts";
 import { fileText } from "../file-text.ts";
-import { pollFiles } from "../poll-files.ts";
 import { aboutFile, type Problem } from "../problem.ts";
 import { type ReadConfig, type ReadOptions, readConfig, type YamlConfig } from "../read-yaml.ts";
 import type { ConfigSource } from "./config-source.ts";

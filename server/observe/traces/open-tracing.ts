@@ -10,10 +10,10 @@ import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace";
+import type { Log } from "../../lib/log.ts";
 import { withTimeout } from "../../lib/timers.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import { RequestTrace, type StartTrace, type TraceContext } from "../../request/request-trace.ts";
-import type { Log } from "../log.ts";
 import { requestSpans } from "./request-spans.ts";
 
 interface TracingOptions {

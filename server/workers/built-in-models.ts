@@ -1,8 +1,8 @@
 /** The built-in models by their upstream kind. A model is loaded with its first request. */
 import type { BuiltInModel } from "../upstream/contract.ts";
-import { createLocal } from "../workers/embedding/local.ts";
-import { createMinilm } from "../workers/embedding/minilm.ts";
-import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
+import { createLocal } from "./embedding/local.ts";
+import { createMinilm } from "./embedding/minilm.ts";
+import { createSketchWorker } from "./sketch/sketch-worker.ts";
 
 interface BuiltInModelOptions {
   /** How long an unused model stays in memory. */

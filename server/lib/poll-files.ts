@@ -4,7 +4,7 @@
  */
 
 import { stat } from "node:fs/promises";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "./error-code.ts";
 
 interface PollOptions {
   readonly paths: readonly string[];

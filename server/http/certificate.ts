@@ -6,7 +6,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { errorCode, errorMessage } from "../lib/error-code.ts";
-import { pollFiles } from "./poll-files.ts";
+import { pollFiles } from "../lib/poll-files.ts";
 
 export interface CertificateFiles {
   readonly certPath: string;

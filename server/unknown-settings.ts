@@ -3,8 +3,8 @@
  * silently.
  */
 
-import { nearestMatch } from "../lib/edit-distance.ts";
-import { settingsTable } from "../settings.ts";
+import { nearestMatch } from "./lib/edit-distance.ts";
+import { settingsTable } from "./settings.ts";
 
 export interface UnknownSetting {
   readonly name: string;

@@ -4,8 +4,8 @@
  * that do not depend on the upstream, such as dimensions, are in server/upstream/catalog/.
  */
 
-import { knownEmbedding } from "../upstream/catalog/index.ts";
-import { kinds } from "../upstream/kinds.ts";
+import { kinds } from "../kinds.ts";
+import { knownEmbedding } from "./index.ts";
 
 export interface CatalogModel {
   readonly id: string;
