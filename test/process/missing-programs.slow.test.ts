@@ -28,11 +28,18 @@ const testFiles = readdirSync(join(root, "test"), { recursive: true })
 /** The files whose tests need a program, by the name of the function that says so, and by their fixtures. */
 const usesPrograms = /programs\.ts|(?:postgres|redis)-server\.ts|topology\.ts|promtool\.ts/;
 const files = testFiles.filter((path) => usesPrograms.test(source(path)));
-/** Files whose tests need this program among others. */
-const filesWith = (program: Program): readonly string[] => {
-  const mentions = program === "postgresql" ? /postgres/ : new RegExp(`\\b${program}\\b`, "i");
-  return files.filter((path) => mentions.test(source(path)));
-};
+const hasHook = /\b(?:before|after)(?:All|Each)/;
+const mentions = (path: string, program: Program): boolean =>
+  (program === "postgresql" ? /postgres/ : new RegExp(`\\b${program}\\b`, "i")).test(source(path));
+/** Files with a hook whose tests need several programs. */
+const mixedFiles = files.filter(
+  (path) =>
+    hasHook.test(source(path)) &&
+    allPrograms.filter((program) => mentions(path, program)).length > 1,
+);
+/** The mixed files with a test that needs this program. */
+const filesWith = (program: Program): readonly string[] =>
+  mixedFiles.filter((path) => mentions(path, program));
 
 /** Declares the tests with empty bodies, so that only hooks run and what is created outside of tests. */
 async function declareTests(files: readonly string[], hidden: readonly Program[]) {

@@ -25,6 +25,7 @@ export const generating: ImageLaws = {
   },
 
   "an image requested as base64 is the generated one, to the last byte": {
+    alike: responseShape,
     holds: async (context, operation) => {
       const { generator } = context.fake;
       const response = await generate(context, operation, { response_format: "b64_json" });

@@ -1,7 +1,9 @@
 /** Laws: a client that requests a stream gets one, whether the vendor streams or not. */
 import { expect } from "bun:test";
 import type OpenAI from "openai";
-import type { Operation } from "../law-gateway.ts";
+import { responseShape } from "../golden.ts";
+import type { FakeVendor } from "../image-vendor.ts";
+import { capabilitiesOf, type Operation } from "../law-gateway.ts";
 import { type Events, sendStreaming } from "../send-request.ts";
 import { expectMetadata, hashOf } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
@@ -41,8 +43,15 @@ function completedIn({ events, status, headers, text }: Events, operation: Opera
   return completed;
 }
 
+/** Equal for models of one adapter that stream, or that do not, and whose responses have the same shape. */
+function streamShape(vendor: FakeVendor, operation: Operation): string {
+  const { streams = false } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
+  return `${responseShape(vendor, operation)} ${streams}`;
+}
+
 export const streaming: ImageLaws = {
   "a stream without partial images has one event for each image": {
+    alike: streamShape,
     holds: async (context, operation) => {
       const { generator } = context.fake;
       const outcome = await sendStreaming(context, operation, { partial_images: 0, n: 2 });
@@ -57,6 +66,7 @@ export const streaming: ImageLaws = {
   },
 
   "a stream with partial images has at most the requested number of them, then the image": {
+    alike: streamShape,
     holds: async (context, operation) => {
       const { generator } = context.fake;
       const outcome = await sendStreaming(context, operation, { partial_images: 2 });
