@@ -1,40 +1,31 @@
-/**
- * Memory for JSON bodies: a limit for the bodies of all requests together, which is shared out among API keys by the
- * dynamic threshold of `temp-storage/temp-storage.ts`: a key may hold at most as much as is still free.
- */
+/** Memory for JSON bodies: a limit for the bodies of all requests together, which API keys share (`KeyShares`). */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { KeyShares } from "../lib/key-shares.ts";
 
 /** About the time that most requests with a large body take. */
 const retryAfterMs = 2000;
 
 export class MemoryShares {
-  readonly #maxBytes: number;
-  readonly #byKey = new Map<string, number>();
-  #held = 0;
+  readonly #shares: KeyShares;
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+    this.#shares = new KeyShares(maxBytes);
   }
 
   /** Bytes that all requests hold. */
   get held(): number {
-    return this.#held;
+    return this.#shares.held;
   }
 
   /** Throws GatewayError if the key has used up its share, or if no memory is left. */
   take(keyId: string, bytes: number): void {
-    const held = this.#byKey.get(keyId) ?? 0;
-    const free = this.#maxBytes - this.#held - bytes;
-    if (held + bytes > free) throw held > 0 ? shareUsedUp(held) : noMemory();
-    this.#held += bytes;
-    this.#byKey.set(keyId, held + bytes);
+    const held = this.#shares.heldBy(keyId);
+    if (!this.#shares.mayTake(keyId, bytes)) throw held > 0 ? shareUsedUp(held) : noMemory();
+    this.#shares.take(keyId, bytes);
   }
 
   release(keyId: string, bytes: number): void {
-    this.#held -= bytes;
-    const left = (this.#byKey.get(keyId) ?? 0) - bytes;
-    if (left > 0) this.#byKey.set(keyId, left);
-    else this.#byKey.delete(keyId);
+    this.#shares.release(keyId, bytes);
   }
 }
 

@@ -2,11 +2,12 @@
  * Response memory: bounds the memory of large embeddings responses: each response reserves its expected size before it
  * is requested from an upstream or read from the cache, until its last byte is sent. A body that is not streamed (below
  * 64 KiB, or base64 of few vectors) holds its reservation until its ledger row is written. A request waits until there
- * is space. API keys share the memory by the dynamic threshold of `temp-storage/temp-storage.ts`: a key that holds
- * memory may hold at most as much as then stays free, and a key that holds none may take all that is free. So clients
- * of one key that do not read their responses cannot lock out the others.
+ * is space. API keys share the memory (`KeyShares`), so that clients of one key that do not read their responses cannot
+ * lock out the others. A key that holds none may take all that is free: a large response could otherwise never begin.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { KeyShares } from "../lib/key-shares.ts";
+import { KeyTurns } from "../lib/key-turns.ts";
 import { clientClosedError } from "../request/deadline.ts";
 
 export interface MemoryRequest {
@@ -18,6 +19,7 @@ export interface MemoryRequest {
 }
 
 interface Waiter {
+  readonly keyId: string;
   readonly bytes: number;
   admit(): void;
 }
@@ -34,31 +36,25 @@ const retryAfterMs = 2000;
 const maxBytesPerTurn = 8 * 1024 * 1024;
 
 export class ResponseMemory {
-  readonly #maxBytes: number;
-  readonly #byKey = new Map<string, number>();
-  /** By API key, in the order of their next turn. Bounded by the limit of requests in flight. */
-  readonly #waiting = new Map<string, Waiter[]>();
-  #held = 0;
+  readonly #shares: KeyShares;
+  /** Bounded by the limit of requests in flight. */
+  readonly #waiting = new KeyTurns<Waiter>();
   #begunInTurn = 0;
   #isScheduled = false;
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+    this.#shares = new KeyShares(maxBytes);
   }
 
   /** Bytes that all requests hold. */
   get held(): number {
-    return this.#held;
+    return this.#shares.held;
   }
 
   /** Undefined: reserved at once. Rejects with GatewayError at the timeout, and when the client disconnects. */
   reserve({ keyId, bytes, signal, timeoutMs }: MemoryRequest): Promise<void> | undefined {
-    if (
-      !this.#waiting.has(keyId) &&
-      this.#begunInTurn < maxBytesPerTurn &&
-      this.#fits(keyId, bytes)
-    ) {
-      this.#take(keyId, bytes);
+    if (!this.#waiting.has(keyId) && this.#fits({ keyId, bytes })) {
+      this.#take({ keyId, bytes });
       this.#schedule();
       return undefined;
     }
@@ -66,39 +62,33 @@ export class ResponseMemory {
   }
 
   release(keyId: string, bytes: number): void {
-    this.#held -= bytes;
-    const left = (this.#byKey.get(keyId) ?? 0) - bytes;
-    if (left > 0) this.#byKey.set(keyId, left);
-    else this.#byKey.delete(keyId);
+    this.#shares.release(keyId, bytes);
     if (this.#waiting.size > 0) this.#schedule();
   }
 
   /** A response larger than the whole memory is admitted alone. */
-  #fits(keyId: string, bytes: number): boolean {
-    if (this.#held === 0) return true;
-    const free = this.#maxBytes - this.#held - bytes;
-    const held = this.#byKey.get(keyId);
-    return held === undefined ? free >= 0 : held + bytes <= free;
+  #fits({ keyId, bytes }: Pick<Waiter, "keyId" | "bytes">): boolean {
+    if (this.#begunInTurn >= maxBytesPerTurn) return false;
+    const { held, free } = this.#shares;
+    const isFirst = this.#shares.heldBy(keyId) === 0 && bytes <= free;
+    return held === 0 || isFirst || this.#shares.mayTake(keyId, bytes);
   }
 
-  #take(keyId: string, bytes: number): void {
+  #take({ keyId, bytes }: Pick<Waiter, "keyId" | "bytes">): void {
     this.#begunInTurn += bytes;
-    this.#held += bytes;
-    this.#byKey.set(keyId, (this.#byKey.get(keyId) ?? 0) + bytes);
+    this.#shares.take(keyId, bytes);
   }
 
   #wait(keyId: string, bytes: number, signal: AbortSignal, timeoutMs: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (error: GatewayError): void => {
-      this.#remove(keyId, waiter);
+      this.#waiting.remove(keyId, waiter);
       reject(error);
     };
     const onAbort = (): void => leave(clientClosedError());
     const timer = setTimeout(() => leave(noMemory()), timeoutMs);
-    const waiter: Waiter = { bytes, admit: resolve };
-    const waiters = this.#waiting.get(keyId);
-    if (waiters) waiters.push(waiter);
-    else this.#waiting.set(keyId, [waiter]);
+    const waiter: Waiter = { keyId, bytes, admit: resolve };
+    this.#waiting.add(keyId, waiter);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
     this.#schedule();
@@ -108,32 +98,25 @@ export class ResponseMemory {
     });
   }
 
-  #remove(keyId: string, waiter: Waiter): void {
-    const waiters = this.#waiting.get(keyId);
-    const at = waiters?.indexOf(waiter) ?? -1;
-    if (!waiters || at < 0) return;
-    waiters.splice(at, 1);
-    if (waiters.length === 0) this.#waiting.delete(keyId);
-  }
-
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(this.#beginTurn);
   }
 
-  /** Admits one request of each key in turn, as many as one turn of the event loop allows. */
+  /** Admits as many requests as fit and as one turn of the event loop allows. */
   readonly #beginTurn = (): void => {
     this.#isScheduled = false;
     this.#begunInTurn = 0;
-    for (const [keyId, waiters] of [...this.#waiting]) {
-      if (this.#begunInTurn >= maxBytesPerTurn) break;
-      const [waiter] = waiters;
-      if (!waiter || !this.#fits(keyId, waiter.bytes)) continue;
-      this.#take(keyId, waiter.bytes);
-      this.#waiting.delete(keyId);
-      waiters.shift();
-      if (waiters.length > 0) this.#waiting.set(keyId, waiters);
+    // A small response does not overtake a large one of the same key, which would never begin otherwise.
+    const blockedKeys = new Set<string>();
+    const fits = (waiter: Waiter): boolean => {
+      const isReady = !blockedKeys.has(waiter.keyId) && this.#fits(waiter);
+      if (!isReady) blockedKeys.add(waiter.keyId);
+      return isReady;
+    };
+    for (let waiter = this.#waiting.next(fits); waiter; waiter = this.#waiting.next(fits)) {
+      this.#take(waiter);
       waiter.admit();
     }
     if (this.#begunInTurn > 0) this.#schedule();

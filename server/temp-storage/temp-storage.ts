@@ -1,10 +1,9 @@
 /**
- * Bounds the temp files of all requests together, and shares the space among API keys by a dynamic threshold: a key
- * may hold at most as much as is still free (Choudhury and Hahne's rule for shared buffers). One key alone gets half,
- * n keys get 1/(n+1) each, and a key that comes later always finds space. Stored responses share their space the same
- * way (`storage/files/response-files.ts`).
+ * Bounds the temp files of all requests together; API keys share the space (`KeyShares`). Stored responses share their
+ * space the same way (`storage/files/response-files.ts`).
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { KeyShares } from "../lib/key-shares.ts";
 import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
 
 export interface TempStorageOptions {
@@ -39,14 +38,14 @@ const tempStorage = { name: "temp storage", setting: "VEXEL_TEMP_STORAGE_BYTES",
 
 export class TempStorage {
   readonly #options: TempStorageOptions;
-  readonly #byKey = new Map<string, number>();
-  #held = 0;
-  /** The part of `#held` that is reserved and not written yet. */
+  readonly #shares: KeyShares;
+  /** The part of the held bytes that is reserved and not written yet. */
   #unwritten = 0;
   #memoryLeft: number;
 
   constructor(options: TempStorageOptions) {
     this.#options = options;
+    this.#shares = new KeyShares(options.maxBytes);
     this.#memoryLeft = options.memoryBytes ?? defaultMemoryBytes;
   }
 
@@ -63,7 +62,7 @@ export class TempStorage {
 
   /** Bytes that all requests hold. */
   get held(): number {
-    return this.#held;
+    return this.#shares.held;
   }
 
   /** Opens the account of one request. */
@@ -112,15 +111,11 @@ export class TempStorage {
 
   /** Counts bytes as held by the key. A worker process may have written them to disk already. */
   charge(keyId: string, bytes: number): void {
-    this.#held += bytes;
-    this.#byKey.set(keyId, this.#heldBy(keyId) + bytes);
+    this.#shares.take(keyId, bytes);
   }
 
   release(keyId: string, bytes: number): void {
-    this.#held -= bytes;
-    const left = this.#heldBy(keyId) - bytes;
-    if (left > 0) this.#byKey.set(keyId, left);
-    else this.#byKey.delete(keyId);
+    this.#shares.release(keyId, bytes);
   }
 
   #check(keyId: string, bytes: number, use: DiskUse): void {
@@ -129,15 +124,9 @@ export class TempStorage {
   }
 
   #checkShare(keyId: string, bytes: number, use: DiskUse): void {
-    const held = this.#heldBy(keyId);
-    const free = this.#options.maxBytes - this.#held - bytes;
-    if (held + bytes > shareFactor[use] * free) {
-      throw use === "upload" && held > 0 ? shareUsedUp(held) : noSpace(this.#options.subject);
-    }
-  }
-
-  #heldBy(keyId: string): number {
-    return this.#byKey.get(keyId) ?? 0;
+    if (this.#shares.mayTake(keyId, bytes, shareFactor[use])) return;
+    const held = this.#shares.heldBy(keyId);
+    throw use === "upload" && held > 0 ? shareUsedUp(held) : noSpace(this.#options.subject);
   }
 }
 

@@ -48,10 +48,7 @@ export function wireImages(
   options: ImagesWiringOptions,
 ) {
   const { upstreamClient, registry, limits, isReachable, disk, execute, sharedResponses } = options;
-  const imageWorker = createImageWorker({
-    idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
-    clock,
-  });
+  const imageWorker = createImageWorker({ idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000 });
   resources.defer(() => imageWorker.close());
   const responses = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),

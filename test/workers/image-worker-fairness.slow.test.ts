@@ -1,7 +1,4 @@
-/**
- * One key's costly images do not make another key wait: the queue is fair by used time, and images that take too long
- * are refused.
- */
+/** One key's costly images do not make another key wait: keys take turns, and images that take too long are refused. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";
@@ -28,7 +25,7 @@ const imageWorker = createImageWorker();
 afterAll(() => imageWorker.close());
 
 test("a small image overtakes twelve costly ones of another key", async () => {
-  const { worker } = start({ clock: () => performance.now() });
+  const { worker } = start();
   const costly = upload(jpegWithScans(2048, 90));
   const done: string[] = [];
   const inspect = async (name: string, file: ReturnType<typeof upload>): Promise<void> => {
@@ -172,71 +169,46 @@ test("an image that takes longer than its size allows is refused, and its proces
 
 describe("the queue of the image worker", () => {
   const start = (options: Partial<Parameters<typeof createJobQueue>[0]> = {}) => {
-    let now = 0;
     const started: string[] = [];
     const ends: (() => void)[] = [];
-    const turns = createJobQueue({
-      maxRunning: 2,
-      maxWaiting: 100,
-      name: "It",
-      clock: () => now,
-      ...options,
-    });
+    const turns = createJobQueue({ maxRunning: 2, maxWaiting: 100, name: "It", ...options });
     const run = (key: string) =>
       turns.run({ signal: never, key }, () => {
         started.push(key);
         return new Promise<void>((end) => ends.push(end));
       });
-    /** Advances the clock, and ends the job that began first. */
-    const later = async (ms: number): Promise<void> => {
+    /** Ends the job that began first. */
+    const endFirst = async (): Promise<void> => {
       await Bun.sleep(0);
-      now += ms;
       ends.shift()?.();
       await Bun.sleep(0);
     };
-    return { run, later, started };
+    return { run, endFirst, started };
   };
   const ignore = (promise: Promise<void>): void => void promise.catch(() => undefined);
 
-  test("serves the key that has used the least time, not the first in the queue", async () => {
-    const { run, later, started } = start({ maxRunning: 1 });
-    for (let i = 0; i < 6; i++) ignore(run("slow"));
-    for (let i = 0; i < 6; i++) ignore(run("quick"));
-    await Bun.sleep(0);
-    const ms = { slow: 1000, quick: 100 };
-    for (let i = 0; i < 8; i++) await later(ms[started.at(-1) as keyof typeof ms]);
-    // Six jobs of 100 ms take less time than one job of 1,000 ms.
-    expect(started).toEqual(["slow", ...new Array(6).fill("quick"), "slow", "slow"]);
-  });
-
-  test("leaves one worker to other keys if a key's jobs are slow", async () => {
-    const { run, later, started } = start();
-    ignore(run("quick"));
-    await later(10);
-    for (let i = 0; i < 6; i++) ignore(run("slow"));
-    await Bun.sleep(0);
-    expect(started).toEqual(["quick", "slow", "slow"]);
-    await later(2000);
-    // One slow job has ended and one is running: the free worker waits for another key.
-    expect(started).toHaveLength(3);
-    ignore(run("quick"));
-    await Bun.sleep(0);
-    expect(started.at(-1)).toBe("quick");
+  test("serves one key after the other, however many jobs each has queued", async () => {
+    const { run, endFirst, started } = start({ maxRunning: 1 });
+    for (let i = 0; i < 6; i++) ignore(run("many"));
+    for (let i = 0; i < 2; i++) ignore(run("few"));
+    for (let i = 0; i < 6; i++) await endFirst();
+    expect(started).toEqual(["many", "many", "few", "many", "few", "many", "many"]);
   });
 
   test("lets a single key use all workers", async () => {
-    const { run, later, started } = start();
-    for (let i = 0; i < 6; i++) ignore(run("slow"));
-    await later(2000);
-    await later(2000);
+    const { run, endFirst, started } = start();
+    for (let i = 0; i < 6; i++) ignore(run("one"));
+    await endFirst();
+    await endFirst();
     expect(started).toHaveLength(4);
   });
 
-  test("bounds the jobs of one key, and when full the key with the most jobs loses its latest", async () => {
-    const { run } = start({ maxWaiting: 6, maxWaitingOfKey: 5 });
-    const many = Array.from({ length: 7 }, () => run("many"));
+  test("when full refuses the newest job of the key with the most jobs", async () => {
+    const { run } = start({ maxWaiting: 6 });
+    const many = Array.from({ length: 8 }, () => run("many"));
     await expectError(run("many"), "overloaded", /full queue/);
     const few = [run("few"), run("few"), run("few")];
+    await expectError(many[7] as Promise<void>, "overloaded", /full queue/);
     await expectError(many[6] as Promise<void>, "overloaded", /full queue/);
     await expectError(many[5] as Promise<void>, "overloaded", /full queue/);
     const refused = await Promise.race([...few, Bun.sleep(5)]);

@@ -1,7 +1,6 @@
 /**
  * Stored responses on disk: for retries with the same Idempotency-Key, and for clients that disconnected before their
- * image was generated. One body may have several names; expired responses are swept. API keys share the space by the
- * dynamic threshold of `temp-storage/temp-storage.ts`, so that one key cannot use all of it.
+ * image was generated. One body may have several names; expired responses are swept. API keys share the space.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync } from "node:fs";

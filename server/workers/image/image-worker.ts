@@ -62,11 +62,8 @@ export interface ImageWorkerOptions {
   readonly inspectMs?: (pixels: number, bytes: number) => number;
   readonly maxRunning?: number;
   readonly maxWaiting?: number;
-  readonly maxWaitingOfKey?: number;
   /** False where processes of one user cannot open each other's files: bytes are sent then. Detected if not given. */
   readonly byPath?: boolean;
-  /** Milliseconds, monotonic. Absent: keys share the processes by number of jobs instead of time. */
-  readonly clock?: () => number;
   readonly spawn?: Spawn;
 }
 
@@ -82,9 +79,7 @@ export function createImageWorker({
   maxRunning = 2,
   // A queued job costs next to nothing, because its image is on disk: client timeouts bound the queue.
   maxWaiting = 512,
-  maxWaitingOfKey = 256,
   byPath: mayReadPaths = true,
-  clock,
   spawn,
 }: ImageWorkerOptions = {}): ImageWorker {
   const pool = createWorkerPool({
@@ -92,9 +87,7 @@ export function createImageWorker({
     idleMs,
     maxRunning,
     maxWaiting,
-    maxWaitingOfKey,
     jobMs,
-    ...(clock && { clock }),
     ...(spawn && { spawn }),
   });
   let canReadPaths = mayReadPaths;

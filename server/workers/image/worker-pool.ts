@@ -17,11 +17,8 @@ interface WorkerPoolOptions
   readonly maxRunning: number;
   /** Queued jobs of all keys together. */
   readonly maxWaiting: number;
-  readonly maxWaitingOfKey: number;
   /** How long a job may run. */
   readonly jobMs: number;
-  /** Milliseconds, monotonic. Absent: all jobs count the same. */
-  readonly clock?: () => number;
 }
 
 /** `timeoutFor`: the remaining timeout of the job, once the process has reported the number of pixels. */
@@ -58,10 +55,10 @@ const name = "The image worker";
 const entry = join(sourceFolder, "server/workers/image/child/main.ts");
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const { maxPixels, idleMs, spawn, jobMs, ...queueOptions } = options;
-  const queue = createJobQueue({ ...queueOptions, name });
+  const { maxPixels, idleMs, spawn, jobMs, maxRunning, maxWaiting } = options;
+  const queue = createJobQueue({ maxRunning, maxWaiting, name });
   const workers = Array.from(
-    { length: options.maxRunning },
+    { length: maxRunning },
     // `hangTimeoutMs: -1`: a canceled request always ends the child, because the child is decoding an image.
     () =>
       new WorkerProcess<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>({

@@ -8,12 +8,7 @@ import type { SketchJob } from "./sketch-job.ts";
 /** The part `undefined` ends a response. */
 serveParent<Record<string, never>, SketchJob, SketchEvent | undefined>(async (_spec, responder) => {
   const running = new Map<number, AbortController>();
-  const queue = createJobQueue({
-    maxRunning: 2,
-    maxWaiting: 64,
-    name: "The drawing program",
-    clock: () => performance.now(),
-  });
+  const queue = createJobQueue({ maxRunning: 2, maxWaiting: 64, name: "The drawing program" });
 
   const respond = async (
     id: number,
