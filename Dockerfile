@@ -27,7 +27,8 @@ ENV HOST=0.0.0.0 \
     VEXEL_COMMAND="docker exec CONTAINER /opt/vexel/node_modules/bun/bin/bun.exe /opt/vexel/node_modules/vexel/cli/main.ts"
 EXPOSE 8080
 VOLUME /data
-# SIGTERM drains the gateway: give it more than VEXEL_DRAIN_TIMEOUT, such as `docker run --stop-timeout 45`.
+# SIGTERM drains the gateway: give it more than VEXEL_DRAIN_TIMEOUT and VEXEL_IMAGES_TIMEOUT together, such as
+# `docker run --stop-timeout 740`.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["/opt/vexel/node_modules/bun/bin/bun.exe", "-e", "process.exit((await fetch(`http${process.env.VEXEL_TLS_CERT ? 's' : ''}://127.0.0.1:${process.env.PORT}/healthz`, { tls: { rejectUnauthorized: false } })).ok ? 0 : 1)"]

@@ -13,6 +13,7 @@ import { ignoreRejection } from "./lib/tasks.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
 import { logInternalError, type RequestObserver, reportRequests } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
+import { AdmittedImages } from "./pipeline/admitted-images.ts";
 import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
 import type { StageLists } from "./pipeline/stages.ts";
 import { shuttingDownError } from "./request/deadline.ts";
@@ -110,6 +111,8 @@ export interface Gateway {
   beginDrain(): void;
   /** Requests in flight, including responses that are still being sent. */
   inFlight(): number;
+  /** At shutdown: the image requests that the gateway finishes. */
+  readonly admittedImages: AdmittedImages;
   close(): Promise<void>;
 }
 
@@ -258,6 +261,7 @@ function assemble(
   }
   const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
   const content = wireStoredContent(runtime, { disk: temp.disk, objects: objects?.objects });
+  const admittedImages = new AdmittedImages();
   const closing = new AbortController();
   const pipeline = createPipeline({
     snapshot,
@@ -265,6 +269,7 @@ function assemble(
     links: createLinkStores({ store: imageLinks.store, download: images.downloadLink }),
     idempotencyStore: images.idempotencyStore,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
+    admittedImages,
     closing: closing.signal,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
@@ -399,6 +404,7 @@ function assemble(
     consolePath: async () => admin?.consolePath(),
     reports,
     inFlight: () => Math.max(inFlight(), server.pending()),
+    admittedImages,
     beginDrain: () => {
       isDraining = true;
       live.close();

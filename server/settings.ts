@@ -297,9 +297,9 @@ export const settingsTable = {
   VEXEL_KEEP_ALIVE: seconds(0, 0).describe(
     "Seconds of silence after which a non-streaming image response starts with whitespace, for proxies with an idle timeout. From then on the status is 200, also for errors. 0: never.",
   ),
-  // OpenAI says that a complex image may take two minutes.
-  VEXEL_DRAIN_TIMEOUT: seconds(150, 0).describe(
-    "Maximum seconds to wait for requests in flight at shutdown.",
+  // The timeout of embeddings requests: each ends by itself.
+  VEXEL_DRAIN_TIMEOUT: seconds(120, 0).describe(
+    "Maximum seconds to wait for requests in flight at shutdown. Image requests that were sent to an upstream are finished, however long they take.",
   ),
   VEXEL_ON_CRASH: z
     .enum(["restart", "exit"])

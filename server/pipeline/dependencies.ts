@@ -11,6 +11,7 @@ import type { ResponseMemory } from "../limits/response-memory.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { StartTrace } from "../request/request-trace.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
+import type { AdmittedImages } from "./admitted-images.ts";
 import type { ContentRecording } from "./record-content.ts";
 import type { StreamTimes } from "./stream-response.ts";
 
@@ -22,7 +23,9 @@ export interface PipelineServices {
   readonly idempotencyStore: IdempotencyStore;
   /** The disconnect policy of image requests whose model does not set one. */
   readonly onDisconnect: "finish" | "cancel";
-  /** Aborted when the gateway closes, after the drain: ends the image requests that are still in flight. */
+  /** The image requests that the gateway finishes before it stops. */
+  readonly admittedImages: AdmittedImages;
+  /** Aborted when the gateway closes: ends the image requests that are still in flight. */
   readonly closing: AbortSignal;
   /** The idle time after which a buffered image response starts with spaces. 0: never. */
   readonly keepAliveMs: number;

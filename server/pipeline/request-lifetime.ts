@@ -171,13 +171,18 @@ export class RequestLifetime {
     return release;
   }
 
-  /** Starts the request timeout. The signal fires at the timeout and when the client disconnects. */
+  /**
+   * Starts the request timeout. The signal fires at the timeout and when the client disconnects. Throws GatewayError for
+   * an image request after the drain.
+   */
   startDeadline(timeoutMs: number, client: RequestClient): Deadline {
     this.#deadline = new Deadline({
       client: this.kind === "image" ? this.#imageClient(client) : client,
       timeoutMs,
       clock: this.services.clock,
     });
+    // A request without temp storage is part of one that was admitted, or its response is not an image.
+    if (this.temp !== noRequestTemp) this.services.admittedImages.add(this.#deadline);
     return this.#deadline;
   }
 
@@ -309,6 +314,7 @@ export class RequestLifetime {
       this.logIfRejects(async () => this.#uploads?.dispose?.()),
       this.logIfRejects(() => this.temp.clear()),
     ]);
+    if (this.#deadline) this.services.admittedImages.delete(this.#deadline);
   }
 
   /** The response body owns the request from now on: it settles it and clears its files when it ends. */

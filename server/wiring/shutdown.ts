@@ -1,6 +1,6 @@
 /**
  * Graceful shutdown: at a signal to stop, when the parent process is gone, or after a crash. Drains requests in flight,
- * then closes.
+ * finishes the images that an upstream bills, then closes.
  */
 import { drainGraceMs, type Gateway } from "../app.ts";
 import { errorStack } from "../lib/error-code.ts";
@@ -84,10 +84,25 @@ export async function runUntilStopped(options: StopOptions): Promise<void> {
   const isDrained = (): boolean => gateway.inFlight() === 0 && hasPassed(graceMs);
   while (!stop.isUrgent && !isDrained() && !hasPassed(settings.VEXEL_DRAIN_TIMEOUT * 1000))
     await Bun.sleep(20);
+  await finishImages(options);
   if (gateway.inFlight() > 0) log.warn("shutdown-incomplete", { inFlight: gateway.inFlight() });
   if (crash.hasCrashed) await closeAfterCrash(gateway, log);
   else await gateway.close();
   log.info("stopped");
+}
+
+/**
+ * After the drain timeout the gateway waits for admitted images only, because an upstream bills them. Their request
+ * timeouts bound the wait. After a crash nobody is served until the restart, so that no image delays it.
+ */
+async function finishImages({ gateway, stop, crash, log }: StopOptions): Promise<void> {
+  const images = gateway.admittedImages;
+  images.close();
+  const isWaiting = (): boolean => images.count > 0 && !stop.isUrgent && !crash.hasCrashed;
+  if (!isWaiting()) return;
+  const seconds = Math.ceil(images.leftMs / 1000);
+  log.info("shutdown-waits-for-images", { images: images.count, seconds });
+  while (isWaiting()) await Bun.sleep(20);
 }
 
 /** The crashed part may hang or throw while it closes: that must not prevent the restart. */

@@ -60,13 +60,18 @@ describe("deployment files", () => {
     expect(used.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test("the two replicas of compose have read-only root file systems and time to drain", () => {
+  test("the two replicas of compose have read-only root file systems and time to drain and to finish images", () => {
     expect(replicas.map(([name]) => name)).toEqual(["vexel-1", "vexel-2"]);
-    const drainSeconds = settingsTable.VEXEL_DRAIN_TIMEOUT.parse(undefined);
+    const drainSeconds =
+      settingsTable.VEXEL_DRAIN_TIMEOUT.parse(undefined) +
+      settingsTable.VEXEL_IMAGES_TIMEOUT.parse(undefined);
     for (const [, service] of replicas) {
       expect(service.read_only).toBe(true);
       expect(Number.parseInt(service.stop_grace_period ?? "", 10)).toBeGreaterThan(drainSeconds);
     }
+    expect(
+      Number(matches(textOf("deploy/systemd/vexel.service"), /^TimeoutStopSec=(\d+)$/gm)[0]),
+    ).toBeGreaterThan(drainSeconds);
     // A replica of the chart serves for a while before SIGTERM, and writes its ledger after the drain.
     expect(values.preStopSeconds).toBeGreaterThan(0);
     expect(Number(values.terminationGracePeriodSeconds)).toBeGreaterThanOrEqual(

@@ -8,6 +8,7 @@ import { realTimers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../../server/limits/response-memory.ts";
+import { AdmittedImages } from "../../server/pipeline/admitted-images.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
@@ -77,6 +78,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
       end: () => undefined,
     },
     onDisconnect: "cancel",
+    admittedImages: new AdmittedImages(),
     closing: new AbortController().signal,
     keepAliveMs: 0,
     createTemp: () => noRequestTemp,

@@ -1,6 +1,6 @@
 /**
- * An image request that takes longer than the drain: its client and its retries are told that the image may have been
- * billed, and no retry generates it again.
+ * An image request that takes longer than the drain is finished, because it is billed. If a second signal ends it, its
+ * client and its retries are told that the image may have been billed, and no retry generates it again.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
@@ -14,7 +14,10 @@ import {
   temporaryFolder,
 } from "../harness.ts";
 import { bearer, imageModel } from "../http/gateway-fixture.ts";
+import { testWith } from "../programs.ts";
+import { sharedPostgres } from "../storage/postgres-server.ts";
 import { startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
@@ -75,18 +78,119 @@ const generate = (
   );
 const paid = (): number => fake.requests.filter(({ method }) => method === "POST").length;
 
-/** Stops the gateway while it waits for the upstream. Returns what the client is told. */
+/** Requests an image with an Idempotency-Key, and disconnects while the upstream generates it. */
+async function generateAndDisconnect(gateway: GatewayProcess): Promise<void> {
+  const client = new AbortController();
+  const request = fetch(`${gateway.url}/v1/images/generations`, {
+    method: "POST",
+    headers: { ...bearer, "content-type": "application/json", "idempotency-key": "k1" },
+    body: JSON.stringify({ model: imageModel, prompt: "an otter", stream: false }),
+    signal: client.signal,
+  }).catch(() => undefined);
+  await fake.arrived(1);
+  client.abort();
+  await request;
+}
+
+const metricsToken = "token-of-the-metrics";
+const metrics = async ({ url }: GatewayProcess): Promise<string> =>
+  (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })).text();
+
+/** Signals the gateway, and waits until its drain has timed out. */
+async function drain(gateway: GatewayProcess): Promise<void> {
+  gateway.kill("SIGTERM");
+  await until(() => gateway.output().includes('"event":"shutdown-waits-for-images"'));
+}
+
+/** Signals the gateway twice: it ends without the requests in flight. */
+async function stopAtOnce(gateway: GatewayProcess): Promise<void> {
+  await drain(gateway);
+  gateway.kill("SIGTERM");
+  expect(await gateway.exited).toBe(0);
+}
+
+/** Stops the gateway at once while it waits for the upstream. Returns what the client is told. */
 async function stopWhileGenerating(gateway: GatewayProcess, stream = false): Promise<Told> {
   fake.script({ hang: "headers" }, { times: 9 });
   const response = generate(gateway, { stream }).then(read);
   await fake.arrived(1);
-  gateway.kill("SIGTERM");
-  expect(await gateway.exited).toBe(0);
+  await stopAtOnce(gateway);
   fake.clear();
   return response;
 }
 
 describe("an image that takes longer than VEXEL_DRAIN_TIMEOUT", () => {
+  for (const stream of [false, true]) {
+    test(`is generated once, delivered to its client ${stream ? "as a stream " : ""}and recorded in the ledger`, async () => {
+      const gateway = await start("one");
+      const release = Promise.withResolvers<void>();
+      fake.script({ until: release.promise });
+      const response = generate(gateway, { stream }).then(read);
+      await fake.arrived(1);
+      await drain(gateway);
+      expect(gateway.output()).toMatch(/"shutdown-waits-for-images","images":1,"seconds":\d+/);
+      release.resolve();
+      const { status, text } = await response;
+      expect(status).toBe(200);
+      expect(text).toContain('"b64_json":"');
+      expect(await gateway.exited).toBe(0);
+      expect(paid()).toBe(1);
+      expect(gateway.output()).not.toContain("shutdown-incomplete");
+      const rows = readLedger(join(folder.path, "one", "data"));
+      expect(rows).toEqual([expect.objectContaining({ status: 200, images: 1, attempts: 1 })]);
+    });
+  }
+
+  test("is stored for the Idempotency-Key of a client that has disconnected, and replayed after the restart", async () => {
+    const gateway = await start("one");
+    const release = Promise.withResolvers<void>();
+    fake.script({ until: release.promise });
+    await generateAndDisconnect(gateway);
+    await drain(gateway);
+    release.resolve();
+    expect(await gateway.exited).toBe(0);
+    const retry = await generate(await start("one"));
+    expect(retry.status).toBe(200);
+    expect(retry.headers.get("idempotent-replayed")).toBe("true");
+    expect(await retry.text()).toContain('"b64_json":"');
+    expect(paid()).toBe(1);
+  });
+
+  testWith("postgresql", "redis")(
+    "is replayed by another replica to a client that has disconnected, and generated once",
+    async () => {
+      const redis = await startRedis();
+      const DATABASE_URL = await (await sharedPostgres()).createDatabase();
+      const env = { REDIS_URL: redis.url, DATABASE_URL, VEXEL_SECRET: "k".repeat(32) };
+      const [one, two] = [await start("one", env), await start("two", env)];
+      const release = Promise.withResolvers<void>();
+      fake.script({ until: release.promise });
+      await generateAndDisconnect(one);
+      const waiting = generate(two).then(read);
+      await drain(one);
+      release.resolve();
+      expect(await one.exited).toBe(0);
+      const { status, text } = await waiting;
+      expect(status).toBe(200);
+      expect(text).toContain('"b64_json":"');
+      expect(await read(await generate(two))).toMatchObject({ status: 200, text });
+      expect(paid()).toBe(1);
+      await redis.stop();
+    },
+  );
+
+  test("ends at its own timeout", async () => {
+    const gateway = await start("one", { VEXEL_IMAGES_TIMEOUT: "4" });
+    fake.script({ hang: "headers" });
+    const response = generate(gateway).then(read);
+    await fake.arrived(1);
+    gateway.kill("SIGTERM");
+    expect(await response).toMatchObject({ status: 504, shouldRetry: "false" });
+    expect(await gateway.exited).toBe(0);
+  });
+});
+
+describe("an image that a second signal ends", () => {
   test("is not generated again by a retry with the same Idempotency-Key after the restart, and the ledger says why it ended", async () => {
     const told = await stopWhileGenerating(await start("one"));
     expect(told).toMatchObject({ status: 503, code: "shutting_down", shouldRetry: "false" });
@@ -118,18 +222,8 @@ describe("an image that takes longer than VEXEL_DRAIN_TIMEOUT", () => {
   test("of a client that has disconnected is not generated again by its retry", async () => {
     const gateway = await start("one");
     fake.script({ hang: "headers" }, { times: 9 });
-    const client = new AbortController();
-    const request = fetch(`${gateway.url}/v1/images/generations`, {
-      method: "POST",
-      headers: { ...bearer, "content-type": "application/json", "idempotency-key": "k1" },
-      body: JSON.stringify({ model: imageModel, prompt: "an otter", stream: false }),
-      signal: client.signal,
-    }).catch(() => undefined);
-    await fake.arrived(1);
-    client.abort();
-    await request;
-    gateway.kill("SIGTERM");
-    expect(await gateway.exited).toBe(0);
+    await generateAndDisconnect(gateway);
+    await stopAtOnce(gateway);
     fake.clear();
     const [row] = readLedger(join(folder.path, "one", "data"));
     expect(row).toMatchObject({ status: 503, error: "shutting_down" });
@@ -148,8 +242,7 @@ describe("an image that takes longer than VEXEL_DRAIN_TIMEOUT", () => {
       await fake.arrived(1);
       // Waits for the first one.
       const waiting = generate(two).then(read);
-      one.kill("SIGTERM");
-      expect(await one.exited).toBe(0);
+      await stopAtOnce(one);
       expect(await first).toMatchObject({ status: 503, code: "shutting_down" });
       expect(await waiting).toMatchObject({ status: 503, shouldRetry: "false" });
       expect(await read(await generate(two))).toMatchObject({ status: 503, shouldRetry: "false" });
@@ -160,16 +253,22 @@ describe("an image that takes longer than VEXEL_DRAIN_TIMEOUT", () => {
   });
 });
 
-test("a request that has reached no upstream when the gateway stops may be retried", async () => {
-  const gateway = await start("one", { VEXEL_MAX_IMAGE_REQUESTS: "1" });
-  fake.script({ hang: "headers" }, { times: 9 });
+test("an image request that is queued when the drain times out is not sent, and may be retried", async () => {
+  const gateway = await start("one", {
+    VEXEL_MAX_IMAGE_REQUESTS: "1",
+    VEXEL_METRICS_TOKEN: metricsToken,
+  });
+  const release = Promise.withResolvers<void>();
+  fake.script({ until: release.promise });
   const first = generate(gateway).then(read);
   await fake.arrived(1);
-  const queued = generate(gateway, { key: "queued" }).then(read, () => undefined);
-  gateway.kill("SIGTERM");
+  const queued = generate(gateway, { key: "queued" }).then(read);
+  await until(async () => /^vexel_requests_queued 1$/m.test(await metrics(gateway)));
+  await drain(gateway);
+  release.resolve();
+  expect(await first).toMatchObject({ status: 200 });
+  expect(await queued).toMatchObject({ status: 503, code: "shutting_down", shouldRetry: null });
   expect(await gateway.exited).toBe(0);
-  await first;
-  expect((await queued)?.shouldRetry ?? null).toBeNull();
-  fake.clear();
+  expect(paid()).toBe(1);
   expect((await generate(await start("one"), { key: "queued" })).status).toBe(200);
 });
