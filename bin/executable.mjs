@@ -5,7 +5,7 @@ import environment from "./environment.json" with { type: "json" };
 const isPrepared = Object.keys(environment).every((name) => process.env[name] !== undefined);
 if (!isPrepared && typeof process.execve === "function") {
   const args = [process.execPath, ...process.argv.slice(2)];
-  // Hints name the command as the user typed it (server/wiring/own-command.ts).
+  // Hints name the command as the user typed it (server/process/own-command.ts).
   const command = { VEXEL_COMMAND: process.argv0 };
   process.execve(process.execPath, args, { ...environment, ...process.env, ...command });
 }

@@ -15,7 +15,7 @@ const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slic
 const env = {
   ...JSON.parse(readFileSync(join(root, "bin", "environment.json"), "utf8")),
   ...process.env,
-  // Hints name the command that the user ran (server/wiring/own-command.ts).
+  // Hints name the command that the user ran (server/process/own-command.ts).
   VEXEL_COMMAND: ownCommand(process.argv[1] ?? ""),
 };
 

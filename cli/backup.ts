@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../package.json";
+import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
 import { backupFolder, restoreFolder } from "../server/storage/backup/backup-folder.ts";
 import {
@@ -12,7 +13,6 @@ import {
 } from "../server/storage/backup/manifest.ts";
 import { dumpDatabase, restoreDatabase } from "../server/storage/backup/postgres-tools.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
-import { ownCommand } from "../server/wiring/own-command.ts";
 
 const dumpName = "database.dump";
 

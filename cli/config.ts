@@ -9,6 +9,7 @@ import { describeOrigin } from "../server/config/origin.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { readYaml } from "../server/config/sources/yaml-source.ts";
+import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
 import {
   type ConfigEntityStore,
@@ -16,7 +17,6 @@ import {
   VersionConflict,
 } from "../server/storage/ports/config-entity-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
-import { ownCommand } from "../server/wiring/own-command.ts";
 import { secretBoxFor } from "../server/wiring/secret-box.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import {

@@ -2,9 +2,9 @@
 
 import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
+import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
 import type { KeySettings, KeyStore, StoredKey } from "../server/storage/ports/key-store.ts";
-import { ownCommand } from "../server/wiring/own-command.ts";
 import {
   type Command,
   readArguments,

@@ -2,8 +2,8 @@
 
 import { didYouMean } from "../server/lib/edit-distance.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
+import { ownCommand, ownCommandNote } from "../server/process/own-command.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
-import { ownCommand, ownCommandNote } from "../server/wiring/own-command.ts";
 import { type Command, UsageError } from "./command.ts";
 
 /** Commands are loaded on demand: `vexel keys list` need not load the whole gateway. */

@@ -1,6 +1,6 @@
 /** vexel serve: runs the gateway until a signal stops it. */
 import { run } from "../server/main.ts";
-import { workerVariable } from "../server/wiring/worker-process.ts";
+import { workerVariable } from "../server/process/worker-process.ts";
 import {
   type Command,
   configNamedBy,

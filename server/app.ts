@@ -2,55 +2,57 @@
  * Composition root: constructs every part once and wires the parts together. The clocks and the random numbers
  * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
+import { version } from "../package.json";
 import { LiveTail } from "./admin/reads/live-tail.ts";
 import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
 import { createImageResultHandler } from "./api/image-results.ts";
+import { createModelHandlers, createServeAs } from "./api/route-handlers.ts";
+import { createStatusHandlers } from "./api/status-handlers.ts";
 import type { Snapshot } from "./config/snapshot.ts";
+import { unknownUrl } from "./http/dispatch.ts";
+import { maxConnections } from "./http/max-connections.ts";
 import type { Handlers } from "./http/routes.ts";
 import { createLinkStores } from "./images/image-links.ts";
 import type { Log } from "./lib/log.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
+import { gatewayGauges } from "./observe/metrics/gateway-gauges.ts";
+import { openMetrics } from "./observe/metrics/open-metrics.ts";
 import { logInternalError, type RequestObserver, reportRequests } from "./observe/request-line.ts";
 import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { AdmittedImages } from "./pipeline/admitted-images.ts";
 import { createPipeline, type Execute } from "./pipeline/handle-request.ts";
 import type { StageLists } from "./pipeline/stages.ts";
+import type { OtherWorkers, WorkerReports } from "./process/worker-process.ts";
 import { shuttingDownError } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
+import type { SharedStorage } from "./storage/postgres/shared-storage.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
+import type { ObjectStorage } from "./storage/s3/object-storage.ts";
+import { openStoredContent } from "./storage/stored-content.ts";
+import { openTempStorage } from "./temp-storage/open-temp-storage.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
+import { createConnectionTests } from "./upstream/connection-test/connection-tests.ts";
 import type { BuiltInModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
 import { wireBudgets } from "./wiring/budgets.ts";
 import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
-import { wireConnectionTests } from "./wiring/connection-tests.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { type EventsWiring, wireEvents } from "./wiring/events.ts";
-import { gatewayGauges } from "./wiring/gateway-gauges.ts";
 import { createImageLinks } from "./wiring/image-links.ts";
 import { wireImages } from "./wiring/images.ts";
 import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
 import { startListener } from "./wiring/listener.ts";
-import { maxConnections } from "./wiring/max-connections.ts";
-import { noMetrics, wireMetrics } from "./wiring/metrics.ts";
-import type { ObjectStorage } from "./wiring/object-storage.ts";
 import { replicaGauges, wireReplicas } from "./wiring/replicas.ts";
-import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
 import type { Runtime } from "./wiring/runtime.ts";
-import { secretsOf } from "./wiring/secret-box.ts";
-import type { SharedStorage } from "./wiring/shared-storage.ts";
-import { createStatusHandlers } from "./wiring/status-handlers.ts";
-import { wireStoredContent } from "./wiring/stored-content.ts";
+import { secretBoxFor, secretsOf } from "./wiring/secret-box.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
-import { wireTempStorage } from "./wiring/temp-storage.ts";
-import type { OtherWorkers, WorkerReports } from "./wiring/worker-process.ts";
 
 /** The timeout of the free health check of an ejected target. */
 const healthCheckTimeoutMs = 5000;
@@ -58,7 +60,7 @@ const healthCheckTimeoutMs = 5000;
  * At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the
  * listener closes.
  */
-export const drainGraceMs = 400;
+const drainGraceMs = 400;
 export const streamTimes = { firstEventMs: 10_000, heartbeatMs: 15_000 } as const;
 
 interface BuildOptions {
@@ -109,6 +111,8 @@ export interface Gateway {
   readonly reports: WorkerReports;
   /** From now on /readyz responds 503. */
   beginDrain(): void;
+  /** How long clients with keep-alive connections are still served. */
+  readonly drainGraceMs: number;
   /** Requests in flight, including responses that are still being sent. */
   inFlight(): number;
   /** At shutdown: the image requests that the gateway finishes. */
@@ -160,7 +164,17 @@ function assemble(
     random: Math.random,
     resources,
   };
-  const temp = wireTempStorage(withoutEvents);
+  const temp = openTempStorage({
+    dataFolder: folder,
+    maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES,
+    reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
+    log,
+    clock,
+  });
+  const clientConnections = maxConnections({
+    configured: settings.VEXEL_MAX_CONNECTIONS,
+    maxConcurrent: settings.VEXEL_MAX_CONCURRENT,
+  });
   // Called only after the target registry below is created.
   const targets = () => showTargets(targetRegistry, Date.now);
   // Before the parts that emit events, so that it is closed after them: they may emit events while they close.
@@ -206,14 +220,21 @@ function assemble(
   // Queued requests do not wait for the next request that applies a raised limit.
   onReload?.(() => limits.admission.applyLimits());
   // The gauges are read only after the parts below are created.
-  const metrics = wireMetrics(runtime, {
+  const metrics = openMetrics({
+    host: settings.HOST,
+    port: settings.VEXEL_METRICS_PORT,
+    token: settings.VEXEL_METRICS_TOKEN,
+    clock,
+    resources,
     startedAt,
     gauges: () =>
       gatewayGauges({
+        version,
         targets,
-        embeddings,
+        cache: () => embeddings.statistics().cache,
         isReady,
-        ledger: ledgerWiring,
+        ledger,
+        database: ledgerWiring.forwarding,
         inFlight: pipeline.inFlight,
         queued: () => limits.admission.queued,
         connections: () => server.connections(),
@@ -260,7 +281,17 @@ function assemble(
     resources.defer(() => tracing.close());
   }
   const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
-  const content = wireStoredContent(runtime, { disk: temp.disk, objects: objects?.objects });
+  const content = openStoredContent({
+    folder,
+    maxBytes: settings.VEXEL_CONTENT_MAX_BYTES,
+    secrets: secretBoxFor(settings),
+    models: () => snapshot().models,
+    disk: temp.disk,
+    objects: objects?.objects,
+    log,
+    now: Date.now,
+    resources,
+  });
   const admittedImages = new AdmittedImages();
   const closing = new AbortController();
   const pipeline = createPipeline({
@@ -289,7 +320,7 @@ function assemble(
       all: settings.VEXEL_MAX_CONCURRENT,
       // Queued requests are in flight, too.
       image: settings.VEXEL_MAX_IMAGE_REQUESTS + settings.VEXEL_MAX_QUEUE,
-      connections: maxConnections(settings),
+      connections: clientConnections,
     },
     clock,
     now: Date.now,
@@ -322,15 +353,23 @@ function assemble(
     }),
     result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
     imageFile: imageLinks.handler,
-    ...createStatusHandlers(runtime, {
+    ...createStatusHandlers({
+      snapshot,
+      version,
+      publicUrl: settings.VEXEL_PUBLIC_URL,
+      now: Date.now,
       hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
       isReady,
       isDraining: () => isDraining,
       connections: () => server.connections(),
-      ledger: ledgerWiring,
+      ledger,
+      database: ledgerWiring.forwarding,
       replicas,
     }),
-    metrics: metrics?.handler ?? noMetrics,
+    metrics: async ({ method, path, headers }) => {
+      if (!metrics?.respond) throw unknownUrl(method, path);
+      return metrics.respond(headers);
+    },
   };
 
   const reports: WorkerReports = {
@@ -353,7 +392,9 @@ function assemble(
           eventViews: events.views,
           shared,
           passwordCost,
-          ...wireConnectionTests(runtime, {
+          ...createConnectionTests({
+            now: Date.now,
+            clock,
             send: transport.send,
             fetchOnly,
             createClient: (send) => createUpstreamClient({ ...clientOptions, send }),
@@ -379,6 +420,7 @@ function assemble(
   const server = startListener(runtime, {
     handlers,
     mounts: admin?.mounts ?? [],
+    maxConnections: clientConnections,
     certificate,
     temp,
     metrics,
@@ -405,6 +447,7 @@ function assemble(
     reports,
     inFlight: () => Math.max(inFlight(), server.pending()),
     admittedImages,
+    drainGraceMs,
     beginDrain: () => {
       isDraining = true;
       live.close();

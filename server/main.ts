@@ -4,23 +4,23 @@ import { fileText } from "./config/file-text.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { releaseAll } from "./lib/tasks.ts";
+import { guardAgainstCrashes } from "./process/crash-guard.ts";
+import { endProcess, runUntilStopped, watchStopSignals } from "./process/shutdown.ts";
+import { startupMessage } from "./process/startup-message.ts";
+import {
+  openWorkerChannel,
+  workersWithoutRedisProblem,
+  workerVariable,
+} from "./process/worker-process.ts";
 import type { Settings } from "./settings.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
 import { lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
 import { unknownSettings } from "./unknown-settings.ts";
-import { guardAgainstCrashes } from "./wiring/crash-guard.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/secret-box.ts";
-import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
-import { startupMessage } from "./wiring/startup-message.ts";
 import { wireTracing } from "./wiring/tracing.ts";
-import {
-  openWorkerChannel,
-  workersWithoutRedisProblem,
-  workerVariable,
-} from "./wiring/worker-process.ts";
 import { buildBuiltInModels } from "./workers/built-in-models.ts";
 
 interface RunOptions {
@@ -37,10 +37,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   const log = openLog(settings);
   const clock = () => performance.now();
   const isWorker = env[workerVariable] !== undefined;
-  if (settings.VEXEL_WORKERS > 1 && !isWorker) {
-    const { superviseWorkers } = await import("./wiring/supervise-workers.ts");
-    return superviseWorkers({ settings, env, log, clock, stop: watchStopSignals(clock) });
-  }
+  if (settings.VEXEL_WORKERS > 1 && !isWorker) return supervise(settings, env, log, clock);
   const crash = guardAgainstCrashes(log);
   let stores: Stores;
   try {
@@ -118,7 +115,9 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     );
   }
   channel?.open(gateway.url, gateway.reports);
-  await runUntilStopped({ gateway, stop, crash, settings, log, clock });
+  const { VEXEL_ON_CRASH: onCrash, VEXEL_DRAIN_TIMEOUT: drainTimeout } = settings;
+  const stopping = { stop, crash, onCrash, log, clock };
+  await runUntilStopped({ ...stopping, gateway, drainMs: drainTimeout * 1000 });
   try {
     await releaseAll([
       async () => configuration.close(),
@@ -133,7 +132,28 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     log.error("internal-error", { error: errorStack(error) });
   }
   log.flush();
-  return endProcess({ stop, crash, settings, log, clock });
+  return endProcess(stopping);
+}
+
+/** Runs several workers instead of one gateway. */
+async function supervise(
+  settings: Settings,
+  env: RunOptions["env"],
+  log: Log,
+  clock: () => number,
+): Promise<number> {
+  const { VEXEL_METRICS_PORT: metricsPort, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
+  const { superviseWorkers } = await import("./process/supervise-workers.ts");
+  return superviseWorkers({
+    count: settings.VEXEL_WORKERS,
+    port: settings.PORT,
+    folder: settings.VEXEL_DATA,
+    metrics: metricsPort === 0 ? undefined : { host, port: metricsPort, token },
+    env,
+    log,
+    clock,
+    stop: watchStopSignals(clock),
+  });
 }
 
 type Stores = Awaited<ReturnType<typeof openStores>>;
@@ -150,11 +170,28 @@ async function openStores(
 ) {
   const { VEXEL_DATA: folder, DATABASE_URL, BLOB_URL, REDIS_URL } = settings;
   const now = Date.now;
-  const objectStorage = BLOB_URL === "" ? undefined : await import("./wiring/object-storage.ts");
-  const objects = objectStorage?.openObjectStorage({ settings, env, log, now, clock });
+  const responseTtlMs = settings.VEXEL_RESPONSE_TTL * 1000;
+  const objectStorage =
+    BLOB_URL === "" ? undefined : await import("./storage/s3/object-storage.ts");
+  const objects = objectStorage?.openObjectStorage({
+    url: BLOB_URL,
+    imagesMaxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
+    responseTtlMs,
+    env,
+    log,
+    now,
+    clock,
+  });
   const sharedStorage =
-    DATABASE_URL === "" ? undefined : await import("./wiring/shared-storage.ts");
-  const shared = await sharedStorage?.openSharedStorage({ settings, log, now, clock });
+    DATABASE_URL === "" ? undefined : await import("./storage/postgres/shared-storage.ts");
+  const shared = await sharedStorage?.openSharedStorage({
+    url: DATABASE_URL,
+    folder,
+    responseTtlMs,
+    log,
+    now,
+    clock,
+  });
   const redisClient = REDIS_URL === "" ? undefined : await import("./storage/redis/client.ts");
   const redis = redisClient && new redisClient.RedisConnection({ url: REDIS_URL });
   // A gateway that starts while Redis is unavailable serves after the first attempt, and connects later.

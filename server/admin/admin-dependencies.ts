@@ -9,11 +9,7 @@ import type { ExpiringContent } from "../storage/ports/content-store.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
-import type {
-  ConnectionTestResult,
-  TestConnectionOptions,
-} from "../upstream/connection-test/test-connection.ts";
-import type { Target, Upstream } from "../upstream/contract.ts";
+import type { ConnectionTests } from "../upstream/connection-test/connection-tests.ts";
 import type { Audit } from "./audit.ts";
 import type { ImageCapabilitiesOf } from "./image-options.ts";
 import type { KeyNames } from "./reads/key-names.ts";
@@ -29,7 +25,7 @@ import type { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 /** Why a file was not applied. Undefined: the file is in force. */
 export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
 
-export interface AdminDependencies {
+export interface AdminDependencies extends ConnectionTests {
   readonly snapshot: () => Snapshot;
   readonly fileProblems: () => FileProblems;
   /** The health of all targets, of all workers together. */
@@ -56,16 +52,6 @@ export interface AdminDependencies {
   readonly budgets: Budgets;
   readonly admission: Pick<Admission, "shownScope">;
   readonly capabilitiesOf: ImageCapabilitiesOf;
-  readonly testConnection: (
-    upstream: Upstream,
-    options: Pick<TestConnectionOptions, "paidRequest">,
-  ) => Promise<ConnectionTestResult>;
-  /** Embeds a short text or generates an image. Rejects if that fails. */
-  readonly sendTestRequest: (
-    target: Target,
-    kind: "embedding" | "image",
-    signal: AbortSignal,
-  ) => Promise<unknown>;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds, monotonic. */

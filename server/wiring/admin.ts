@@ -11,13 +11,13 @@ import type { Mount } from "../http/route.ts";
 import { errorStack } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
+import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createSessionStore } from "../storage/sql/session-store.ts";
 import { createUserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
 import type { AdminApiWiringOptions } from "./admin-api.ts";
 import type { Runtime } from "./runtime.ts";
-import type { SharedStorage } from "./shared-storage.ts";
 
 export interface AdminOptions
   extends Omit<AdminApiWiringOptions, keyof Runtime | "users" | "auditLog" | "signIn"> {

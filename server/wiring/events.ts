@@ -11,6 +11,7 @@ import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
+import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
 import { createEventStore } from "../storage/sql/event-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
@@ -23,7 +24,6 @@ import {
   sendByFetch,
 } from "../upstream/transport/index.ts";
 import type { Runtime } from "./runtime.ts";
-import type { SharedStorage } from "./shared-storage.ts";
 
 interface EventsWiringOptions {
   /** The stores that replicas share. Undefined: `events.db` in the data folder. */

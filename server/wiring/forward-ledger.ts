@@ -5,9 +5,9 @@ import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { LedgerForwarder } from "../ledger/forward-ledger.ts";
 import type { Log } from "../lib/log.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
+import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";
-import type { SharedStorage } from "./shared-storage.ts";
 
 export interface LedgerForwardingOptions {
   readonly store: SqliteLedgerStore;

@@ -12,13 +12,13 @@ import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { Outbox } from "../storage/ports/outbox.ts";
+import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
 import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { forwardLedger, type LedgerForwarding } from "./forward-ledger.ts";
 import type { Runtime } from "./runtime.ts";
-import type { SharedStorage } from "./shared-storage.ts";
 
 export interface LedgerWiring {
   readonly ledger: Ledger;

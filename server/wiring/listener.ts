@@ -2,21 +2,21 @@
 import { createCors } from "../http/cors.ts";
 import { type Listener, type ListenOptions, listen } from "../http/listen.ts";
 import { MemoryShares } from "../http/memory-shares.ts";
+import type { Metrics } from "../observe/metrics/open-metrics.ts";
 import { logInternalError } from "../observe/request-line.ts";
+import type { OpenedTempStorage } from "../temp-storage/open-temp-storage.ts";
 import type { CertificateWiring } from "./certificate.ts";
-import { maxConnections } from "./max-connections.ts";
-import type { MetricsWiring } from "./metrics.ts";
 import type { Runtime } from "./runtime.ts";
-import type { TempStorageWiring } from "./temp-storage.ts";
 
 /** A smaller image stays in memory: it is not worth a file. */
 const spillUploadsAbove = 256 * 1024;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
-export interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts"> {
+export interface ListenerParts
+  extends Pick<ListenOptions, "handlers" | "mounts" | "maxConnections"> {
   readonly certificate: CertificateWiring;
-  readonly temp: TempStorageWiring;
-  readonly metrics: MetricsWiring | undefined;
+  readonly temp: OpenedTempStorage;
+  readonly metrics: Metrics | undefined;
   /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
   readonly isWorker: boolean;
 }
@@ -24,7 +24,7 @@ export interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts"
 /** Throws if a port cannot be opened. Then nothing is listening. */
 export function startListener(
   { settings, log, clock }: Runtime,
-  { handlers, mounts, certificate, temp, metrics, isWorker }: ListenerParts,
+  { handlers, mounts, maxConnections, certificate, temp, metrics, isWorker }: ListenerParts,
 ): Listener {
   const listener = listen({
     ...(certificate.tls && { tls: certificate.tls }),
@@ -50,7 +50,7 @@ export function startListener(
     trustedProxies: settings.VEXEL_TRUSTED_PROXIES,
     bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
     minBodyRate: settings.VEXEL_BODY_MIN_RATE,
-    maxConnections: maxConnections(settings),
+    maxConnections,
     onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
     clock,
     report: ({ latencyMs, requestId, route, ...fields }) => {

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { LeasedPool, SharedPools } from "../limits/leased-pool.ts";
-import type { Gauge } from "../observe/metrics/gateway-gauges.ts";
+import type { Gauge } from "../observe/metrics/gauge.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
 import { redisLeases, watchSlotNotices } from "../storage/redis/lease-script.ts";

@@ -3,11 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { RequestContent, RequestDetail } from "../../contract/admin.ts";
-import type { Snapshot } from "../../server/config/snapshot.ts";
 import { createLog } from "../../server/lib/log.ts";
-import { readSettings } from "../../server/settings.ts";
-import { openObjectStorage } from "../../server/wiring/object-storage.ts";
-import { wireStoredContent } from "../../server/wiring/stored-content.ts";
+import { SecretBox } from "../../server/storage/encrypt-secret.ts";
+import { openObjectStorage } from "../../server/storage/s3/object-storage.ts";
+import { openStoredContent } from "../../server/storage/stored-content.ts";
 import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -114,31 +113,37 @@ const quietLog = createLog({
   now: () => new Date(),
   write: () => undefined,
 });
-const storing = (ms: number | undefined): Snapshot =>
-  ({ models: new Map([["m", { id: "m", storeContentMs: ms }]]) }) as unknown as Snapshot;
+const storing = (ms: number | undefined) =>
+  new Map([["m", { id: "m", ...(ms !== undefined && { storeContentMs: ms }) }]]);
+const secret = "s".repeat(32);
 
 test("with an object store, another replica shows the content, and the disk of the first one keeps nothing", async () => {
   const s3 = startFakeS3();
   using folder = temporaryFolder();
   await using resources = new AsyncDisposableStack();
   const replica = (name: string) => {
-    const env = {
-      BLOB_URL: s3.url(),
-      VEXEL_DATA: join(folder.path, name),
-      VEXEL_SECRET: "s".repeat(32),
-    };
-    const settings = readSettings(env);
-    mkdirSync(settings.VEXEL_DATA);
+    const replicaFolder = join(folder.path, name);
+    mkdirSync(replicaFolder);
     const { objects } = openObjectStorage({
-      settings,
+      url: s3.url(),
+      imagesMaxBytes: 1_000_000,
+      responseTtlMs: 60_000,
       env: {},
       log: quietLog,
       now: Date.now,
       clock: () => performance.now(),
     });
-    const snapshot = () => storing(60_000);
-    const runtime = { settings, snapshot, log: quietLog, now: Date.now, resources };
-    return wireStoredContent(runtime, { disk: unlimitedDisk, objects });
+    return openStoredContent({
+      folder: replicaFolder,
+      maxBytes: 1_000_000,
+      secrets: new SecretBox({ folder: replicaFolder, secret, previous: [] }),
+      models: () => storing(60_000),
+      disk: unlimitedDisk,
+      objects,
+      log: quietLog,
+      now: Date.now,
+      resources,
+    });
   };
   const [first, second] = [replica("a"), replica("b")];
   const writer = first.begin("m", "req_1");
@@ -153,17 +158,20 @@ test("with an object store, another replica shows the content, and the disk of t
 
 test("content is deleted when it expires, and when its model stores no content any more", async () => {
   using folder = temporaryFolder();
-  let snapshot = storing(60_000);
+  let models = storing(60_000);
   let now = Date.now();
   await using resources = new AsyncDisposableStack();
-  const runtime = {
-    settings: readSettings({ VEXEL_DATA: folder.path }),
-    snapshot: () => snapshot,
+  const content = openStoredContent({
+    folder: folder.path,
+    maxBytes: 1_000_000,
+    secrets: new SecretBox({ folder: folder.path, secret, previous: [] }),
+    models: () => models,
+    disk: unlimitedDisk,
+    objects: undefined,
     log: quietLog,
     now: () => now,
     resources,
-  };
-  const content = wireStoredContent(runtime, { disk: unlimitedDisk, objects: undefined });
+  });
   const store = (id: string): void => {
     const writer = content.begin("m", id);
     writer.append("text");
@@ -179,7 +187,7 @@ test("content is deleted when it expires, and when its model stores no content a
   now = Date.now();
   store("second");
   expect(names()).toBe(1);
-  snapshot = storing(undefined);
+  models = storing(undefined);
   expect(await content.find("m", "second")).toBeUndefined();
   await until(() => names() === 0);
 });

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { maxConnections } from "../../server/http/max-connections.ts";
 import { readSettings } from "../../server/settings.ts";
-import { maxConnections } from "../../server/wiring/max-connections.ts";
 import { startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 import {
@@ -151,6 +151,12 @@ describe("a server at its maximum number of connections", () => {
   });
 });
 
+const ofSettings = (env: Record<string, string>) => {
+  const { VEXEL_MAX_CONNECTIONS: configured, VEXEL_MAX_CONCURRENT: maxConcurrent } =
+    readSettings(env);
+  return { configured, maxConcurrent };
+};
+
 describe("the maximum", () => {
   test.each([
     [1024, 384],
@@ -159,22 +165,22 @@ describe("the maximum", () => {
     [1_048_576, 10_000],
     [64, 24],
   ])("of a process with %i descriptors is %i by default", (limit, expected) => {
-    expect(maxConnections(readSettings({}), limit)).toBe(expected);
+    expect(maxConnections(ofSettings({}), limit)).toBe(expected);
   });
 
   test("leaves a descriptor for every upstream connection if that is possible", () => {
-    expect(maxConnections(readSettings({ VEXEL_MAX_CONCURRENT: "100" }), 2000)).toBe(2000 - 356);
+    expect(maxConnections(ofSettings({ VEXEL_MAX_CONCURRENT: "100" }), 2000)).toBe(2000 - 356);
   });
 
   test("leaves the gateway's own descriptors even if each connection has one upstream connection", () => {
     for (const limit of [256, 300, 1024, 4096, 8192]) {
-      const left = limit - 2 * maxConnections(readSettings({}), limit);
+      const left = limit - 2 * maxConnections(ofSettings({}), limit);
       expect(left).toBeGreaterThanOrEqual(Math.min(256, limit / 4));
     }
   });
 
   test("is the value of the setting, if it is set", () => {
-    expect(maxConnections(readSettings({ VEXEL_MAX_CONNECTIONS: "7" }), 1024)).toBe(7);
+    expect(maxConnections(ofSettings({ VEXEL_MAX_CONNECTIONS: "7" }), 1024)).toBe(7);
   });
 });
 

@@ -51,7 +51,7 @@ describe("deployment files", () => {
       ...matches(textOf("Dockerfile"), /process\.env\.(\w+)/g),
     ];
     const known = new Set([...Object.keys(settingsTable), ...providers.flatMap(variablesOf)]);
-    // The command that hints name: server/wiring/own-command.ts.
+    // The command that hints name: server/process/own-command.ts.
     known.add("VEXEL_COMMAND");
     // The health check of the image works with HTTPS, too.
     expect(used).toContain("VEXEL_TLS_CERT");

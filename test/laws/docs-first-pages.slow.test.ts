@@ -4,7 +4,7 @@ import manifest from "../../package.json";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
-import { startupMessage } from "../../server/wiring/startup-message.ts";
+import { startupMessage } from "../../server/process/startup-message.ts";
 import { blocksOf, codesIn, firstCodes, proseOf, rowsOf, sectionOf } from "./markdown.ts";
 import { filesBelow, textOf } from "./tree.ts";
 

@@ -74,6 +74,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "pipeline",
     "http",
   ],
+  process: ["lib", "config", "observe", "admin"],
 };
 
 /** Folders that construct the others, and may import all of them. */

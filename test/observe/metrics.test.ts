@@ -5,10 +5,10 @@
 import { expect, test } from "bun:test";
 import type { ShownTarget } from "../../contract/admin.ts";
 import { formatMetrics } from "../../server/observe/metrics/format-metrics.ts";
-import { readGauge } from "../../server/observe/metrics/gateway-gauges.ts";
+import { targetGauges } from "../../server/observe/metrics/gateway-gauges.ts";
+import { readGauge } from "../../server/observe/metrics/gauge.ts";
 import { Counter, Histogram } from "../../server/observe/metrics/instruments.ts";
 import { type MetricSnapshot, mergeMetrics } from "../../server/observe/metrics/metric-snapshot.ts";
-import { targetGauges } from "../../server/wiring/gateway-gauges.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { planRestart } from "../../server/wiring/crash-guard.ts";
+import { planRestart } from "../../server/process/crash-guard.ts";
 import type { InjectedFault } from "../fake-upstream/injected-fault.ts";
 import { startFake } from "../fake-upstream.ts";
 import {

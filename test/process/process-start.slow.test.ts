@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Session } from "../../contract/admin.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { startupMessage } from "../../server/wiring/startup-message.ts";
+import { startupMessage } from "../../server/process/startup-message.ts";
 import {
   configFor,
   type GatewayProcess,

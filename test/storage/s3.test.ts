@@ -5,11 +5,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { type ContentFiles, contentName } from "../../server/storage/files/content-files.ts";
 import { parseBlobUrl } from "../../server/storage/s3/blob-url.ts";
+import { openObjectStorage } from "../../server/storage/s3/object-storage.ts";
 import { ObjectStore } from "../../server/storage/s3/object-store.ts";
 import { S3Content } from "../../server/storage/s3/s3-content.ts";
 import { S3Images } from "../../server/storage/s3/s3-images.ts";
 import { createS3Responses } from "../../server/storage/s3/s3-responses.ts";
-import { openObjectStorage } from "../../server/wiring/object-storage.ts";
 import { errorResponse, startFakeS3 } from "../fake-s3.ts";
 
 const s3 = startFakeS3({ pageSize: 2 });
@@ -90,11 +90,9 @@ test("the backoff ends although the wall clock is set back", async () => {
   });
   const endpoint = `http://127.0.0.1:${server.port}`;
   const { objects } = openObjectStorage({
-    settings: {
-      BLOB_URL: `s3://id:secret@bucket?endpoint=${endpoint}`,
-      VEXEL_IMAGES_MAX_BYTES: 1,
-      VEXEL_RESPONSE_TTL: 1,
-    },
+    url: `s3://id:secret@bucket?endpoint=${endpoint}`,
+    imagesMaxBytes: 1,
+    responseTtlMs: 1000,
     env: {},
     log: { info: () => undefined, warn: () => undefined },
     now: () => wallMs,

@@ -1,88 +1,204 @@
-/** Gauges: values of the process, targets, queues, caches and the ledger, read when metrics are collected. */
-import { readdirSync } from "node:fs";
-import { otherLabel } from "./instruments.ts";
-import type { MetricSnapshot, Series } from "./metric-snapshot.ts";
+/** The metrics that are read from the parts of the gateway: targets, queues, cache, ledger, connections. */
+import type { ShownTarget, Statistics } from "../../../contract/admin.ts";
+import type { Tracing } from "../traces/open-tracing.ts";
+import { type Gauge, maxGaugeSeries, type Reading } from "./gauge.ts";
+import { targetLabel } from "./request-metrics.ts";
 
-export interface Reading {
-  readonly labels?: readonly string[];
-  readonly value: number;
+interface ConnectionCounts {
+  readonly open: number;
+  /** Refused connections since the start. */
+  readonly refused: number;
 }
 
-/** One metric that is read from another part of the gateway when metrics are collected. */
-export interface Gauge extends Pick<MetricSnapshot, "name" | "help" | "merge"> {
-  /** Absent: the metric is a gauge, which may go down. */
-  readonly type?: "counter";
-  readonly labelNames?: readonly string[];
-  /** Absent: `maxGaugeSeries`. */
-  readonly maxSeries?: number;
-  /** A single number, or one reading per label set. Undefined: there is no value now. */
-  read(): number | readonly Reading[] | undefined;
+interface GaugeSources {
+  readonly version: string;
+  readonly targets: () => readonly ShownTarget[];
+  readonly inFlight: () => number;
+  readonly queued: () => number;
+  readonly cache: () => Statistics["cache"];
+  readonly ledger: {
+    readonly writable: boolean;
+    /** The number of rows in the outbox. */
+    readonly pendingCount: number;
+  };
+  /** The ledger that replicas share. Undefined: there is none. */
+  readonly database: { backlog(): number; isReachable(): boolean } | undefined;
+  readonly connections: () => ConnectionCounts;
+  readonly isReady: () => boolean;
+  /** Undefined: tracing is off. */
+  readonly tracing: Pick<Tracing, "counts"> | undefined;
+  /** Metrics of optional parts, such as the leases of shared counters. */
+  readonly others: readonly Gauge[];
 }
 
-/** Cardinality limit: the values of all further label sets are added up as `other`. */
-export const maxGaugeSeries = 1000;
+const targetStates = [
+  "healthy",
+  "slow_start",
+  "cooling",
+  "ejected",
+] as const satisfies readonly ShownTarget["state"][];
 
-export function readGauge({
-  name,
-  help,
-  type,
-  merge,
-  labelNames = [],
-  maxSeries = maxGaugeSeries,
-  read,
-}: Gauge): MetricSnapshot {
-  const value = read() ?? [];
-  const readings = typeof value === "number" ? [{ value }] : value;
-  const series = readings
-    .slice(0, maxSeries)
-    .map(({ labels = [], value }): Series => ({ labels, value }));
-  if (readings.length > maxSeries) {
-    series.push({
-      labels: labelNames.map(() => otherLabel),
-      value: readings.slice(maxSeries).reduce((sum, { value }) => sum + value, 0),
-    });
-  }
-  return { name, help, type: type ?? "gauge", labelNames, ...(merge && { merge }), series };
-}
-
-/** The process, under the names that every Prometheus client library uses. `startedAt`: Unix milliseconds. */
-export const processGauges = (startedAt: number): readonly Gauge[] => [
-  {
-    name: "process_cpu_seconds",
-    help: "CPU time of the process.",
-    type: "counter",
-    read: () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1_000_000;
+export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
+  const { version, targets, inFlight, queued, cache, connections } = sources;
+  return [
+    {
+      name: "vexel_build_info",
+      help: "Always 1. The label has the version.",
+      labelNames: ["version"],
+      merge: "max",
+      read: () => [{ labels: [version], value: 1 }],
     },
+    {
+      name: "vexel_ready",
+      help: "1 while requests are accepted, as in GET /readyz.",
+      merge: "min",
+      read: () => Number(sources.isReady()),
+    },
+    {
+      name: "vexel_requests_in_flight",
+      help: "Requests for a model that have not ended, queued ones included.",
+      read: inFlight,
+    },
+    {
+      name: "vexel_requests_queued",
+      help: "Requests that wait for a concurrency slot.",
+      read: queued,
+    },
+    ...connectionGauges(connections),
+    ...targetGauges(targets),
+    ...cacheGauges(cache),
+    ...ledgerGauges(sources),
+    ...traceCounters(sources.tracing),
+    ...sources.others,
+  ];
+}
+
+const connectionGauges = (connections: () => ConnectionCounts): readonly Gauge[] => [
+  {
+    name: "vexel_connections",
+    help: "Open client connections.",
+    read: () => connections().open,
   },
   {
-    name: "process_resident_memory_bytes",
-    help: "Memory of the process, without its child processes.",
-    read: () => process.memoryUsage.rss(),
-  },
-  {
-    name: "process_open_fds",
-    help: "Open file descriptors. Absent where the operating system does not report it.",
-    read: openDescriptors,
-  },
-  {
-    name: "process_start_time_seconds",
-    help: "When the process started, in Unix seconds.",
-    merge: "min",
-    read: () => startedAt / 1000,
-  },
-  {
-    name: "vexel_heap_used_bytes",
-    help: "Memory of JavaScript objects.",
-    read: () => process.memoryUsage().heapUsed,
+    name: "vexel_connections_refused",
+    help: "Client connections that were refused above the maximum.",
+    type: "counter",
+    read: () => connections().refused,
   },
 ];
 
-function openDescriptors(): number | undefined {
-  try {
-    return readdirSync("/proc/self/fd").length;
-  } catch {
-    return undefined;
-  }
+/** Targets that are not healthy come first, so that no number of targets hides them behind the cardinality limit. */
+export function targetGauges(allTargets: () => readonly ShownTarget[]): readonly Gauge[] {
+  const targets = (): readonly ShownTarget[] => {
+    const isHealthy = ({ state }: ShownTarget): boolean => state === "healthy";
+    const all = allTargets();
+    return [...all.filter((target) => !isHealthy(target)), ...all.filter(isHealthy)];
+  };
+  const ofEach =
+    (value: (target: ShownTarget) => number | null): (() => readonly Reading[]) =>
+    () =>
+      targets().map((target) => ({
+        labels: [target.upstream, targetLabel(target.model, target.surface)],
+        value: value(target) ?? 0,
+      }));
+  const labelNames = ["upstream", "model"];
+  return [
+    {
+      name: "vexel_target_state",
+      help: "1 for the state of a target, 0 for its other states. ejected: its circuit breaker is open.",
+      labelNames: [...labelNames, "state"],
+      maxSeries: targetStates.length * maxGaugeSeries,
+      merge: "max",
+      read: () =>
+        targets().flatMap(({ upstream, model, surface, state }) =>
+          targetStates.map((each) => ({
+            labels: [upstream, targetLabel(model, surface), each],
+            value: Number(each === state),
+          })),
+        ),
+    },
+    {
+      name: "vexel_target_in_flight",
+      help: "Attempts in flight at a target.",
+      labelNames,
+      read: ofEach(({ in_flight }) => in_flight),
+    },
+    {
+      name: "vexel_target_concurrency_limit",
+      help: "The adaptive concurrency limit of a target.",
+      labelNames,
+      read: ofEach(({ limit }) => limit),
+    },
+  ];
 }
+
+const cacheGauges = (cache: GaugeSources["cache"]): readonly Gauge[] => [
+  {
+    name: "vexel_embedding_cache_entries",
+    help: "Cached embeddings in memory.",
+    read: () => cache().entries,
+  },
+  {
+    name: "vexel_embedding_cache_bytes",
+    help: "Memory of cached embeddings.",
+    read: () => cache().bytes,
+  },
+  {
+    name: "vexel_embedding_cache_max_bytes",
+    help: "The maximum memory of cached embeddings.",
+    read: () => cache().max_bytes,
+  },
+];
+
+const ledgerGauges = ({
+  ledger,
+  database,
+}: Pick<GaugeSources, "ledger" | "database">): readonly Gauge[] => [
+  {
+    name: "vexel_ledger_writable",
+    help: "1 while ledger rows can be written to the data folder.",
+    merge: "min",
+    read: () => Number(ledger.writable),
+  },
+  {
+    name: "vexel_outbox_rows",
+    help: "Ledger rows in the outbox: written to disk, and not in the ledger yet.",
+    read: () => ledger.pendingCount,
+  },
+  {
+    name: "vexel_database_backlog_rows",
+    help: "Ledger rows that the shared database does not have yet. Absent without DATABASE_URL.",
+    read: () => database?.backlog(),
+  },
+  {
+    name: "vexel_database_reachable",
+    help: "1 while ledger rows reach the shared database. Absent without DATABASE_URL.",
+    merge: "min",
+    read: () => database && Number(database.isReachable()),
+  },
+];
+
+const traceCounters = (tracing: GaugeSources["tracing"]): readonly Gauge[] => [
+  {
+    name: "vexel_trace_spans",
+    help: "Spans that were sent to the collector. outcome: exported or failed.",
+    type: "counter",
+    labelNames: ["outcome"],
+    read: () => {
+      const counts = tracing?.counts();
+      return (
+        counts &&
+        (["exported", "failed"] as const).map((outcome) => ({
+          labels: [outcome],
+          value: counts[outcome],
+        }))
+      );
+    },
+  },
+  {
+    name: "vexel_trace_requests_dropped",
+    help: "Requests whose spans were dropped, because the collector is slow or unreachable.",
+    type: "counter",
+    read: () => tracing?.counts().droppedRequests,
+  },
+];

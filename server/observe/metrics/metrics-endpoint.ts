@@ -15,7 +15,7 @@ interface MetricsEndpointOptions {
   readonly collect: () => Promise<readonly MetricSnapshot[]>;
 }
 
-interface MetricsResponse {
+export interface MetricsResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;

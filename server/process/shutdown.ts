@@ -2,10 +2,8 @@
  * Graceful shutdown: at a signal to stop, when the parent process is gone, or after a crash. Drains requests in flight,
  * finishes the images that an upstream bills, then closes.
  */
-import { drainGraceMs, type Gateway } from "../app.ts";
 import { errorStack } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
-import type { Settings } from "../settings.ts";
 import {
   type CrashGuard,
   crashCountVariable,
@@ -62,11 +60,31 @@ function watchParent(onGone: () => void): ReturnType<typeof setInterval> | undef
 /** After a crash, how long the parts of the gateway may take to close. */
 const closeMs = 5000;
 
+/** What is drained and closed. */
+interface Drainable {
+  beginDrain(): void;
+  /** The drain takes at least this long: clients with keep-alive connections are still served. */
+  readonly drainGraceMs: number;
+  /** Requests in flight, including responses that are still being sent. */
+  inFlight(): number;
+  /** The image requests that the gateway finishes. */
+  readonly admittedImages: {
+    readonly count: number;
+    /** Until the last of them times out. */
+    readonly leftMs: number;
+    /** From now on no image request is admitted. */
+    close(): void;
+  };
+  close(): Promise<void>;
+}
+
 export interface StopOptions {
-  readonly gateway: Gateway;
+  readonly gateway: Drainable;
   readonly stop: Stop;
   readonly crash: CrashGuard;
-  readonly settings: Settings;
+  /** The longest drain. */
+  readonly drainMs: number;
+  readonly onCrash: "restart" | "exit";
   readonly log: Log;
   /** Milliseconds since the start of the process, monotonic. */
   readonly clock: () => number;
@@ -74,16 +92,15 @@ export interface StopOptions {
 
 /** Waits for a reason to stop, finishes requests in flight within a bounded time, and closes the gateway. */
 export async function runUntilStopped(options: StopOptions): Promise<void> {
-  const { gateway, stop, crash, settings, log, clock } = options;
+  const { gateway, stop, crash, drainMs, log, clock } = options;
   const reason = await Promise.race([stop.requested, crash.crashed.then(() => "crash")]);
   log.info("shutdown", { reason, inFlight: gateway.inFlight() });
   gateway.beginDrain();
   const began = clock();
-  const graceMs = Math.min(drainGraceMs * 1.5, settings.VEXEL_DRAIN_TIMEOUT * 1000);
+  const graceMs = Math.min(gateway.drainGraceMs * 1.5, drainMs);
   const hasPassed = (ms: number): boolean => clock() - began >= ms;
   const isDrained = (): boolean => gateway.inFlight() === 0 && hasPassed(graceMs);
-  while (!stop.isUrgent && !isDrained() && !hasPassed(settings.VEXEL_DRAIN_TIMEOUT * 1000))
-    await Bun.sleep(20);
+  while (!stop.isUrgent && !isDrained() && !hasPassed(drainMs)) await Bun.sleep(20);
   await finishImages(options);
   if (gateway.inFlight() > 0) log.warn("shutdown-incomplete", { inFlight: gateway.inFlight() });
   if (crash.hasCrashed) await closeAfterCrash(gateway, log);
@@ -106,7 +123,7 @@ async function finishImages({ gateway, stop, crash, log }: StopOptions): Promise
 }
 
 /** The crashed part may hang or throw while it closes: that must not prevent the restart. */
-async function closeAfterCrash(gateway: Gateway, log: Log): Promise<void> {
+async function closeAfterCrash(gateway: Drainable, log: Log): Promise<void> {
   try {
     await Promise.race([gateway.close(), Bun.sleep(closeMs)]);
   } catch (error) {
@@ -115,10 +132,12 @@ async function closeAfterCrash(gateway: Gateway, log: Log): Promise<void> {
 }
 
 /** Returns the exit code of a closed gateway. After a crash the process restarts instead, if the settings allow it. */
-export async function endProcess(options: Omit<StopOptions, "gateway">): Promise<number> {
-  const { stop, crash, settings, log, clock } = options;
+export async function endProcess(
+  options: Omit<StopOptions, "gateway" | "drainMs">,
+): Promise<number> {
+  const { stop, crash, onCrash, log, clock } = options;
   if (!crash.hasCrashed) return 0;
-  if (stop.isRequested || settings.VEXEL_ON_CRASH === "exit") return crashExitCode;
+  if (stop.isRequested || onCrash === "exit") return crashExitCode;
   const { crashes, delayMs } = planRestart(process.env[crashCountVariable], clock());
   if (delayMs === undefined) {
     log.error("crash-loop", { crashes });

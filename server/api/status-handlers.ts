@@ -1,29 +1,37 @@
 /** The routes that describe the gateway itself: liveness, readiness, the OpenAPI document, and the welcome page. */
-import { version } from "../../package.json";
-import { createWelcome } from "../api/welcome.ts";
-import type { Listener } from "../http/listen.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import { json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
+import type { ConnectionCounts } from "../http/server/http-server.ts";
 import { StaticContent } from "../http/static-content.ts";
-import type { LedgerWiring } from "./ledger.ts";
-import type { Replicas } from "./replicas.ts";
-import type { Runtime } from "./runtime.ts";
+import { createWelcome } from "./welcome.ts";
 
 interface StatusHandlerOptions {
+  readonly snapshot: () => Snapshot;
+  readonly version: string;
+  readonly publicUrl: string;
   readonly hasConsole: boolean;
   readonly isReady: () => boolean;
   readonly isDraining: () => boolean;
-  readonly connections: Listener["connections"];
-  readonly ledger: Pick<LedgerWiring, "ledger" | "forwarding">;
-  readonly replicas: Pick<Replicas, "health"> | undefined;
+  readonly connections: () => ConnectionCounts;
+  readonly ledger: {
+    readonly writable: boolean;
+    /** Checks whether it is writable. */
+    verify(): void;
+  };
+  /** Undefined: the ledger is in the data folder only. */
+  readonly database: { isReachable(): boolean } | undefined;
+  /** Undefined: replicas share nothing. */
+  readonly replicas: { health(): Readonly<Record<string, string | number>> } | undefined;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 export function createStatusHandlers(
-  { settings, snapshot, now }: Pick<Runtime, "settings" | "snapshot" | "now">,
   options: StatusHandlerOptions,
 ): Pick<Handlers, "health" | "ready" | "openapi" | "welcome"> {
-  const { hasConsole, isReady, isDraining, connections, replicas } = options;
-  const { ledger, forwarding } = options.ledger;
+  const { snapshot, version, publicUrl, hasConsole, isReady, isDraining, now } = options;
+  const { ledger, database, replicas, connections } = options;
   let openapi: Promise<StaticContent> | undefined;
   return {
     // Liveness: always succeeds.
@@ -35,7 +43,7 @@ export function createStatusHandlers(
           status: isReady() ? "ready" : "not ready",
           draining: isDraining(),
           ledger: ledger.writable ? "writable" : "unwritable",
-          ...(forwarding && { database: forwarding.isReachable() ? "available" : "unavailable" }),
+          ...(database && { database: database.isReachable() ? "available" : "unavailable" }),
           ...replicas?.health(),
           models: snapshot().models.size,
           connections: connections(),
@@ -44,7 +52,7 @@ export function createStatusHandlers(
       );
     },
     openapi: async ({ headers }) => {
-      openapi ??= buildDocument(settings.VEXEL_PUBLIC_URL);
+      openapi ??= buildDocument(publicUrl, version);
       return (await openapi).respond(headers, documentHeaders);
     },
     welcome: createWelcome({ snapshot, ready: isReady, version, hasConsole, now }),
@@ -54,7 +62,7 @@ export function createStatusHandlers(
 const documentHeaders = { "content-type": "application/json", "cache-control": "no-cache" };
 
 /** Loaded on demand: few gateways ever serve it, and loading it would delay every start. */
-async function buildDocument(publicUrl: string): Promise<StaticContent> {
-  const { buildOpenapi } = await import("../api/openapi.ts");
+async function buildDocument(publicUrl: string, version: string): Promise<StaticContent> {
+  const { buildOpenapi } = await import("./openapi.ts");
   return StaticContent.fromText(JSON.stringify(buildOpenapi(publicUrl, version)));
 }

@@ -1,10 +1,10 @@
-/** Wires the connection tests of upstreams. */
-import type { AdminDependencies } from "../admin/admin-dependencies.ts";
-import type { RequestTemp } from "../temp-storage/request-temp.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
-import { guardLinkLocal, systemResolve } from "../upstream/download/index.ts";
-import type { FetchOnly, SendUpstreamRequest } from "../upstream/transport/index.ts";
-import type { Runtime } from "./runtime.ts";
+/** The connection tests of upstreams, without a connection to an address of the local link. */
+import type { RequestTemp } from "../../temp-storage/request-temp.ts";
+import type { UpstreamClient } from "../client.ts";
+import type { Target, Upstream } from "../contract.ts";
+import { guardLinkLocal, systemResolve } from "../download/index.ts";
+import type { FetchOnly, SendUpstreamRequest } from "../transport/index.ts";
+import type { ConnectionTestResult, TestConnectionOptions } from "./test-connection.ts";
 
 interface ConnectionTestsOptions {
   readonly send: SendUpstreamRequest;
@@ -14,16 +14,31 @@ interface ConnectionTestsOptions {
     send: SendUpstreamRequest,
   ) => Pick<UpstreamClient, "embeddings" | "generations">;
   readonly createTemp: (keyId: string) => RequestTemp;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface ConnectionTests {
+  testConnection(
+    upstream: Upstream,
+    options: Pick<TestConnectionOptions, "paidRequest">,
+  ): Promise<ConnectionTestResult>;
+  /** Embeds a short text or generates an image. Rejects if that fails. */
+  sendTestRequest(
+    target: Target,
+    kind: "embedding" | "image",
+    signal: AbortSignal,
+  ): Promise<unknown>;
 }
 
 /** The timeout of each step. */
 const timeoutMs = 8000;
 const text = "connection test";
 
-export function wireConnectionTests(
-  { now, clock }: Runtime,
-  { send: sendAnywhere, fetchOnly, createClient, createTemp }: ConnectionTestsOptions,
-): Pick<AdminDependencies, "testConnection" | "sendTestRequest"> {
+export function createConnectionTests(options: ConnectionTestsOptions): ConnectionTests {
+  const { send: sendAnywhere, fetchOnly, createClient, createTemp, now, clock } = options;
   const isProxied = ({ protocol }: URL): boolean =>
     protocol === "https:" ? fetchOnly.https : fetchOnly.http;
   const send = guardLinkLocal({ send: sendAnywhere, resolve: systemResolve, isProxied });
@@ -31,7 +46,7 @@ export function wireConnectionTests(
   return {
     testConnection: async (upstream, { paidRequest }) => {
       // Loaded on demand: few gateways ever test a connection.
-      const { testConnection } = await import("../upstream/connection-test/test-connection.ts");
+      const { testConnection } = await import("./test-connection.ts");
       return testConnection(upstream, {
         send,
         now,

@@ -1,6 +1,5 @@
 /** Max connections of clients: the setting, or what the file descriptor limit of the process allows. */
 import { readFileSync } from "node:fs";
-import type { Settings } from "../settings.ts";
 
 /** A higher default would need more memory than a small machine has. */
 const maxByDefault = 10_000;
@@ -9,14 +8,15 @@ const ownDescriptors = 256;
 /** Used if the limit cannot be read. */
 const usualLimit = 1024;
 
+/** `configured`: 0 if the limit of the process decides. */
 export function maxConnections(
-  { VEXEL_MAX_CONNECTIONS, VEXEL_MAX_CONCURRENT }: Settings,
+  { configured, maxConcurrent }: { readonly configured: number; readonly maxConcurrent: number },
   limit = descriptorLimit(),
 ): number {
-  if (VEXEL_MAX_CONNECTIONS > 0) return VEXEL_MAX_CONNECTIONS;
+  if (configured > 0) return configured;
   const left = limit - Math.min(ownDescriptors, limit / 4);
   // Every request in flight may have an upstream connection.
-  const upstreamConnections = Math.min(left / 2, VEXEL_MAX_CONCURRENT);
+  const upstreamConnections = Math.min(left / 2, maxConcurrent);
   return Math.min(maxByDefault, Math.floor(left - upstreamConnections));
 }
 

@@ -1,14 +1,20 @@
-/** Wires metrics: the counters of requests, the gauges of other parts, and the endpoint. */
-import { unknownUrl } from "../http/dispatch.ts";
-import type { Handler } from "../http/route.ts";
-import { EventLoopLag } from "../observe/metrics/event-loop-lag.ts";
-import { type Gauge, processGauges, readGauge } from "../observe/metrics/gateway-gauges.ts";
-import { type MetricSnapshot, mergeMetrics } from "../observe/metrics/metric-snapshot.ts";
-import { respondWithMetrics, serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
-import { RequestMetrics } from "../observe/metrics/request-metrics.ts";
-import type { Runtime } from "./runtime.ts";
+/** Metrics: the counters of requests, the gauges of other parts, and the endpoint. */
+import type { RequestHeaders } from "../../request/http-types.ts";
+import { EventLoopLag } from "./event-loop-lag.ts";
+import { type Gauge, processGauges, readGauge } from "./gauge.ts";
+import { type MetricSnapshot, mergeMetrics } from "./metric-snapshot.ts";
+import { type MetricsResponse, respondWithMetrics, serveMetrics } from "./metrics-endpoint.ts";
+import { RequestMetrics } from "./request-metrics.ts";
 
-export interface MetricsWiringOptions {
+interface MetricsOptions {
+  readonly host: string;
+  /** The port of the metrics alone. 0: none. */
+  readonly port: number;
+  /** Empty: metrics are not served on the gateway's own port. */
+  readonly token: string;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly resources: AsyncDisposableStack;
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Read at each collection. */
@@ -17,27 +23,19 @@ export interface MetricsWiringOptions {
   readonly others?: (() => Promise<readonly MetricSnapshot[]>) | undefined;
 }
 
-export interface MetricsWiring {
+export interface Metrics {
   readonly requests: RequestMetrics;
-  /** `GET /metrics` on the gateway's own port: the metrics of all its workers. */
-  readonly handler: Handler;
+  /** Responds to `GET /metrics` on the gateway's own port, with the metrics of all its workers. Absent: 404. */
+  readonly respond?: (headers: RequestHeaders) => Promise<MetricsResponse>;
   /** The values of this process, which can be merged with those of others (`mergeMetrics`). */
   snapshot(): readonly MetricSnapshot[];
   /** Listens on VEXEL_METRICS_PORT, if it is set. Throws if the port cannot be opened. */
   listen(): void;
 }
 
-/** The handler of `GET /metrics` if no token is configured or metrics are off: 404. */
-export const noMetrics: Handler = async ({ method, path }) => {
-  throw unknownUrl(method, path);
-};
-
 /** Undefined: metrics are off, and cost nothing. */
-export function wireMetrics(
-  { settings, clock, resources }: Runtime,
-  { startedAt, gauges, others }: MetricsWiringOptions,
-): MetricsWiring | undefined {
-  const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
+export function openMetrics(options: MetricsOptions): Metrics | undefined {
+  const { host, port, token, clock, resources, startedAt, gauges, others } = options;
   if (port === 0 && token === "") return undefined;
   const requests = new RequestMetrics();
   const lag = new EventLoopLag(clock);
@@ -50,10 +48,9 @@ export function wireMetrics(
   const collectAll = async () => mergeMetrics([collect(), ...(others ? [await others()] : [])]);
   return {
     requests,
-    handler:
-      token === ""
-        ? noMetrics
-        : ({ headers }) => respondWithMetrics(headers, { token, collect: collectAll }),
+    ...(token !== "" && {
+      respond: (headers) => respondWithMetrics(headers, { token, collect: collectAll }),
+    }),
     snapshot: collect,
     listen: () => {
       if (port === 0) return;

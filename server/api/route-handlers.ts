@@ -1,13 +1,15 @@
 /** The handlers of every route that serves or lists models: OpenAI's, its legacy engines, and Azure's. */
-import type { PlaygroundOptions } from "../admin/playground.ts";
-import { editsEndpoint } from "../api/edits.ts";
-import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.ts";
-import { generationsEndpoint } from "../api/generations.ts";
-import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
+
 import { decodePathSegment } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { Serve } from "../pipeline/handle-request.ts";
 import type { StageLists } from "../pipeline/stages.ts";
+import type { Caller } from "../request/caller.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import { editsEndpoint } from "./edits.ts";
+import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "./embeddings.ts";
+import { generationsEndpoint } from "./generations.ts";
+import { createModels, engineName, type ModelsOptions } from "./models.ts";
 
 interface ModelHandlerOptions extends ModelsOptions {
   readonly serve: Serve;
@@ -68,12 +70,15 @@ export function createModelHandlers(options: ModelHandlerOptions) {
   } satisfies Partial<Handlers>;
 }
 
+/** Serves a request of a caller that is authenticated already. */
+type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
+
 /** The same endpoints for callers that were authenticated without an API key, such as users of the console. */
 export function createServeAs({
   serve,
   send,
   maxInputs,
-}: Pick<ModelHandlerOptions, "serve" | "send" | "maxInputs">): PlaygroundOptions["serve"] {
+}: Pick<ModelHandlerOptions, "serve" | "send" | "maxInputs">): Record<keyof StageLists, ServeAs> {
   const endpoint = embeddingsEndpoint({ maxInputs });
   return {
     embeddings: (incoming, caller) => serve(endpoint, send.embeddings, incoming, undefined, caller),

@@ -13,17 +13,28 @@ import {
   mergeMetrics,
 } from "../observe/metrics/metric-snapshot.ts";
 import { serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
-import type { Settings } from "../settings.ts";
 import type { Stop } from "./shutdown.ts";
 import { type WorkerMessage, workerVariable } from "./worker-process.ts";
 
 export interface SuperviseOptions {
-  readonly settings: Settings;
+  /** The number of workers. */
+  readonly count: number;
+  readonly port: number;
+  /** Each worker has a folder of its own in it. */
+  readonly folder: string;
+  /** The endpoint of the metrics. Undefined: there is none. */
+  readonly metrics: MetricsEndpoint | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stop: Stop;
   readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+}
+
+interface MetricsEndpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string;
 }
 
 /** A worker that ran at least this long before it exited is started again at once. */
@@ -32,9 +43,9 @@ const [firstDelayMs, longestDelayMs] = [500, 30_000];
 
 /** Returns the exit code: 0 after a stop, or that of a worker whose first start failed. */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
-  const { settings, stop } = options;
+  const { count, port, stop } = options;
   const workers: readonly Worker[] = Array.from(
-    { length: settings.VEXEL_WORKERS },
+    { length: count },
     (_, at) => new Worker(at + 1, { ...options, serveCall: (...call) => reportOthers(...call) }),
   );
   /** The reports of all workers except the requester. */
@@ -54,9 +65,10 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
   };
   const [first, ...others] = workers;
   // The first worker starts alone: it may create the first API key, and it chooses the port if PORT is 0.
-  const started = await first?.start(settings.PORT);
-  const metrics = started === undefined ? undefined : serveMerged(settings, workers);
-  const starts = others.map((worker) => worker.start(started ?? settings.PORT));
+  const started = await first?.start(port);
+  const metrics =
+    started === undefined ? undefined : options.metrics && serveMerged(options.metrics, workers);
+  const starts = others.map((worker) => worker.start(started ?? port));
   const hasStartFailed =
     started === undefined || (await Promise.all(starts)).some((port) => port === undefined);
   if (!hasStartFailed || stop.isRequested) await stop.requested;
@@ -78,9 +90,7 @@ function watchUrgency(stop: Stop, workers: readonly Worker[]): ReturnType<typeof
 }
 
 /** One endpoint for the metrics of all workers: on a shared port, each request would reach a different worker. */
-function serveMerged(settings: Settings, workers: readonly Worker[]) {
-  const { VEXEL_METRICS_PORT: port, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
-  if (port === 0) return undefined;
+function serveMerged({ host, port, token }: MetricsEndpoint, workers: readonly Worker[]) {
   const collect = async () =>
     mergeMetrics(await Promise.all(workers.map((worker) => worker.metrics())));
   return serveMetrics({ host, port }, { token, collect });
@@ -166,12 +176,12 @@ class Worker {
   }
 
   #spawn(port: number, onListening: (port: number) => void): Bun.Subprocess {
-    const { settings, env, serveCall } = this.#options;
+    const { folder, env, serveCall } = this.#options;
     const child = Bun.spawn([process.execPath, ...ownArguments()], {
       env: {
         ...env,
         PORT: String(port),
-        VEXEL_DATA: join(settings.VEXEL_DATA, `worker-${this.#number}`),
+        VEXEL_DATA: join(folder, `worker-${this.#number}`),
         [workerVariable]: String(this.#number),
         // A worker stops when its supervisor is gone, and is started again by it after a crash.
         VEXEL_WRAPPER: String(process.pid),

@@ -1,36 +1,35 @@
 /**
- * Wires the storage that replicas share: PostgreSQL behind the storage ports. Loaded only with `DATABASE_URL`. The data
+ * The storage that replicas share: PostgreSQL behind the storage ports. Loaded only with `DATABASE_URL`. The data
  * folder keeps a copy of the configuration, for a start while the database is unreachable.
  */
-import { errorMessage } from "../lib/error-code.ts";
-import type { Log } from "../lib/log.ts";
-import type { Settings } from "../settings.ts";
-import type { AuditLog } from "../storage/ports/audit-log.ts";
-import type { ConfigEntityStore } from "../storage/ports/config-entity-store.ts";
-import type { DeliveryStore } from "../storage/ports/delivery-store.ts";
-import type { EventStore } from "../storage/ports/event-store.ts";
-import type { KeyStore } from "../storage/ports/key-store.ts";
-import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
-import type { LedgerStore } from "../storage/ports/ledger-store.ts";
-import type { SessionStore } from "../storage/ports/session-store.ts";
-import type { SharedResponses } from "../storage/ports/shared-responses.ts";
-import type { UserStore } from "../storage/ports/user-store.ts";
-import { PostgresDatabase } from "../storage/postgres/database.ts";
-import { withLastKnownEntities, withLastKnownKeys } from "../storage/postgres/last-known-stores.ts";
-import { createPostgresLedgerQueries } from "../storage/postgres/ledger-queries.ts";
-import { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
-import { createPostgresResponses } from "../storage/postgres/responses.ts";
-import { SharedSpend } from "../storage/postgres/shared-spend.ts";
-import { createAuditLog } from "../storage/sql/audit-log.ts";
-import { createConfigEntityStore } from "../storage/sql/config-entity-store.ts";
-import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
-import { createEventStore } from "../storage/sql/event-store.ts";
-import { createKeyStore } from "../storage/sql/key-store.ts";
-import { createSessionStore } from "../storage/sql/session-store.ts";
-import { createUserStore } from "../storage/sql/user-store.ts";
-import { LastKnownConfig } from "../storage/sqlite/last-known-config.ts";
-import { StoreError } from "../storage/sqlite/open-database.ts";
-import { isUnavailable } from "../storage/unavailable.ts";
+import { errorMessage } from "../../lib/error-code.ts";
+import type { Log } from "../../lib/log.ts";
+import type { AuditLog } from "../ports/audit-log.ts";
+import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
+import type { DeliveryStore } from "../ports/delivery-store.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import type { KeyStore } from "../ports/key-store.ts";
+import type { LedgerQueries } from "../ports/ledger-queries.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { SessionStore } from "../ports/session-store.ts";
+import type { SharedResponses } from "../ports/shared-responses.ts";
+import type { UserStore } from "../ports/user-store.ts";
+import { createAuditLog } from "../sql/audit-log.ts";
+import { createConfigEntityStore } from "../sql/config-entity-store.ts";
+import { createDeliveryStore } from "../sql/delivery-store.ts";
+import { createEventStore } from "../sql/event-store.ts";
+import { createKeyStore } from "../sql/key-store.ts";
+import { createSessionStore } from "../sql/session-store.ts";
+import { createUserStore } from "../sql/user-store.ts";
+import { LastKnownConfig } from "../sqlite/last-known-config.ts";
+import { StoreError } from "../sqlite/open-database.ts";
+import { isUnavailable } from "../unavailable.ts";
+import { PostgresDatabase } from "./database.ts";
+import { withLastKnownEntities, withLastKnownKeys } from "./last-known-stores.ts";
+import { createPostgresLedgerQueries } from "./ledger-queries.ts";
+import { PostgresLedgerStore } from "./ledger-store.ts";
+import { createPostgresResponses } from "./responses.ts";
+import { SharedSpend } from "./shared-spend.ts";
 
 export interface SharedStorage {
   readonly keys: KeyStore;
@@ -50,7 +49,11 @@ export interface SharedStorage {
 }
 
 export interface SharedStorageOptions {
-  readonly settings: Pick<Settings, "DATABASE_URL" | "VEXEL_DATA" | "VEXEL_RESPONSE_TTL">;
+  /** `DATABASE_URL`. */
+  readonly url: string;
+  /** The data folder. */
+  readonly folder: string;
+  readonly responseTtlMs: number;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -60,9 +63,9 @@ export interface SharedStorageOptions {
 
 /** Rejects with StoreError if the database cannot be used, and there is no copy of the configuration to start from. */
 export async function openSharedStorage(options: SharedStorageOptions): Promise<SharedStorage> {
-  const { settings, log, now, clock } = options;
-  const copy = new LastKnownConfig(settings.VEXEL_DATA, now);
-  const db = new PostgresDatabase({ url: settings.DATABASE_URL, now });
+  const { url, folder, responseTtlMs, log, now, clock } = options;
+  const copy = new LastKnownConfig(folder, now);
+  const db = new PostgresDatabase({ url, now });
   try {
     await db.migrate();
   } catch (error) {
@@ -90,11 +93,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     ledger: new PostgresLedgerStore(db),
     queries: createPostgresLedgerQueries(db, clock),
     spend: new SharedSpend(db, now),
-    responses: createPostgresResponses({
-      db,
-      ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
-      now: serverNow,
-    }),
+    responses: createPostgresResponses({ db, ttlMs: responseTtlMs, now: serverNow }),
     close: async () => {
       await db.close();
       copy.close();

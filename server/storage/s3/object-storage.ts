@@ -1,0 +1,53 @@
+/** Opens the object store behind the storage ports: images, stored responses and content. Loaded only if it is used. */
+import type { Log } from "../../lib/log.ts";
+import type { BlobStore } from "../ports/blob-store.ts";
+import type { SharedResponses } from "../ports/shared-responses.ts";
+import { parseBlobUrl } from "./blob-url.ts";
+import { ObjectStore } from "./object-store.ts";
+import { S3Images } from "./s3-images.ts";
+import { createS3Responses } from "./s3-responses.ts";
+
+export interface ObjectStorage {
+  readonly images: BlobStore;
+  readonly responses: SharedResponses;
+  /** For the stored content of requests. */
+  readonly objects: ObjectStore;
+}
+
+export interface ObjectStorageOptions {
+  /** `BLOB_URL`. */
+  readonly url: string;
+  readonly imagesMaxBytes: number;
+  readonly responseTtlMs: number;
+  /** Has the credentials, unless the URL has them. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Pick<Log, "info" | "warn">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** Throws StoreError if `BLOB_URL` cannot be used. The object store need not be reachable. */
+export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage {
+  const { url, imagesMaxBytes, responseTtlMs, env, log, now, clock } = options;
+  const location = parseBlobUrl(url, env);
+  const objects = new ObjectStore({
+    location,
+    clock,
+    onAvailability: (error) =>
+      error === undefined
+        ? log.info("object-store-recovered")
+        : log.warn("object-store-unavailable", { reason: error.message }),
+  });
+  return {
+    objects,
+    images: new S3Images({
+      objects,
+      maxBytes: imagesMaxBytes,
+      now,
+      isPresigned: location.links === "presigned",
+    }),
+    responses: createS3Responses({ objects, ttlMs: responseTtlMs, now }),
+  };
+}

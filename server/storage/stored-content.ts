@@ -1,0 +1,88 @@
+/** The stored content of requests: encrypted, in the data folder or the object store, deleted as the models say. */
+import { join } from "node:path";
+import type { Log } from "../lib/log.ts";
+import type { SecretBox } from "./encrypt-secret.ts";
+import { ContentFiles, type ContentFilesOptions, StoreFullError } from "./files/content-files.ts";
+import type { ContentStore, ExpiringContent } from "./ports/content-store.ts";
+import type { ObjectStore } from "./s3/object-store.ts";
+import { S3Content } from "./s3/s3-content.ts";
+
+interface StoringModel {
+  readonly id: string;
+  /** How long its content is stored. Absent: it is not stored. */
+  readonly storeContentMs?: number;
+}
+
+export interface StoredContentOptions {
+  /** The data folder. */
+  readonly folder: string;
+  readonly maxBytes: number;
+  readonly secrets: SecretBox;
+  readonly models: () => ReadonlyMap<string, StoringModel>;
+  readonly disk: ContentFilesOptions["disk"];
+  /** Undefined: content stays in the data folder of this replica. */
+  readonly objects: ObjectStore | undefined;
+  readonly log: Pick<Log, "warn">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly resources: AsyncDisposableStack;
+}
+
+export interface StoredContent extends Pick<ContentStore, "begin"> {
+  /** Logs content that could not be stored. */
+  onNotStored(requestId: string, error: unknown): void;
+  /** Undefined: not stored, expired, or the model stores no content any more. */
+  find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
+}
+
+/** A model that stores no content any more is noticed within this time. */
+const checkEveryMs = 1000;
+const sweepEveryMs = 60_000;
+
+export function openStoredContent(options: StoredContentOptions): StoredContent {
+  const { maxBytes, secrets, models, disk, objects, log, now, resources } = options;
+  const folder = join(options.folder, "content");
+  const files = new ContentFiles({ folder, maxBytes, disk, secrets, now });
+  const store = objects ? new S3Content({ objects, files, maxBytes, secrets, now }) : files;
+  let checked: ReadonlyMap<string, StoringModel> | undefined;
+  let sweepAt = 0;
+  let isSweeping = false;
+  const check = async (): Promise<void> => {
+    const current = models();
+    const isDue = now() >= sweepAt;
+    if (isSweeping || (current === checked && !isDue)) return;
+    isSweeping = true;
+    checked = current;
+    const keptMs = new Map(
+      [...current.values()].flatMap(({ id, storeContentMs }) =>
+        storeContentMs === undefined ? [] : [[id, storeContentMs] as const],
+      ),
+    );
+    try {
+      if (isDue || (await store.hasOthers(keptMs))) await store.sweep(keptMs);
+    } catch (error) {
+      log.warn("content-not-deleted", { reason: String(error) });
+    }
+    if (isDue) sweepAt = now() + sweepEveryMs;
+    isSweeping = false;
+  };
+  const timer = setInterval(() => void check(), checkEveryMs);
+  timer.unref();
+  resources.defer(() => clearInterval(timer));
+  void check();
+  return {
+    begin: (model, requestId) => store.begin(model, requestId),
+    onNotStored: (requestId, error) =>
+      log.warn("content-not-stored", {
+        requestId,
+        reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
+      }),
+    find: async (model, requestId) => {
+      const ms = models().get(model)?.storeContentMs;
+      const found = ms === undefined ? undefined : await store.find(model, requestId);
+      if (!found || ms === undefined) return undefined;
+      const expiresAt = found.storedAt + ms;
+      return expiresAt > now() ? { ...found, expiresAt } : undefined;
+    },
+  };
+}
