@@ -6,6 +6,8 @@ import consoleManifest from "../../console/package.json";
 import manifest from "../../package.json";
 import lock from "../../package-lock.json";
 import sketchManifest from "../../packages/sketch/package.json";
+import siteManifest from "../../site/package.json";
+import siteLock from "../../site/package-lock.json";
 import { root } from "../harness.ts";
 import { codeOf, filesBelow, foldersIn, sources, tests, textOf, uncommented } from "./tree.ts";
 
@@ -299,6 +301,7 @@ describe("dependencies", () => {
       ...dependencies,
       ...Object.entries(sketchManifest.dependencies),
       ...Object.entries(consoleManifest.dependencies),
+      ...Object.entries(siteManifest.devDependencies),
     ]
       .filter(([name]) => !isWorkspace(name))
       .filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
@@ -345,18 +348,19 @@ describe("dependencies", () => {
   });
 
   test("package-lock.json has the packages of every platform, so that `npm ci` works", () => {
-    const packages = lock.packages as Readonly<Record<string, { optionalDependencies?: object }>>;
-    const missing = Object.values(packages)
-      .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
-      .filter(
-        (name) => !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`)),
-      );
-    expect(missing).toEqual([]);
+    for (const { packages } of [lock, siteLock] as Lock[]) {
+      const missing = Object.values(packages)
+        .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+        .filter(
+          (name) => !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`)),
+        );
+      expect(missing).toEqual([]);
+    }
   });
 
   test("every locked package has a checksum, and none comes from a private registry", () => {
-    const packages = Object.entries(lock.packages as Readonly<Record<string, Locked>>);
-    const odd = packages
+    const odd = ([lock, siteLock] as Lock[])
+      .flatMap(({ packages }) => Object.entries(packages))
       .filter(([path, { link }]) => !workspacePath.test(path) && !link)
       .filter(([, { integrity, resolved }]) => {
         const elsewhere = resolved && !resolved.startsWith("https://registry.npmjs.org/");
@@ -385,7 +389,12 @@ describe("dependencies", () => {
 
 const isWorkspace = (name: string): boolean => name.startsWith("@vexel/");
 
+interface Lock {
+  readonly packages: Readonly<Record<string, Locked>>;
+}
+
 interface Locked {
+  readonly optionalDependencies?: object;
   readonly link?: boolean;
   readonly integrity?: string;
   readonly resolved?: string;

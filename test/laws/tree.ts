@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../harness.ts";
 
-const notOurs = new Set(["node_modules", ".git", "data"]);
+/** Folders at the top that are not in the repository. */
+const notOurs = new Set([".git", "data"]);
+/** Folders at any place. */
+const generated = /(?:^|\/)node_modules$|^site\/dist$|^site\/\.vitepress\/\.temp$/;
 
 /** Every file below a folder, by its path from the root, in order. */
 export function filesBelow(folder: string): string[] {
@@ -13,7 +16,8 @@ export function filesBelow(folder: string): string[] {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (!entry.isDirectory()) return [path];
       // Only at the top: test/data is ours.
-      return folder === "" && notOurs.has(entry.name) ? [] : filesBelow(path);
+      if (folder === "" && notOurs.has(entry.name)) return [];
+      return generated.test(path) ? [] : filesBelow(path);
     })
     .sort();
 }

@@ -1,0 +1,133 @@
+/**
+ * The documentation site has every page, its links lead to a page and an anchor, and search finds words of the pages.
+ * The build fails on a link to a page that does not exist. Without the packages of the site, which `npm run docs`
+ * installs, the tests are skipped; in CI they install them.
+ */
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { sharedBrowser } from "../browser/chromium.ts";
+import { root, temporaryFolder } from "../harness.ts";
+import { isSiteInstalled, testIf } from "../programs.ts";
+import { filesBelow, textOf } from "./tree.ts";
+
+const documents = filesBelow("").filter((path) => /\.md$/.test(path) && !path.startsWith("test/"));
+const testSite = testIf(isSiteInstalled);
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+const dist = join(folder.path, "dist");
+
+/** The page of a document. */
+const pageOf = (path: string): string =>
+  path.replace(/(^|\/)README\.md$/, "$1index.md").replace(/\.md$/, ".html");
+const htmlOf = (page: string): string => readFileSync(join(dist, page), "utf8");
+const valuesOf = (html: string, attribute: string): string[] =>
+  [...html.matchAll(new RegExp(`\\s${attribute}="([^"]*)"`, "g"))].map(([, value = ""]) =>
+    value.replaceAll("&amp;", "&"),
+  );
+
+describe("the documentation site", () => {
+  testSite("is built", async () => {
+    const build = Bun.spawn(["node", "bin/docs.mjs", "build", "--outDir", dist], {
+      cwd: root,
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const output = Promise.all([build.stdout.text(), build.stderr.text()]);
+    expect(await build.exited, (await output).join("\n")).toBe(0);
+  });
+
+  testSite("has a page with the title of every document", () => {
+    const missing = documents.filter((path) => {
+      if (!existsSync(join(dist, pageOf(path)))) return true;
+      const [, title = "no title"] = /^# (\S+)/m.exec(textOf(path)) ?? [];
+      return !/<h1[^>]*>(.*?)<\/h1>/s.exec(htmlOf(pageOf(path)))?.[1]?.includes(strip(title));
+    });
+    expect(missing).toEqual([]);
+  });
+
+  testSite("has only links to its own pages, files and anchors, or to other sites", () => {
+    const anchors = new Map<string, Set<string>>();
+    const hasAnchor = (page: string, id: string): boolean => {
+      const ids = anchors.get(page) ?? new Set(valuesOf(htmlOf(page), "id"));
+      anchors.set(page, ids);
+      return ids.has(id);
+    };
+    const broken = documents.map(pageOf).flatMap((page) =>
+      valuesOf(htmlOf(page), "href")
+        .filter((href) => !/^(?:https?|mailto):/.test(href))
+        .filter((href) => {
+          const [path = "", anchor] = href.split("#");
+          const target = path === "" ? page : targetOf(posix.join("/", posix.dirname(page)), path);
+          if (!existsSync(join(dist, target))) return true;
+          return anchor !== undefined && anchor !== "" && !hasAnchor(target, anchor);
+        })
+        .map((href) => `${page}: ${href}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  testSite("has every page in its navigation", () => {
+    const linked = valuesOf(htmlOf("index.html"), "href").map((href) => targetOf("/", href));
+    const missing = documents.map(pageOf).filter((page) => !linked.includes(page));
+    expect(missing).toEqual([]);
+  });
+
+  testIf(isSiteInstalled, "chromium")(
+    "finds words of its pages, draws diagrams and requests nothing from another server",
+    async () => {
+      using server = serveSite();
+      await using context = await (await sharedBrowser()).newContext();
+      const page = await context.newPage();
+      const others: string[] = [];
+      const problems: string[] = [];
+      page.on("request", (request) => {
+        if (!request.url().startsWith(server.url.href)) others.push(request.url());
+      });
+      page.on("pageerror", (error) => problems.push(String(error)));
+      page.on("console", (message) => {
+        if (message.type() === "error") problems.push(message.text());
+      });
+      await page.goto(new URL("ARCHITECTURE.html", server.url).href);
+      await page.locator("pre.mermaid svg").first().waitFor();
+      for (const [word, target] of [
+        ["hedged", "/docs/routing-and-failover.html"],
+        ["VEXEL_MAX_INPUTS", "/docs/settings.html"],
+        ["idempotency_mismatch", "/docs/errors.html"],
+      ]) {
+        await page.keyboard.press("/");
+        await page.locator("#localsearch-input").fill(String(word));
+        await page.locator(`.VPLocalSearchBox a[href^="${target}"]`).first().waitFor();
+        await page.keyboard.press("Escape");
+      }
+      expect({ others, problems }).toEqual({ others: [], problems: [] });
+    },
+  );
+});
+
+/** Without Markdown's marks. */
+function strip(text: string): string {
+  return text.replaceAll(/[`*]/g, "");
+}
+
+/** The file of a link, by its path in the site. */
+function targetOf(folder: string, href: string): string {
+  const path = posix.resolve(folder, href).slice(1) + (href.endsWith("/") ? "/" : "");
+  return /(?:^|\/)$/.test(path) ? `${path}index.html`.replace(/^\//, "") : path;
+}
+
+const serveSite = () =>
+  Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) => new Response(Bun.file(join(dist, new URL(url).pathname))),
+  });
+
+test("the packages of the site are not installed with the gateway", () => {
+  const manifest = JSON.parse(textOf("package.json"));
+  expect(manifest.workspaces).not.toContain("site");
+  expect(manifest.files).not.toContain("site");
+  expect(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })).not.toContain(
+    "vitepress",
+  );
+});
