@@ -44,25 +44,24 @@ describe("docs/errors.md", () => {
   });
 });
 
-const causes = { client: "the client", upstream: "the upstream", gateway: "the gateway" } as const;
-
-function retryOf({ retry, clientShouldNotRetry }: ErrorDefinition): string {
-  if (retry === "never") return "a retry does not help";
-  if (clientShouldNotRetry) return "a retry does not help, but another target may";
-  return retry === "later"
-    ? "retry later"
-    : "a retry may help; other targets of the model are tried first";
-}
-
+/** The page says once that an error is caused by the client and that a retry does not help, unless a line says more. */
 const factsOf = (definition: ErrorDefinition): string =>
   [
-    `**${definition.status}**`,
-    `type \`${definition.type}\``,
-    `code \`${definition.code}\``,
-    `caused by ${causes[definition.causedBy]}`,
-    retryOf(definition),
-    ...(definition.mayBeBilled ? ["may have been billed"] : []),
-  ].join(" · ");
+    `**${definition.status}**, type \`${definition.type}\`, code \`${definition.code}\`.`,
+    ...(definition.causedBy === "client" ? [] : [`Caused by the ${definition.causedBy}.`]),
+    ...retryOf(definition),
+    ...(definition.mayBeBilled ? ["May have been billed."] : []),
+  ].join(" ");
+
+function retryOf({ retry, clientShouldNotRetry }: ErrorDefinition): string[] {
+  if (retry === "never") return [];
+  if (retry === "later") return ["Retry later."];
+  return [
+    clientShouldNotRetry
+      ? "Other targets are tried first."
+      : "Other targets are tried first; a retry may help.",
+  ];
+}
 
 describe("docs/settings.md", () => {
   const table: [string, z.ZodType][] = Object.entries(settingsTable);
