@@ -20,14 +20,12 @@ import {
   settleDemand,
   take,
 } from "./limiter.ts";
-import { overloadedError } from "./load-shedder.ts";
-import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
+import type { RateLimitCounters } from "./rate-limit-counters.ts";
 import { rateLimitExceeded, writeRateLimitHeaders } from "./rate-limit-headers.ts";
 import {
   actualDemand,
   demandOf,
   type LimitedQuery,
-  queueTurnsOf,
   type RequestOutcome,
 } from "./request-demand.ts";
 
@@ -66,7 +64,6 @@ interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
   readonly key: string;
   readonly model: Pick<PermittedModel, "id" | "kind">;
   readonly neededSlots: readonly ConcurrencySlots[];
-  readonly demand: Demand;
   /** Work was already done for the request. */
   readonly hasStarted: () => boolean;
   /** An upstream may have received the request, in an attempt before this wait. */
@@ -122,7 +119,6 @@ export class Admission {
         priority,
         model,
         neededSlots,
-        demand,
         signal,
         hasStarted: () => false,
         wasSent: false,
@@ -171,7 +167,7 @@ export class Admission {
       await leaseSlots(request.neededSlots);
       if (this.#queue.tryEnter(request.neededSlots)) return;
     }
-    const { key, priority, model, neededSlots, demand, hasStarted, wasSent } = request;
+    const { key, priority, model, neededSlots, hasStarted, wasSent } = request;
     const { clock, timers, queueTimeoutMs } = this.#options;
     const signal = request.signal();
     if (signal.aborted) throw queueAbortError(signal, wasSent);
@@ -181,14 +177,13 @@ export class Admission {
       key,
       priority,
       neededSlots,
-      cost: queueTurnsOf(demand),
       hasStarted,
       admit: () => resolve(),
       reject: (reason) => reject(noSlotError(reason, model.id, neededSlots, wasSent)),
     };
     // Before `wait`, which admits the request if its limit was lifted meanwhile.
     this.#refreshAfter(refreshSlots(neededSlots, now), now);
-    if (!this.#queue.wait(waiter, now)) throw noSlotError("full", model.id, neededSlots, wasSent);
+    this.#queue.wait(waiter, now);
     const onAbort = (): void => {
       // If the request already holds its slots, its owner releases them.
       this.#queue.cancel(waiter, clock());
@@ -215,14 +210,6 @@ export class Admission {
   /** Admits queued requests that have free slots. */
   admitWaiting(): void {
     if (this.#queue.size > 0) this.#queue.admitWaiting(this.#options.clock());
-  }
-
-  /**
-   * Sheds one queued request, batch requests first. False: every queued request has started, or `mayShed` protects the
-   * key with the most queued requests.
-   */
-  shed(mayShed: (key: string) => boolean): boolean {
-    return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayShed);
   }
 
   close(): void {
@@ -278,12 +265,11 @@ const [minRetryAfterMs, maxRetryAfterMs] = [1000, 60_000];
 
 /** `retry-after` is the expected wait for a slot. */
 function noSlotError(
-  reason: "timeout" | "shed" | "full",
+  reason: "timeout" | "full",
   model: string,
   neededSlots: readonly ConcurrencySlots[],
   wasSent: boolean,
 ): GatewayError {
-  if (reason === "shed") return overloadedError();
   const full = neededSlots.filter(({ hasFreeSlot }) => !hasFreeSlot);
   const longest = Math.max(0, ...full.map(({ expectedWaitMs }) => expectedWaitMs ?? 0));
   const retryAfterMs = Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(longest)));

@@ -41,13 +41,6 @@ const prompt = ({ prompt: text }: GenerationQuery): EmbeddingInput => ({
   texts: [text],
 });
 
-/** The fair-queue turns of a request: more for a large one, up to a limit. */
-export const queueTurnsOf = ({ tokens, images }: Demand): number =>
-  Math.min(maxTurns, Math.max(1, images, Math.ceil(tokens / tokensPerTurn)));
-
-const maxTurns = 16;
-const tokensPerTurn = 8192;
-
 export interface RequestOutcome {
   readonly usage: RequestUsage | undefined;
   /** The request was sent to an upstream. */

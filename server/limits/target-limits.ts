@@ -60,7 +60,6 @@ export const enforceTargetLimits =
           priority: request.record.priority,
           model: request.model,
           neededSlots,
-          demand,
           hasStarted: () => request.record.routing.hasStarted,
           wasSent: request.record.routing.reachedUpstream,
           signal: () => request.signal,

@@ -86,7 +86,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();
     record.caller = caller;
-    lifetime.admitLoad(caller, noHeaders, request.priority);
+    lifetime.admitLoad(caller, request.priority);
     record.cachePolicy = request.cachePolicy ?? "use";
     record.model = snapshot.models.get(query.model)?.id;
     const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
@@ -188,8 +188,6 @@ async function waitForBudget<Q extends LimitedQuery, A>(
   if (needsAdmission(lifetime, execution)) lifetime.ticket = await admit(lifetime, execution);
   return waitedMs + (lifetime.ticket?.waitedMs ?? 0);
 }
-
-const noHeaders = { get: () => null };
 
 const needsAdmission = <Q extends LimitedQuery, A>(
   { kind }: RequestLifetime,

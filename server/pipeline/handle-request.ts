@@ -55,7 +55,7 @@ async function handleRequest<Q extends LimitedQuery, A>(
     services.ledger.admit(); // before anything that would need a row
     const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
     record.caller = caller; // from now on, the request gets a ledger row
-    lifetime.admitLoad(caller, incoming.headers, priorityOf(incoming.headers, caller));
+    lifetime.admitLoad(caller, priorityOf(incoming.headers, caller));
     if (endpoint.kind === "embedding") {
       record.cachePolicy = cachePolicyOf(incoming.headers);
     }
@@ -233,11 +233,7 @@ interface Pipeline {
  * Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight.
  */
 export function createPipeline(services: PipelineServices): Pipeline {
-  const { admission, maxConcurrent } = services;
-  const loadShedder = new LoadShedder({
-    ...maxConcurrent,
-    shed: (mayShed) => admission.shed(mayShed),
-  });
+  const loadShedder = new LoadShedder(services.maxConcurrent);
   const writeQueue = new TurnQueue(services.clock);
   return {
     serve: (endpoint, send, incoming, pathModel, caller) =>

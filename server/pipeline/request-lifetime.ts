@@ -9,7 +9,7 @@ import type { ReplayContext } from "../images/image-links.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
-import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
+import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { MemoryRequest } from "../limits/response-memory.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
@@ -24,7 +24,6 @@ import type {
   Operation,
   OutgoingResponse,
   Priority,
-  RequestHeaders,
 } from "../request/http-types.ts";
 import { recordedMessage } from "../request/recorded-message.ts";
 import { RequestRecord } from "../request/request-record.ts";
@@ -69,8 +68,8 @@ export class RequestLifetime {
   readonly #source: RequestSource;
   readonly #started: number;
   #deadline: Deadline | undefined;
-  #sheddingDecision: SheddingDecision = "uncounted";
-  #holdsLoadSlot = true;
+  /** The API key whose slot of the load shedder the request holds. */
+  #loadSlotKey: string | undefined;
   #uploads: { dispose?(): Promise<void> } | undefined;
   #settling: Promise<Settled> | undefined;
   #clearing: Promise<void> | undefined;
@@ -94,31 +93,19 @@ export class RequestLifetime {
     this.record = new RequestRecord(source.requestId, operation, services.now());
     this.record.startedAt = this.#started;
     this.record.clientAddress = source.clientAddress;
-    loadShedder?.begin(kind);
   }
 
-  /**
-   * The load shedder admits the authenticated request, admits it for the cache only, or throws GatewayError. A refused
-   * request gives its slot back at once: until its ledger row is written, it would take the slot from other keys.
-   */
-  admitLoad(caller: Caller, headers: RequestHeaders, priority: Priority): void {
-    const { record } = this;
-    record.priority = priority;
-    try {
-      this.#sheddingDecision =
-        this.#loadShedder?.admit(this.kind, headers, caller.id, priority) ?? "uncounted";
-    } catch (refusal) {
-      this.#endLoad();
-      throw refusal;
-    }
-    record.cacheOnly = this.#sheddingDecision === "cache-only";
+  /** The load shedder admits the authenticated request, or throws GatewayError. */
+  admitLoad(caller: Caller, priority: Priority): void {
+    this.record.priority = priority;
+    this.#loadShedder?.admit(this.kind, caller.id, priority);
+    this.#loadSlotKey = caller.id;
   }
 
   /** Gives the slot of the load shedder back. A second call does nothing. */
   #endLoad(): void {
-    if (!this.#holdsLoadSlot) return;
-    this.#holdsLoadSlot = false;
-    this.#loadShedder?.end(this.kind, this.#sheddingDecision, this.record.caller?.id);
+    if (this.#loadSlotKey !== undefined) this.#loadShedder?.release(this.kind, this.#loadSlotKey);
+    this.#loadSlotKey = undefined;
   }
 
   /** Takes over the uploaded files of the request. */

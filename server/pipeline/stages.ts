@@ -11,7 +11,7 @@ import {
   supportsParameters,
 } from "../embeddings/adapt-parameters.ts";
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
-import { type CacheStageOptions, cacheOnly, cacheStage } from "../embeddings/cache/cache-stage.ts";
+import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
 import { reportSent } from "../embeddings/single-flight.ts";
 import { split } from "../embeddings/split.ts";
 import { fillMissing } from "../images/fill-missing.ts";
@@ -86,7 +86,6 @@ export const embeddingsStages = (
     [
       checkParameters(learned.capabilities),
       cacheStage(cache),
-      cacheOnly,
       split({ capabilities, generation: () => cache.cache.generation }),
       routeRequest({
         registry,

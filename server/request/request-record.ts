@@ -180,8 +180,6 @@ export class RequestRecord {
   model: string | undefined;
   priority: Priority = "interactive";
   cachePolicy: CachePolicy = "use";
-  /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
-  cacheOnly = false;
   usage: RequestUsage | undefined;
   /**
    * Short descriptions, in order: what happened to an image request, and why targets were skipped, retried or hedged.

@@ -7,7 +7,7 @@ import type { Admission } from "../limits/admission.ts";
 import type { ConcurrencySlots } from "../limits/concurrency-slots.ts";
 import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
-import { demandOf, type LimitedQuery } from "../limits/request-demand.ts";
+import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
 import { costOf } from "../upstream/catalog/prices/request-cost.ts";
@@ -71,13 +71,12 @@ export const targetCapacity = (
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */
 export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => ({
-  wait: ({ record, model, query, signal }, slots) =>
+  wait: ({ record, model, signal }, slots) =>
     admission.waitForSlots({
       key: record.caller?.id ?? "",
       priority: record.priority,
       model,
       neededSlots: [slots],
-      demand: demandOf(query),
       // Even if work was done for the request, its wait must be able to time out: the requests that hold the slots may
       // never end.
       hasStarted: () => false,

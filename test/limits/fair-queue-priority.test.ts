@@ -18,7 +18,7 @@ function setUpQueue(slotLimits: readonly number[], maxWaiting = 1000) {
   let count = 0;
   const enter = (
     priority: Priority,
-    { key = priority as string, needs = [0], cost = 1 } = {},
+    { key = priority as string, needs = [0] } = {},
   ): QueuedRequest => {
     const neededSlots = needs.map((at) => slots[at] as ConcurrencySlots);
     const request: QueuedRequest = {
@@ -26,14 +26,13 @@ function setUpQueue(slotLimits: readonly number[], maxWaiting = 1000) {
       key,
       priority,
       neededSlots,
-      cost,
       isStarted: false,
       hasStarted: () => request.isStarted,
       admit: () => admitted.push(request),
       reject: (reason) => rejected.push([request.name, reason]),
     };
     if (queue.tryEnter(neededSlots)) admitted.push(request);
-    else if (!queue.wait(request, 0)) rejected.push([request.name, "full"]);
+    else queue.wait(request, 0);
     return request;
   };
   const finish = ({ neededSlots }: QueuedRequest): void => {
@@ -92,19 +91,13 @@ test("a full queue rejects batch requests before interactive ones", () => {
   expect(reasons).toEqual(["batch 3", "batch 2", "batch 1", "interactive 7", "batch 8"]);
 });
 
-test("a batch request is shed first, even if its key is protected, but not if it has started", () => {
-  const { queue, enter, rejected } = setUpQueue([1]);
+test("a request that has started is not rejected for another one", () => {
+  const { enter, rejected } = setUpQueue([1], 1);
   enter("interactive");
   const started = enter("batch");
-  enter("batch");
-  for (let at = 0; at < 5; at++) enter("interactive");
   started.isStarted = true;
-  const isProtected = (): boolean => false;
-  expect(queue.shed(0, isProtected)).toBe(true);
-  expect(rejected).toEqual([["batch 2", "shed"]]);
-  expect(queue.shed(0, isProtected)).toBe(false);
-  expect(queue.shed(0)).toBe(true);
-  expect(rejected.at(-1)).toEqual(["interactive 7", "shed"]);
+  enter("interactive");
+  expect(rejected).toEqual([["interactive 2", "full"]]);
 });
 
 test("keys take turns within each priority class", () => {
@@ -168,7 +161,7 @@ describe.each(Array.from({ length: 40 }, (_, seed) => seed))("random schedule %i
       if (isArrival) {
         const priority = random(3) === 0 ? "batch" : "interactive";
         const needs = random(4) === 0 ? [random(2), 2] : [random(3)];
-        entered.push(enter(priority, { key: `k${random(4)}`, needs, cost: 1 + random(3) }));
+        entered.push(enter(priority, { key: `k${random(4)}`, needs }));
       } else {
         const ending = [...running][random(running.size)]!;
         running.delete(ending);
@@ -192,8 +185,8 @@ describe.each(Array.from({ length: 40 }, (_, seed) => seed))("random schedule %i
     const { enter, finish, admitted, queue } = setUpQueue([1 + random(3)]);
     const keys = 1 + random(5);
     for (let at = 0; at < 300; at++) {
-      enter("interactive", { key: `i${random(keys)}`, cost: 1 + random(4) });
-      enter("batch", { key: `b${random(keys)}`, cost: 1 + random(4) });
+      enter("interactive", { key: `i${random(keys)}` });
+      enter("batch", { key: `b${random(keys)}` });
     }
     let finished = 0;
     let run = 0;

@@ -77,7 +77,6 @@ function setUp() {
       priority: "interactive",
       model: { id: "m", kind: "embedding" },
       neededSlots,
-      demand: demandOf(query),
       hasStarted: () => false,
       wasSent,
       signal: () => new AbortController().signal,

@@ -1,7 +1,7 @@
 /** Fair shares of the load shedder: under overload, a key with very many requests does not lock out the others. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { LoadShedder, type SheddingDecision } from "../../server/limits/load-shedder.ts";
+import { LoadShedder } from "../../server/limits/load-shedder.ts";
 import type { Priority } from "../../server/request/http-types.ts";
 import { embedder, limitedTests } from "./limits-fixture.ts";
 
@@ -39,44 +39,26 @@ test("a key with little traffic is served while another key takes every slot and
   expect(served.refused).toBeGreaterThan(0);
 });
 
-const small = new Headers({ "content-length": "20" });
-const large = new Headers({ "content-length": "1000000" });
-
-function setUp(all: number, { image = all, connections = 10_000, queued = [] as string[] } = {}) {
-  const shedder = new LoadShedder({
-    all,
-    image,
-    connections,
-    shed: (mayShed) => {
-      const last = queued.at(-1);
-      if (last === undefined || !mayShed(last)) return false;
-      queued.pop();
-      return true;
-    },
-  });
+function setUp(all: number, { image = all, connections = 10_000 } = {}) {
+  const shedder = new LoadShedder({ all, image, connections });
   const begin = (
     key: string,
     kind: "embedding" | "image" = "embedding",
-    headers = large,
     priority: Priority = "interactive",
   ) => {
-    shedder.begin(kind);
     try {
-      return shedder.admit(kind, headers, key, priority);
+      shedder.admit(kind, key, priority);
+      return "counted";
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      shedder.end(kind, "uncounted", undefined);
       return error.kind;
     }
   };
-  const end = (
-    key: string,
-    decision: SheddingDecision = "counted",
-    kind: "embedding" | "image" = "embedding",
-  ) => shedder.end(kind, decision, key);
+  const end = (key: string, kind: "embedding" | "image" = "embedding") =>
+    shedder.release(kind, key);
   const fill = (key: string, count: number, kind: "embedding" | "image" = "embedding") =>
     Array.from({ length: count }, () => begin(key, kind));
-  return { shedder, begin, end, fill, queued };
+  return { shedder, begin, end, fill };
 }
 
 describe("when all slots are in use", () => {
@@ -127,31 +109,6 @@ describe("when all slots are in use", () => {
     ]);
   });
 
-  test("cache-only requests take none of these slots", () => {
-    const { begin, fill, end } = setUp(16);
-    fill("many", 16);
-    expect([1, 2, 3].map(() => begin("many", "embedding", small))).toEqual([
-      "cache-only",
-      "cache-only",
-      "overloaded",
-    ]);
-    expect([begin("few"), begin("few")]).toEqual(["counted", "counted"]);
-    end("many", "cache-only");
-    expect(begin("many", "embedding", small)).toBe("cache-only");
-  });
-
-  test("a queued request is shed, but not one of a key below its fair share", () => {
-    const greedy = setUp(8, { queued: ["many"] });
-    greedy.fill("many", 8);
-    expect(greedy.begin("few")).toBe("counted");
-    expect(greedy.queued).toEqual([]);
-    const modest = setUp(8, { queued: ["few"] });
-    modest.fill("few", 1);
-    modest.fill("many", 7);
-    expect(modest.begin("many")).toBe("overloaded");
-    expect(modest.queued).toEqual(["few"]);
-  });
-
   test("the same applies to image requests within their own slots", () => {
     const { begin, fill, shedder } = setUp(64, { image: 8 });
     fill("many", 8, "image");
@@ -166,7 +123,7 @@ describe("batch requests", () => {
   const beginBatch = (
     { begin }: ReturnType<typeof setUp>,
     kind: "embedding" | "image" = "embedding",
-  ) => begin("batch", kind, small, "batch");
+  ) => begin("batch", kind, "batch");
 
   test("are shed while interactive requests are still admitted", () => {
     const setup = setUp(16);
@@ -179,7 +136,7 @@ describe("batch requests", () => {
     expect(beginBatch(setup)).toBe("counted");
   });
 
-  test("get neither the reserve of a fair share nor a slot for cache hits", () => {
+  test("get no slot of those that are left for other keys", () => {
     const setup = setUp(16);
     setup.fill("many", 16);
     expect(beginBatch(setup)).toBe("overloaded");
@@ -195,13 +152,6 @@ describe("batch requests", () => {
 
   test("are admitted at the smallest limit", () => {
     expect(beginBatch(setUp(1))).toBe("counted");
-  });
-
-  test("do not cause a queued request to be shed", () => {
-    const setup = setUp(8, { queued: ["many"] });
-    setup.fill("many", 8);
-    expect(beginBatch(setup)).toBe("overloaded");
-    expect(setup.queued).toEqual(["many"]);
   });
 });
 

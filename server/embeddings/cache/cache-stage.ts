@@ -4,7 +4,6 @@
  * handled here, unless the input is in flight or was looked up in the shared cache; any other request is handled in
  * `resolve-inputs.ts`.
  */
-import { overloadedError } from "../../limits/load-shedder.ts";
 import type { PermittedModel } from "../../request/caller.ts";
 import { joinChunks } from "../../request/http-types.ts";
 import type { Send, Stage } from "../../request/stage.ts";
@@ -223,9 +222,3 @@ function callNext(next: EmbeddingsSend, request: EmbeddingsRequest): Promise<Emb
     return Promise.reject(error);
   }
 }
-
-/**
- * Load shedding behind the embedding cache: a request that was admitted for the cache only, and missed it, is refused.
- */
-export const cacheOnly: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
-  request.record.cacheOnly ? Promise.reject(overloadedError()) : next(request);
