@@ -74,7 +74,7 @@ export function entityRoutes<Schema extends z.ZodType>(
       path: one,
       role: "admin",
       scope,
-      summary: `Replace ${noun} of the store. With the header if-match, the change is refused if the stored version is another one.`,
+      summary: `Replace ${noun} of the store. Accepts if-match.`,
       body,
       response: entity,
       handle: async (context) => context.json(await show(await changes.replace(context), context)),

@@ -252,7 +252,7 @@ export function keyRoutes({
       role: "developer",
       scope: "project",
       summary:
-        "Replace the name, models, limits and other settings of an API key. The key itself stays. With the header if-match, the change is refused if the stored version is another one.",
+        "Replace the name, models, limits and other settings of an API key. The key itself stays. Accepts if-match.",
       body: keyBody,
       response: apiKeySchema,
       handle: update,
@@ -274,8 +274,7 @@ export function keyRoutes({
       path: "/keys/:id",
       role: "developer",
       scope: "project",
-      summary:
-        "Revoke an API key at once. With the header if-match, the revocation is refused if the stored version is another one.",
+      summary: "Revoke an API key at once. Accepts if-match.",
       response: null,
       handle: revoke,
     },
