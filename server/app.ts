@@ -9,7 +9,6 @@ import { createImageResultHandler } from "./api/image-results.ts";
 import { createModelHandlers, createServeAs } from "./api/route-handlers.ts";
 import { createStatusHandlers } from "./api/status-handlers.ts";
 import type { Snapshot } from "./config/snapshot.ts";
-import { type OpenedEvents, openEvents } from "./events/open-events.ts";
 import { unknownUrl } from "./http/dispatch.ts";
 import { maxConnections } from "./http/max-connections.ts";
 import type { Handlers } from "./http/routes.ts";
@@ -32,6 +31,8 @@ import type { Settings } from "./settings.ts";
 import type { SharedStorage } from "./storage/postgres/shared-storage.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ObjectStorage } from "./storage/s3/object-storage.ts";
+import { openStoredContent } from "./storage/stored-content.ts";
+import { openTempStorage } from "./temp-storage/open-temp-storage.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import { createConnectionTests } from "./upstream/connection-test/connection-tests.ts";
@@ -40,18 +41,17 @@ import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
 import { wireBudgets } from "./wiring/budgets.ts";
+import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
+import { type EventsWiring, wireEvents } from "./wiring/events.ts";
+import { createImageLinks } from "./wiring/image-links.ts";
 import { wireImages } from "./wiring/images.ts";
+import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
-import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
+import { startListener } from "./wiring/listener.ts";
+import { replicaGauges, wireReplicas } from "./wiring/replicas.ts";
 import type { Runtime } from "./wiring/runtime.ts";
-import {
-  wireImageLinks,
-  wireLedger,
-  wireReplicas,
-  wireStoredContent,
-  wireTempStorage,
-} from "./wiring/storage.ts";
+import { secretBoxFor, secretsOf } from "./wiring/secret-box.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
 
 /** The timeout of the free health check of an ejected target. */
@@ -99,7 +99,7 @@ interface BuildOptions {
 export interface Gateway {
   readonly url: string;
   /** Records events and delivers them to webhooks. */
-  readonly events: Pick<OpenedEvents, "emit" | "onKeysChanged">;
+  readonly events: Pick<EventsWiring, "emit" | "onKeysChanged">;
   /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
@@ -151,7 +151,7 @@ function assemble(
   resources: AsyncDisposableStack,
 ): Gateway {
   // First: if the certificate cannot be used, nothing has been opened yet.
-  const configured = readConfiguredCertificate(settings);
+  const configuredCertificate = readConfiguredCertificate(settings);
   const startedAt = Date.now();
   const folder = settings.VEXEL_DATA;
   const clock = () => performance.now();
@@ -164,7 +164,13 @@ function assemble(
     random: Math.random,
     resources,
   };
-  const temp = wireTempStorage(withoutEvents);
+  const temp = openTempStorage({
+    dataFolder: folder,
+    maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES,
+    reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
+    log,
+    clock,
+  });
   const clientConnections = maxConnections({
     configured: settings.VEXEL_MAX_CONNECTIONS,
     maxConcurrent: settings.VEXEL_MAX_CONCURRENT,
@@ -173,22 +179,24 @@ function assemble(
   const targets = () => showTargets(targetRegistry, Date.now);
   // Before the parts that emit events, so that it is closed after them: they may emit events while they close.
   const fetchOnly = needsFetch(process.env);
-  const events = openEvents({
-    ...withoutEvents,
-    folder,
-    version,
-    shared,
-    fetchOnly,
-    webhookDelaysMs,
-  });
+  const events = wireEvents(withoutEvents, { shared, fetchOnly, webhookDelaysMs });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const replicas = redis && wireReplicas(runtime, redis);
-  const openedLedger = wireLedger(runtime, shared);
-  const { ledger } = openedLedger;
+  const ledgerWiring = wireLedger(runtime, shared);
+  const { ledger } = ledgerWiring;
   resources.defer(async () => {
     await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
   });
-  const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
+  const imageLinks = createImageLinks({
+    folder,
+    ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
+    replayMs: settings.VEXEL_RESPONSE_TTL * 1000,
+    maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
+    disk: temp.disk,
+    secrets: secretsOf(settings),
+    images: objects?.images,
+    now: Date.now,
+  });
 
   const transport = createTransport({
     maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
@@ -226,13 +234,12 @@ function assemble(
         cache: () => embeddings.statistics().cache,
         isReady,
         ledger,
-        database: openedLedger.forwarding,
+        database: ledgerWiring.forwarding,
         inFlight: pipeline.inFlight,
         queued: () => limits.admission.queued,
         connections: () => server.connections(),
         tracing,
-        replicas,
-        sharedCache: replicas?.embeddings,
+        others: replicaGauges(replicas),
       }),
     others: otherWorkers?.metrics,
   });
@@ -262,8 +269,8 @@ function assemble(
     claims: replicas?.claims,
   });
   const budgets = wireBudgets(runtime, {
-    spent: openedLedger.spent,
-    reservations: openedLedger.reservations,
+    spent: ledgerWiring.spent,
+    reservations: ledgerWiring.reservations,
     capabilities: upstreamClient.imageCapabilities,
     pools: replicas?.pools,
   });
@@ -274,7 +281,17 @@ function assemble(
     resources.defer(() => tracing.close());
   }
   const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
-  const content = wireStoredContent(runtime, temp.disk, objects?.objects);
+  const content = openStoredContent({
+    folder,
+    maxBytes: settings.VEXEL_CONTENT_MAX_BYTES,
+    secrets: secretBoxFor(settings),
+    models: () => snapshot().models,
+    disk: temp.disk,
+    objects: objects?.objects,
+    log,
+    now: Date.now,
+    resources,
+  });
   const admittedImages = new AdmittedImages();
   const closing = new AbortController();
   const pipeline = createPipeline({
@@ -346,7 +363,7 @@ function assemble(
       isDraining: () => isDraining,
       connections: () => server.connections(),
       ledger,
-      database: openedLedger.forwarding,
+      database: ledgerWiring.forwarding,
       replicas,
     }),
     metrics: async ({ method, path, headers }) => {
@@ -385,13 +402,13 @@ function assemble(
           }),
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
-          queries: openedLedger.queries,
+          queries: ledgerWiring.queries,
           ledger,
           live,
           content,
           fileProblems: () => ({
             "vexel.yaml": fileProblem?.(),
-            "TLS certificate": certificate?.problem(),
+            "TLS certificate": certificate.problem(),
           }),
           budgets: budgets.budgets,
           admission: limits.admission,
@@ -399,12 +416,12 @@ function assemble(
             mergeStatistics(reports.statistics(), (await otherWorkers?.statistics()) ?? []),
         })
       : undefined;
-  const certificate = configured && wireCertificate(runtime, configured);
+  const certificate = wireCertificate(runtime, configuredCertificate);
   const server = startListener(runtime, {
     handlers,
     mounts: admin?.mounts ?? [],
     maxConnections: clientConnections,
-    tls: certificate?.current,
+    certificate,
     temp,
     metrics,
     isWorker: otherWorkers !== undefined,

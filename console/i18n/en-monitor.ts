@@ -73,7 +73,7 @@ export const enMonitor = {
   "request.why.cost":
     "It has the lowest known price of {count} targets; among equal prices, the load decides.",
   "request.why.probe": "It was ejected, and this request was sent to see whether it has recovered.",
-  "request.why.degraded": "No target was healthy, and this one was the most likely to respond.",
+  "request.why.unhealthy": "No target was healthy, and this one was the most likely to respond.",
   "request.why.failover": "An earlier attempt of this request failed.",
   "request.why.failoverFrom": "The attempt before it, at {target}, failed ({error}).",
   "request.why.hedge":

@@ -89,8 +89,8 @@ export const en = {
   "models.targets": "Targets",
   "target.unused": "not used yet",
   "target.healthy": "healthy",
-  "target.slow_start": "slow start",
   "target.cooling": "cooling down",
+  "target.half_open": "half-open",
   "target.ejected": "ejected",
 
   "overview.attention": "Needs attention",

@@ -71,7 +71,7 @@ export const zhMonitor = {
   "request.why.weighted": "按权重从 {count} 个目标中选出。",
   "request.why.cost": "它的已知价格在 {count} 个目标中最低；价格相同时由负载决定。",
   "request.why.probe": "它已被剔除，此请求用于探测它是否恢复。",
-  "request.why.degraded": "没有健康的目标，此目标最有可能响应。",
+  "request.why.unhealthy": "没有健康的目标，此目标最有可能响应。",
   "request.why.failover": "此请求先前的一次尝试失败了。",
   "request.why.failoverFrom": "之前在 {target} 的尝试失败了（{error}）。",
   "request.why.hedge": "之前的尝试响应缓慢，因此请求也发往了此目标。",

@@ -61,8 +61,6 @@ export const zhServer: Readonly<Record<string, string>> = {
   "{} The previous certificate stays in force.": "{1} 先前的证书继续生效。",
   "${} of ${} ({})": "{1} / {2} 美元（{3}）",
   "{} failures in a row, the last: {}": "连续失败 {1} 次，最近一次：{2}",
-  "requests wait, and it has not responded to any of them": "有请求在等待，尚未响应其中任何一个",
-  "it has just recovered": "刚刚恢复",
   // Messages of the shared schemas.
   "must not contain line breaks or invisible characters": "不得包含换行符或不可见字符",
   "must not contain spaces, line breaks or invisible characters":

@@ -85,8 +85,8 @@ export const zh: Messages = {
   "models.targets": "目标",
   "target.unused": "尚未使用",
   "target.healthy": "健康",
-  "target.slow_start": "缓慢恢复",
   "target.cooling": "冷却中",
+  "target.half_open": "半开",
   "target.ejected": "已摘除",
 
   "overview.attention": "需要关注",

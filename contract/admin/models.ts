@@ -42,13 +42,11 @@ export const shownTargetSchema = z
     model: z.string(),
     surface: z.string().nullable(),
     models: z.array(z.string()),
-    state: z.enum(["healthy", "slow_start", "cooling", "ejected"]),
+    state: z.enum(["healthy", "cooling", "half_open", "ejected"]),
     reason: z.string().nullable(),
     until: z.string().nullable(),
-    share: z.number(),
     in_flight: z.number(),
     limit: z.number(),
-    error_share: z.number().nullable(),
     latency: z.array(
       z.strictObject({
         size: z.number(),

@@ -107,7 +107,7 @@ export const requestDetailSchema = shownRequestSchema
       .string()
       .nullable()
       .describe(
-        "The routing policy that selected one of these targets; `probe`: the request was sent to an ejected target to see whether it has recovered; `degraded`: no target was healthy; `failover`: an earlier attempt failed; `hedge`: an attempt at another target was slow. `null`: no target was selected, or it is not recorded.",
+        "The routing policy that selected one of these targets; `probe`: the request was sent to an ejected target to see whether it has recovered; `unhealthy`: no target was healthy; `failover`: an earlier attempt failed; `hedge`: an attempt at another target was slow. `null`: no target was selected, or it is not recorded.",
       ),
     tier: z
       .number()

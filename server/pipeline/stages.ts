@@ -91,7 +91,6 @@ export const embeddingsStages = (
         registry,
         canServe,
         sizeClassOf: requestSizeClassOf,
-        isBuiltIn: ({ upstream: { kind } }) => batching.selfBatching?.has(kind) === true,
         priceOf: expectedEmbeddingPrice,
         capacity,
         queue,

@@ -29,7 +29,7 @@ export interface TargetSelection {
   readonly target: Target;
   /** The number of candidates that were compared. */
   readonly compared: number;
-  /** The routing policy, `probe` or `degraded` (see `SelectedBy` of the target selection), `failover` or `hedge`. */
+  /** The routing policy, `probe` or `unhealthy` (see `SelectedBy` of the target selection), `failover` or `hedge`. */
   readonly policy: string | undefined;
   /** Undefined: all targets of the model are in one tier. */
   readonly tier: number | undefined;

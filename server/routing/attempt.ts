@@ -4,7 +4,6 @@ import { clientClosedError } from "../request/deadline.ts";
 import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
-import { probeTimeoutMs } from "./health/circuit-breaker.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { type HedgedAttempt, wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies.ts";
@@ -20,52 +19,52 @@ export interface RoutingStage<Q, A> extends RouteRequestOptions<Q, A> {
 }
 
 /** The request that an attempt belongs to. */
-interface AttemptedRequest<Q, A> {
+export interface AttemptedRequest<Q, A> {
   readonly stage: RoutingStage<Q, A>;
   readonly request: StageRequest<Q>;
   readonly modelTargets: ModelTargets;
   readonly sizeClass: number;
+}
+
+interface AttemptStart {
   /** When the target was selected. Milliseconds, monotonic. */
-  readonly now: number;
+  readonly startedAt: number;
+  /** Another attempt of the request is running at another target. */
+  readonly isHedge: boolean;
+  /** The target has already failed this same request. */
+  readonly isRepeat: boolean;
   /** An attempt of the request has timed out. */
   readonly hasTimedOut: boolean;
 }
 
-/**
- * `repeat`: the target has just failed this same request, or does not respond to it. `hedge`: an attempt of the same
- * request is running at another target.
- */
-export type AttemptRole = "first" | "repeat" | "hedge";
-
 /** Counts itself as in flight at its target from its start until it succeeds or fails. */
 export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   readonly candidate: Candidate;
-  /** The target's `responseCount` at the start. */
-  readonly responseCount: number;
   /** Milliseconds, monotonic. */
   readonly startedAt: number;
+  readonly followsSlow: boolean;
   readonly #owner: AttemptedRequest<Q, A>;
-  readonly #role: AttemptRole;
-  #isProbe = false;
+  readonly #isHedge: boolean;
+  readonly #isRepeat: boolean;
+  isProbe = false;
   #timed: TimedAttempt | undefined;
   readonly #queueWait: QueueWait = { ms: 0, isWaiting: false, admittedAt: 0 };
 
-  constructor(owner: AttemptedRequest<Q, A>, candidate: Candidate, role: AttemptRole) {
+  constructor(
+    owner: AttemptedRequest<Q, A>,
+    candidate: Candidate,
+    { startedAt, isHedge, isRepeat, hasTimedOut }: AttemptStart,
+  ) {
     this.#owner = owner;
     this.candidate = candidate;
-    this.responseCount = candidate.health.responseCount;
-    this.startedAt = owner.now;
-    this.#role = role;
-  }
-
-  get followsSlow(): boolean {
-    return this.#role === "hedge" || this.#owner.hasTimedOut;
+    this.startedAt = startedAt;
+    this.#isHedge = isHedge;
+    this.#isRepeat = isRepeat;
+    this.followsSlow = isHedge || hasTimedOut;
   }
 
   get hedgeAfterMs(): number | undefined {
-    const { modelTargets, sizeClass } = this.#owner;
-    if (modelTargets.candidates.length === 1) return undefined;
-    return this.candidate.health.latency.p95Ms(sizeClass);
+    return this.candidate.health.latency.p95Ms(this.#owner.sizeClass);
   }
 
   timeoutMs(): number {
@@ -73,23 +72,16 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     return this.candidate.health.latency.timeoutMs(sizeClass, modelTargets.peers);
   }
 
-  /**
-   * A probe's own outcome decides whether the target has recovered, so the probe continues after a faster attempt wins.
-   */
-  get lingerMs(): number {
-    return this.#isProbe ? probeTimeoutMs : 0;
-  }
-
   async run(signal: AbortSignal): Promise<A> {
     const { stage, request } = this.#owner;
     const { target, health } = this.candidate;
     const { routing, trace } = request.record;
     const { watchEnd } = stage;
-    this.#isProbe = health.start(this.startedAt);
+    this.isProbe = health.start(this.startedAt);
     // The trace context (traceparent) of this attempt.
     const spanId = trace?.newSpanId();
     const traceHeaders = spanId === undefined ? undefined : trace?.headersOf(spanId);
-    this.#timed = routing.startAttempt(target, this.startedAt, this.#role === "hedge", spanId);
+    this.#timed = routing.startAttempt(target, this.startedAt, this.#isHedge, spanId);
     let response: A;
     try {
       // Every member is named: a spread of an object with a getter (`signal`) takes 2 µs.
@@ -122,12 +114,11 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   }
 
   #succeed(): void {
-    const { request, modelTargets, sizeClass } = this.#owner;
+    const { request, sizeClass } = this.#owner;
     const now = this.#end();
     request.record.routing.reachedUpstream = true;
     const tookMs = Math.max(0, this.#durationMs(now));
-    const { health } = this.candidate;
-    health.recordSuccess(now, tookMs, sizeClass, this.#isProbe, modelTargets.peers);
+    this.candidate.health.recordSuccess(now, this.startedAt, tookMs, sizeClass);
     this.#admitWaiting();
   }
 
@@ -145,15 +136,16 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       health.addError({ at: now, kind: errorKindOf(error), message: messageOf(error) });
     }
     // A repeated failure may come from one bad input, which must not eject the target for all clients.
-    const isSameFailure = this.#role === "repeat" && outcome.kind === "failure";
-    health.recordEnd(now, isSameFailure ? neutral : outcome, this.#isProbe, modelTargets.peers);
+    const isSameFailure = this.#isRepeat && outcome.kind === "failure";
+    health.recordEnd(now, this.startedAt, isSameFailure ? neutral : outcome, () =>
+      modelTargets.peers.every((peer) => peer === health || peer.state(now) !== "healthy"),
+    );
     this.#admitWaiting();
   }
 
   /** Several attempts may fail with one error, which counts once. */
   #classify(error: unknown, signal: AbortSignal, now: number): AttemptOutcome {
-    const { stage, modelTargets, sizeClass } = this.#owner;
-    const { peers } = modelTargets;
+    const { stage, modelTargets } = this.#owner;
     const isNewError = error !== stage.lastError;
     stage.lastError = error;
     if (timedOutInQueue(this.#queueWait, error, now) || !isNewError) return neutral;
@@ -162,10 +154,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       cutOff: wasCutOff(signal),
       durationMs: this.#durationMs(now),
       // A single target has no latency baseline, so the full request timeout applies.
-      timeoutMs: peers.length === 1 ? 0 : this.timeoutMs(),
-      abandonedMs: stage.sizeClassOf
-        ? this.candidate.health.latency.abandonedMs(sizeClass, peers)
-        : Number.POSITIVE_INFINITY,
+      timeoutMs: modelTargets.peers.length === 1 ? 0 : this.timeoutMs(),
     });
   }
 

@@ -1,9 +1,8 @@
 /**
- * Hedged requests, which reduce tail latency. For embeddings only, because all targets of a model return the same
- * vectors. A second request goes to another target when the first takes longer than the p95 of its target. The first
- * attempt is canceled when it exceeds its attempt timeout and another target is available. If no other target is
- * available, the first attempt goes on, and every 250 ms the gateway looks again for an available target (no request is
- * sent for that). A request with the usual latency costs one timer more.
+ * Hedged requests, which reduce tail latency. For embeddings of models with several targets only, because all targets of
+ * a model return the same vectors. A second request goes to another target when the first takes longer than the p95 of
+ * its target. An attempt is canceled when it exceeds its attempt timeout and another target is available; otherwise it
+ * goes on. A request with the usual latency costs one timer more.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -13,29 +12,20 @@ import { isUnsent } from "./retry-policy.ts";
 
 /** The shortest hedge delay: below this the clock and the event loop are as slow as the upstream. */
 const minHedgeDelayMs = 2;
-/** How often the gateway looks again for an available target after all running attempts have timed out. */
-const pollMs = 250;
-/**
- * The interval at which the timeout is computed. It is the shortest timeout, so a request with the usual latency
- * computes none. Computed again, because after a start no latency is known, and each first attempt would keep the long
- * timeout that covers loading a model.
- */
-const timeoutCheckMs = minTimeoutMs;
 
 export interface HedgedAttempt<T> {
   /** After this a hedge may start. Undefined: the latency is not known, so none does. */
   readonly hedgeAfterMs: number | undefined;
-  /** The attempt timeout, at least `minTimeoutMs`. More latencies may be known when it is computed again. */
+  /** A half-open probe: it continues after another attempt has won, because its outcome is needed. */
+  readonly isProbe: boolean;
+  /** The attempt timeout, at least `minTimeoutMs`. */
   timeoutMs(): number;
-  /**
-   * How long the attempt may continue after another has won, because its outcome is a probe result. 0: the attempt is
-   * canceled at once.
-   */
-  readonly lingerMs: number;
   run(signal: AbortSignal): Promise<T>;
 }
 
-export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
+export interface HedgeOptions<R> {
+  readonly signal: AbortSignal;
+  readonly timers: Timers;
   /** Starts the hedge. Undefined: none is allowed. Called at most once. */
   hedge(): R | undefined;
   /**
@@ -43,26 +33,12 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
    * target is available.
    */
   takeFailover(): boolean;
-  /** One more attempt while all running attempts have timed out. Undefined: none is possible now. */
-  extra(running: readonly R[]): R | undefined;
   /** An error that every other target would repeat. */
   isFinal(error: unknown): boolean;
   /** Called before the promise settles, with the attempt whose outcome it is. */
   onSettled(attempt: R): void;
   /** An attempt was wasted: another one won, or this one failed while another was running. */
   onWasted(error?: unknown): void;
-  readonly signal: AbortSignal;
-  /**
-   * One target of the model can serve the request. The first attempt is then never canceled for another target: it has
-   * the signal of the request and needs no abort controller, and `cancelAtEnd` cancels it when the request ends.
-   */
-  readonly hasOneTarget: boolean;
-  /**
-   * Called when the outcome is known and the first attempt, which has the signal of the request, still runs: the
-   * attempt is canceled when the request ends.
-   */
-  cancelAtEnd(): void;
-  readonly timers: Timers;
 }
 
 /**
@@ -72,13 +48,12 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
  */
 export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
   first: R,
-  options: HedgedRequestOptions<T, R>,
-): Promise<T> => new HedgedRequest(first, options).start();
+  options: HedgeOptions<R>,
+): Promise<T> => new HedgedRequest<T, R>(first, options).start();
 
 interface RunningAttempt<R> {
   readonly attempt: R;
-  /** Undefined: the first attempt, if it has the signal of the request. */
-  readonly cancel: AbortController | undefined;
+  readonly cancel: AbortController;
   timer: unknown;
   /** The attempt exceeded its timeout and is still running. */
   timedOut: boolean;
@@ -86,88 +61,58 @@ interface RunningAttempt<R> {
 
 class HedgedRequest<T, R extends HedgedAttempt<T>> {
   readonly #first: R;
-  readonly #options: HedgedRequestOptions<T, R>;
+  readonly #options: HedgeOptions<R>;
   readonly #outcome = Promise.withResolvers<T>();
   /** In start order. */
   readonly #running: RunningAttempt<R>[] = [];
-  #pollTimer: unknown;
-  /** The listener of the request's signal, once an attempt has an abort controller. */
-  #onAbort: (() => void) | undefined;
   #settled = false;
   #failure: { readonly error: unknown; readonly attempt: R } | undefined;
 
-  constructor(first: R, options: HedgedRequestOptions<T, R>) {
+  constructor(first: R, options: HedgeOptions<R>) {
     this.#first = first;
     this.#options = options;
   }
 
   start(): Promise<T> {
-    const first = this.#first;
-    const { signal, timers, hasOneTarget } = this.#options;
-    const running = this.#launch(first, hasOneTarget ? undefined : this.#newController());
-    if (first.hedgeAfterMs === undefined) this.#checkTimeoutIn(timeoutCheckMs, running, 0);
-    else {
-      const hedgeDelayMs = Math.max(minHedgeDelayMs, first.hedgeAfterMs);
-      running.timer = timers.start(hedgeDelayMs, () => this.#onSlow(running, hedgeDelayMs));
-    }
+    const { signal, timers } = this.#options;
+    const { hedgeAfterMs } = this.#first;
+    signal.addEventListener("abort", this.#cancelAll);
+    const running = this.#launch(this.#first);
+    // The timeout is computed only for a slow attempt, after the hedge delay or the shortest timeout.
+    const delayMs =
+      hedgeAfterMs === undefined ? minTimeoutMs : Math.max(minHedgeDelayMs, hedgeAfterMs);
+    running.timer = timers.start(delayMs, () => {
+      this.#startTimeout(running, delayMs);
+      const other = hedgeAfterMs === undefined ? undefined : this.#options.hedge();
+      if (other) this.#startTimeout(this.#launch(other), 0);
+    });
     if (signal.aborted) this.#cancelAll();
     return this.#outcome.promise;
   }
 
-  #launch(attempt: R, cancel: AbortController | undefined): RunningAttempt<R> {
+  #launch(attempt: R): RunningAttempt<R> {
+    const cancel = new AbortController();
     const running: RunningAttempt<R> = { attempt, cancel, timer: undefined, timedOut: false };
     this.#running.push(running);
-    attempt.run(cancel?.signal ?? this.#options.signal).then(
+    attempt.run(cancel.signal).then(
       (response) => this.#onSuccess(running, response),
       (error) => this.#onFailure(running, error),
     );
     return running;
   }
 
-  #newController(): AbortController {
-    if (!this.#onAbort) {
-      this.#onAbort = () => this.#cancelAll();
-      this.#options.signal.addEventListener("abort", this.#onAbort);
-    }
-    return new AbortController();
-  }
-
   /** `elapsedMs`: the milliseconds that the attempt has already run. */
-  #checkTimeoutIn(ms: number, running: RunningAttempt<R>, elapsedMs: number): void {
-    running.timer = this.#options.timers.start(ms, () =>
-      this.#checkTimeout(running, elapsedMs + ms),
-    );
-  }
-
-  #checkTimeout(running: RunningAttempt<R>, elapsedMs: number): void {
+  #startTimeout(running: RunningAttempt<R>, elapsedMs: number): void {
     const leftMs = running.attempt.timeoutMs() - elapsedMs;
-    if (leftMs <= 0) this.#onTimeout(running);
-    else this.#checkTimeoutIn(Math.min(leftMs, timeoutCheckMs), running, elapsedMs);
-  }
-
-  #onSlow(running: RunningAttempt<R>, elapsedMs: number): void {
-    this.#checkTimeout(running, elapsedMs);
-    const other = this.#options.hedge();
-    if (other) this.#checkTimeout(this.#launch(other, this.#newController()), 0);
+    running.timer = this.#options.timers.start(leftMs, () => this.#onTimeout(running));
   }
 
   #onTimeout(running: RunningAttempt<R>): void {
     running.timedOut = true;
-    if (this.#pollTimer !== undefined) return;
-    if (this.#running.some(({ timedOut }) => !timedOut)) running.cancel?.abort(attemptTimeout());
-    else if (this.#options.takeFailover()) running.cancel?.abort(attemptTimeout());
-    else this.#poll();
-  }
-
-  #poll(): void {
-    const { timers } = this.#options;
-    this.#pollTimer = timers.start(pollMs, () => this.#poll());
-    if (this.#running.some(({ timedOut }) => !timedOut)) return;
-    const more = this.#options.extra(this.#running.map(({ attempt }) => attempt));
-    if (!more) return;
-    // The oldest attempt is never canceled: the request itself may be slow, and not the target.
-    for (const { cancel } of this.#running.slice(1)) cancel?.abort(attemptTimeout());
-    this.#checkTimeout(this.#launch(more, this.#newController()), 0);
+    const isReplaced = this.#settled || this.#running.some(({ timedOut }) => !timedOut);
+    if (isReplaced || this.#options.takeFailover()) running.cancel.abort(new AttemptTimeout());
+    // Another target may become available before this one responds.
+    else running.timer = this.#options.timers.start(minTimeoutMs, () => this.#onTimeout(running));
   }
 
   #onSuccess(running: RunningAttempt<R>, response: T): void {
@@ -200,36 +145,25 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
 
   #remove(running: RunningAttempt<R>): void {
     this.#options.timers.stop(running.timer);
-    if (this.#running.length === 1) this.#running.pop();
-    else this.#running.splice(this.#running.indexOf(running), 1);
+    this.#running.splice(this.#running.indexOf(running), 1);
   }
 
-  #end(attempt: R): void {
-    const { signal, timers } = this.#options;
+  #end(winner: R): void {
     this.#settled = true;
-    if (this.#pollTimer !== undefined) timers.stop(this.#pollTimer);
-    if (this.#onAbort) signal.removeEventListener("abort", this.#onAbort);
-    this.#options.onSettled(attempt);
-    for (const running of this.#running) {
+    this.#options.signal.removeEventListener("abort", this.#cancelAll);
+    this.#options.onSettled(winner);
+    for (const { attempt, cancel, timedOut, timer } of this.#running) {
       this.#options.onWasted();
-      this.#cancelLoser(running);
+      // The timeout of a probe is still running, and cancels it.
+      if (attempt.isProbe && !timedOut) continue;
+      this.#options.timers.stop(timer);
+      cancel.abort(timedOut ? new AttemptTimeout() : otherResponded);
     }
   }
 
-  #cancelLoser(running: RunningAttempt<R>): void {
-    const { attempt, cancel, timedOut } = running;
-    const { timers } = this.#options;
-    timers.stop(running.timer);
-    if (!cancel) this.#options.cancelAtEnd();
-    else if (timedOut) cancel.abort(attemptTimeout());
-    else if (attempt.lingerMs === 0) cancel.abort(otherResponded);
-    else running.timer = timers.start(attempt.lingerMs, () => cancel.abort(attemptTimeout()));
-  }
-
-  #cancelAll(): void {
-    const { reason } = this.#options.signal;
-    for (const { cancel } of this.#running) cancel?.abort(reason);
-  }
+  readonly #cancelAll = (): void => {
+    for (const { cancel } of this.#running) cancel.abort(this.#options.signal.reason);
+  };
 }
 
 const otherResponded = new Error("another target responded first");
@@ -240,8 +174,6 @@ class AttemptTimeout extends GatewayError {
     super("upstream_timeout", "The upstream did not respond within its usual response time.");
   }
 }
-
-const attemptTimeout = (): GatewayError => new AttemptTimeout();
 
 /**
  * Which of two errors the client gets: the lower rank. The error of an upstream is preferred to that of a request that

@@ -9,18 +9,12 @@ const reservePerSecond = 5;
 const windowSeconds = 10;
 const retryReserve = reservePerSecond * windowSeconds;
 
-/** Up to this many retries within `burstMs` start at once; further ones are spread out with jitter. */
-const maxBurst = 4;
-const burstMs = 100;
-
 export class RetryBudget {
   readonly #earned = new Uint32Array(windowSeconds);
   readonly #spent = new Uint32Array(windowSeconds);
   #second = 0;
   #earnedSum = 0;
   #spentSum = 0;
-  #burstSince = 0;
-  #burst = 0;
 
   /** Counts a request. */
   earn(now: number): void {
@@ -30,19 +24,7 @@ export class RetryBudget {
     this.#earnedSum++;
   }
 
-  /** The delay in milliseconds before the retry, 0 unless there is a burst. Undefined: no retry is allowed. */
-  take(now: number, random: () => number): number | undefined {
-    if (!this.spend(now)) return undefined;
-    const since = now - this.#burstSince;
-    if (since >= burstMs) {
-      this.#burstSince = now;
-      this.#burst = 0;
-    }
-    this.#burst++;
-    return this.#burst <= maxBurst ? 0 : random() * burstMs;
-  }
-
-  /** Takes one retry without a delay, as for a hedge. False: none is left. */
+  /** Takes one retry. False: none is left. */
   spend(now: number): boolean {
     this.#advance(now);
     if (this.#spentSum + 1 > retryReserve + this.#earnedSum * retryShare) return false;

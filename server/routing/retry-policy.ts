@@ -1,23 +1,19 @@
 /**
  * Retry policy: which errors are retryable. A failed request fails over to another target or, if none is left, is
  * retried on the same one after an exponential backoff with jitter. The same target is retried after a failed or lost
- * connection, a timeout, a 5xx, and a 429 with a short `retry-after`. A request whose attempts have all timed out gets
- * one more attempt on any target that is due.
+ * connection, a timeout, a 5xx, and a 429 with a short `retry-after`.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
-import type { TargetHealth } from "./health/target-health.ts";
-import type { Candidate, SelectionContext } from "./policies.ts";
-import { hasCapacity, isBusy, type Selection, selectTarget } from "./select-target.ts";
 
 /** How often one request is retried on targets that it has already tried. */
-export const maxRepeats = 2;
+const maxRepeats = 2;
 /**
  * Exponential backoff with jitter: the first wait is random in this range, and the second in twice the range. Requests
  * that failed together do not return together.
  */
-export const [minBackoffMs, maxBackoffMs] = [50, 250];
+const [minBackoffMs, maxBackoffMs] = [50, 250];
 /** A target whose `retry-after` is longer is not retried here: the client can wait by itself. */
 export const maxRetryAfterMs = 500;
 
@@ -77,55 +73,3 @@ export const isUnsent = (error: unknown): boolean =>
 
 export const errorKindOf = (error: unknown): string =>
   error instanceof GatewayError ? error.kind : "internal";
-
-/** Waiting requests should be served within five seconds of the target's recovery; this leaves a second to spare. */
-const maxExtraDelayMs = 4000;
-
-interface RetrySelection {
-  readonly selection: Selection;
-  readonly context: SelectionContext;
-  readonly peers: readonly TargetHealth[];
-  /** When this request last tried each candidate. */
-  readonly attemptedAt: Map<Candidate, number>;
-}
-
-/**
- * Selects a target for one more attempt while all running attempts have timed out: another candidate that is healthy or
- * due for a probe by now, or the same one again. A target that hung and recovered responds to new requests, but not to
- * earlier requests. Undefined: no candidate is due now.
- */
-export function selectRetryTarget({
-  selection,
-  context,
-  peers,
-  attemptedAt,
-}: RetrySelection): Candidate | undefined {
-  const { candidates, policy, capacity } = selection;
-  const isDue = (candidate: Candidate): boolean => {
-    const at = attemptedAt.get(candidate);
-    if (at === undefined) return true;
-    return context.now - at >= maxSilenceMs(candidate.health, at, context.sizeClass, peers);
-  };
-  const tried = candidates.filter((candidate) => !isDue(candidate));
-  if (tried.length === candidates.length) return undefined;
-  const candidate = selectTarget({ candidates, policy, capacity, tried }, context);
-  return candidate && hasCapacity(capacity, candidate.target) && !isBusy(capacity, candidate.target)
-    ? candidate
-    : undefined;
-}
-
-/**
- * How long a target may be silent before it gets the same request again. Shorter if it has responded to other requests
- * meanwhile.
- */
-function maxSilenceMs(
-  health: TargetHealth,
-  at: number,
-  size: number,
-  peers: readonly TargetHealth[],
-): number {
-  const timeout = health.latency.timeoutMs(size, peers);
-  return health.hasRespondedSince(at)
-    ? timeout
-    : Math.max(timeout, Math.min(2 * timeout, maxExtraDelayMs));
-}

@@ -3,20 +3,19 @@
  * retries the same one, if the error allows it and the model's retry budget has a retry left. Embeddings requests are
  * also hedged.
  */
-import { sleep, type Timers } from "../lib/timers.ts";
+import { sleep } from "../lib/timers.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
-import { type RoutingStage, TargetAttempt } from "./attempt.ts";
-import { type HedgedRequestOptions, hedgedRequest } from "./hedge.ts";
-import type { Candidate, Policy, SelectionContext } from "./policies.ts";
+import { type AttemptedRequest, type RoutingStage, TargetAttempt } from "./attempt.ts";
+import { type HedgeOptions, hedgedRequest } from "./hedge.ts";
+import type { Candidate, SelectionContext } from "./policies.ts";
 import {
   errorKindOf,
   isUnsent,
   mayBillFailedAttempt,
   mayFailOver,
   retryDelayMs,
-  selectRetryTarget,
 } from "./retry-policy.ts";
-import type { RouteRequestOptions } from "./routing-options.ts";
+import type { RouteRequestOptions, TargetQueue } from "./routing-options.ts";
 import { addSkippedSteps, addStep } from "./routing-steps.ts";
 import {
   capableCandidates,
@@ -24,12 +23,13 @@ import {
   isBusy,
   noCapableTarget,
   noHealthyTarget,
+  type ProbeMode,
   type SelectedBy,
+  type SelectedTarget,
   type Selection,
   selectHealthy,
   selectTarget,
   startHealthChecks,
-  type TargetCapacity,
   untriedCandidates,
 } from "./select-target.ts";
 import type { ModelTargets } from "./target-registry.ts";
@@ -51,123 +51,118 @@ export const routeRequest =
  * One request on its way to a target: the candidates, the attempts that were made, and the selection of the next target
  * after a failure.
  */
-class RoutedRequest<Q, A>
-  implements Selection, SelectionContext, HedgedRequestOptions<A, TargetAttempt<Q, A>>
-{
-  readonly stage: RoutingStage<Q, A>;
-  readonly request: StageRequest<Q>;
-  readonly modelTargets: ModelTargets;
-  readonly candidates: readonly Candidate[];
-  readonly policy: Policy;
-  readonly capacity: TargetCapacity | undefined;
-  tried: readonly Candidate[] | undefined;
-  skippedAny = false;
-  selectedBy: SelectedBy = "policy";
-  compared = 0;
-  /** The time at which targets are selected. It is read from the clock again after each wait. */
-  now: number;
-  readonly random: () => number;
-  readonly sizeClass: number;
-  readonly affinityHash: number;
-  hasTimedOut = false;
+class RoutedRequest<Q, A> {
+  readonly #stage: RoutingStage<Q, A>;
+  readonly #request: StageRequest<Q>;
+  readonly #modelTargets: ModelTargets;
+  readonly #candidates: readonly Candidate[];
+  /** What all attempts of the request share. */
+  readonly #attempted: AttemptedRequest<Q, A>;
+  /** `now`: when targets are selected. It is read from the clock again after each wait. */
+  readonly #context: SelectionContext & { now: number };
+  readonly #probeMode: ProbeMode;
+  #tried: readonly Candidate[] | undefined;
+  #hasTimedOut = false;
   /** How often the request was retried on targets that it had already tried. */
   #repeats = 0;
-  /** `takeFailover` has taken the next retry from the budget. */
+  /** The next retry was taken from the budget when an attempt timed out. */
   #hasTakenRetry = false;
-  /** For a request whose attempts have all timed out: when it last tried each candidate. */
-  #attemptedAt: Map<Candidate, number> | undefined;
 
   constructor(stage: RoutingStage<Q, A>, request: StageRequest<Q>) {
-    const { registry, canServe, sizeClassOf, capacity } = stage;
+    const { registry, canServe, sizeClassOf, checkHealth } = stage;
     const { model, query, record, tried } = request;
-    this.stage = stage;
-    this.request = request;
-    this.modelTargets = registry.targetsFor(model);
-    const { candidates, policy } = this.modelTargets;
+    const modelTargets = registry.targetsFor(model);
+    const { candidates } = modelTargets;
     const untried = tried ? untriedCandidates(candidates, tried) : candidates;
-    this.candidates = canServe ? capableCandidates(untried, request, canServe) : untried;
-    this.policy = policy;
-    this.capacity = capacity;
-    this.now = registry.clock();
-    this.random = registry.random;
-    this.sizeClass = sizeClassOf ? sizeClassOf(query) : 0;
-    this.affinityHash = model.policy === "sticky" ? Bun.hash.crc32(record.caller?.id ?? "") : 0;
+    const sizeClass = sizeClassOf ? sizeClassOf(query) : 0;
+    this.#stage = stage;
+    this.#request = request;
+    this.#modelTargets = modelTargets;
+    this.#candidates = canServe ? capableCandidates(untried, request, canServe) : untried;
+    this.#attempted = { stage, request, modelTargets, sizeClass };
+    this.#context = {
+      now: registry.clock(),
+      random: registry.random,
+      sizeClass,
+      affinityHash: model.policy === "sticky" ? Bun.hash.crc32(record.caller?.id ?? "") : 0,
+      price: ({ target }) => stage.priceOf?.(request, target),
+    };
+    this.#probeMode = checkHealth ? "checked" : "any";
   }
 
   /** `failure`: set for a request for missing images: the error of the targets that did not generate them. */
   async run(failure?: { readonly error: unknown }): Promise<A> {
     let candidate = failure
-      ? await this.#selectNext(this.modelTargets.candidates[0] as Candidate, failure.error)
+      ? await this.#selectNext(this.#modelTargets.candidates[0] as Candidate, failure.error)
       : this.#selectFirst();
-    const { queue } = this.stage;
     for (;;) {
-      if (queue && candidate.health.isAtHardLimit(this.now)) {
-        const { slots } = candidate.health.concurrency;
-        const waitingSince = this.stage.registry.clock();
-        await queue.wait(this.request, slots);
-        this.request.record.queuedMs += this.stage.registry.clock() - waitingSince;
-        // `queue.wait` has acquired a slot. The slot is released here, because the attempt counts itself as in flight.
-        slots.inFlight--;
-        candidate = this.#selectAfterWait(candidate);
-      } else if (candidate.health.concurrency.slots.waiting > 0) {
-        // The hard limit was lifted: earlier requests still wait for it.
-        queue?.admitWaiting();
-      }
+      const { health } = candidate;
+      if (this.#stage.queue && health.isAtHardLimit(this.#context.now))
+        candidate = await this.#waitForSlot(candidate, this.#stage.queue);
+      // The hard limit was lifted: earlier requests still wait for it.
+      else if (health.concurrency.slots.waiting > 0) this.#stage.queue?.admitWaiting();
       try {
         return await this.#attemptWithHedge(candidate);
       } catch (error) {
-        this.hasTimedOut ||= errorKindOf(error) === "upstream_timeout";
+        this.#hasTimedOut ||= errorKindOf(error) === "upstream_timeout";
         candidate = await this.#selectNext(candidate, error);
       }
     }
   }
 
-  /** The expected price of the request at a candidate, for the routing policy. */
-  price({ target }: Candidate): number | undefined {
-    return this.stage.priceOf?.(this.request, target);
-  }
-
   /** Selects the first candidate, and adds to the retry and hedge budgets. */
   #selectFirst(): Candidate {
-    const { model } = this.request;
-    const { budgets } = this.modelTargets;
-    if (this.candidates.length === 0) throw noCapableTarget(model.id);
-    const candidate = selectTarget(this, this, this.#probeMode);
-    if (this.skippedAny) this.#recordSkipped(candidate);
-    if (!candidate) throw noHealthyTarget(model.id, this.candidates, this.now);
+    const { model } = this.#request;
+    const { budgets } = this.#modelTargets;
+    const { now } = this.#context;
+    if (this.#candidates.length === 0) throw noCapableTarget(model.id);
+    const selected = selectTarget(this.#selection(), this.#context, this.#probeMode);
+    if (!selected || selected.skippedAny) this.#recordSkipped(selected?.candidate);
+    if (!selected) throw noHealthyTarget(model.id, this.#candidates, now);
     // Only requests that are sent earn budget: otherwise the requests refused in an outage would earn retries for the
     // time after it.
-    budgets.retries.earn(this.now);
+    budgets.retries.earn(now);
     budgets.hedges.earn();
-    this.#recordSelection(candidate, this.selectedBy);
-    return candidate;
+    this.#recordSelection(selected, selected.by);
+    return selected.candidate;
   }
 
   /** For the explanation in the ledger row why the target was selected. */
-  #recordSelection(candidate: Candidate, reason: SelectedBy | "failover" | "hedge"): void {
-    const { model, record } = this.request;
-    const { candidates } = this.modelTargets;
+  #recordSelection(
+    { candidate, compared }: SelectedTarget,
+    reason: SelectedBy | "failover" | "hedge",
+  ): void {
+    const { model, record } = this.#request;
+    const { candidates } = this.#modelTargets;
     // Targets without a known price are not compared by price.
-    const isByLoad = model.policy === "cost" && this.price(candidate) === undefined;
+    const isByLoad = model.policy === "cost" && this.#context.price(candidate) === undefined;
     const policy = isByLoad ? "p2c" : model.policy;
     const hasTiers = candidates[0]?.tier !== candidates.at(-1)?.tier;
     record.routing.recordSelection({
       target: candidate.target,
-      compared: this.compared,
+      compared,
       policy: reason === "policy" ? policy : reason,
       tier: hasTiers ? candidate.tier : undefined,
     });
   }
 
-  /** After a wait for a slot: the candidate that was waited for, if it is still available, or another. */
-  #selectAfterWait(waitedFor: Candidate): Candidate {
-    const isSingle = this.candidates.length === 1;
+  /** Waits while the candidate is at its hard limit. Returns it if it is still healthy, or another candidate. */
+  async #waitForSlot(candidate: Candidate, queue: TargetQueue<Q>): Promise<Candidate> {
+    const { health } = candidate;
+    const { slots } = health.concurrency;
+    const waitingSince = this.#stage.registry.clock();
+    await queue.wait(this.#request, slots);
     this.#readClock();
-    if (waitedFor.health.state(this.now, isSingle) === "available") return waitedFor;
-    const candidate = selectTarget(this, this, this.#probeMode);
-    if (!candidate) throw noHealthyTarget(this.request.model.id, this.candidates, this.now);
-    this.#recordSelection(candidate, this.selectedBy);
-    return candidate;
+    this.#request.record.queuedMs += this.#context.now - waitingSince;
+    // `queue.wait` has acquired a slot. The slot is released here, because the attempt counts itself as in flight.
+    slots.inFlight--;
+    if (health.state(this.#context.now) === "healthy") return candidate;
+    const other = selectTarget(this.#selection(), this.#context, this.#probeMode);
+    if (!other) {
+      throw noHealthyTarget(this.#request.model.id, this.#candidates, this.#context.now);
+    }
+    this.#recordSelection(other, other.by);
+    return other.candidate;
   }
 
   /**
@@ -175,151 +170,115 @@ class RoutedRequest<Q, A>
    * error if no candidate is left.
    */
   async #selectNext(failed: Candidate, error: unknown): Promise<Candidate> {
-    const { record, signal } = this.request;
-    if (signal.aborted || !mayFailOver(error, this.request)) throw error;
+    const { record, signal } = this.#request;
+    const { checkHealth, registry } = this.#stage;
+    if (signal.aborted || !mayFailOver(error, this.#request)) throw error;
     if (mayBillFailedAttempt(error)) record.cost.earlierAttemptMayBeBilled = true;
     this.#readClock();
-    const other = selectTarget(this, this, this.#probeMode);
-    const waitMs = other ? this.#failoverDelayMs(error) : this.#backoffMs(error);
+    const other = selectTarget(this.#selection(), this.#context, this.#probeMode);
+    const waitMs = other ? 0 : this.#backoffMs(error);
+    // A request that was never sent is not a retry.
+    const isFree = this.#hasTakenRetry || (other && isUnsent(error));
     this.#hasTakenRetry = false;
     if (waitMs === undefined) throw error;
+    if (!isFree && !this.#modelTargets.budgets.retries.spend(this.#context.now)) throw error;
     // The image stages record failed attempts themselves.
-    if (!this.stage.checkHealth) addStep(record, failed.target, errorKindOf(error));
+    if (!checkHealth) addStep(record, failed.target, errorKindOf(error));
     if (waitMs > 0) {
-      await sleep(waitMs, signal, this.timers);
+      await sleep(waitMs, signal, registry.timers);
       this.#readClock();
     }
-    const { candidates, policy, capacity } = this;
-    const selected =
-      other ?? selectHealthy({ candidates, policy, capacity, tried: undefined }, this, "none");
+    const again = { ...this.#selection(), tried: undefined };
+    const selected = other ?? selectHealthy(again, this.#context, "none");
     if (!selected) throw error;
     this.#recordSelection(selected, "failover");
-    return selected;
+    return selected.candidate;
   }
 
-  /** Undefined: the retry budget allows no further attempt. */
-  #failoverDelayMs(error: unknown): number | undefined {
-    // A request that was never sent is not a retry.
-    if (isUnsent(error) || this.#hasTakenRetry) return 0;
-    return this.modelTargets.budgets.retries.take(this.now, this.random);
-  }
-
-  /** The backoff before a candidate is tried again. Undefined: none is available, or no further attempt is allowed. */
+  /** The backoff before a candidate is tried again. Undefined: none is available, or the error is not transient. */
   #backoffMs(error: unknown): number | undefined {
-    if (this.candidates.every(({ health }) => health.breaker.open)) return undefined;
-    const delayMs = retryDelayMs(error, this.request, this.#repeats++, this.random);
-    if (delayMs === undefined || this.#hasTakenRetry) return delayMs;
-    return this.modelTargets.budgets.retries.spend(this.now) ? delayMs : undefined;
+    if (this.#candidates.every(({ health }) => health.breaker.isOpen)) return undefined;
+    return retryDelayMs(error, this.#request, this.#repeats++, this.#context.random);
   }
 
-  /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `tried`. */
+  /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `#tried`. */
   #attemptWithHedge(candidate: Candidate): Promise<A> {
-    const role = this.tried?.includes(candidate) ? "repeat" : "first";
-    this.#addTried(candidate);
-    const attempt = new TargetAttempt(this, candidate, role);
-    const { sizeClassOf, isBuiltIn } = this.stage;
-    const { target } = candidate;
+    const { sizeClassOf, capacity } = this.#stage;
+    const attempt = this.#newAttempt(candidate, false);
     // Time in the target's queue is not latency, so a busy target is not hedged.
-    const isOnlyBuiltIn = this.hasOneTarget && isBuiltIn?.(target);
-    return !sizeClassOf || isOnlyBuiltIn || isBusy(this.capacity, target)
-      ? attempt.run(this.signal)
-      : hedgedRequest(attempt, this);
+    const isHedged =
+      sizeClassOf && this.#candidates.length > 1 && !isBusy(capacity, candidate.target);
+    return isHedged
+      ? hedgedRequest(attempt, this.#hedgeOptions())
+      : attempt.run(this.#request.signal);
   }
 
-  // The members of `HedgedRequestOptions`:
-
-  get signal(): AbortSignal {
-    return this.request.signal;
+  #newAttempt(candidate: Candidate, isHedge: boolean): TargetAttempt<Q, A> {
+    const isRepeat = this.#tried?.includes(candidate) === true;
+    if (!isRepeat) this.#tried = this.#tried ? [...this.#tried, candidate] : [candidate];
+    return new TargetAttempt(this.#attempted, candidate, {
+      startedAt: this.#context.now,
+      isHedge,
+      isRepeat,
+      hasTimedOut: this.#hasTimedOut,
+    });
   }
 
-  get hasOneTarget(): boolean {
-    return this.candidates.length === 1;
+  #hedgeOptions(): HedgeOptions<TargetAttempt<Q, A>> {
+    const { record, signal } = this.#request;
+    const { registry } = this.#stage;
+    const { retries } = this.#modelTargets.budgets;
+    return {
+      signal,
+      timers: registry.timers,
+      hedge: () => this.#hedge(),
+      takeFailover: () => {
+        const now = registry.clock();
+        this.#hasTakenRetry = hasUntriedHealthy(this.#selection(), now) && retries.spend(now);
+        return this.#hasTakenRetry;
+      },
+      isFinal: (error) => !mayFailOver(error, this.#request),
+      // The target whose response or error is returned is the one in the ledger row.
+      onSettled: ({ candidate }) => {
+        record.routing.target = candidate.target;
+      },
+      // Upstreams may bill canceled requests.
+      onWasted: (error) => {
+        if (error === undefined || mayBillFailedAttempt(error))
+          record.cost.earlierAttemptMayBeBilled = true;
+      },
+    };
   }
 
-  cancelAtEnd(): void {
-    this.request.deadline.abortAtEnd();
-  }
-
-  get timers(): Timers {
-    return this.stage.registry.timers;
-  }
-
-  hedge(): TargetAttempt<Q, A> | undefined {
+  #hedge(): TargetAttempt<Q, A> | undefined {
     this.#readClock();
-    const { hedges, retries } = this.modelTargets.budgets;
-    const other = selectHealthy(this, this, "none");
-    if (!other || other.health.isAtHardLimit(this.now)) return undefined;
+    const { now } = this.#context;
+    const { hedges, retries } = this.#modelTargets.budgets;
+    const other = selectHealthy(this.#selection(), this.#context, "none");
+    if (!other || other.candidate.health.isAtHardLimit(now)) return undefined;
     // A hedge takes one from each budget, or nothing from either.
-    if (!hedges.hasHedge || !retries.spend(this.now)) return undefined;
+    if (!hedges.hasHedge || !retries.spend(now)) return undefined;
     hedges.spend();
-    this.#addTried(other);
     this.#recordSelection(other, "hedge");
-    addStep(this.request.record, other.target, hedgedStep);
-    return new TargetAttempt(this, other, "hedge");
-  }
-
-  takeFailover(): boolean {
-    const now = this.stage.registry.clock();
-    this.#hasTakenRetry =
-      hasUntriedHealthy(this, now) && this.modelTargets.budgets.retries.spend(now);
-    return this.#hasTakenRetry;
-  }
-
-  /** One more attempt on any candidate that is available now, including those already tried. */
-  extra(running: readonly TargetAttempt<Q, A>[]): TargetAttempt<Q, A> | undefined {
-    this.#readClock();
-    const { peers, budgets } = this.modelTargets;
-    this.#attemptedAt ??= this.#recordSilence(running);
-    const attemptedAt = this.#attemptedAt;
-    const candidate = selectRetryTarget({ selection: this, context: this, peers, attemptedAt });
-    if (!candidate || candidate.health.isAtHardLimit(this.now)) return undefined;
-    if (!budgets.retries.spend(this.now)) return undefined;
-    this.hasTimedOut = true;
-    attemptedAt.set(candidate, this.now);
-    if (!this.tried?.includes(candidate)) this.#addTried(candidate);
-    const isSame = running.some((each) => each.candidate === candidate);
-    const step = isSame ? "retried, because it did not respond" : hedgedStep;
-    if (!isSame) this.#recordSelection(candidate, "hedge");
-    addStep(this.request.record, candidate.target, step);
-    return new TargetAttempt(this, candidate, isSame ? "repeat" : "hedge");
-  }
-
-  isFinal(error: unknown): boolean {
-    return !mayFailOver(error, this.request);
-  }
-
-  /** The target whose response or error is returned is the one in the ledger row. */
-  onSettled({ candidate }: TargetAttempt<Q, A>): void {
-    this.request.record.routing.target = candidate.target;
-  }
-
-  /** Upstreams may bill canceled requests. */
-  onWasted(error?: unknown): void {
-    if (error === undefined || mayBillFailedAttempt(error))
-      this.request.record.cost.earlierAttemptMayBeBilled = true;
-  }
-
-  #recordSilence(running: readonly TargetAttempt<Q, A>[]): Map<Candidate, number> {
-    for (const { candidate, responseCount } of running)
-      candidate.health.recordSilence(this.now, responseCount);
-    return new Map(running.map(({ candidate, startedAt }) => [candidate, startedAt]));
+    addStep(this.#request.record, other.candidate.target, hedgedStep);
+    return this.#newAttempt(other.candidate, true);
   }
 
   #recordSkipped(selected: Candidate | undefined): void {
-    const { checkHealth, registry } = this.stage;
-    addSkippedSteps(this.request.record, this, selected, this.now);
-    if (checkHealth) startHealthChecks(this, selected, this.now, checkHealth, registry.clock);
+    const { checkHealth, registry } = this.#stage;
+    const { now } = this.#context;
+    const selection = this.#selection();
+    addSkippedSteps(this.#request.record, selection, selected, now);
+    if (checkHealth) startHealthChecks(selection, selected, now, checkHealth, registry.clock);
   }
 
-  get #probeMode(): "checked" | "any" {
-    return this.stage.checkHealth ? "checked" : "any";
-  }
-
-  #addTried(candidate: Candidate): void {
-    this.tried = this.tried ? [...this.tried, candidate] : [candidate];
+  #selection(): Selection {
+    const { policy } = this.#modelTargets;
+    const { capacity } = this.#stage;
+    return { candidates: this.#candidates, policy, tried: this.#tried, capacity };
   }
 
   #readClock(): void {
-    this.now = this.stage.registry.clock();
+    this.#context.now = this.#stage.registry.clock();
   }
 }

@@ -16,7 +16,7 @@ import type { TargetCapacity } from "./select-target.ts";
 import type { TargetRegistry } from "./target-registry.ts";
 
 /** The queue for targets at their hard concurrency limit. */
-interface TargetQueue<Q> {
+export interface TargetQueue<Q> {
   /** Takes a slot, after a wait if necessary. Throws GatewayError if none becomes free in time. */
   wait(request: StageRequest<Q>, slots: ConcurrencySlots): Promise<void>;
   /** A slot was released: admits waiting requests. */
@@ -30,11 +30,6 @@ export interface RouteRequestOptions<Q, A> {
   readonly canServe?: (request: StageRequest<Q>, target: Target) => boolean;
   /** The size class of a request. Absent: requests are neither hedged nor canceled for being slow. */
   readonly sizeClassOf?: (query: Q) => number;
-  /**
-   * Whether the target is a built-in model. A slow one is busy, and a second request would make it slower: if it is the
-   * only target, its requests are not sent again. Absent: no target is.
-   */
-  readonly isBuiltIn?: (target: Target) => boolean;
   /** The price of a request at a target, if known. */
   readonly priceOf?: (request: StageRequest<Q>, target: Target) => number | undefined;
   /** The gateway's own limits of targets. Absent: there are none. */

@@ -29,21 +29,18 @@ export function addSkippedSteps(
   const { candidates } = selection;
   for (const candidate of candidates) {
     if (candidate === selected || (selected && candidate.tier > selected.tier)) continue;
-    const reason = skipReason(candidate, selection, selected, now);
+    const reason = skipReason(candidate, selection, now);
     if (reason !== undefined) addStep(record, candidate.target, reason);
   }
 }
 
 function skipReason(
-  { health, target, tier }: Candidate,
-  { candidates, capacity }: Selection,
-  selected: Candidate | undefined,
+  { health, target }: Candidate,
+  { capacity }: Selection,
   now: number,
 ): string | undefined {
-  if (health.state(now, candidates.length === 1) !== "available")
-    return `skipped, ${health.reason}`;
+  if (health.state(now) !== "healthy") return `skipped, ${health.breaker.reason(now)}`;
   if (!hasCapacity(capacity, target)) return "skipped, at its limits";
-  if (!health.concurrency.hasCapacity() || isBusy(capacity, target)) return "busy";
-  // Within one tier the policy may have selected another candidate.
-  return selected && tier < selected.tier ? "skipped, in slow start" : undefined;
+  const isIdle = health.concurrency.hasCapacity() && !isBusy(capacity, target);
+  return isIdle ? undefined : "busy";
 }

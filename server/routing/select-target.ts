@@ -6,8 +6,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TriedTargets } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { TargetHealth } from "./health/target-health.ts";
-import { type Candidate, hashToUnit, type Policy, type SelectionContext } from "./policies.ts";
+import type { Candidate, Policy, SelectionContext } from "./policies.ts";
 
 /** The gateway's own limits (rates and concurrency slots) of a target. */
 export interface TargetCapacity {
@@ -25,93 +24,84 @@ export interface Selection {
   readonly tried: readonly Candidate[] | undefined;
   /** Undefined: targets have no limits. */
   readonly capacity: TargetCapacity | undefined;
-  /** Set during selection: at least one candidate was skipped. */
-  skippedAny?: boolean;
-  /** Set by the selection: what selected the candidate. */
-  selectedBy?: SelectedBy;
-  /** Set by the selection: the number of candidates that the policy compared. 1: there was no choice. */
-  compared?: number;
 }
 
-/** `probe`: a half-open probe of an ejected candidate. `degraded`: no candidate is healthy. */
-export type SelectedBy = "policy" | "probe" | "degraded";
+/** `probe`: a half-open probe of an ejected candidate. `unhealthy`: no candidate is healthy. */
+export type SelectedBy = "policy" | "probe" | "unhealthy";
+
+export interface SelectedTarget {
+  readonly candidate: Candidate;
+  readonly by: SelectedBy;
+  /** The number of candidates that the policy compared. 1: there was no choice. */
+  readonly compared: number;
+  /** At least one candidate was skipped. */
+  readonly skippedAny: boolean;
+}
 
 /**
  * Which ejected candidates may get the request as a half-open probe. `any`: the first due candidate, even if healthy
  * ones exist; otherwise recovery goes unnoticed. `checked`: where a probe costs money, only after a free health check
  * passed.
  */
-type ProbeMode = "any" | "checked" | "none";
+export type ProbeMode = "any" | "checked" | "none";
 
 /** Undefined: no candidate is available now. */
 export function selectTarget(
   selection: Selection,
   context: SelectionContext,
   probeMode: ProbeMode = "any",
-): Candidate | undefined {
+): SelectedTarget | undefined {
   const healthy = selectHealthy(selection, context, probeMode);
   if (healthy) return healthy;
-  selection.selectedBy = "degraded";
-  return selectDegraded(selection, context.now);
+  const candidate = selectUnhealthy(selection, context.now);
+  return candidate && { candidate, by: "unhealthy", compared: 1, skippedAny: true };
 }
 
-/** The available candidates by their load. */
-interface Available {
+/** The healthy candidates by their load. */
+interface ByLoad {
   readonly idle: Candidate[];
   readonly busy: Candidate[];
-  readonly inSlowStart: Candidate[];
   readonly atHardLimit: Candidate[];
+  /** At least one candidate was skipped. */
+  skippedAny: boolean;
 }
 
 export function selectHealthy(
   selection: Selection,
   context: SelectionContext,
   probeMode: ProbeMode,
-): Candidate | undefined {
-  const { candidates, tried, capacity } = selection;
-  selection.selectedBy = "policy";
-  const available: Available = { idle: [], busy: [], inSlowStart: [], atHardLimit: [] };
-  const { inSlowStart, atHardLimit } = available;
+): SelectedTarget | undefined {
+  const { candidates, tried } = selection;
+  const byLoad: ByLoad = { idle: [], busy: [], atHardLimit: [], skippedAny: false };
   for (let at = 0; at < candidates.length; at++) {
     const candidate = candidates[at] as Candidate;
-    if (!tried?.includes(candidate)) {
-      const state = stateOf(candidate, selection, context.now);
-      if (state === "probe" && mayProbe(candidate, context.now, probeMode)) {
-        selection.selectedBy = "probe";
-        return candidate;
-      }
-      if (state === "available") loadClass(candidate, available, capacity, context).push(candidate);
-      else selection.skippedAny = true;
+    if (!tried?.includes(candidate) && !addByLoad(candidate, byLoad, selection, context.now)) {
+      if (isProbe(candidate, selection, context.now, probeMode))
+        return { candidate, by: "probe", compared: 1, skippedAny: byLoad.skippedAny };
+      byLoad.skippedAny = true;
     }
     if (candidates[at + 1]?.tier === candidate.tier) continue;
-    const chosen = chooseInTier(selection, available, context);
+    const chosen = chooseInTier(selection, byLoad, context);
     if (chosen) return chosen;
   }
-  // A target at its hard limit is waited for only if no other candidate is available. Candidates that slow start holds
-  // back do not count as available here.
-  if (atHardLimit.length > 0) return choose(selection, lowestTier(atHardLimit), context);
-  // Every remaining candidate is in slow start: no other candidate can take its load.
-  return inSlowStart.length > 0 ? choose(selection, lowestTier(inSlowStart), context) : undefined;
+  // A target at its hard limit is waited for only if no other candidate is available.
+  if (byLoad.atHardLimit.length === 0) return undefined;
+  return choose(selection, lowestTier(byLoad.atHardLimit), context, true);
 }
 
-const stateOf = (
-  { health, target }: Candidate,
-  { candidates, capacity }: Selection,
-  now: number,
-): ReturnType<TargetHealth["state"]> =>
-  hasCapacity(capacity, target) ? health.state(now, candidates.length === 1) : "unavailable";
-
-/** The list that an available candidate belongs to. */
-function loadClass(
+/** False: the candidate is not healthy, or at one of the gateway's own limits. */
+function addByLoad(
   candidate: Candidate,
-  { idle, busy, inSlowStart, atHardLimit }: Available,
-  capacity: TargetCapacity | undefined,
-  context: SelectionContext,
-): Candidate[] {
-  const { concurrency } = candidate.health;
-  if (isHeldBackBySlowStart(candidate, context)) return inSlowStart;
-  if (concurrency.isHardLimited && candidate.health.isAtHardLimit(context.now)) return atHardLimit;
-  return concurrency.hasCapacity() && !isBusy(capacity, candidate.target) ? idle : busy;
+  { idle, busy, atHardLimit }: ByLoad,
+  { capacity }: Selection,
+  now: number,
+): boolean {
+  const { health, target } = candidate;
+  if (health.state(now) !== "healthy" || !hasCapacity(capacity, target)) return false;
+  const isIdle = health.concurrency.hasCapacity() && !isBusy(capacity, target);
+  if (health.isAtHardLimit(now)) atHardLimit.push(candidate);
+  else (isIdle ? idle : busy).push(candidate);
+  return true;
 }
 
 /**
@@ -120,27 +110,39 @@ function loadClass(
  */
 function chooseInTier(
   selection: Selection,
-  { idle, busy, inSlowStart, atHardLimit }: Available,
+  byLoad: ByLoad,
   context: SelectionContext,
-): Candidate | undefined {
-  if (inSlowStart.length > 0 || atHardLimit.length > 0 || (busy.length > 0 && idle.length > 0))
-    selection.skippedAny = true;
+): SelectedTarget | undefined {
+  const { idle, busy, atHardLimit } = byLoad;
+  if (atHardLimit.length > 0 || (idle.length > 0 && busy.length > 0)) byLoad.skippedAny = true;
   const available = idle.length > 0 ? idle : busy;
-  return available.length > 0 ? choose(selection, available, context) : undefined;
+  return available.length > 0
+    ? choose(selection, available, context, byLoad.skippedAny)
+    : undefined;
 }
 
-function mayProbe({ health }: Candidate, now: number, probeMode: ProbeMode): boolean {
-  return probeMode === "any" || (probeMode === "checked" && health.mayProbe(now));
-}
+/** Whether the request may be sent to this ejected candidate as a half-open probe. */
+const isProbe = (
+  { health, target }: Candidate,
+  { capacity }: Selection,
+  now: number,
+  probeMode: ProbeMode,
+): boolean =>
+  probeMode !== "none" &&
+  health.breaker.isProbeDue(now) &&
+  (probeMode === "any" || health.mayProbe(now)) &&
+  hasCapacity(capacity, target);
 
 /** A single candidate needs no policy. */
 function choose(
-  selection: Selection,
+  { policy }: Selection,
   candidates: readonly Candidate[],
   context: SelectionContext,
-): Candidate | undefined {
-  selection.compared = candidates.length;
-  return candidates.length === 1 ? candidates[0] : selection.policy(candidates, context);
+  skippedAny: boolean,
+): SelectedTarget {
+  const [first] = candidates as readonly [Candidate];
+  const candidate = candidates.length === 1 ? first : policy(candidates, context);
+  return { candidate, by: "policy", compared: candidates.length, skippedAny };
 }
 
 const lowestTier = (candidates: readonly Candidate[]): Candidate[] =>
@@ -153,41 +155,30 @@ export const isBusy = (capacity: TargetCapacity | undefined, target: Target): bo
   capacity !== undefined && target.scopes !== undefined && capacity.isBusy(target);
 
 /**
- * Selects among unhealthy candidates. One that serves part of its requests is better than none, and one that was down
- * may have recovered. A candidate at one of the gateway's own limits comes last: that limit has its own error.
+ * Selects among unhealthy candidates: first one that cools down without having given a time itself, then an ejected one
+ * that is due for a probe, because no other can serve. A candidate at one of the gateway's own limits comes last: that
+ * limit has its own error.
  */
-function selectDegraded(
+function selectUnhealthy(
   { candidates, tried, capacity }: Selection,
   now: number,
 ): Candidate | undefined {
-  const alone = candidates.length === 1;
-  let best: Candidate | undefined;
+  let cooling: Candidate | undefined;
   let due: Candidate | undefined;
   let limited: Candidate | undefined;
   for (const candidate of candidates) {
-    if (tried?.includes(candidate)) continue;
     const { health, target } = candidate;
-    const state = health.state(now, alone);
-    const isLimited = !hasCapacity(capacity, target);
-    if (isLimited && state !== "unavailable") limited ??= candidate;
-    else if (!isLimited && state === "degraded") best = lessDegraded(best, candidate, now);
-    else if (!isLimited && health.waitMs(now) === 0) due ??= candidate;
+    if (tried?.includes(candidate) || health.waitMs(now) > 0) continue;
+    if (!hasCapacity(capacity, target)) limited ??= candidate;
+    else if (health.breaker.isOpen) due ??= candidate;
+    else cooling ??= candidate;
   }
-  return best ?? due ?? limited;
-}
-
-function lessDegraded(best: Candidate | undefined, other: Candidate, now: number): Candidate {
-  if (!best) return other;
-  const difference = other.health.failureRate(now) - best.health.failureRate(now);
-  if (difference === 0) return other.health.inFlight < best.health.inFlight ? other : best;
-  return difference < 0 ? other : best;
+  return cooling ?? due ?? limited;
 }
 
 /** Whether any candidate would be selected, checked before work is done for a request. */
 export const hasSelectable = (selection: Selection, now: number): boolean =>
-  selection.candidates.some(
-    ({ health }) => health.state(now, selection.candidates.length === 1) === "available",
-  ) || selectDegraded(selection, now) !== undefined;
+  selectUnhealthy(selection, now) !== undefined;
 
 /**
  * The error for a request without an available target: with the shortest wait, and as a rate limit if every target is
@@ -248,8 +239,7 @@ export function capableCandidates<R>(
 /** Whether a healthy candidate is left that this request has not tried. */
 export function hasUntriedHealthy({ candidates, tried }: Selection, now: number): boolean {
   for (const candidate of candidates) {
-    if (!tried?.includes(candidate) && candidate.health.state(now, false) === "available")
-      return true;
+    if (!tried?.includes(candidate) && candidate.health.state(now) === "healthy") return true;
   }
   return false;
 }
@@ -264,7 +254,7 @@ export function startHealthChecks(
 ): void {
   for (const { health, tier } of candidates) {
     if (selected && (health === selected.health || tier > selected.tier)) continue;
-    if (health.state(now, false) === "probe") health.skipProbe(now, checkHealth, clock);
+    if (health.breaker.isProbeDue(now)) health.skipProbe(now, checkHealth, clock);
   }
 }
 
@@ -273,18 +263,3 @@ export const noCapableTarget = (model: string): GatewayError =>
     "upstream_invalid",
     `No target of the model \`${model}\` can serve this request: the targets that support its parameters have drifted or were not compared yet, so their vectors may not fit the model's vector space. Ask the operator of this gateway.`,
   );
-
-/**
- * Slow start: a recovered target gets a tenth of its share of selections at first and all of it after ten seconds,
- * independent of policy and traffic. Selections are skipped at random and no weights are changed, so this also works at
- * one request a minute. True: the request goes to another candidate, if there is one.
- */
-function isHeldBackBySlowStart(
-  { health, stableHash }: Candidate,
-  { now, random, affinityHash }: SelectionContext,
-): boolean {
-  const share = health.breaker.rampShare(now);
-  if (share === 1) return false;
-  // With the sticky policy, API keys return to the target one after the other and do not switch back and forth.
-  return (affinityHash === 0 ? random() : hashToUnit(affinityHash, ~stableHash)) >= share;
-}

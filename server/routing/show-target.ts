@@ -21,7 +21,9 @@ function showTarget(
   at: number,
 ): ShownTarget {
   const { target, breaker, inFlight, concurrency, counts } = health;
-  const { state, reason, leftMs } = displayStateOf(health, clockMs);
+  const state = health.state(clockMs);
+  const leftMs =
+    state === "cooling" ? breaker.coolDownMs(clockMs) : breaker.probeWaitMs(clockMs, false);
   return {
     object: "target",
     upstream: target.upstream.id,
@@ -29,13 +31,10 @@ function showTarget(
     surface: target.surface ?? null,
     models,
     state,
-    reason,
-    until: leftMs === undefined ? null : new Date(at + leftMs).toISOString(),
-    share: breaker.open ? 0 : rounded(breaker.rampShare(clockMs), 100),
+    reason: state === "healthy" ? null : breaker.reason(clockMs),
+    until: state === "healthy" ? null : new Date(at + leftMs).toISOString(),
     in_flight: inFlight,
     limit: concurrency.limit,
-    error_share:
-      health.sampleCount(clockMs) > 0 ? rounded(health.failureRate(clockMs), 1000) : null,
     latency: latencyOf(health),
     counts: { ...counts },
     last_errors: health.lastErrors.map(({ at: failedAt, kind, message }) => ({
@@ -46,30 +45,6 @@ function showTarget(
   };
 }
 
-interface DisplayState {
-  readonly state: "healthy" | "slow_start" | "cooling" | "ejected";
-  readonly reason: string | null;
-  readonly leftMs?: number;
-}
-
-function displayStateOf(health: TargetHealth, clockMs: number): DisplayState {
-  const { breaker, coolDown } = health;
-  const cooling = coolDown.leftMs(clockMs);
-  if (breaker.open) {
-    const leftMs = Math.max(cooling, breaker.waitMs(clockMs, false));
-    return { state: "ejected", reason: breaker.reason, leftMs };
-  }
-  if (cooling > 0) return { state: "cooling", reason: coolDown.reason, leftMs: cooling };
-  // Not available although neither ejected nor cooling down: several requests wait for the first response of the
-  // target.
-  if (health.state(clockMs, false) !== "available")
-    return { state: "cooling", reason: health.reason };
-  const leftMs = breaker.rampLeftMs(clockMs);
-  return leftMs > 0
-    ? { state: "slow_start", reason: "it has just recovered", leftMs }
-    : { state: "healthy", reason: null };
-}
-
 /** Only the size classes that have been measured. */
 const latencyOf = (health: TargetHealth) =>
   Array.from({ length: sizeClasses }, (_, size) => {
@@ -78,6 +53,4 @@ const latencyOf = (health: TargetHealth) =>
   }).filter(({ mean_ms }) => mean_ms !== null);
 
 const inTenths = (ms: number | undefined): number | null =>
-  ms === undefined ? null : rounded(ms, 10);
-
-const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts;
+  ms === undefined ? null : Math.round(ms * 10) / 10;

@@ -92,7 +92,7 @@ export class TargetRegistry {
   reportExhausted(target: Target, waitMs: number): void {
     const health = this.#healths.get(nameOf(target));
     if (health && isSameUpstream(health.target, target))
-      health.coolDown.onExhausted(this.clock(), waitMs);
+      health.recordExhausted(this.clock(), waitMs);
   }
 
   /** Every configured target, used or not, with the models that it serves. */

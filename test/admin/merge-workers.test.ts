@@ -12,24 +12,21 @@ const targetOf = (more: Partial<ShownTarget>): ShownTarget => ({
   state: "healthy",
   reason: null,
   until: null,
-  share: 1,
   in_flight: 1,
   limit: 16,
-  error_share: null,
   latency: [],
   counts: { responses: 1 },
   last_errors: [],
   ...more,
 });
 
-test("the share of a target is the mean of all workers, and its state the worst of them", () => {
-  const ejected = targetOf({ state: "ejected", share: 0, reason: "5 failures in a row" });
+test("the state of a target is the worst of all workers, and its counts are summed up", () => {
+  const ejected = targetOf({ state: "ejected", reason: "5 failures in a row" });
   const merged = mergeTargets([targetOf({})], [[targetOf({})], [targetOf({})], [ejected]]);
   expect(merged).toEqual([
     expect.objectContaining({
       state: "ejected",
       reason: "5 failures in a row",
-      share: 0.75,
       in_flight: 4,
       limit: 64,
       counts: { responses: 4 },

@@ -39,7 +39,7 @@ test("the policy that selected one of several targets is named", () => {
 
 test("a probe, a selection without a healthy target and the tier are named", () => {
   expect(reasonOf({ ...served, policy: "probe" })).toContain("whether it has recovered");
-  expect(reasonOf({ ...served, policy: "degraded", candidates: 1 })).toContain(
+  expect(reasonOf({ ...served, policy: "unhealthy", candidates: 1 })).toContain(
     "No target was healthy",
   );
   expect(reasonOf({ ...served, candidates: 1, tier: 1 })).toBe(

@@ -134,11 +134,7 @@ export interface RoutingSimulationOptions {
   readonly clientTimeoutMs?: number;
   readonly operation?: "embeddings" | "generations";
   /** True: no request queues for a target at its hard limit. */
-  /** The targets are built-in models. */
-  readonly isBuiltIn?: true;
   readonly noQueue?: true;
-  /** The targets are built-in models. */
-  readonly areBuiltIn?: true;
   /** The result of the free health check of image targets. Absent: a target that accepts connections is up. */
   readonly isUp?: (target: Target, now: number) => boolean;
 }
@@ -169,7 +165,6 @@ export class RoutingSimulation {
       registry: this.registry,
       ...(!options.noQueue && { queue: targetQueue(admissionIn(this.time)) }),
       ...(isImage ? { checkHealth: this.#checkHealth } : { sizeClassOf: requestSizeClassOf }),
-      ...(options.areBuiltIn && { isBuiltIn: () => true }),
     });
     this.#send = stage(this.#visit);
   }
@@ -179,11 +174,6 @@ export class RoutingSimulation {
     const { model, deadlineMs = 30_000, clientTimeoutMs, operation = "embeddings" } = this.#options;
     const startedAt = this.time.now();
     const request = { ...requestFor(["x"], model), operation };
-    // A request that ends cancels the attempt that still runs, as its deadline does.
-    let abortsAtEnd = false;
-    request.deadline.abortAtEnd = () => {
-      abortsAtEnd = true;
-    };
     this.requestCount++;
     const timer = this.time.start(deadlineMs, () =>
       request.signal.abort(new GatewayError("upstream_timeout", "too late")),
@@ -204,7 +194,6 @@ export class RoutingSimulation {
         retryAfterMs: gatewayError?.details.retryAfterMs,
         request,
       });
-      if (abortsAtEnd) request.signal.abort(new Error("the request has ended"));
       then?.();
     };
     this.#send(request).then(() => end(), end);

@@ -86,7 +86,7 @@ test("a scrape reports requests, stages, attempts, tokens, images, cost and cach
   expect(sampleOf(text, `vexel_images_total{model="gpt-image-2"}`)).toBe(1);
   expect(text).toMatch(/^vexel_cost_dollars_total\{model="gpt-image-2",upstream="fake"\} 0\.\d+/m);
   const state = `upstream="fake",model="${model}",state`;
-  const states = ["healthy", "slow_start", "cooling", "ejected"].map(
+  const states = ["healthy", "cooling", "half_open", "ejected"].map(
     (each) => sampleOf(text, `vexel_target_state{${state}="${each}"}`) ?? 0,
   );
   expect(states.reduce((sum, each) => sum + each, 0)).toBe(1);

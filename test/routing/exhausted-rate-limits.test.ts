@@ -36,10 +36,10 @@ describe("a response that reports an exhausted rate limit", () => {
 
   test("stays in force after later responses, until the reset", () => {
     const candidate = candidateNamed("a");
-    candidate.health.coolDown.onExhausted(0, 5000);
+    candidate.health.recordExhausted(0, 5000);
     succeed(candidate, 100, 10);
-    expect(candidate.health.state(4999, false)).toBe("degraded");
-    expect(candidate.health.state(5000, false)).toBe("available");
+    expect(candidate.health.state(4999)).toBe("cooling");
+    expect(candidate.health.state(5000)).toBe("healthy");
   });
 
   test.each<[string, Record<string, string>, number | undefined]>([

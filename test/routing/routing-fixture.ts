@@ -1,5 +1,6 @@
 /** Targets without a gateway, put into any health state by recorded outcomes. */
 
+import type { AttemptOutcome } from "../../server/routing/health/classify-outcome.ts";
 import { type TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
 import {
   type Candidate,
@@ -43,27 +44,32 @@ export const among = (
 ): Selection => ({ candidates, policy: p2c, tried: undefined, capacity: undefined, ...more });
 
 /** Records one request that succeeds after `ms`. */
-export function succeed({ health }: Candidate, now: number, ms = 10, peers = [health]): void {
-  const probe = health.start(now);
-  health.recordSuccess(now + ms, ms, 0, probe, peers);
+export function succeed({ health }: Candidate, now: number, ms = 10): void {
+  health.start(now);
+  health.recordSuccess(now + ms, now, ms, 0);
+}
+
+/** Records one request that ends with this outcome at once. `isLast`: no other target of the model is healthy. */
+export function end(
+  { health }: Candidate,
+  now: number,
+  outcome: AttemptOutcome,
+  isLast = false,
+): void {
+  health.start(now);
+  health.recordEnd(now, now, outcome, () => isLast);
 }
 
 /** Records one request that fails. */
-export function fail({ health }: Candidate, now: number, peers = [health]): void {
-  const probe = health.start(now);
-  const outcome = { kind: "failure", errorKind: "upstream_error", busy: false } as const;
-  health.recordEnd(now, outcome, probe, peers);
-}
+export const fail = (candidate: Candidate, now: number): void =>
+  end(candidate, now, { kind: "failure", errorKind: "upstream_error" });
 
 /** Records consecutive failures until the circuit breaker opens. */
 export function eject(candidate: Candidate, now: number): void {
   for (let attempt = 0; attempt < 5; attempt++) fail(candidate, now);
 }
 
-export function rateLimit({ health }: Candidate, now: number, waitMs?: number): void {
-  const probe = health.start(now);
-  const outcome = { kind: "rate-limited", ...(waitMs !== undefined && { waitMs }) } as const;
-  health.recordEnd(now, outcome, probe, [health]);
-}
+export const rateLimit = (candidate: Candidate, now: number, waitMs?: number): void =>
+  end(candidate, now, { kind: "rate-limited", ...(waitMs !== undefined && { waitMs }) });
 
 export const everyPolicy = new Map(Object.entries(policies));

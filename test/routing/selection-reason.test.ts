@@ -97,14 +97,18 @@ test("targets without a known price are not said to be the cheapest", async () =
 });
 
 test("a probe, and a target that is used although none is healthy, are not said to be the policy's choice", () => {
-  const [dead, partial] = [candidateNamed("dead"), candidateNamed("partial")];
+  const [dead, cooling] = [candidateNamed("dead"), candidateNamed("cooling")];
   eject(dead, 0);
-  rateLimit(partial, 0);
-  const selection = among([dead, partial]);
-  expect(selectTarget(selection, contextAt(500))).toBe(partial);
-  expect(selection.selectedBy).toBe("degraded");
-  expect(selectTarget(selection, contextAt(60_000))).toBe(dead);
-  expect(selection.selectedBy).toBe("probe");
+  rateLimit(cooling, 0);
+  const selection = among([dead, cooling]);
+  expect(selectTarget(selection, contextAt(500))).toMatchObject({
+    candidate: cooling,
+    by: "unhealthy",
+  });
+  expect(selectTarget(selection, contextAt(60_000))).toMatchObject({
+    candidate: dead,
+    by: "probe",
+  });
 });
 
 test("after a failover to another tier, the target that served and the error before it are explained", async () => {

@@ -12,7 +12,7 @@ const well: TargetBehavior = { kind: "well", ms: 10 };
 const hangs: TargetBehavior = { kind: "hangs" };
 const fails: TargetBehavior = { kind: "fails", share: 1, ms: 5, errorKind: "upstream_error" };
 
-type Plan = Pick<RoutingSimulationOptions, "seed" | "model" | "behaviorOf" | "areBuiltIn"> & {
+type Plan = Pick<RoutingSimulationOptions, "seed" | "model" | "behaviorOf"> & {
   readonly clientTimeoutMs?: number;
 };
 
@@ -37,8 +37,8 @@ function expectNothingLeft(simulation: RoutingSimulation): void {
   for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
 }
 
-describe("waiting requests, without any new request, are served within five seconds of a recovery", () => {
-  test("when the ejected target recovers and the other one hangs", async () => {
+describe("requests that wait for a hanging target are served within five seconds of the recovery of another", () => {
+  test("when a new request was the probe of the recovered target", async () => {
     for (const seed of seeds) {
       const simulation = simulationOf({
         seed,
@@ -49,24 +49,9 @@ describe("waiting requests, without any new request, are served within five seco
         },
       });
       simulation.loop(10, 0, 12_000);
+      simulation.steady(5000, 12_000, 5);
       await simulation.time.run();
       expect(Math.max(...servedAfter(simulation, 5100)), `seed ${seed}`).toBeLessThan(5000);
-      expectNothingLeft(simulation);
-    }
-  });
-
-  test("when both targets hung", async () => {
-    for (const seed of seeds) {
-      const simulation = simulationOf({
-        seed,
-        model: modelWithTargets(a, b),
-        behaviorOf: (_, now) => (now >= 2500 && now < 8500 ? hangs : well),
-      });
-      simulation.loop(10, 0, 2600);
-      await simulation.time.run();
-      const after = servedAfter(simulation, 8500);
-      expect(after).toHaveLength(10);
-      expect(Math.max(...after), `seed ${seed}`).toBeLessThan(5000);
       expectNothingLeft(simulation);
     }
   });
@@ -88,51 +73,14 @@ describe("waiting requests, without any new request, are served within five seco
       expectNothingLeft(simulation);
     }
   });
-
-  test("when the model has one target and at most a hundred requests a second", async () => {
-    for (const seed of seeds) {
-      const simulation = simulationOf({
-        seed,
-        model: modelWithTargets(a),
-        behaviorOf: (_, now) => (now >= 5000 && now < 11_000 ? hangs : well),
-      });
-      simulation.loop(2, 0, 5100);
-      await simulation.time.run();
-      const after = servedAfter(simulation, 11_000);
-      expect(after).toHaveLength(2);
-      expect(Math.max(...after), `seed ${seed}`).toBeLessThan(5000);
-      expectNothingLeft(simulation);
-    }
-  });
-
-  test("or fail immediately if the recovered target rejects the request", async () => {
-    const simulation = simulationOf({
-      seed: 1,
-      model: modelWithTargets(a, b),
-      behaviorOf: (_, now) => {
-        if (now < 2500) return well;
-        if (now < 8500) return hangs;
-        return { kind: "fails", share: 1, ms: 5, errorKind: "upstream_rejected" };
-      },
-    });
-    simulation.loop(10, 0, 2600);
-    await simulation.time.run();
-    const late = simulation.outcomes.filter(({ endedAt }) => endedAt >= 8500);
-    expect(late).toHaveLength(10);
-    for (const { endedAt, errorKind } of late) {
-      expect(errorKind).toBe("upstream_rejected");
-      expect(endedAt - 8500).toBeLessThan(5000);
-    }
-  });
 });
 
 describe("a request that is slow on a healthy target", () => {
-  test("is sent once to a built-in model, which stays available for other requests", async () => {
+  test("is sent once to a model's only target, which stays available for other requests", async () => {
     const simulation = simulationOf({
       seed: 1,
       model: modelWithTargets(a),
       behaviorOf: (_, now) => (now < 3000 ? well : { kind: "well", ms: 30_000 }),
-      areBuiltIn: true,
     });
     simulation.steady(0, 3000, 30);
     simulation.time.start(4000, () => simulation.sendRequest());
@@ -160,79 +108,22 @@ describe("a request that is slow on a healthy target", () => {
       expect(startedAt).toBe(4000);
       expect(errorKind).toBe(undefined);
       expect(endedAt - startedAt).toBeWithin(15_000, 45_001);
-      // One more attempt every two seconds at most.
-      const attempts = simulation.attempts.filter(
-        ({ at, target }) => target === a && at >= 4000,
-      ).length;
-      expect(attempts).toBeLessThanOrEqual(1 + (endedAt - startedAt) / 2000);
+      const attempts = simulation.attempts.filter(({ at, target }) => target === a && at >= 4000);
+      expect(attempts).toHaveLength(1);
     }
   });
 });
 
-describe("a target whose clients disconnect because it does not respond", () => {
-  const plan = (clientTimeoutMs: number, hangsFrom: number, ...targets: (typeof a)[]) => ({
-    model: modelWithTargets(...targets),
-    clientTimeoutMs: clientTimeoutMs,
-    behaviorOf: (_: unknown, now: number) => (now >= hangsFrom ? hangs : well),
+test("a target is not ejected because clients disconnect before it responds", async () => {
+  const simulation = simulationOf({
+    seed: 1,
+    model: modelWithTargets(a),
+    clientTimeoutMs: 300,
+    behaviorOf: (_, now) => (now >= 3000 ? hangs : well),
   });
-
-  test.each<[string, number, (typeof a)[]]>([
-    ["the only target", 3000, [a]],
-    ["a target that never responded", 0, [a]],
-    ["both of two targets", 3000, [a, b]],
-  ])("is ejected soon, and clients get an error immediately: %s", async (_, hangsFrom, targets) => {
-    for (const seed of seeds) {
-      const simulation = simulationOf({ seed, ...plan(3000, hangsFrom, ...targets) });
-      simulation.loop(10, 0, hangsFrom + 20_000);
-      await simulation.time.run();
-      for (const { breaker, counts } of simulation.registry.usedTargets()) {
-        expect(breaker.open).toBe(true);
-        expect(counts.failed).toBeGreaterThanOrEqual(5);
-      }
-      const late = simulation.outcomes.filter(({ startedAt }) => startedAt >= hangsFrom + 7000);
-      const refused = late.filter(({ errorKind }) => errorKind === "no_healthy_target");
-      expect(refused.length / late.length, `seed ${seed}`).toBeGreaterThan(0.9);
-      for (const { startedAt, endedAt } of refused) expect(endedAt - startedAt).toBeLessThan(1);
-      // One probe at a time, with a timeout of two seconds.
-      const tries = simulation.attempts.filter(({ at }) => at >= hangsFrom + 8000).length;
-      expect(tries / targets.length, `seed ${seed}`).toBeLessThanOrEqual(13);
-      expectNothingLeft(simulation);
-    }
-  });
-
-  test("is not ejected if they disconnect before it is slow", async () => {
-    const simulation = simulationOf({ seed: 1, ...plan(300, 3000, a) });
-    simulation.loop(10, 0, 10_000);
-    await simulation.time.run();
-    const { counts, breaker } = simulation.registry.usedTargets()[0]!;
-    expect(counts.failed).toBe(0);
-    expect(breaker.open).toBe(false);
-  });
-
-  test("is ejected also if no client disconnects, and waiting requests are served when it recovers", async () => {
-    for (const seed of seeds) {
-      const simulation = simulationOf({
-        seed,
-        model: modelWithTargets(a),
-        behaviorOf: (_, now) => (now >= 4000 && now < 20_000 ? hangs : well),
-      });
-      simulation.steady(0, 30_000, 40);
-      await simulation.time.run();
-      const during = simulation.outcomes.filter(
-        ({ startedAt }) => startedAt >= 14_000 && startedAt < 20_000,
-      );
-      const refused = during.filter(({ errorKind }) => errorKind === "no_healthy_target");
-      expect(refused.length / during.length, `seed ${seed}`).toBeGreaterThan(0.9);
-      const waiting = simulation.outcomes.filter(
-        ({ startedAt, errorKind }) => startedAt >= 9000 && !errorKind,
-      );
-      for (const { startedAt, endedAt } of waiting) {
-        expect(endedAt - Math.max(startedAt, 20_000), `seed ${seed}`).toBeLessThan(5000);
-      }
-      const back = simulation.outcomes.find(
-        ({ startedAt, errorKind }) => startedAt >= 20_000 && !errorKind,
-      )!;
-      expect(back.endedAt - 20_000).toBeLessThan(5000);
-    }
-  });
+  simulation.loop(10, 0, 10_000);
+  await simulation.time.run();
+  const { counts, breaker } = simulation.registry.usedTargets()[0]!;
+  expect(counts.failed).toBe(0);
+  expect(breaker.isOpen).toBe(false);
 });

@@ -49,7 +49,7 @@ function arrange(first: string) {
 
 describe("after a reload", () => {
   const isOut = ({ targetsOf }: ReturnType<typeof arrange>) =>
-    targetsOf("m").candidates[0]!.health.breaker.open;
+    targetsOf("m").candidates[0]!.health.breaker.isOpen;
 
   test.each([
     ["nothing changed", file()],

@@ -5,8 +5,8 @@ import { Badge, type Tone } from "../../ui/badge.tsx";
 
 const tones: Readonly<Record<ShownTarget["state"], Tone>> = {
   healthy: "good",
-  slow_start: "warn",
   cooling: "warn",
+  half_open: "warn",
   ejected: "bad",
 };
 

@@ -5,6 +5,11 @@ import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { TargetState } from "./target-state.tsx";
 
+/** Since the gateway started. */
+function errorRate({ counts: { responses = 0, failed = 0 } }: ShownTarget): number | null {
+  return responses + failed === 0 ? null : failed / (responses + failed);
+}
+
 /** The live health of targets. */
 export function TargetTable({ targets }: { targets: readonly ShownTarget[] }) {
   const t = useT();
@@ -40,9 +45,9 @@ export function TargetTable({ targets }: { targets: readonly ShownTarget[] }) {
         {
           key: "errors",
           header: t("figure.errors"),
-          sortBy: ({ error_share }) => error_share,
+          sortBy: errorRate,
           align: "right",
-          cell: ({ error_share }) => percent(error_share),
+          cell: (target) => percent(errorRate(target)),
         },
         {
           key: "p95",

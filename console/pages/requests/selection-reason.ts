@@ -9,13 +9,13 @@ const policies: Readonly<Record<string, MessageKey>> = {
   cost: "request.why.cost",
   sticky: "request.why.sticky",
   probe: "request.why.probe",
-  degraded: "request.why.degraded",
+  unhealthy: "request.why.unhealthy",
   failover: "request.why.failover",
   hedge: "request.why.hedge",
 };
 
 /** Reasons that hold for one candidate as well. */
-const otherReasons = new Set(["probe", "degraded", "failover", "hedge"]);
+const otherReasons = new Set(["probe", "unhealthy", "failover", "hedge"]);
 
 type Selection = Pick<
   RequestDetail,

@@ -100,11 +100,11 @@ const configItems = ({ fileProblems }: AdminDependencies): ScopedItem[] =>
 
 const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
   targets
-    .filter(({ state }) => state === "ejected" || state === "cooling")
+    .filter(({ state }) => state !== "healthy")
     .map(({ upstream, model, models, state, reason }): ScopedItem => {
       const item: AttentionItem = {
         type: "target_unhealthy",
-        severity: state === "ejected" ? "error" : "warning",
+        severity: state === "cooling" ? "warning" : "error",
         subject: `${upstream}/${model}`,
         detail: reason ?? state,
         link: models[0] === undefined ? "/models" : `/model/${models[0]}`,

@@ -32,8 +32,8 @@ export const mergeStatistics = (
   );
 
 /**
- * Each worker has circuit breakers of its own; the share of a target is the mean of the workers. The targets and their
- * order are those of the first list. The same model in another API of the upstream (`surface`) is another target.
+ * Each worker has circuit breakers of its own; the worst state of a target is shown. The targets and their order are
+ * those of the first list. The same model in another API of the upstream (`surface`) is another target.
  */
 export function mergeTargets(
   first: readonly ShownTarget[],
@@ -42,15 +42,11 @@ export function mergeTargets(
   const idOf = ({ upstream, model, surface }: ShownTarget): string =>
     JSON.stringify([upstream, model, surface]);
   const byId = Map.groupBy(others.flat(), idOf);
-  return first.map((target) => {
-    const all = [target, ...(byId.get(idOf(target)) ?? [])];
-    const share = all.reduce((sum, each) => sum + each.share, 0) / all.length;
-    return { ...all.reduce(mergeTarget), share };
-  });
+  return first.map((target) => (byId.get(idOf(target)) ?? []).reduce(mergeTarget, target));
 }
 
 /** From the best state to the worst. */
-const states: readonly ShownTarget["state"][] = ["healthy", "slow_start", "cooling", "ejected"];
+const states: readonly ShownTarget["state"][] = ["healthy", "cooling", "half_open", "ejected"];
 
 function mergeTarget(a: ShownTarget, b: ShownTarget): ShownTarget {
   const worse = states.indexOf(b.state) > states.indexOf(a.state) ? b : a;
@@ -62,7 +58,6 @@ function mergeTarget(a: ShownTarget, b: ShownTarget): ShownTarget {
     ...worse,
     in_flight: a.in_flight + b.in_flight,
     limit: a.limit + b.limit,
-    error_share: highest(a.error_share, b.error_share),
     latency: a.latency.map(({ size, mean_ms, p95_ms }, at) => ({
       size,
       mean_ms: highest(mean_ms, b.latency[at]?.mean_ms ?? null),

@@ -1,20 +1,16 @@
-/**
- * Reduces the load of a target after it reports overload or a rate limit: its adaptive concurrency limit (AIMD), and
- * its cool-down.
- */
+/** Reduces the load of a target after it reports overload or a rate limit: its adaptive concurrency limit (AIMD). */
 import { ConcurrencySlots } from "../../limits/concurrency-slots.ts";
 
 const initialLimit = 16;
 /** The lowest limit: a target that reports overload with fewer requests in flight is broken, not busy. */
 export const minimumLimit = 4;
 const maximumLimit = 4096;
-const limitAfterRecovery = 8;
 /** Several failures within this interval cause one decrease. */
 const decreaseIntervalMs = 100;
 /** How long after the last overload error the limit stays hard: shorter than the default queue timeout (5 s). */
-export const hardLimitMs = 3000;
+const hardLimitMs = 3000;
 /** The multiplicative decrease. */
-export const decreaseFactor = 0.7;
+const decreaseFactor = 0.7;
 /**
  * The additive increase per request duration: slower while the limit is hard, as each request above capacity is
  * rejected.
@@ -76,10 +72,6 @@ export class AdaptiveConcurrency {
     return this.isHardLimited && (!this.slots.hasFreeSlot || this.slots.waiting > 0);
   }
 
-  liftHardLimit(): void {
-    this.slots.lift();
-  }
-
   hasCapacity(): boolean {
     return this.slots.inFlight < this.#limit;
   }
@@ -110,108 +102,8 @@ export class AdaptiveConcurrency {
     this.slots.impose(now, this.limit);
   }
 
-  resetAfterRecovery(now: number): void {
-    this.#set(Math.min(this.#limit, limitAfterRecovery));
-    if (this.isHardLimited) this.slots.impose(now, this.limit);
-  }
-
   #set(limit: number): void {
     this.#limit = limit;
     if (this.isHardLimited) this.slots.limit = this.limit;
-  }
-}
-
-/** The cool-down after a rate limit error without `retry-after`. */
-const defaultRateLimitMs = 1000;
-const maxDefaultRateLimitMs = 30_000;
-/** The longest cool-down, even if `retry-after` is longer: the target's limits may be raised meanwhile. */
-export const maxCoolDownMs = 300_000;
-/** After an error about the gateway's API key or credit. */
-const refusedMs = 30_000;
-const maxRefusedMs = 300_000;
-
-const rateLimit = "its rate limit is reached";
-
-/**
- * Cool-down of a target. If the target sent an error with a duration, such as `retry-after`, the target gets no
- * requests for that time. If the gateway guessed the duration, or the target reported with a success that its quota is
- * used up, the target gets only requests for which no healthy target is left.
- */
-export class CoolDown {
-  /** The target itself gave the duration, so an earlier request would certainly fail. */
-  isExplicit = false;
-  /** For the operator. */
-  reason = "";
-  #until = 0;
-  /** The target served a request and reported that its quota is used up. */
-  #exhausted = false;
-  #limitedInARow = 0;
-  #refusedInARow = 0;
-
-  /**
-   * No cool-down is set. The clock is not read: after the end of a cool-down, this is false until `leftMs` is called.
-   */
-  get isOver(): boolean {
-    return this.#until === 0;
-  }
-
-  /** Caused by a rate limit, and not by a failure. */
-  get isForRateLimit(): boolean {
-    return this.reason === rateLimit;
-  }
-
-  /** The target rejected the gateway's key or credit at the last request. */
-  get isRefused(): boolean {
-    return this.#refusedInARow > 0;
-  }
-
-  /** Milliseconds until the cool-down ends. */
-  leftMs(now: number): number {
-    if (this.#until <= now) this.#until = 0;
-    return Math.max(0, this.#until - now);
-  }
-
-  /** The target returned a rate limit error. */
-  onRateLimit(now: number, waitMs: number | undefined): void {
-    const defaultMs = Math.min(
-      maxDefaultRateLimitMs,
-      defaultRateLimitMs * 2 ** Math.min(this.#limitedInARow, 10),
-    );
-    this.#limitedInARow++;
-    this.start(now, waitMs ?? defaultMs, waitMs !== undefined, rateLimit);
-  }
-
-  /**
-   * The target served a request and reported that its quota is used up and when it is full again. Part of the quota is
-   * back sooner, so other targets are preferred, but without another target it is still used.
-   */
-  onExhausted(now: number, waitMs: number): void {
-    if (this.leftMs(now) >= waitMs) return;
-    this.start(now, waitMs, false, rateLimit);
-    this.#exhausted = this.#until > 0;
-  }
-
-  onRefused(now: number, reason: string): void {
-    const wait = Math.min(maxRefusedMs, refusedMs * 2 ** Math.min(this.#refusedInARow, 10));
-    this.#refusedInARow++;
-    this.start(now, wait, false, reason);
-  }
-
-  start(now: number, waitMs: number, isExplicit: boolean, reason: string): void {
-    const length = Math.min(waitMs, maxCoolDownMs);
-    // The longer cool-down wins. A shorter one replaces it only if the target gave the shorter and the gateway guessed
-    // the longer duration.
-    if (this.leftMs(now) > length && (this.isExplicit || !isExplicit)) return;
-    this.#until = length > 0 ? now + length : 0;
-    this.isExplicit = isExplicit;
-    this.#exhausted = false;
-    this.reason = reason;
-  }
-
-  /** The target served a request. A duration that it gave itself still holds: this response may be older. */
-  onResponse(): void {
-    this.#limitedInARow = 0;
-    this.#refusedInARow = 0;
-    if (!this.isExplicit && !this.#exhausted) this.#until = 0;
   }
 }

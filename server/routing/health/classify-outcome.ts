@@ -13,8 +13,6 @@ export type AttemptOutcome =
   | {
       readonly kind: "failure";
       readonly errorKind: ErrorKind;
-      /** The target is overloaded: less concurrency may help. */
-      readonly busy: boolean;
       readonly waitMs?: number;
     }
   /** The target's rate limit is reached: not a failure, but the target cools down. */
@@ -22,7 +20,7 @@ export type AttemptOutcome =
   /** The target rejects the gateway's API key, or the account has no credit: the next request would be rejected too. */
   | { readonly kind: "refused"; readonly errorKind: ErrorKind };
 
-export interface AttemptEnd {
+interface AttemptEnd {
   /** The attempt was canceled, for any reason. */
   readonly aborted: boolean;
   /** The attempt was canceled because it exceeded the attempt timeout. */
@@ -30,8 +28,6 @@ export interface AttemptEnd {
   readonly durationMs: number;
   /** The attempt timeout of this target. */
   readonly timeoutMs: number;
-  /** A disconnect of the client after this long counts as a failure of the target. An earlier one is neutral. */
-  readonly abandonedMs: number;
 }
 
 const failureCodes: ReadonlySet<ErrorKind> = new Set([
@@ -62,12 +58,10 @@ export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutco
   if (!(error instanceof GatewayError)) return neutral;
   const { kind: errorKind, details } = error;
   if (ended.aborted && !ended.cutOff) {
-    // A cancellation by the deadline or a disconnect says nothing about the target, unless the attempt had already run
-    // for its full timeout.
-    const ranTooLong =
-      (errorKind === "upstream_timeout" && ended.durationMs >= ended.timeoutMs) ||
-      (errorKind === "client_closed" && ended.durationMs >= ended.abandonedMs);
-    return ranTooLong ? { kind: "failure", errorKind: "upstream_timeout", busy: true } : neutral;
+    // A disconnect says nothing about the target, nor does the deadline of the request, unless the attempt had already
+    // run for its full timeout.
+    const ranTooLong = errorKind === "upstream_timeout" && ended.durationMs >= ended.timeoutMs;
+    return ranTooLong ? { kind: "failure", errorKind } : neutral;
   }
   if (credentialCodes.has(errorKind)) return { kind: "refused", errorKind };
   if (details.saysNothingAboutTarget) return neutral;
@@ -75,6 +69,5 @@ export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutco
   if (rateLimitCodes.has(errorKind)) return { kind: "rate-limited", ...wait };
   if (requestErrors.has(errorKind)) return reachable;
   if (!failureCodes.has(errorKind)) return neutral;
-  const busy = errorKind === "upstream_overloaded" || errorKind === "upstream_timeout";
-  return { kind: "failure", errorKind, busy, ...wait };
+  return { kind: "failure", errorKind, ...wait };
 }

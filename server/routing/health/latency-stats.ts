@@ -28,7 +28,7 @@ export function requestSizeClassOf({ input }: EmbeddingsQuery): number {
 /** The shortest attempt timeout. */
 export const minTimeoutMs = 1000;
 /** For a size class without any measurement: long enough to load a model. */
-export const initialTimeoutMs = 20_000;
+const initialTimeoutMs = 20_000;
 
 export class LatencyStats {
   readonly #windows = new Array<LatencyWindow | undefined>(sizeClasses);
@@ -69,23 +69,12 @@ export class LatencyStats {
     }
     return estimateMs === 0 ? initialTimeoutMs : Math.max(2 * minTimeoutMs, 10 * estimateMs);
   }
-
-  /**
-   * A client that disconnects after this long counts as a timeout of the target. For a small request with few
-   * measurements this is at least two seconds. A target that is only loading its model may then be ejected too early:
-   * clients get a retryable error.
-   */
-  abandonedMs(size: number, peers: readonly { readonly latency: LatencyStats }[]): number {
-    const timeout = this.timeoutMs(size, peers);
-    if (size > 0 || this.p99Ms(size) !== undefined) return timeout;
-    return Math.min(timeout, Math.max(2 * minTimeoutMs, 10 * (this.lastMeanMs(size) ?? 0)));
-  }
 }
 
 /** The number of latencies kept. */
 const capacity = 128;
 /** With fewer latencies the percentiles are unknown. */
-export const minLatencySamples = 20;
+const minLatencySamples = 20;
 /** Percentiles are computed again after this many additions: they hardly change from request to request. */
 const recomputeEvery = 16;
 
