@@ -21,8 +21,7 @@ import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
 
 /**
  * An upload that cannot be decoded is an error of the client (invalid_image_file), any other image an error of the
- * upstream. `key`: the API key that a job runs for. Keys share the processes by the time that their jobs take (fair
- * queueing).
+ * upstream. `key`: the API key that a job runs for. Keys take turns.
  */
 export interface ImageWorker {
   /** Decodes the whole image. `field`: the client's name of the parameter. Absent: the field of the upload. */
@@ -46,7 +45,7 @@ export interface ImageWorker {
 export interface ImageJob {
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
-  /** The API key that the job's time is charged to. */
+  /** The API key that the job runs for. */
   readonly key?: string | undefined;
 }
 

@@ -3,6 +3,6 @@ import type { SketchRequest } from "@vexel/sketch";
 
 export interface SketchJob {
   readonly request: SketchRequest;
-  /** The API key. Keys share the process by the time that their images take (fair queueing). */
+  /** The API key. Keys take turns. */
   readonly key: string;
 }

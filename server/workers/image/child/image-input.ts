@@ -58,7 +58,7 @@ async function descriptorPath(
   );
 }
 
-export const inMemory = (bytes: Buffer): ImageInput => ({
+const inMemory = (bytes: Buffer): ImageInput => ({
   input: bytes,
   length: bytes.length,
   peek: (from, length) => bytes.subarray(from, from + length),

@@ -65,11 +65,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
         const pixels = openedImage.width * openedImage.height * openedImage.pages;
         responder.send(id, { kind: "opened", pixels }, false);
         if (task.kind === "inspect") {
-          responder.send(
-            id,
-            { kind: "inspected", inspection: await inspect(sharp, openedImage) },
-            true,
-          );
+          responder.send(id, { kind: "inspected", inspection: await inspect(openedImage) }, true);
           return;
         }
         const result =

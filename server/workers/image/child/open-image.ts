@@ -25,8 +25,6 @@ const headBytes = 256 * 1024;
 
 export interface OpenedImage {
   readonly type: string;
-  /** Of the file, in bytes. */
-  readonly length: number;
   /** Of one page, as stored. */
   readonly width: number;
   readonly height: number;
@@ -34,8 +32,6 @@ export interface OpenedImage {
   readonly alpha: boolean;
   /** Transparency is an alpha channel, and not a list of transparent colors (tRNS). */
   readonly alphaChannel: boolean;
-  /** One byte per channel. */
-  readonly isEightBit: boolean;
   /** The EXIF orientation; from 5 on width and height are swapped. */
   readonly orientation: number;
   /** The first page, with its orientation applied. */
@@ -77,13 +73,11 @@ export async function openImage(
   const hasTransparentColors = type === "image/png" && !hasAlphaColorType(pngColorType);
   return {
     type,
-    length: file.length,
     width: metadata.width,
     height: metadata.height,
     pages,
     alpha: metadata.hasAlpha,
     alphaChannel: metadata.hasAlpha && !hasTransparentColors,
-    isEightBit: metadata.depth === "uchar",
     orientation,
     first: () => sharp(input, options).autoOrient(),
     all: () => (pages > 1 ? sharp(input, { ...options, animated: true }) : sharp(input, options)),
