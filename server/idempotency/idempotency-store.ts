@@ -88,7 +88,7 @@ export class IdempotencyStore implements InFlightRequests {
       const inFlight = this.#inFlight.get(name);
       if (inFlight) {
         checkFingerprint(inFlight, fingerprint);
-        const failed = await this.#waitFor(inFlight, options);
+        const failed = await waitFor(inFlight, options);
         if (failed) return { kind: "failed", ...failed };
         continue;
       }
@@ -182,9 +182,8 @@ export class IdempotencyStore implements InFlightRequests {
       }
       const inFlight = this.#inFlight.get(name);
       if (inFlight) {
-        const failed = await this.#waitFor(inFlight, options);
-        // Like a response, the failure goes to one waiter: the others generate images of their own.
-        if (failed && inFlight.claimFailure()) return { kind: "failed", ...failed };
+        const failed = await waitFor(inFlight, options);
+        if (failed) return { kind: "failed", ...failed };
         continue;
       }
       // Before the lookup: a concurrent identical request must not claim the same response.
@@ -198,20 +197,6 @@ export class IdempotencyStore implements InFlightRequests {
       }
       if (response) return { kind: "replay", response, endDelivery };
       this.#orphans.remove(name);
-    }
-  }
-
-  /** A client that disconnects while it waits for another request finds that response by its own request ID. */
-  async #waitFor(
-    inFlight: InFlightRequest,
-    options: ClaimOptions,
-  ): Promise<FailedRequest | undefined> {
-    try {
-      return await abortable(inFlight.settled, options.signal);
-    } catch {
-      // The client disconnected: `settled` never rejects, and the abort reason has no message for the client.
-      inFlight.addWaiter(idNames(options));
-      throw clientClosedError();
     }
   }
 
@@ -317,6 +302,13 @@ export class OrphanedResponses {
     this.#orphans.delete(name);
   }
 }
+
+/** `settled` never rejects: an error says that the client disconnected. */
+const waitFor = (
+  { settled }: InFlightRequest,
+  { signal }: ClaimOptions,
+): Promise<FailedRequest | undefined> =>
+  abortable(settled, signal).catch(() => Promise.reject(clientClosedError()));
 
 const lostClaimError = (): GatewayError =>
   unknownOutcomeError(

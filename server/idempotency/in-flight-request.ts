@@ -8,12 +8,6 @@ import type { StreamChunk } from "../request/http-types.ts";
 import type { ClaimOutcome } from "../storage/ports/request-claims.ts";
 import type { ResponseMetadata, ResponseWriter } from "../storage/ports/response-store.ts";
 
-/**
- * The most lookup keys of a stored response (idempotency key, request IDs). Beyond this, a waiter's request ID is not
- * registered, so GET by that ID finds nothing.
- */
-const maxNames = 64;
-
 export interface ClaimOptions {
   /** The ID of the client's API key. A response is never replayed to another API key. */
   readonly owner: string;
@@ -51,7 +45,6 @@ export class InFlightRequest {
   #writer: ResponseWriter | undefined;
   #isIncomplete = false;
   #isSettled = false;
-  #isFailureClaimed = false;
   #isStored = false;
   /** The log says already why the response could not be stored. */
   #isErrorReported = false;
@@ -73,13 +66,6 @@ export class InFlightRequest {
    */
   get settled(): Promise<FailedRequest | undefined> {
     return this.#settlement.promise;
-  }
-
-  /** Claims a failure that only one waiter may receive. True for the first waiter. */
-  claimFailure(): boolean {
-    const isFirst = !this.#isFailureClaimed;
-    this.#isFailureClaimed = true;
-    return isFirst;
   }
 
   get isSettled(): boolean {
@@ -106,13 +92,6 @@ export class InFlightRequest {
       this.#names.add(name);
       this.#store.register(name, this);
     }
-  }
-
-  /**
-   * Adds the names of a waiter. Does nothing once the request has settled: the stored response has its names by then.
-   */
-  addWaiter(names: readonly string[]): void {
-    if (!this.#isSettled && this.#names.size < maxNames) this.register(names);
   }
 
   /**
@@ -177,14 +156,8 @@ export class InFlightRequest {
 
   async #commit(metadata: ResponseMetadata): Promise<void> {
     for (const name of idNames(this.#options)) this.#names.add(name);
-    const committed = new Set<string>();
     try {
-      // During a commit a waiter may disconnect and add its own names.
-      while (this.#writer && committed.size < this.#names.size) {
-        const names = [...this.#names].filter((name) => !committed.has(name));
-        await this.#writer.commit(names, metadata);
-        for (const name of names) committed.add(name);
-      }
+      await this.#writer?.commit([...this.#names], metadata);
     } catch (error) {
       this.#report(error);
       await this.#discard();

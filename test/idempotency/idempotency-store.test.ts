@@ -90,19 +90,6 @@ describe("waiters", () => {
     expect(reports).toHaveLength(1);
     expect((await store.claim(claimOptions("large"))).kind).toBe("proceed");
   });
-
-  test("that disconnect at the moment the request ends do not keep their request ID in progress forever", async () => {
-    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
-    const first = await startRequest(store, claimOptions("ends"));
-    const controller = new AbortController();
-    const options = { ...claimOptions("ends"), requestId: "req_leaver", signal: controller.signal };
-    const waiting = store.claim(options).catch(() => "left");
-    await Bun.sleep(20);
-    controller.abort();
-    first.settle();
-    expect(await waiting).toBe("left");
-    expect(await store.findById("key_1", "req_leaver")).toBeUndefined();
-  });
 });
 
 test("a claim that replicas share is released if the stored responses cannot be read", async () => {

@@ -98,27 +98,6 @@ describe("two identical requests whose clients both disconnect", () => {
   });
 });
 
-test.each<[string, Record<string, string>]>([
-  ["the same Idempotency-Key", { "idempotency-key": crypto.randomUUID() }],
-  ["the same parameters", {}],
-])(
-  "a client that waits for a request with %s and disconnects too finds the response by its own request ID",
-  async (name, more) => {
-    fake.script({ delayMs: 500 });
-    const disconnectFirst = startRequest(name, `${name} 1`, more);
-    await until(() => fake.requests.length === 1);
-    await Promise.all([disconnectFirst(), untilDetached(`${name} 1`)]);
-    const disconnectSecond = startRequest(name, `${name} 2`, more);
-    // Nothing shows when a request starts to wait.
-    await Bun.sleep(100);
-    await Promise.all([disconnectSecond(), untilDetached(`${name} 2`)]);
-    const [first, second] = await Promise.all([resultOf(`${name} 1`), resultOf(`${name} 2`)]);
-    expect(second.status).toBe(200);
-    expect(await second.text()).toBe(await first.text());
-    expect(fake.requests).toHaveLength(1);
-  },
-);
-
 test("a response that was fetched by its request ID counts as delivered, so an identical request generates a new image", async () => {
   fake.script({ delayMs: 200 });
   const disconnect = startRequest("fetched", "fetched");
