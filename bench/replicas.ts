@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LedgerForwarder } from "../server/ledger/forward-ledger.ts";
+import { LedgerForwarder } from "../server/ledger/ledger-forwarder.ts";
 import { PostgresDatabase } from "../server/storage/postgres/database.ts";
 import { PostgresLedgerStore } from "../server/storage/postgres/ledger-store.ts";
 import { RedisConnection } from "../server/storage/redis/client.ts";

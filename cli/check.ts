@@ -5,14 +5,13 @@ import { fileText } from "../server/config/file-text.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
 import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
-import { CertificateError } from "../server/http/certificate.ts";
+import { CertificateError, readCertificate } from "../server/http/certificate.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { Settings } from "../server/settings.ts";
 import { unknownSettings } from "../server/unknown-settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
 import { createTransport, needsFetch } from "../server/upstream/transport/index.ts";
-import { readConfiguredCertificate } from "../server/wiring/certificate.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import {
@@ -73,7 +72,8 @@ const count = ({ size }: { readonly size: number }, noun: string): string =>
 /** The files of the TLS certificate are checked as at the start. */
 function certificateProblems(settings: Settings): string[] {
   try {
-    readConfiguredCertificate(settings);
+    const { VEXEL_TLS_CERT: certPath, VEXEL_TLS_KEY: keyPath } = settings;
+    if (certPath !== "") readCertificate({ certPath, keyPath });
     return [];
   } catch (error) {
     if (error instanceof CertificateError) return [error.message];

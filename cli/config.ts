@@ -17,7 +17,7 @@ import {
   VersionConflict,
 } from "../server/storage/ports/config-entity-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
-import { secretBoxFor } from "../server/wiring/secret-box.ts";
+import { secretBoxFor } from "../server/wiring/storage.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import {
   type Command,

@@ -3,7 +3,7 @@ import { type Loaded, type LoadOptions, loadSnapshot } from "../server/config/lo
 import { readStoredConfig } from "../server/config/sources/store-source.ts";
 import { emptyStoredConfig, type StoredConfig } from "../server/config/sources/stored-config.ts";
 import type { Settings } from "../server/settings.ts";
-import { secretBoxFor } from "../server/wiring/secret-box.ts";
+import { secretBoxFor } from "../server/wiring/storage.ts";
 import { hasEntities, openEntities } from "./open-stores.ts";
 
 /** `namedBy`: the option or setting that names the configuration file, as of `configNamedBy`. */

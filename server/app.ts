@@ -9,6 +9,7 @@ import { createImageResultHandler } from "./api/image-results.ts";
 import { createModelHandlers, createServeAs } from "./api/route-handlers.ts";
 import { createStatusHandlers } from "./api/status-handlers.ts";
 import type { Snapshot } from "./config/snapshot.ts";
+import { type OpenedEvents, openEvents } from "./events/open-events.ts";
 import { unknownUrl } from "./http/dispatch.ts";
 import { maxConnections } from "./http/max-connections.ts";
 import type { Handlers } from "./http/routes.ts";
@@ -31,8 +32,6 @@ import type { Settings } from "./settings.ts";
 import type { SharedStorage } from "./storage/postgres/shared-storage.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ObjectStorage } from "./storage/s3/object-storage.ts";
-import { openStoredContent } from "./storage/stored-content.ts";
-import { openTempStorage } from "./temp-storage/open-temp-storage.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import { createConnectionTests } from "./upstream/connection-test/connection-tests.ts";
@@ -41,17 +40,18 @@ import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
 import { wireBudgets } from "./wiring/budgets.ts";
-import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
-import { type EventsWiring, wireEvents } from "./wiring/events.ts";
-import { createImageLinks } from "./wiring/image-links.ts";
 import { wireImages } from "./wiring/images.ts";
-import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
-import { startListener } from "./wiring/listener.ts";
-import { replicaGauges, wireReplicas } from "./wiring/replicas.ts";
+import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
 import type { Runtime } from "./wiring/runtime.ts";
-import { secretBoxFor, secretsOf } from "./wiring/secret-box.ts";
+import {
+  wireImageLinks,
+  wireLedger,
+  wireReplicas,
+  wireStoredContent,
+  wireTempStorage,
+} from "./wiring/storage.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
 
 /** The timeout of the free health check of an ejected target. */
@@ -99,7 +99,7 @@ interface BuildOptions {
 export interface Gateway {
   readonly url: string;
   /** Records events and delivers them to webhooks. */
-  readonly events: Pick<EventsWiring, "emit" | "onKeysChanged">;
+  readonly events: Pick<OpenedEvents, "emit" | "onKeysChanged">;
   /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
@@ -151,7 +151,7 @@ function assemble(
   resources: AsyncDisposableStack,
 ): Gateway {
   // First: if the certificate cannot be used, nothing has been opened yet.
-  const configuredCertificate = readConfiguredCertificate(settings);
+  const configured = readConfiguredCertificate(settings);
   const startedAt = Date.now();
   const folder = settings.VEXEL_DATA;
   const clock = () => performance.now();
@@ -164,13 +164,7 @@ function assemble(
     random: Math.random,
     resources,
   };
-  const temp = openTempStorage({
-    dataFolder: folder,
-    maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES,
-    reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
-    log,
-    clock,
-  });
+  const temp = wireTempStorage(withoutEvents);
   const clientConnections = maxConnections({
     configured: settings.VEXEL_MAX_CONNECTIONS,
     maxConcurrent: settings.VEXEL_MAX_CONCURRENT,
@@ -179,24 +173,22 @@ function assemble(
   const targets = () => showTargets(targetRegistry, Date.now);
   // Before the parts that emit events, so that it is closed after them: they may emit events while they close.
   const fetchOnly = needsFetch(process.env);
-  const events = wireEvents(withoutEvents, { shared, fetchOnly, webhookDelaysMs });
+  const events = openEvents({
+    ...withoutEvents,
+    folder,
+    version,
+    shared,
+    fetchOnly,
+    webhookDelaysMs,
+  });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const replicas = redis && wireReplicas(runtime, redis);
-  const ledgerWiring = wireLedger(runtime, shared);
-  const { ledger } = ledgerWiring;
+  const openedLedger = wireLedger(runtime, shared);
+  const { ledger } = openedLedger;
   resources.defer(async () => {
     await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
   });
-  const imageLinks = createImageLinks({
-    folder,
-    ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
-    replayMs: settings.VEXEL_RESPONSE_TTL * 1000,
-    maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
-    disk: temp.disk,
-    secrets: secretsOf(settings),
-    images: objects?.images,
-    now: Date.now,
-  });
+  const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
 
   const transport = createTransport({
     maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
@@ -234,12 +226,13 @@ function assemble(
         cache: () => embeddings.statistics().cache,
         isReady,
         ledger,
-        database: ledgerWiring.forwarding,
+        database: openedLedger.forwarding,
         inFlight: pipeline.inFlight,
         queued: () => limits.admission.queued,
         connections: () => server.connections(),
         tracing,
-        others: replicaGauges(replicas),
+        replicas,
+        sharedCache: replicas?.embeddings,
       }),
     others: otherWorkers?.metrics,
   });
@@ -269,8 +262,8 @@ function assemble(
     claims: replicas?.claims,
   });
   const budgets = wireBudgets(runtime, {
-    spent: ledgerWiring.spent,
-    reservations: ledgerWiring.reservations,
+    spent: openedLedger.spent,
+    reservations: openedLedger.reservations,
     capabilities: upstreamClient.imageCapabilities,
     pools: replicas?.pools,
   });
@@ -281,17 +274,7 @@ function assemble(
     resources.defer(() => tracing.close());
   }
   const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
-  const content = openStoredContent({
-    folder,
-    maxBytes: settings.VEXEL_CONTENT_MAX_BYTES,
-    secrets: secretBoxFor(settings),
-    models: () => snapshot().models,
-    disk: temp.disk,
-    objects: objects?.objects,
-    log,
-    now: Date.now,
-    resources,
-  });
+  const content = wireStoredContent(runtime, temp.disk, objects?.objects);
   const admittedImages = new AdmittedImages();
   const closing = new AbortController();
   const pipeline = createPipeline({
@@ -363,7 +346,7 @@ function assemble(
       isDraining: () => isDraining,
       connections: () => server.connections(),
       ledger,
-      database: ledgerWiring.forwarding,
+      database: openedLedger.forwarding,
       replicas,
     }),
     metrics: async ({ method, path, headers }) => {
@@ -402,13 +385,13 @@ function assemble(
           }),
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
-          queries: ledgerWiring.queries,
+          queries: openedLedger.queries,
           ledger,
           live,
           content,
           fileProblems: () => ({
             "vexel.yaml": fileProblem?.(),
-            "TLS certificate": certificate.problem(),
+            "TLS certificate": certificate?.problem(),
           }),
           budgets: budgets.budgets,
           admission: limits.admission,
@@ -416,12 +399,12 @@ function assemble(
             mergeStatistics(reports.statistics(), (await otherWorkers?.statistics()) ?? []),
         })
       : undefined;
-  const certificate = wireCertificate(runtime, configuredCertificate);
+  const certificate = configured && wireCertificate(runtime, configured);
   const server = startListener(runtime, {
     handlers,
     mounts: admin?.mounts ?? [],
     maxConnections: clientConnections,
-    certificate,
+    tls: certificate?.current,
     temp,
     metrics,
     isWorker: otherWorkers !== undefined,

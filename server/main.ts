@@ -1,9 +1,11 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
+import { version } from "../package.json";
 import { build, type Gateway } from "./app.ts";
 import { fileText } from "./config/file-text.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { releaseAll } from "./lib/tasks.ts";
+import type { Tracing } from "./observe/traces/open-tracing.ts";
 import { guardAgainstCrashes } from "./process/crash-guard.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./process/shutdown.ts";
 import { startupMessage } from "./process/startup-message.ts";
@@ -19,8 +21,7 @@ import { lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
 import { unknownSettings } from "./unknown-settings.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
-import { secretBoxFor } from "./wiring/secret-box.ts";
-import { wireTracing } from "./wiring/tracing.ts";
+import { secretBoxFor } from "./wiring/storage.ts";
 import { buildBuiltInModels } from "./workers/built-in-models.ts";
 
 interface RunOptions {
@@ -89,7 +90,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
         entities: configuration.entities,
         applyEntityChanges: () => applyEntityChanges().finally(() => notices?.publish()),
       },
-      tracing: await wireTracing({ settings, log, clock, random: Math.random }),
+      tracing: await startTracing(settings, log, clock),
       shared,
       objects,
       redis,
@@ -204,6 +205,27 @@ async function openStores(
     entities: shared?.entities ?? openConfigEntityStore(folder, now),
     lock: lockFolder(folder),
   };
+}
+
+/** The packages of OpenTelemetry are loaded only if a collector is configured. Undefined: tracing is off. */
+async function startTracing(
+  settings: Settings,
+  log: Log,
+  clock: () => number,
+): Promise<Tracing | undefined> {
+  const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === "") return undefined;
+  const { openTracing } = await import("./observe/traces/open-tracing.ts");
+  return openTracing({
+    endpoint,
+    protocol: settings.OTEL_EXPORTER_OTLP_PROTOCOL,
+    sampler: settings.OTEL_TRACES_SAMPLER,
+    share: settings.OTEL_TRACES_SAMPLER_ARG,
+    version,
+    log,
+    clock,
+    random: Math.random,
+  });
 }
 
 /** Changes of other replicas are applied at once, instead of at the next poll. */

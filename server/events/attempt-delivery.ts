@@ -11,7 +11,7 @@ interface PostResponse {
 }
 
 /** Sends a body with POST and follows no redirects. Throws an Error with a message for the operator. */
-type Post = (
+export type Post = (
   request: {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;

@@ -5,7 +5,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
+import type { Emit } from "../../contract/events.ts";
 import { errorCode, errorMessage } from "../lib/error-code.ts";
+import type { Log } from "../lib/log.ts";
 import { pollFiles } from "../lib/poll-files.ts";
 
 export interface CertificateFiles {
@@ -125,26 +127,29 @@ const opensslReason = (error: unknown): string =>
 const expired = ({ certPath }: CertificateFiles, { validTo }: Certificate): CertificateError =>
   new CertificateError(`The certificate in ${certPath} (VEXEL_TLS_CERT) expired on ${validTo}.`);
 
-export interface WatchCertificateOptions {
+interface WatchCertificateOptions {
   readonly files: CertificateFiles;
   /** The certificate that was read at the start. */
   readonly first: Certificate;
+  readonly log: Pick<Log, "info" | "error">;
+  readonly emit: Emit;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** The files have changed, or are valid again: the certificate is in force. */
-  reloaded(certificate: Certificate): void;
-  /** The files have changed and are invalid: the previous certificate stays. */
-  rejected(problem: string): void;
 }
 
-/** `current`: the newest valid certificate. */
-export function watchCertificate(options: WatchCertificateOptions): {
+export interface WatchedCertificate {
+  /** The newest valid certificate. */
   current(): Certificate;
+  /** Why the files were not applied: the previous certificate stays. Undefined: the files are in force. */
+  problem(): string | undefined;
   close(): void;
-} {
-  const { files, first, now, reloaded, rejected } = options;
-  let current = first;
-  let hasFailed = false;
+}
+
+/** Reloads a renewed certificate without a restart. */
+export function watchCertificate(options: WatchCertificateOptions): WatchedCertificate {
+  const { files, log, emit, now } = options;
+  let current = options.first;
+  let problem: string | undefined;
   const hasExpired = ({ validTo }: Certificate): boolean => Date.parse(validTo) < now();
   const poll = pollFiles({
     paths: [files.certPath, files.keyPath],
@@ -153,16 +158,18 @@ export function watchCertificate(options: WatchCertificateOptions): {
         const next = readCertificate(files);
         // Clients refuse it. At the start there is no better certificate.
         if (hasExpired(next) && !hasExpired(current)) throw expired(files, next);
-        if (!hasFailed && next.cert === current.cert && next.key === current.key) return;
-        hasFailed = false;
+        const isSame = next.cert === current.cert && next.key === current.key;
+        if (problem === undefined && isSame) return;
+        problem = undefined;
         current = next;
+        log.info("certificate-reloaded", { validTo: next.validTo });
+        emit({ type: "config.reloaded", data: { changes: "TLS certificate renewed" } });
       } catch (error) {
-        hasFailed = true;
-        rejected(errorMessage(error));
-        return;
+        problem = errorMessage(error);
+        log.error("certificate-rejected", { reason: problem });
+        emit({ type: "config.rejected", data: { problems: [problem] } });
       }
-      reloaded(current);
     },
   });
-  return { current: () => current, close: poll.close };
+  return { current: () => current, problem: () => problem, close: poll.close };
 }

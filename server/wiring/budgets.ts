@@ -7,14 +7,14 @@ import { createBudgets } from "../budgets/budgets.ts";
 import { createRequestCharging } from "../budgets/charge-request.ts";
 import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
+import type { OpenedLedger } from "../ledger/open-ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { SharedPools } from "../limits/leased-pool.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
-import type { LedgerWiring } from "./ledger.ts";
 import type { Runtime } from "./runtime.ts";
 
-interface BudgetWiringOptions extends Pick<LedgerWiring, "spent" | "reservations"> {
+interface BudgetWiringOptions extends Pick<OpenedLedger, "spent" | "reservations"> {
   readonly capabilities: UpstreamClient["imageCapabilities"];
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly pools: SharedPools | undefined;

@@ -1,20 +1,47 @@
-/** Starts the HTTP listener with the limits and timeouts of the settings, and the listener of the metrics port. */
+/** Starts the HTTP listener with the certificate, limits and timeouts of the settings, and that of the metrics. */
+import {
+  type Certificate,
+  type CertificateFiles,
+  readCertificate,
+  watchCertificate,
+} from "../http/certificate.ts";
 import { createCors } from "../http/cors.ts";
 import { type Listener, type ListenOptions, listen } from "../http/listen.ts";
 import { MemoryShares } from "../http/memory-shares.ts";
 import type { Metrics } from "../observe/metrics/open-metrics.ts";
 import { logInternalError } from "../observe/request-line.ts";
+import type { Settings } from "../settings.ts";
 import type { OpenedTempStorage } from "../temp-storage/open-temp-storage.ts";
-import type { CertificateWiring } from "./certificate.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** A smaller image stays in memory: it is not worth a file. */
 const spillUploadsAbove = 256 * 1024;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
+interface ConfiguredCertificate {
+  readonly files: CertificateFiles;
+  readonly first: Certificate;
+}
+
+/** Throws CertificateError. Undefined: plain HTTP. */
+export function readConfiguredCertificate(settings: Settings): ConfiguredCertificate | undefined {
+  const { VEXEL_TLS_CERT: certPath, VEXEL_TLS_KEY: keyPath } = settings;
+  if (certPath === "") return undefined;
+  const files = { certPath, keyPath };
+  return { files, first: readCertificate(files) };
+}
+
+/** Reloads a renewed certificate. */
+export function wireCertificate(runtime: Runtime, configured: ConfiguredCertificate) {
+  const certificate = watchCertificate({ ...runtime, ...configured });
+  runtime.resources.defer(certificate.close);
+  return certificate;
+}
+
 export interface ListenerParts
   extends Pick<ListenOptions, "handlers" | "mounts" | "maxConnections"> {
-  readonly certificate: CertificateWiring;
+  /** The current certificate. Undefined: plain HTTP. */
+  readonly tls: ListenOptions["tls"] | undefined;
   readonly temp: OpenedTempStorage;
   readonly metrics: Metrics | undefined;
   /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
@@ -24,10 +51,10 @@ export interface ListenerParts
 /** Throws if a port cannot be opened. Then nothing is listening. */
 export function startListener(
   { settings, log, clock }: Runtime,
-  { handlers, mounts, maxConnections, certificate, temp, metrics, isWorker }: ListenerParts,
+  { handlers, mounts, maxConnections, tls, temp, metrics, isWorker }: ListenerParts,
 ): Listener {
   const listener = listen({
-    ...(certificate.tls && { tls: certificate.tls }),
+    ...(tls && { tls }),
     host: settings.HOST,
     port: settings.PORT,
     reusePort: isWorker,

@@ -22,6 +22,7 @@ import { repeat, storeSource } from "../config/sources/store-source.ts";
 import { InvalidConfig, yamlSource } from "../config/sources/yaml-source.ts";
 import { type StoredKeyChange, StoredKeys } from "../config/stored-keys.ts";
 import { watchConfig } from "../config/watch-config.ts";
+import type { OpenedEvents } from "../events/open-events.ts";
 import type { Log } from "../lib/log.ts";
 import { createSerialize } from "../lib/tasks.ts";
 import type { Settings } from "../settings.ts";
@@ -29,7 +30,6 @@ import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../storage/ports/config-entity-store.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import { inspectModelDirectory } from "../workers/embedding/model-directory.ts";
-import type { EventsWiring } from "./events.ts";
 
 interface ConfigurationOptions {
   readonly settings: Settings;
@@ -43,7 +43,7 @@ interface ConfigurationOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Undefined until the gateway is built, which needs the configuration first. */
-  readonly events: () => Pick<EventsWiring, "emit" | "onKeysChanged"> | undefined;
+  readonly events: () => Pick<OpenedEvents, "emit" | "onKeysChanged"> | undefined;
 }
 
 const pollKeysEveryMs = 500;

@@ -9,7 +9,7 @@ import {
   openKeyStore,
 } from "../../server/storage/sqlite/gateway-database.ts";
 import { loadConfiguration } from "../../server/wiring/reload-config.ts";
-import { secretBoxFor } from "../../server/wiring/secret-box.ts";
+import { secretBoxFor } from "../../server/wiring/storage.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";

@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import OpenAI, { toFile } from "openai";
 import type { AttentionItem, Overview } from "../../contract/admin.ts";
+import { readCertificate } from "../../server/http/certificate.ts";
 import type { HttpServer } from "../../server/http/server/http-server.ts";
 import { readSettings } from "../../server/settings.ts";
-import { readConfiguredCertificate } from "../../server/wiring/certificate.ts";
 import { temporaryFolder, testKey } from "../harness.ts";
 import { testsWith } from "../programs.ts";
 import { until } from "../until.ts";
@@ -269,8 +269,8 @@ testsWith(["openssl"], import.meta.file, () => {
       using folder = temporaryFolder();
       const files = certificateFiles(folder.path, first);
       const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = files.settings;
-      const read = () => readConfiguredCertificate(files.settings);
-      expect(read()?.first.cert).toBe(first.cert);
+      const read = () => readCertificate({ certPath: cert, keyPath: key });
+      expect(read().cert).toBe(first.cert);
       files.write({ key: second.key });
       expect(read).toThrow(`The private key in ${key} (VEXEL_TLS_KEY) does not belong`);
       files.write({ key: "nonsense" });
@@ -279,9 +279,9 @@ testsWith(["openssl"], import.meta.file, () => {
       expect(read).toThrow(`VEXEL_TLS_KEY=${key} is encrypted.`);
       files.write({ cert: "nonsense" });
       expect(read).toThrow(`VEXEL_TLS_CERT=${cert} is not a certificate in PEM format.`);
-      expect(() =>
-        readConfiguredCertificate({ ...files.settings, VEXEL_TLS_CERT: "/nowhere.crt" }),
-      ).toThrow("VEXEL_TLS_CERT=/nowhere.crt cannot be read (ENOENT).");
+      expect(() => readCertificate({ certPath: "/nowhere.crt", keyPath: key })).toThrow(
+        "VEXEL_TLS_CERT=/nowhere.crt cannot be read (ENOENT).",
+      );
     });
   });
 

@@ -1,13 +1,13 @@
 /** Forwarding to the shared ledger: each row arrives once, and a row that is refused stops no other. */
 import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
-import { LedgerForwarder } from "../../server/ledger/forward-ledger.ts";
+import { LedgerForwarder } from "../../server/ledger/ledger-forwarder.ts";
+import { openForwarding } from "../../server/ledger/open-forwarding.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createLog } from "../../server/lib/log.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { RejectedRowsError } from "../../server/storage/ports/ledger-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
-import { forwardLedger } from "../../server/wiring/forward-ledger.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
@@ -112,7 +112,7 @@ test("during an outage, budgets read what waits to be forwarded without a query 
   earlier.write(left);
   await earlier.close();
   const store = open();
-  const forwarding = forwardLedger({
+  const forwarding = openForwarding({
     store,
     shared: {
       ledger: {

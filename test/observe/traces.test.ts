@@ -3,8 +3,8 @@
  */
 import { describe, expect, test } from "bun:test";
 import { createLog } from "../../server/lib/log.ts";
+import { openTracing } from "../../server/observe/traces/open-tracing.ts";
 import { readSettings } from "../../server/settings.ts";
-import { wireTracing } from "../../server/wiring/tracing.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway } from "../harness.ts";
 import { sources, textOf } from "../laws/tree.ts";
@@ -35,11 +35,16 @@ async function traced(
     now: () => new Date(),
     write: () => undefined,
   });
-  const tracing = await wireTracing({
-    settings: readSettings({
-      OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
-      OTEL_TRACES_SAMPLER: sampler,
-    }),
+  const tracingSettings = readSettings({
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+    OTEL_TRACES_SAMPLER: sampler,
+  });
+  const tracing = openTracing({
+    endpoint: tracingSettings.OTEL_EXPORTER_OTLP_ENDPOINT,
+    protocol: tracingSettings.OTEL_EXPORTER_OTLP_PROTOCOL,
+    sampler,
+    share: tracingSettings.OTEL_TRACES_SAMPLER_ARG,
+    version: "0.0.0",
     log: silent,
     clock: () => performance.now(),
     random: Math.random,

@@ -27,8 +27,15 @@ interface GaugeSources {
   readonly isReady: () => boolean;
   /** Undefined: tracing is off. */
   readonly tracing: Pick<Tracing, "counts"> | undefined;
-  /** Metrics of optional parts, such as the leases of shared counters. */
-  readonly others: readonly Gauge[];
+  /** Undefined: replicas share no limits, and the metrics have no values. */
+  readonly replicas:
+    | {
+        health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
+        leases(): number;
+      }
+    | undefined;
+  /** The embedding cache that replicas share. Undefined: there is none. */
+  readonly sharedCache: { readonly rejected: number } | undefined;
 }
 
 const targetStates = [
@@ -69,7 +76,7 @@ export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
     ...cacheGauges(cache),
     ...ledgerGauges(sources),
     ...traceCounters(sources.tracing),
-    ...sources.others,
+    ...replicaGauges(sources),
   ];
 }
 
@@ -200,5 +207,34 @@ const traceCounters = (tracing: GaugeSources["tracing"]): readonly Gauge[] => [
     help: "Requests whose spans were dropped, because the collector is slow or unreachable.",
     type: "counter",
     read: () => tracing?.counts().droppedRequests,
+  },
+];
+
+const replicaGauges = ({
+  replicas,
+  sharedCache,
+}: Pick<GaugeSources, "replicas" | "sharedCache">): readonly Gauge[] => [
+  {
+    name: "vexel_redis_available",
+    help: "1 while Redis can be used, 0 while each replica applies its share of the limits.",
+    merge: "min",
+    read: () => replicas && Number(replicas.health().redis === "available"),
+  },
+  {
+    name: "vexel_replicas",
+    help: "The number of replicas that share Redis, as last known.",
+    merge: "max",
+    read: () => replicas?.health().replicas,
+  },
+  {
+    name: "vexel_leases",
+    help: "Limits and budgets of which this process leases a part.",
+    read: () => replicas?.leases(),
+  },
+  {
+    name: "vexel_shared_cache_rejected",
+    help: "Vectors in Redis whose keyed checksum was wrong.",
+    type: "counter",
+    read: () => sharedCache?.rejected,
   },
 ];

@@ -20,7 +20,9 @@ interface TracingOptions {
   /** The base URL of the collector. */
   readonly endpoint: string;
   readonly protocol: "http/protobuf" | "http/json";
-  readonly sampling: SamplingOptions;
+  /** A name of OTEL_TRACES_SAMPLER, and the share of OTEL_TRACES_SAMPLER_ARG. */
+  readonly sampler: string;
+  readonly share: number;
   readonly version: string;
   readonly log: Log;
   readonly random: () => number;
@@ -57,7 +59,7 @@ const closeTimeoutMs = 2000;
 const maxErrorsPerSecond = 50;
 
 export function openTracing(options: TracingOptions): Tracing {
-  const { endpoint, protocol, sampling, version, log, random, clock } = options;
+  const { endpoint, protocol, version, log, random, clock } = options;
   const counts = { exported: 0, failed: 0, droppedRequests: 0 };
   let pending = 0;
   const Exporter = protocol === "http/json" ? JsonExporter : ProtobufExporter;
@@ -93,7 +95,7 @@ export function openTracing(options: TracingOptions): Tracing {
   };
   const mayTraceError = errorBudget(clock);
   return {
-    start: createStartTrace(sampling, random),
+    start: createStartTrace(samplingOf(options), random),
     observe: (record) => {
       const { trace, outcome } = record;
       if (!trace) return;
@@ -143,6 +145,11 @@ interface SamplingOptions {
   /** The share of all other requests that is sampled. */
   readonly ratio: number;
 }
+
+const samplingOf = ({ sampler, share }: TracingOptions): SamplingOptions => ({
+  isParentBased: sampler.startsWith("parentbased_"),
+  ratio: sampler.endsWith("traceidratio") ? share : Number(sampler.endsWith("always_on")),
+});
 
 /**
  * Starts the trace of a request: continues the client's trace (W3C Trace Context), and decides on sampling. `random`:

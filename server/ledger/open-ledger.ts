@@ -1,8 +1,8 @@
-/** Wires the ledger: outbox, SQLite store, recovery of earlier outboxes, retention of rows and integrity checks. */
+/** Opens the ledger: outbox, SQLite store, recovery of earlier outboxes, retention of rows and integrity checks. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
-import { Ledger } from "../ledger/ledger.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
@@ -17,10 +17,31 @@ import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
 import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
-import { forwardLedger, type LedgerForwarding } from "./forward-ledger.ts";
-import type { Runtime } from "./runtime.ts";
+import { Ledger } from "./ledger.ts";
+import { type LedgerForwarding, openForwarding } from "./open-forwarding.ts";
 
-export interface LedgerWiring {
+interface LedgerOptions {
+  /** The data folder. */
+  readonly folder: string;
+  readonly maxBytes: number;
+  /** How long rows are kept. 0: for ever. */
+  readonly days: number;
+  /** The time between two integrity checks. 0: none. */
+  readonly checkEveryMs: number;
+  /** While rows cannot be written: refuse requests, or serve them. */
+  readonly onError: "refuse" | "serve";
+  /** The ledger that replicas share. Undefined: the ledger is in the data folder only. */
+  readonly shared: Pick<SharedStorage, "ledger" | "queries" | "spend" | "now"> | undefined;
+  readonly log: Log;
+  readonly emit: Emit;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly resources: AsyncDisposableStack;
+}
+
+export interface OpenedLedger {
   readonly ledger: Ledger;
   /** Requests with a budget reservation: charged by the next process if this one is killed. */
   readonly reservations: Pick<Outbox, "reserve">;
@@ -36,17 +57,9 @@ const dayMs = 86_400_000;
 const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 
-/** `shared`: the ledger that replicas share. Undefined: the ledger is in the data folder only. */
-export function wireLedger(
-  { settings, log, emit, now, clock, resources }: Runtime,
-  shared: Pick<SharedStorage, "ledger" | "queries" | "spend" | "now"> | undefined,
-): LedgerWiring {
-  const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
-  const store = new SqliteLedgerStore({
-    folder,
-    maxBytes: settings.VEXEL_LEDGER_MAX_BYTES,
-    now: now(),
-  });
+export function openLedger(options: LedgerOptions): OpenedLedger {
+  const { folder, maxBytes, days, onError: policy, shared, log, emit, now, clock } = options;
+  const store = new SqliteLedgerStore({ folder, maxBytes, now: now() });
   const queries = shared?.queries ?? new LedgerQueryThread({ path: store.path });
   const recovery = new OutboxRecovery(folder, store);
   if (recovery.reservations > 0)
@@ -94,7 +107,7 @@ export function wireLedger(
     },
   });
   const pendingRows = () => [...recovery.rows, ...ledger.pendingRows];
-  const forwarding = shared && forwardLedger({ store, shared, pendingRows, log, emit, clock });
+  const forwarding = shared && openForwarding({ store, shared, pendingRows, log, emit, clock });
   const pruned = [
     { store, now, pruning: createPruning() },
     ...(shared ? [{ store: shared.ledger, now: shared.now, pruning: createPruning() }] : []),
@@ -107,7 +120,7 @@ export function wireLedger(
   const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);
   const integrity = startIntegrityCheck({
     paths: [store.path, ...(existsSync(gatewayDatabase) ? [gatewayDatabase] : [])],
-    everyMs: settings.VEXEL_LEDGER_CHECK * 1000,
+    everyMs: options.checkEveryMs,
     onResult: (found) => {
       damage = found && `${found}. Restore a copy of it and restart the gateway.`;
       ledger.verify();
@@ -116,7 +129,7 @@ export function wireLedger(
       if (opened.problem === undefined) log.warn("ledger-check-failed", { reason });
     },
   });
-  resources.defer(async () => {
+  options.resources.defer(async () => {
     clearInterval(pruneTimer);
     for (const { pruning } of pruned) pruning.stop();
     clearInterval(verifyTimer);

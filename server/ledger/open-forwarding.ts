@@ -1,15 +1,15 @@
-/** Wires the forwarding of ledger rows to the ledger that replicas share, and the spending of all replicas. */
+/** Forwards ledger rows to the ledger that replicas share, and knows the spending of all replicas. */
 
 import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
-import { LedgerForwarder } from "../ledger/forward-ledger.ts";
 import type { Log } from "../lib/log.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";
+import { LedgerForwarder } from "./ledger-forwarder.ts";
 
-export interface LedgerForwardingOptions {
+export interface ForwardingOptions {
   readonly store: SqliteLedgerStore;
   readonly shared: Pick<SharedStorage, "ledger" | "spend">;
   /** Rows that are not in `store` yet. */
@@ -31,7 +31,7 @@ export interface LedgerForwarding {
 
 const refreshEveryMs = 2000;
 
-export function forwardLedger(options: LedgerForwardingOptions): LedgerForwarding {
+export function openForwarding(options: ForwardingOptions): LedgerForwarding {
   const { store, shared, pendingRows, log, emit, clock } = options;
   // Before the first request: this reads all rows that an earlier process has left.
   const unforwarded = store.sumUnforwarded();

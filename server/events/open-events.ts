@@ -1,14 +1,7 @@
-/** Wires events: the event store, webhook delivery and key events. */
-
+/** Opens events: the event store, webhook delivery and key events. */
 import type { Emit } from "../../contract/events.ts";
-import { version } from "../../package.json";
-import type { Webhook } from "../config/snapshot.ts";
-import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
-import { createEvents, type EventsReport } from "../events/events.ts";
-import { createExpiringKeys, createKeyEvents } from "../events/key-events.ts";
-import { createEventViews, type EventViews } from "../events/show-events.ts";
+import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
@@ -16,24 +9,34 @@ import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
 import { createEventStore } from "../storage/sql/event-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
-import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
-import { guardLinkLocal, systemResolve } from "../upstream/download/index.ts";
-import {
-  type FetchOnly,
-  type SendUpstreamRequest,
-  sendByFetch,
-} from "../upstream/transport/index.ts";
-import type { Runtime } from "./runtime.ts";
+import type { FetchOnly } from "../upstream/transport/index.ts";
+import { createDeliveryQueue, type DeliveryReport } from "./delivery-queue.ts";
+import { createEvents, type EventsReport } from "./events.ts";
+import { createExpiringKeys, createKeyEvents } from "./key-events.ts";
+import { createPostWebhook } from "./post-webhook.ts";
+import { createEventViews, type EventViews } from "./show-events.ts";
 
-interface EventsWiringOptions {
+interface OpenEventsOptions {
+  /** The data folder. */
+  readonly folder: string;
+  readonly snapshot: () => Snapshot;
+  /** The version of the gateway, for the user agent. */
+  readonly version: string;
   /** The stores that replicas share. Undefined: `events.db` in the data folder. */
   readonly shared: Pick<SharedStorage, "events" | "deliveries" | "now"> | undefined;
   /** The delay before each attempt after the first. Undefined: the defaults. */
   readonly webhookDelaysMs: readonly number[] | undefined;
   readonly fetchOnly: FetchOnly;
+  readonly log: Log;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly random: () => number;
+  readonly resources: AsyncDisposableStack;
 }
 
-export interface EventsWiring {
+export interface OpenedEvents {
   readonly emit: Emit;
   /** Called whenever stored keys may have changed. */
   onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
@@ -44,26 +47,18 @@ export interface EventsWiring {
 const none: ReadonlyMap<string, Webhook> = new Map();
 const pruneEveryMs = 60_000;
 
-export function wireEvents(
-  { settings, snapshot, log, now, clock, random, resources }: Omit<Runtime, "emit">,
-  { shared, fetchOnly, webhookDelaysMs }: EventsWiringOptions,
-): EventsWiring {
-  const { events: store, deliveries: queue } = shared ?? openStores(settings.VEXEL_DATA, resources);
+export function openEvents(options: OpenEventsOptions): OpenedEvents {
+  const { snapshot, shared, log, now, clock, random, resources } = options;
+  const { events: store, deliveries: queue } = shared ?? openStores(options.folder, resources);
   const webhooks = () => snapshot().webhooks ?? none;
   const deliver = createDeliveryQueue({
     queue,
     webhooks,
-    post: createPost(
-      guardLinkLocal({
-        send: (request, signal) => sendByFetch(request, signal, 0),
-        resolve: systemResolve,
-        isProxied: ({ protocol }) => (protocol === "https:" ? fetchOnly.https : fetchOnly.http),
-      }),
-    ),
+    post: createPostWebhook(options),
     now,
     random,
     report: (problem) => logDeliveryProblem(log, problem),
-    delaysMs: webhookDelaysMs,
+    delaysMs: options.webhookDelaysMs,
   });
   resources.defer(deliver.close);
   const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
@@ -113,38 +108,6 @@ function openStores(folder: string, resources: AsyncDisposableStack) {
   const db = new SqliteDatabase(openEventFile(folder));
   resources.defer(() => db.close());
   return { events: createEventStore(db), deliveries: createDeliveryStore(db) };
-}
-
-/** Only the status and one header of the response matter, so its body is not read. */
-const createPost =
-  (send: SendUpstreamRequest) =>
-  async (
-    request: UpstreamRequest,
-    signal: AbortSignal,
-  ): Promise<{ status: number; retryAfterMs?: number }> => {
-    const cancel = new AbortController();
-    const stop = () => cancel.abort(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    const headers = { ...request.headers, "user-agent": `vexel/${version}` };
-    try {
-      const response = await send({ ...request, headers, method: "POST" }, cancel.signal);
-      const retryAfterMs = retryAfterOf(response);
-      return { status: response.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const { notSent, logDetail } = error.details;
-      const problem = notSent ? "it cannot be reached" : "the connection broke";
-      throw new Error(logDetail ? `${problem} (${logDetail})` : problem, { cause: error });
-    } finally {
-      signal.removeEventListener("abort", stop);
-      cancel.abort(new Error("the body of the response is not needed"));
-    }
-  };
-
-/** Only seconds are accepted: a date would depend on the receiver's clock. */
-function retryAfterOf({ headers }: UpstreamResponse): number | undefined {
-  const seconds = headers.get("retry-after") ?? "";
-  return /^\d{1,7}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
 function logRecordingProblem(log: Log, { kind, type, webhook, problem }: EventsReport): void {

@@ -1,26 +1,31 @@
 /**
- * Wires what replicas share through Redis: the pools behind limits and budgets, the claims of image requests, the
- * second-level cache of embeddings and the number of replicas. Reports an outage of Redis.
+ * What replicas share through Redis to apply limits and budgets together: the pools behind them, and the number of
+ * replicas. Reports an outage of Redis.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Emit } from "../../contract/events.ts";
+import type { Log } from "../lib/log.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
-import type { LeasedPool, SharedPools } from "../limits/leased-pool.ts";
-import type { Gauge } from "../observe/metrics/gauge.ts";
-import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
 import { redisLeases, watchSlotNotices } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
-import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
-import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
-import type { Runtime } from "./runtime.ts";
+import type { LeasedPool, SharedPools } from "./leased-pool.ts";
 
-export interface Replicas {
+interface ReplicaPoolsOptions {
+  readonly redis: RedisConnection;
+  /** The data folder. */
+  readonly folder: string;
+  readonly log: Pick<Log, "warn" | "error">;
+  readonly emit: Emit;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly resources: AsyncDisposableStack;
+}
+
+export interface ReplicaPools {
   readonly pools: SharedPools;
-  readonly claims: RequestClaims;
-  /** The embedding cache that replicas share. Undefined: it is off. */
-  readonly embeddings: RedisEmbeddings | undefined;
   /** The number of limits and budgets of which this process leases a part. */
   leases(): number;
   /** For `GET /readyz`. */
@@ -32,10 +37,10 @@ const reportMs = 1000;
 /** The shortest time between two lines of the log. */
 const reportFailuresMs = 10_000;
 
-export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas {
-  const { settings, log, emit, clock, resources } = runtime;
+export function openReplicaPools(options: ReplicaPoolsOptions): ReplicaPools {
+  const { redis, folder, log, emit, clock, resources } = options;
   const replica = randomUUID();
-  const file = join(settings.VEXEL_DATA, "replicas");
+  const file = join(folder, "replicas");
   const registry = new ReplicaRegistry(redis, replica, readCount(file));
   const report = async (): Promise<void> => {
     const before = registry.count;
@@ -102,56 +107,12 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection): Replicas
       clock,
       schedule: (pool) => scheduled.add(pool),
     },
-    embeddings: sharedEmbeddings(redis, runtime),
-    claims: new RedisRequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
     leases: () => scheduled.size,
     health: () => ({
       redis: redis.isAvailable ? "available" : "unavailable",
       replicas: registry.count,
     }),
   };
-}
-
-/** Undefined: replicas share nothing, and the metrics have no values. */
-export const replicaGauges = (
-  replicas: Pick<Replicas, "health" | "leases" | "embeddings"> | undefined,
-): readonly Gauge[] => [
-  {
-    name: "vexel_redis_available",
-    help: "1 while Redis can be used, 0 while each replica applies its share of the limits.",
-    merge: "min",
-    read: () => replicas && Number(replicas.health().redis === "available"),
-  },
-  {
-    name: "vexel_replicas",
-    help: "The number of replicas that share Redis, as last known.",
-    merge: "max",
-    read: () => replicas?.health().replicas,
-  },
-  {
-    name: "vexel_leases",
-    help: "Limits and budgets of which this process leases a part.",
-    read: () => replicas?.leases(),
-  },
-  {
-    name: "vexel_shared_cache_rejected",
-    help: "Vectors in Redis whose keyed checksum was wrong.",
-    type: "counter",
-    read: () => replicas?.embeddings?.rejected,
-  },
-];
-
-function sharedEmbeddings(
-  redis: RedisConnection,
-  { settings, now, resources }: Runtime,
-): RedisEmbeddings | undefined {
-  const { VEXEL_CACHE_REDIS_TTL: sharedTtl, VEXEL_CACHE_TTL: localTtl } = settings;
-  const { VEXEL_SECRET: secret } = settings;
-  if (sharedTtl === 0) return undefined;
-  const ttlMs = (localTtl === 0 ? sharedTtl : Math.min(sharedTtl, localTtl)) * 1000;
-  const embeddings = new RedisEmbeddings(redis, { secret, ttlMs, now });
-  resources.defer(() => embeddings.close());
-  return embeddings;
 }
 
 function readCount(file: string): number {

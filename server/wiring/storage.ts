@@ -1,0 +1,104 @@
+/** Opens the stores of a gateway as the settings say: in the data folder, or in those that replicas share. */
+import { openLedger } from "../ledger/open-ledger.ts";
+import { openReplicaPools } from "../limits/replica-pools.ts";
+import type { Settings } from "../settings.ts";
+import { SecretBox } from "../storage/encrypt-secret.ts";
+import type { BlobStore } from "../storage/ports/blob-store.ts";
+import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
+import type { RedisConnection } from "../storage/redis/client.ts";
+import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
+import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
+import type { ObjectStore } from "../storage/s3/object-store.ts";
+import { openStoredContent } from "../storage/stored-content.ts";
+import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
+import { openTempStorage } from "../temp-storage/open-temp-storage.ts";
+import { createImageLinks } from "./image-links.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Encrypts stored secrets: with `VEXEL_SECRET`, or with the generated key of the data folder. */
+export const secretBoxFor = (
+  settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">,
+): SecretBox => new SecretBox({ folder: settings.VEXEL_DATA, ...secretsOf(settings) });
+
+/** The current secret, and earlier ones. */
+const secretsOf = (settings: Pick<Settings, "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">) => ({
+  secret: settings.VEXEL_SECRET,
+  previous: settings.VEXEL_SECRET_PREVIOUS.split(",").filter((secret) => secret !== ""),
+});
+
+export const wireTempStorage = ({ settings, log, clock }: Omit<Runtime, "emit">) =>
+  openTempStorage({
+    dataFolder: settings.VEXEL_DATA,
+    maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES,
+    reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
+    log,
+    clock,
+  });
+
+/** `shared`: the ledger that replicas share. Undefined: the ledger is in the data folder only. */
+export const wireLedger = (runtime: Runtime, shared: SharedStorage | undefined) =>
+  openLedger({
+    ...runtime,
+    folder: runtime.settings.VEXEL_DATA,
+    maxBytes: runtime.settings.VEXEL_LEDGER_MAX_BYTES,
+    days: runtime.settings.VEXEL_LEDGER_DAYS,
+    checkEveryMs: runtime.settings.VEXEL_LEDGER_CHECK * 1000,
+    onError: runtime.settings.VEXEL_ON_LEDGER_ERROR,
+    shared,
+  });
+
+/** What replicas share through Redis. */
+export function wireReplicas(runtime: Runtime, redis: RedisConnection) {
+  const { settings } = runtime;
+  return {
+    ...openReplicaPools({ ...runtime, redis, folder: settings.VEXEL_DATA }),
+    /** The embedding cache. Undefined: it is off. */
+    embeddings: openSharedCache(runtime, redis),
+    claims: new RedisRequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
+  };
+}
+
+function openSharedCache(
+  { settings, now, resources }: Runtime,
+  redis: RedisConnection,
+): RedisEmbeddings | undefined {
+  const { VEXEL_CACHE_REDIS_TTL: sharedTtl, VEXEL_CACHE_TTL: localTtl } = settings;
+  if (sharedTtl === 0) return undefined;
+  const ttlMs = (localTtl === 0 ? sharedTtl : Math.min(sharedTtl, localTtl)) * 1000;
+  const embeddings = new RedisEmbeddings(redis, { secret: settings.VEXEL_SECRET, ttlMs, now });
+  resources.defer(() => embeddings.close());
+  return embeddings;
+}
+
+/** `objects`: the object store. Undefined: content stays in the data folder of this replica. */
+export const wireStoredContent = (
+  runtime: Runtime,
+  disk: DiskReserve,
+  objects: ObjectStore | undefined,
+) =>
+  openStoredContent({
+    ...runtime,
+    folder: runtime.settings.VEXEL_DATA,
+    maxBytes: runtime.settings.VEXEL_CONTENT_MAX_BYTES,
+    secrets: secretBoxFor(runtime.settings),
+    models: () => runtime.snapshot().models,
+    disk,
+    objects,
+  });
+
+/** `images`: the images that replicas share. Undefined: images are in the data folder. */
+export const wireImageLinks = (
+  { settings, now }: Runtime,
+  disk: DiskReserve,
+  images: BlobStore | undefined,
+) =>
+  createImageLinks({
+    folder: settings.VEXEL_DATA,
+    ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
+    replayMs: settings.VEXEL_RESPONSE_TTL * 1000,
+    maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
+    disk,
+    secrets: secretsOf(settings),
+    images,
+    now,
+  });
