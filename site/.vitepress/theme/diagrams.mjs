@@ -17,7 +17,8 @@ export async function drawDiagrams(isDark) {
   if (diagrams.length === 0) return;
   loaded ??= load();
   const mermaid = await loaded;
-  mermaid.initialize({ startOnLoad: false, theme: isDark ? "dark" : "neutral" });
+  const theme = isDark ? "dark" : "neutral";
+  mermaid.initialize({ startOnLoad: false, theme, themeVariables: { fontSize: "14px" } });
   for (const diagram of diagrams) {
     // A change of the theme draws the diagram again.
     diagram.dataset.source ??= diagram.textContent;
