@@ -5,15 +5,18 @@
 import { version } from "../package.json";
 import { LiveTail } from "./admin/reads/live-tail.ts";
 import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
+import { createImageFiles } from "./api/image-files.ts";
 import { createImageResultHandler } from "./api/image-results.ts";
 import { createModelHandlers, createServeAs } from "./api/route-handlers.ts";
 import { createStatusHandlers } from "./api/status-handlers.ts";
+import { openBudgets } from "./budgets/open-budgets.ts";
 import type { Snapshot } from "./config/snapshot.ts";
 import { type OpenedEvents, openEvents } from "./events/open-events.ts";
 import { unknownUrl } from "./http/dispatch.ts";
 import { maxConnections } from "./http/max-connections.ts";
 import type { Handlers } from "./http/routes.ts";
 import { createLinkStores } from "./images/image-links.ts";
+import { tryPlanQuery } from "./images/plan/plan.ts";
 import type { Log } from "./lib/log.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { ResponseMemory } from "./limits/response-memory.ts";
@@ -39,7 +42,6 @@ import type { BuiltInModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
-import { wireBudgets } from "./wiring/budgets.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { wireImages } from "./wiring/images.ts";
 import { wireLimits } from "./wiring/limits.ts";
@@ -261,10 +263,14 @@ function assemble(
     sharedResponses: objects?.responses ?? shared?.responses,
     claims: replicas?.claims,
   });
-  const budgets = wireBudgets(runtime, {
+  const budgets = openBudgets({
+    ...runtime,
     spent: openedLedger.spent,
     reservations: openedLedger.reservations,
-    capabilities: upstreamClient.imageCapabilities,
+    planImageQuery: ({ operation, query, policy }, target) =>
+      tryPlanQuery(query, upstreamClient.imageCapabilities(target, operation), policy),
+    queueTimeoutMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,
+    maxQueued: settings.VEXEL_MAX_QUEUE,
     pools: replicas?.pools,
   });
   const observers = new Set<RequestObserver>();
@@ -335,7 +341,7 @@ function assemble(
       now: Date.now,
     }),
     result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
-    imageFile: imageLinks.handler,
+    imageFile: createImageFiles({ store: imageLinks, check: imageLinks.check, now: Date.now }),
     ...createStatusHandlers({
       snapshot,
       version,

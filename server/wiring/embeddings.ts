@@ -1,24 +1,19 @@
-/** Wires the embeddings pipeline: cache and cache invalidation, single-flight, micro-batching, drift canary. */
+/** Constructs the embeddings pipeline: stages, cache, single-flight, micro-batching, drift detection. */
 
 import type { Statistics } from "../../contract/admin.ts";
-import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
-import { type CachePersistence, EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
-import { type CanaryReport, createCanary } from "../embeddings/drift-canary.ts";
-import { scheduleDriftChecks } from "../embeddings/drift-checks.ts";
+import { openCache } from "../embeddings/cache/open-cache.ts";
+import { createDriftDetection } from "../embeddings/drift-detection.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import { newRequestId } from "../http/received-request.ts";
-import { backgroundTimers } from "../lib/timers.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCanaryRequest } from "../pipeline/internal-requests.ts";
+import { reportImplausibleUsage } from "../pipeline/report-implausible-usage.ts";
 import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
-import type { EmbeddingCacheStore } from "../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
-import { EmbeddingCacheFile } from "../storage/sqlite/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
-import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface EmbeddingsWiringOptions {
@@ -44,8 +39,6 @@ export interface EmbeddingsWiring {
   clearCache(): void;
 }
 
-/** How long the first target serves alone while the others are compared with it. */
-const graceMs = 2000;
 const canaryTimeoutMs = 30_000;
 
 export function wireEmbeddings(
@@ -54,12 +47,16 @@ export function wireEmbeddings(
 ): EmbeddingsWiring {
   const { settings, snapshot, log, clock } = runtime;
   const { upstreamClient, builtInModels, registry, limits, execute, onBatch, shared } = options;
-  const { cache, clearLocal } = createCache(runtime, shared);
-  /** The number of checks in progress that began because another replica has cleared the shared cache. */
-  let checksAfterClear = 0;
-
-  const canary = createCanary({
-    snapshot,
+  const { cache, clearLocal } = openCache({
+    ...runtime,
+    folder: settings.VEXEL_CACHE_PERSIST === "memory" ? undefined : settings.VEXEL_DATA,
+    maxBytes: settings.VEXEL_CACHE_BYTES,
+    ttlMs: settings.VEXEL_CACHE_TTL * 1000,
+    shared,
+  });
+  const onImplausibleUsage = reportImplausibleUsage(log);
+  const drift = createDriftDetection({
+    ...runtime,
     embed: createCanaryRequest({
       execute,
       embeddings: upstreamClient.embeddings,
@@ -67,41 +64,12 @@ export function wireEmbeddings(
       snapshot,
       newRequestId,
       timeoutMs: canaryTimeoutMs,
-      onImplausibleUsage: reportImplausibleUsage(log),
+      onImplausibleUsage,
     }),
-    graceMs: settings.VEXEL_CANARY_HOURS > 0 ? graceMs : 0,
-    clock,
-    onUnchecked: () => driftChecks?.onNewTarget(),
-    onResponding: () => driftChecks?.onResponding(),
-    report: (result) => {
-      reportDrift(runtime, result);
-      if (result.status !== "drifted") return;
-      // Vectors of the drifted target may be in the cache, and it is unknown which. After another replica has cleared
-      // the shared cache, this one has added nothing to it: to clear it again would start the checks of all replicas.
-      void (checksAfterClear > 0 ? clearLocal() : cache.clear());
-    },
-  });
-  const hours = settings.VEXEL_CANARY_HOURS;
-  /** Undefined: targets are never checked. */
-  const driftChecks =
-    hours === 0
-      ? undefined
-      : scheduleDriftChecks({
-          hours,
-          check: (all) => canary.check(all),
-          timers: backgroundTimers,
-          clock,
-        });
-  // Another replica has found wrong vectors. If they came from a target that has drifted, this replica finds that out
-  // before it adds vectors to the shared cache again.
-  shared?.onCleared(async () => {
-    checksAfterClear++;
-    try {
-      await clearLocal();
-      await driftChecks?.checkAll();
-    } finally {
-      checksAfterClear--;
-    }
+    hours: settings.VEXEL_CANARY_HOURS,
+    clearCache: () => cache.clear(),
+    clearLocal,
+    shared,
   });
 
   const batched = { batches: 0, requests: 0 };
@@ -132,17 +100,14 @@ export function wireEmbeddings(
     },
     registry,
     limits,
-    hasDrifted: canary.hasDrifted,
-    isExcluded: canary.isExcluded,
-    onImplausibleUsage: reportImplausibleUsage(log),
+    hasDrifted: drift.hasDrifted,
+    isExcluded: drift.isExcluded,
+    onImplausibleUsage,
   });
   return {
     send,
-    startDriftChecks: () => driftChecks?.start(),
-    stopDriftChecks: () => {
-      driftChecks?.close();
-      canary.close();
-    },
+    startDriftChecks: drift.start,
+    stopDriftChecks: drift.stop,
     statistics: () => ({
       cache: {
         enabled: isCacheOn,
@@ -158,74 +123,4 @@ export function wireEmbeddings(
     }),
     clearCache: () => void cache.clear(),
   };
-}
-
-function createCache(
-  { settings, log, now, resources }: Runtime,
-  shared: SharedEmbeddings | undefined,
-): { readonly cache: EmbeddingCache; clearLocal(): Promise<void> } {
-  const maxBytes = settings.VEXEL_CACHE_BYTES;
-  const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
-  const newCache = (file?: EmbeddingCacheStore) => {
-    const persistence = shared ? persistInBoth(shared, file) : file;
-    return new EmbeddingCache({
-      maxBytes,
-      ...(persistence && { persistence }),
-      ...(ttlMs > 0 && { expiry: { ttlMs, now } }),
-    });
-  };
-  if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
-    const cache = newCache();
-    return { cache, clearLocal: async () => cache.clearMemory() };
-  }
-  const file = new EmbeddingCacheFile({
-    folder: settings.VEXEL_DATA,
-    maxBytes,
-    keyFormat: cacheKeyFormat,
-    ...(ttlMs > 0 && { ttlMs }),
-    now,
-    report: (reason) => log.error("cache-not-persisted", { reason }),
-  });
-  resources.defer(() => file.close());
-  const cache = newCache(file);
-  void file.load((...row) => cache.restore(...row));
-  return {
-    cache,
-    clearLocal: () => {
-      cache.clearMemory();
-      return file.clear();
-    },
-  };
-}
-
-const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({
-  add: (key, embedding) => {
-    file?.add(key, embedding);
-    shared.add(key, embedding);
-  },
-  remove: (keys) => {
-    file?.remove(keys);
-    shared.remove(keys);
-  },
-  touch: (key) => file?.touch(key),
-  clear: async () => {
-    shared.clear();
-    await file?.clear();
-  },
-});
-
-function reportDrift(
-  { log, emit }: Runtime,
-  { status, model, target, reason }: CanaryReport,
-): void {
-  const { id: upstream } = target.upstream;
-  const fields = { model, upstream, targetModel: target.model, reason };
-  if (status === "drifted") log.error("target-drifted", fields);
-  else if (status === "realigned") log.warn("target-realigned", fields);
-  else log.warn("target-not-compared", fields);
-  if (status === "silent") return;
-  emit({
-    type: `target.${status}`,
-    data: { model, upstream, target_model: target.model, reason },
-  });
 }

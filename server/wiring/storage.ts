@@ -1,4 +1,6 @@
 /** Opens the stores of a gateway as the settings say: in the data folder, or in those that replicas share. */
+
+import { openImageLinks } from "../images/open-image-links.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { openReplicaPools } from "../limits/replica-pools.ts";
 import type { Settings } from "../settings.ts";
@@ -12,7 +14,6 @@ import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { openStoredContent } from "../storage/stored-content.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
 import { openTempStorage } from "../temp-storage/open-temp-storage.ts";
-import { createImageLinks } from "./image-links.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Encrypts stored secrets: with `VEXEL_SECRET`, or with the generated key of the data folder. */
@@ -92,7 +93,7 @@ export const wireImageLinks = (
   disk: DiskReserve,
   images: BlobStore | undefined,
 ) =>
-  createImageLinks({
+  openImageLinks({
     folder: settings.VEXEL_DATA,
     ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
     replayMs: settings.VEXEL_RESPONSE_TTL * 1000,

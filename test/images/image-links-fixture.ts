@@ -3,7 +3,8 @@
  * moves it.
  */
 
-import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
+import { createImageFiles } from "../../server/api/image-files.ts";
+import { type ImageLinks, openImageLinks } from "../../server/images/open-image-links.ts";
 import { temporaryFolder } from "../harness.ts";
 import { listenWith } from "../http/listen-fixture.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";
@@ -31,7 +32,7 @@ export function startLinkServer({
 }: LinkServerOptions = {}): LinkServer {
   const folder = temporaryFolder();
   const open = () =>
-    createImageLinks({
+    openImageLinks({
       folder: folder.path,
       ttlMs,
       replayMs: 600_000,
@@ -43,7 +44,10 @@ export function startLinkServer({
     });
   const server = { now: Date.now() } as LinkServer;
   const links = open();
-  const edge = listenWith({ imageFile: links.handler }, {});
+  const edge = listenWith(
+    { imageFile: createImageFiles({ store: links, check: links.check, now: () => server.now }) },
+    {},
+  );
   return Object.assign(server, {
     links,
     url: edge.url,

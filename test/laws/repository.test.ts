@@ -30,7 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   limits: ["lib", "storage", "upstream", "config", "request"],
   routing: ["lib", "upstream", "config", "request", "limits"],
   embeddings: ["lib", "storage", "upstream", "config", "request", "limits"],
-  images: ["lib", "temp-storage", "upstream", "workers", "config", "request", "routing"],
+  images: ["lib", "temp-storage", "storage", "upstream", "workers", "config", "request", "routing"],
   budgets: ["lib", "upstream", "ledger", "request", "limits"],
   idempotency: ["lib", "temp-storage", "storage", "upstream", "request", "images"],
   pipeline: [

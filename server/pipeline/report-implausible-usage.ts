@@ -1,7 +1,7 @@
 /** Logs an upstream that reports more usage than is possible. */
 
 import type { Log } from "../lib/log.ts";
-import type { VerifyOptions } from "../pipeline/verify-response.ts";
+import type { VerifyOptions } from "./verify-response.ts";
 
 export const reportImplausibleUsage =
   (log: Log): VerifyOptions["onImplausibleUsage"] =>

@@ -1,13 +1,11 @@
-/** Wires image links together: stores an image, signs its link, and serves it to clients that have the link. */
+/** Image links: stores an image, signs its link, and finds it for clients that have the link. */
 import { join } from "node:path";
-import { createImageFiles } from "../api/image-files.ts";
-import type { Handler } from "../http/route.ts";
-import { imageTypeOf } from "../images/image-head.ts";
-import { signLink, verifyLink } from "../images/signed-link.ts";
 import { ImageFiles, type ImageFilesOptions } from "../storage/files/image-files.ts";
 import { type LinkSecretOptions, openLinkSecrets } from "../storage/files/link-secret.ts";
 import type { BlobSource, BlobStore } from "../storage/ports/blob-store.ts";
 import type { LoadedImage } from "../upstream/contract.ts";
+import { imageTypeOf } from "./image-head.ts";
+import { signLink, verifyLink } from "./signed-link.ts";
 
 export interface ImageLinksOptions {
   /** The data folder; it must exist. */
@@ -24,17 +22,17 @@ export interface ImageLinksOptions {
   readonly now: () => number;
 }
 
-export interface ImageLinks {
+export interface ImageLinks extends Pick<BlobStore, "find" | "sweep"> {
   /**
    * Stores an image and returns its link. `isReplayed`: the response may be replayed later, so its link works longer:
    * for the full time after the last replay.
    */
   store(image: LoadedImage, publicUrl: string, isReplayed?: boolean): Promise<string>;
-  readonly handler: Handler<"name">;
-  sweep(): Promise<void>;
+  /** The link's expiry in Unix seconds. Undefined: its signature is not valid, or it has expired. */
+  check(name: string, search: string): number | undefined;
 }
 
-export function createImageLinks(options: ImageLinksOptions): ImageLinks {
+export function openImageLinks(options: ImageLinksOptions): ImageLinks {
   const { folder, maxBytes, disk, now } = options;
   const store =
     options.images ?? new ImageFiles({ folder: join(folder, "images"), maxBytes, disk, now });
@@ -46,11 +44,8 @@ export function createImageLinks(options: ImageLinksOptions): ImageLinks {
       const { name, expires, url } = await store.put(sourceOf(image), { type, ttlMs });
       return url ?? `${publicUrl}/files/images/${name}${signLink(name, expires, secrets[0])}`;
     },
-    handler: createImageFiles({
-      store,
-      check: (name, search) => verifyLink(name, search, secrets, now()),
-      now,
-    }),
+    find: (name) => store.find(name),
+    check: (name, search) => verifyLink(name, search, secrets, now()),
     sweep: () => store.sweep(),
   };
 }

@@ -1,29 +1,34 @@
-/** Wires budgets: counters, reservations, and threshold events. */
+/** Opens budgets: counters, reservations, and threshold events. */
 
+import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
-import { BudgetCounters } from "../budgets/budget-counters.ts";
-import { BudgetQueue } from "../budgets/budget-queue.ts";
-import { createBudgets } from "../budgets/budgets.ts";
-import { createRequestCharging } from "../budgets/charge-request.ts";
-import { LeasedBudgetCounters } from "../budgets/leased-budget-counters.ts";
-import { tryPlanQuery } from "../images/plan/plan.ts";
 import type { OpenedLedger } from "../ledger/open-ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Log } from "../lib/log.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { SharedPools } from "../limits/leased-pool.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
-import type { Runtime } from "./runtime.ts";
+import { BudgetCounters } from "./budget-counters.ts";
+import { BudgetQueue } from "./budget-queue.ts";
+import { createBudgets } from "./budgets.ts";
+import { createRequestCharging, type RequestChargingOptions } from "./charge-request.ts";
+import { LeasedBudgetCounters } from "./leased-budget-counters.ts";
 
-interface BudgetWiringOptions extends Pick<OpenedLedger, "spent" | "reservations"> {
-  readonly capabilities: UpstreamClient["imageCapabilities"];
+interface OpenBudgetsOptions
+  extends Pick<RequestChargingOptions, "planImageQuery" | "reservations">,
+    Pick<OpenedLedger, "spent"> {
+  /** How long a request waits for the reservations of others, and how many requests may wait. */
+  readonly queueTimeoutMs: number;
+  readonly maxQueued: number;
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly pools: SharedPools | undefined;
+  readonly log: Pick<Log, "warn">;
+  readonly emit: Emit;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
 }
 
-export function wireBudgets(
-  { settings, log, emit, clock }: Runtime,
-  { spent, reservations, capabilities, pools }: BudgetWiringOptions,
-) {
+export function openBudgets(options: OpenBudgetsOptions) {
+  const { spent, pools, log, emit, clock } = options;
   const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
       return spent(owner, period);
@@ -50,12 +55,11 @@ export function wireBudgets(
     budgets,
     charging: createRequestCharging({
       budgets,
-      planImageQuery: ({ operation, query, policy }, target) =>
-        tryPlanQuery(query, capabilities(target, operation), policy),
-      reservations,
+      planImageQuery: options.planImageQuery,
+      reservations: options.reservations,
       queue: new BudgetQueue({
-        waitMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,
-        max: settings.VEXEL_MAX_QUEUE,
+        waitMs: options.queueTimeoutMs,
+        max: options.maxQueued,
         timers: realTimers,
         clock,
       }),
