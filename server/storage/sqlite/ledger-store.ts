@@ -81,7 +81,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   }
 
   /**
-   * Synchronous on the calling thread, which serves requests: decision 46 has the time, and why it is no other thread.
+   * Synchronous on the calling thread, which serves requests: decision 46 says why it is no other thread.
    */
   async append(rows: readonly LedgerRow[]): Promise<void> {
     this.write(rows);
