@@ -204,7 +204,7 @@ function assemble(
   });
   resources.defer(transport.close);
   const targetRegistry = wireTargetRegistry(runtime);
-  const clientOptions = { adapters, builtInModels, now: Date.now, clock };
+  const clientOptions = { adapters, builtInModels, now: Date.now };
   const upstreamClient = createUpstreamClient({
     ...clientOptions,
     send: transport.send,

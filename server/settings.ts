@@ -232,8 +232,8 @@ export const settingsTable = {
   VEXEL_OIDC_PROJECTS: text.describe(
     "Projects by values of the claim, as `VALUE=PROJECT`, separated by commas; `VALUE=*` for all projects. They apply at every sign-in. Empty: administrators set the projects in the console; a new user has none.",
   ),
-  VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe(
-    "Body size limit: the maximum size of a JSON request body.",
+  VEXEL_MAX_BODY_BYTES: bytes(8 * MiB).describe(
+    "Body size limit: the maximum size of a JSON request body, without the images of an edit.",
   ),
   VEXEL_JSON_MEMORY_BYTES: bytes(256 * MiB).describe(
     "Maximum memory for the JSON bodies of all requests in flight, shared among API keys.",

@@ -101,7 +101,7 @@ async function readJson(
   keyId: string,
   nameModel: NameModel,
 ): Promise<ParsedRequest<EditQuery>> {
-  const value = await incoming.json(keyId);
+  const value = await incoming.jsonWithImages(keyId);
   const body = bodyWithoutNulls(value);
   const model = nameModel(body.model);
   if (body.images === undefined && body.image !== undefined) {

@@ -77,7 +77,7 @@ async function write(
     body:
       response.serialized?.body ??
       shortBodyOf(response, query, tail) ??
-      (await longBodyOf(response, query, tail, (steps) => context().runInTurns(steps))),
+      (await longBodyOf(response, query, tail, (steps) => context().runInSteps(steps))),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),
   };

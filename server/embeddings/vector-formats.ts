@@ -155,19 +155,18 @@ const vectorsPerStep = (vectors: readonly Vector[]): number =>
 const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boolean =>
   vectors.length > vectorsPerStep(vectors);
 
-/** Runs steps of a computation in turns with those of other requests. */
-export type RunInTurns = <T>(steps: Iterator<void, T>) => Promise<T>;
+/** Runs the steps of a computation, with a turn of the event loop after each. */
+export type RunInSteps = <T>(steps: Iterator<void, T>) => Promise<T>;
 
 /**
  * Writes a response whose vectors are JSON numbers, or a long response whose vectors are base64. A long response is
- * written in steps, and the responses of one API key one after the other: written at the same time, many of them would
- * all be in memory before the first one is sent.
+ * written in steps: other requests are served in between.
  */
 export async function writeInSteps(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   encoding: EmbeddingsQuery["encoding"],
   tail: ResponseTail,
-  runInTurns: RunInTurns,
+  runInSteps: RunInSteps,
 ): Promise<ChunkedBytes> {
   const end = endOf(tail);
   const writeRange = (from: number, to: number): Buffer =>
@@ -175,7 +174,7 @@ export async function writeInSteps(
       ? printRange(vectors, from, to, `}${end}`)
       : joinChunks(base64Range(vectors, from, to, `"}${end}`));
   if (!isLongResponse({ vectors })) return ChunkedBytes.exclusive([writeRange(0, vectors.length)]);
-  return ChunkedBytes.exclusive(await runInTurns(writeSteps(vectors, writeRange)));
+  return ChunkedBytes.exclusive(await runInSteps(writeSteps(vectors, writeRange)));
 }
 
 function* writeSteps(
@@ -268,9 +267,9 @@ export async function longBodyOf(
   response: EmbeddingsResponse,
   { encoding }: EmbeddingsQuery,
   tail: ResponseTail,
-  runInTurns: RunInTurns,
+  runInSteps: RunInSteps,
 ): Promise<ResponseBody> {
-  return releasedAfterSending(await writeInSteps(response, encoding, tail, runInTurns));
+  return releasedAfterSending(await writeInSteps(response, encoding, tail, runInSteps));
 }
 
 const largeBodyBytes = 64 * 1024;

@@ -1,6 +1,6 @@
 /** The HTTP listener: starts the HTTP server with the idle timeout of clients, and hands its requests to `dispatch`. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { TurnQueue } from "../lib/turn-queue.ts";
+import { createSerialize } from "../lib/tasks.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
@@ -54,7 +54,7 @@ export function listen(options: ListenOptions): Listener {
     scheme,
     clientAddress: createClientAddress(options.trustedProxies),
     bodyTimeout,
-    parseQueue: new TurnQueue(clock),
+    parseInTurn: createSerialize(),
   };
   const server = startServer({
     ...options,

@@ -3,23 +3,25 @@
  * another content type or encoding with 415. Validates a JSON body against its schema.
  */
 
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import type { z } from "zod";
-import { lendEach } from "../lib/chunked-bytes.ts";
+import { viewOf } from "../lib/borrowed-bytes.ts";
+import { GrowingBytes, lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
-import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
+import { type Serialize, serveOthers } from "../lib/tasks.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
-import { checkSlice, jsonBounds, parsedMemory, scanWithinBounds } from "./json-bounds.ts";
+import { cutDataUrls } from "./cut-inline-images.ts";
+import { jsonBounds, parsedMemory, scanWithinBounds } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 import { validationError } from "./validation-error.ts";
 
 /** A JSON body below this size can exceed none of `jsonBounds` except the nesting depth. */
 const smallBytes = 16 * 1024;
 
-/** Parsing a body of this size takes milliseconds: larger ones are parsed in slices, while they arrive. */
-const slicedBytes = 256 * 1024;
+/** Parsing a body of this size takes milliseconds: other requests are served before the next one is parsed. */
+const largeBytes = 1024 * 1024;
 
 /** The memory of a body without an announced length is reserved in steps of at least this size. */
 const reservedBytes = 1024 * 1024;
@@ -46,22 +48,30 @@ export interface BodyContext {
 export interface JsonBodyContext extends BodyContext {
   /** Reserves memory for more bytes of the body. Throws GatewayError. */
   reserveMemory(bytes: number): void;
-  /** Runs the parser of a large body in turns with those of other bodies, a few milliseconds at a time. */
-  parseInTurns<T>(steps: Generator<void, T>): Promise<T>;
+  /** Large bodies are parsed one after the other. */
+  readonly parseInTurn: Serialize;
+}
+
+/** The maximum size of a JSON body. */
+export interface JsonLimits {
+  /** The JSON text, without long `data:` URLs. */
+  readonly maxTextBytes: number;
+  /** Long `data:` URLs together. */
+  readonly maxDataUrlBytes: number;
 }
 
 /** Most bodies arrive with their heads, and are parsed at once. */
 export async function readJson(
   incoming: IncomingBody,
-  maxBytes: number,
+  limits: JsonLimits,
   context: JsonBodyContext,
 ): Promise<unknown> {
   const { headers, body } = incoming;
   checkType(headers.get("content-type"));
   const bytes = body.whole();
-  if (!bytes) return readStreamedJson(incoming, maxBytes, context);
+  if (!bytes) return readStreamedJson(incoming, limits, context);
   context.countReceived(bytes.length);
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  if (bytes.length > limits.maxTextBytes) throw tooLarge(limits.maxTextBytes);
   if (bytes.length >= smallBytes) {
     checkEncoding(headers);
     const scan = new JsonScan();
@@ -77,10 +87,11 @@ export async function readJson(
 
 async function readStreamedJson(
   incoming: IncomingBody,
-  maxBytes: number,
+  { maxTextBytes, maxDataUrlBytes }: JsonLimits,
   context: JsonBodyContext,
 ): Promise<unknown> {
   const { headers } = incoming;
+  const maxBytes = maxTextBytes + maxDataUrlBytes;
   // Checked first: otherwise the bounds on the JSON structure would refuse a compressed body, with a misleading error.
   checkEncoding(headers);
   const announced = Number(headers.get("content-length") ?? 0);
@@ -88,19 +99,31 @@ async function readStreamedJson(
   const reserve = memoryReserver(announced > 0 ? 0 : reservedBytes, context);
   // Memory is reserved before the body is read: a client that is refused does not have to send the body.
   reserve(announced);
-  using slices = new JsonSlices(Math.min(announced, slicedBytes), { check: checkSlice });
-  try {
-    for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context))) {
-      scanWithinBounds(chunk, slices);
-      reserve(parsedMemory(slices.length, slices));
-      if (slices.readyBytes >= slicedBytes) await context.parseInTurns(slices.parseReady());
-    }
-    if (slices.length < slicedBytes) return parseJson(decode(slices.whole, headers), headers);
-    return await context.parseInTurns(slices.end());
-  } catch (error) {
-    if (error instanceof SyntaxError) throw invalidJson(error, headers);
-    throw error instanceof InvalidUtf8 ? invalidUtf8(headers) : error;
+  const scan = new JsonScan();
+  // JavaScriptCore stores a text with two bytes per character if one of them is not Latin-1.
+  let bytesPerCharacter = 1;
+  using received = new GrowingBytes(announced);
+  for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context))) {
+    scanWithinBounds(chunk, scan);
+    received.append(chunk);
+    if (!isAscii(viewOf(chunk))) bytesPerCharacter = 2;
+    reserve(parsedMemory(received.length * bytesPerCharacter, scan));
   }
+  const parse = (): unknown => {
+    const { json, restore } = cutDataUrls(received.bytes);
+    if (json.length > maxTextBytes) throw tooLarge(maxTextBytes);
+    const text = decode(json, headers);
+    // The parser needs only the text: the body is not in memory a third time.
+    received.release();
+    return restore(parseJson(text, headers));
+  };
+  if (received.length < largeBytes) return parse();
+  // Awaited here: `using` frees the bytes when the function ends.
+  return await context.parseInTurn(async () => {
+    const value = parse();
+    await serveOthers();
+    return value;
+  });
 }
 
 /** Returns a function that reserves the memory that a body takes so far, in steps of at least `minStep` bytes. */

@@ -1,6 +1,6 @@
 /** A request as the pipeline sees it: its request ID, its head, and its body within the bounds of the settings. */
 
-import type { TurnQueue } from "../lib/turn-queue.ts";
+import type { Serialize } from "../lib/tasks.ts";
 import type { DisconnectListener } from "../request/deadline.ts";
 import type { Form, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
@@ -9,7 +9,7 @@ import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm } from "./form.ts";
 import type { MemoryShares } from "./memory-shares.ts";
 import { type JsonBodyContext, readBodyChunks, readJson } from "./read-body.ts";
-import { incompleteBody, type RequestBody, type ServerRequest } from "./server/http-server.ts";
+import type { RequestBody, ServerRequest } from "./server/http-server.ts";
 
 export interface BodyLimits {
   readonly maxBodyBytes: number;
@@ -25,7 +25,8 @@ export interface ReceivedRequestOptions extends BodyLimits {
   readonly scheme: "http" | "https";
   readonly clientAddress: ReturnType<typeof createClientAddress>;
   readonly bodyTimeout: BodyTimeout;
-  readonly parseQueue: TurnQueue;
+  /** Large JSON bodies are parsed one after the other. */
+  readonly parseInTurn: Serialize;
 }
 
 export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
@@ -51,6 +52,10 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
 
   get timeout(): BodyTimeout {
     return this.#options.bodyTimeout;
+  }
+
+  get parseInTurn(): Serialize {
+    return this.#options.parseInTurn;
   }
 
   get search(): string {
@@ -84,26 +89,19 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
 
   json(keyId: string, maxBytes = this.#options.maxBodyBytes): Promise<unknown> {
     this.#keyId = keyId;
-    return readJson(this, Math.min(maxBytes, this.#options.maxBodyBytes), this);
+    const maxTextBytes = Math.min(maxBytes, this.#options.maxBodyBytes);
+    return readJson(this, { maxTextBytes, maxDataUrlBytes: 0 }, this);
+  }
+
+  jsonWithImages(keyId: string): Promise<unknown> {
+    this.#keyId = keyId;
+    const { maxBodyBytes, form } = this.#options;
+    return readJson(this, { maxTextBytes: maxBodyBytes, maxDataUrlBytes: form.maxFileBytes }, this);
   }
 
   reserveMemory(bytes: number): void {
     this.#options.jsonMemory.take(this.#keyId, bytes);
     this.#reservedBytes += bytes;
-  }
-
-  parseInTurns<T>(steps: Generator<void, T>): Promise<T> {
-    return this.#options.parseQueue.run(this.#keyId, this.#whileConnected(steps));
-  }
-
-  /** The client may disconnect while its body waits for its turn. */
-  *#whileConnected<T>(steps: Generator<void, T>): Generator<void, T> {
-    for (;;) {
-      if (this.signal.aborted) throw incompleteBody();
-      const { done, value } = steps.next();
-      if (done) return value;
-      yield;
-    }
   }
 
   releaseBody(): void {

@@ -74,6 +74,54 @@ export class OwnedChunks<Chunk extends Uint8Array = Buffer<ArrayBuffer>> impleme
   }
 }
 
+/** The initial size of a buffer is at least this. */
+const minBytes = 16 * 1024;
+
+/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
+export class GrowingBytes implements Disposable {
+  #owned: OwnedChunks;
+  #length = 0;
+
+  /** `expected`: the length if it is known; the system assigns the memory as bytes are written. */
+  constructor(expected: number) {
+    this.#owned = OwnedChunks.allocate(Math.max(expected, minBytes));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get bytes(): Buffer<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
+  }
+
+  append(chunk: BorrowedBytes): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) this.#grow(Math.max(length, this.#buffer.length * 2));
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
+  }
+
+  release(): void {
+    this.#owned.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.#owned[Symbol.dispose]();
+  }
+
+  get #buffer(): Buffer<ArrayBuffer> {
+    return this.#owned.list[0] as Buffer<ArrayBuffer>;
+  }
+
+  #grow(size: number): void {
+    const before = this.#owned;
+    this.#owned = OwnedChunks.allocate(size);
+    before.list[0]?.copy(this.#buffer, 0, 0, this.#length);
+    before.release();
+  }
+}
+
 /** Owned chunks that are read as if they were one buffer, without the copy that joining them would take. */
 export class ChunkedBytes {
   readonly length: number;

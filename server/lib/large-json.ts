@@ -1,12 +1,10 @@
 /**
- * The size of JSON values, and the serialization of large JSON values to UTF-8 bytes in steps. The text as a string
- * would take up to twice the size of its bytes, and making it would block the event loop for 4 ms for each MB of
- * characters that are not Latin-1.
+ * The size of JSON values, and the serialization of large JSON values to UTF-8 bytes, piece by piece. The text as one
+ * string would take up to twice the size of its bytes, and twice the time.
  */
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 import { OwnedChunks } from "./chunked-bytes.ts";
-import { GarbageHint } from "./garbage-hint.ts";
 
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;
@@ -16,8 +14,6 @@ const tokenLength = 6;
 
 /** The most characters that are serialized at once. */
 const pieceLength = 16 * 1024;
-/** The most characters that are serialized in one step. */
-const stepLength = 256 * 1024;
 
 const chunkBytes = 256 * 1024;
 const maxBytesPerCharacter = 3;
@@ -45,7 +41,7 @@ function lengthLeft(value: unknown, left: number): number {
   return rest;
 }
 
-/** A request body: the value is serialized once, in steps or when its bytes are first needed. */
+/** A request body: the value is serialized once, when its bytes are first needed. */
 export class LargeJson {
   readonly #value: unknown;
   #chunks: OwnedChunks | undefined;
@@ -62,9 +58,13 @@ export class LargeJson {
 
   /** The bytes of JSON.stringify(value). */
   chunks(): readonly Buffer[] {
-    const steps = this.write();
-    while (!steps.next().done);
-    return (this.#chunks as OwnedChunks).list;
+    if (!this.#chunks) {
+      const writer = new Writer();
+      writer.value(this.#value);
+      this.#chunks = writer.end();
+      this.#length = this.#chunks.list.reduce((sum, { length }) => sum + length, 0);
+    }
+    return this.#chunks.list;
   }
 
   async *open(): AsyncGenerator<BorrowedBytes> {
@@ -73,15 +73,6 @@ export class LargeJson {
 
   text(): string {
     return JSON.stringify(this.#value);
-  }
-
-  /** The steps of the serialization. */
-  *write(): Generator<void, void> {
-    if (this.#chunks) return;
-    const writer = new Writer();
-    yield* writer.value(this.#value);
-    this.#chunks = writer.end();
-    this.#length = this.#chunks.list.reduce((sum, { length }) => sum + length, 0);
   }
 
   /** Frees the bytes, which will not be sent again. */
@@ -95,34 +86,32 @@ class Writer {
   readonly #chunks = new OwnedChunks();
   #chunk = Buffer.allocUnsafeSlow(chunkBytes);
   #used = 0;
-  #sinceStep = 0;
-  readonly #garbage = new GarbageHint();
 
   end(): OwnedChunks {
     this.#chunks.add(this.#chunk.subarray(0, this.#used));
     return this.#chunks;
   }
 
-  *value(value: unknown): Generator<void, void> {
-    if (typeof value === "string") yield* this.#text(value);
-    else if (Array.isArray(value)) yield* this.#list(value);
-    else if (typeof value === "object" && value !== null) yield* this.#object(value);
+  value(value: unknown): void {
+    if (typeof value === "string") this.#text(value);
+    else if (Array.isArray(value)) this.#list(value);
+    else if (typeof value === "object" && value !== null) this.#object(value);
     else this.#append(JSON.stringify(value) ?? "null");
   }
 
-  *#object(object: object): Generator<void, void> {
+  #object(object: object): void {
     let separator = "{";
     for (const [name, value] of Object.entries(object)) {
       // As JSON.stringify does.
       if (value === undefined) continue;
       this.#append(`${separator}${JSON.stringify(name)}:`);
-      yield* this.value(value);
+      this.value(value);
       separator = ",";
     }
     this.#append(separator === "{" ? "{}" : "}");
   }
 
-  *#list(list: readonly unknown[]): Generator<void, void> {
+  #list(list: readonly unknown[]): void {
     // Serialized whole: fast, and always ASCII. A list that is split would take as much memory again.
     if (isNumbers(list)) {
       this.#appendAscii(JSON.stringify(list));
@@ -136,15 +125,14 @@ class Writer {
         this.#append(JSON.stringify(list.slice(at, end)).slice(1, -1));
         at = end;
       } else {
-        yield* this.value(list[at]);
+        this.value(list[at]);
         at += 1;
       }
-      if (this.#isStepDone()) yield;
     }
     this.#append("]");
   }
 
-  *#text(text: string): Generator<void, void> {
+  #text(text: string): void {
     if (text.length <= pieceLength) {
       this.#append(JSON.stringify(text));
       return;
@@ -154,7 +142,6 @@ class Writer {
       const to = endOfPieceOf(text, from);
       this.#append(JSON.stringify(text.slice(from, to)).slice(1, -1));
       from = to;
-      if (this.#isStepDone()) yield;
     }
     this.#append('"');
   }
@@ -174,15 +161,6 @@ class Writer {
       this.#used = 0;
     }
     this.#used += this.#chunk.write(text, this.#used);
-    this.#sinceStep += text.length;
-    // Two bytes for each character, and as much for the text that `text` was cut from.
-    this.#garbage.add(4 * text.length);
-  }
-
-  #isStepDone(): boolean {
-    if (this.#sinceStep < stepLength) return false;
-    this.#sinceStep = 0;
-    return true;
   }
 }
 

@@ -57,7 +57,7 @@ export async function releaseAll(releases: readonly (() => Promise<unknown>)[]):
  * Runs asynchronous work one after the other (a mutex): the next work begins when the previous one has ended, with or
  * without an error.
  */
-type Serialize = <T>(work: () => Promise<T>) => Promise<T>;
+export type Serialize = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function createSerialize(): Serialize {
   let turn: Promise<void> = Promise.resolve();
@@ -72,6 +72,24 @@ export function createSerialize(): Serialize {
       resolve();
     }
   };
+}
+
+/**
+ * Lets other requests be served in the middle of a long computation: one turn of the event loop reads their bytes, and
+ * the next one responds.
+ */
+export async function serveOthers(): Promise<void> {
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+}
+
+/** Runs a long computation in steps, with a turn of the event loop after each: other requests are served in between. */
+export async function runInSteps<T>(steps: Iterator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await new Promise(setImmediate);
+  }
 }
 
 /** Ignores a rejection that no code waits for: an unhandled rejection would end the process. */

@@ -38,10 +38,10 @@ export type WrittenResponse =
 
 export interface WriteContext {
   /**
-   * Runs the steps of a long computation in turns with other API keys. The requests of one key run one after the other.
+   * Runs the steps of a long computation, with a turn of the event loop after each, after those of earlier requests.
    * Rejects if the client disconnects.
    */
-  runInTurns<T>(steps: Iterator<void, T>): Promise<T>;
+  runInSteps<T>(steps: Iterator<void, T>): Promise<T>;
   readonly publicUrl: () => string;
   /** Unix seconds. */
   readonly now: number;

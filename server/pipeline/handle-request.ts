@@ -7,7 +7,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { quotedList } from "../lib/quoted-list.ts";
-import { TurnQueue } from "../lib/turn-queue.ts";
+import { createSerialize, runInSteps, type Serialize } from "../lib/tasks.ts";
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
@@ -31,8 +31,8 @@ import { writeReplay, writeResponse } from "./write-response.ts";
 interface HttpRequest<Q extends LimitedQuery, A> {
   readonly services: PipelineServices;
   readonly loadShedder: LoadShedder;
-  /** For responses that take long to write. */
-  readonly writeQueue: TurnQueue;
+  /** Responses that take long to write are written one after the other. */
+  readonly writeInTurn: Serialize;
   readonly endpoint: Endpoint<Q, A>;
   /** The stages of the endpoint's operation. */
   readonly send: Send<Q, A>;
@@ -92,7 +92,7 @@ function respond<Q extends LimitedQuery, A>(
 }
 
 async function executeAndWrite<Q extends LimitedQuery, A>(
-  { services, writeQueue, endpoint, send, incoming }: HttpRequest<Q, A>,
+  { services, writeInTurn, endpoint, send, incoming }: HttpRequest<Q, A>,
   lifetime: RequestLifetime,
   caller: Caller,
   model: PermittedModel,
@@ -109,7 +109,7 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
   const written = await endpoint.write(response, query, () => {
     const replay = lifetime.replayContext();
     return {
-      runInTurns: (steps) => writeQueue.run(caller.id, whileConnected(steps, incoming.signal)),
+      runInSteps: (steps) => writeInTurn(() => runInSteps(whileConnected(steps, incoming.signal))),
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(services.now() / 1000),
       links: replay ? services.links.lasting(replay) : services.links.plain,
@@ -234,13 +234,13 @@ interface Pipeline {
  */
 export function createPipeline(services: PipelineServices): Pipeline {
   const loadShedder = new LoadShedder(services.maxConcurrent);
-  const writeQueue = new TurnQueue(services.clock);
+  const writeInTurn = createSerialize();
   return {
     serve: (endpoint, send, incoming, pathModel, caller) =>
       handleRequest({
         services,
         loadShedder,
-        writeQueue,
+        writeInTurn,
         endpoint,
         send,
         incoming,

@@ -45,6 +45,8 @@ export interface IncomingRequest extends RequestClient {
    * `maxBytes`: absent for the maximum of all JSON bodies.
    */
   json(keyId: string, maxBytes?: number): Promise<unknown>;
+  /** The same for a body whose images, as `data:` URLs, may be as large as an uploaded file. */
+  jsonWithImages(keyId: string): Promise<unknown>;
   /** `keyId`: the API key whose share of temp storage the files take. */
   form(keyId: string): Promise<Form>;
   /** Releases the memory of the JSON body when the request ends. A second call does nothing. */

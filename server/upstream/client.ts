@@ -2,7 +2,7 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { LargeJson } from "../lib/large-json.ts";
-import { TurnQueue } from "../lib/turn-queue.ts";
+import { serveOthers } from "../lib/tasks.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   Adapter,
@@ -83,8 +83,6 @@ interface UpstreamClientOptions {
   readonly send: SendUpstreamRequest;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
   /** Called for a target that responded and whose rate limit is now exhausted. */
   readonly onRateLimitExhausted?: OnRateLimitExhausted;
 }
@@ -94,12 +92,10 @@ export function createUpstreamClient({
   builtInModels,
   send,
   now,
-  clock,
   onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
   const tokens = createTokenCache({ send, now });
   const confirmModel = createModelLists(now);
-  const turns = new TurnQueue(clock);
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
   const sendAndRead = async <A>(
@@ -124,22 +120,6 @@ export function createUpstreamClient({
     }
     if (response.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
     throw withResponse(await adapter.readError(response, context), response);
-  };
-
-  /** Serializes a large body in slices, in turns with other requests, unless the adapter signs the body as a string. */
-  const serialize = async (
-    request: UpstreamRequest,
-    body: LargeJson,
-    adapter: Adapter,
-    signal: AbortSignal,
-  ): Promise<UpstreamRequest> => {
-    if (adapter.sign && !adapter.signStreamed) return { ...request, body: body.text() };
-    await turns.run(request.url, body.write());
-    if (signal.aborted) {
-      body.free();
-      throw signal.reason;
-    }
-    return request;
   };
 
   const generate = async <Q extends GenerationQuery>(
@@ -190,16 +170,18 @@ export function createUpstreamClient({
       if (!endpoint || !adapter) throw unsupported(query.model);
       const maxResponseBytes = maxEmbeddingsBytes(query);
       const request = { ...endpoint.toUpstream(query, target), maxResponseBytes };
-      const serialized =
-        request.body instanceof LargeJson
-          ? await serialize(request, request.body, adapter, signal)
+      // Serializing a large body takes milliseconds: other requests are served first.
+      if (request.body instanceof LargeJson) await serveOthers();
+      const signable =
+        request.body instanceof LargeJson && adapter.sign && !adapter.signStreamed
+          ? { ...request, body: request.body.text() }
           : request;
       const context = { target, model: query.model };
       const read = (response: UpstreamResponse): Promise<EmbeddingsResponse> =>
         endpoint
           .fromUpstream(response, query, target)
           .catch((error) => throwErrorInside(error, response, adapter, context));
-      return sendAndRead(adapter, serialized, context, signal, read, traceHeaders);
+      return sendAndRead(adapter, signable, context, signal, read, traceHeaders);
     },
     generations: (request) => generate("generations", request),
     edits: (request) => generate("edits", request),

@@ -1,11 +1,7 @@
 /** Vectors as JSON numbers: exact to the last bit, and printing many does not block other requests. */
 import { expect, test } from "bun:test";
-import {
-  type RunInTurns,
-  writeBase64Response,
-  writeInSteps,
-} from "../../server/embeddings/vector-formats.ts";
-import { TurnQueue } from "../../server/lib/turn-queue.ts";
+import { writeBase64Response, writeInSteps } from "../../server/embeddings/vector-formats.ts";
+import { runInSteps } from "../../server/lib/tasks.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";
@@ -14,14 +10,13 @@ const floats = (seed: number, length: number) =>
   Float32Array.from({ length }, (_, at) => Math.sin(seed * 1000 + at + 1) / 30);
 const packed = (vector: Float32Array<ArrayBuffer>) => Buffer.from(vector.buffer).toString("base64");
 
-/** By this clock every step takes a whole turn. */
-const inTurns: RunInTurns = (steps) => {
-  let now = 0;
-  return new TurnQueue(() => (now += 10)).run("key", steps);
-};
-
 async function printed(vectors: readonly Vector[]) {
-  const chunks = await writeInSteps({ vectors }, "float", { model: "m\u00e9", tokens: 7 }, inTurns);
+  const chunks = await writeInSteps(
+    { vectors },
+    "float",
+    { model: "m\u00e9", tokens: 7 },
+    runInSteps,
+  );
   const response = JSON.parse(chunks.toBuffer().toString());
   return { response, chunks: chunks.list.length };
 }
@@ -45,7 +40,7 @@ test.each([66, 200])(
     const expected = Array.from({ length: count }, (_, at) => floats(at, 1536));
     const tail = { model: "m\u00e9", tokens: 7 };
     const vectors = expected.map((vector, at) => (at % 2 ? packed(vector) : vector));
-    const bytes = await writeInSteps({ vectors }, "base64", tail, inTurns);
+    const bytes = await writeInSteps({ vectors }, "base64", tail, runInSteps);
     expect(bytes.list.length).toBeGreaterThan(1);
     const parts = writeBase64Response({ vectors }, tail);
     expect(bytes.toBuffer().toString()).toBe(parts.map(String).join(""));
@@ -65,7 +60,7 @@ test.each([66, 200])(
 test("float32 numbers that an upstream sends as JSON numbers have the same text as from the cache", async () => {
   const vector = floats(1, 1536);
   const textOf = async (sent: Vector) =>
-    (await writeInSteps({ vectors: [sent] }, "float", { model: "m", tokens: 1 }, inTurns))
+    (await writeInSteps({ vectors: [sent] }, "float", { model: "m", tokens: 1 }, runInSteps))
       .toBuffer()
       .toString();
   expect(await textOf(Array.from(vector))).toBe(await textOf(vector));
@@ -118,28 +113,4 @@ test("while very many vectors are printed, other requests are served", async () 
   clearInterval(counting);
   expect(chunks).toBe(7);
   expect(turns).toBeGreaterThan(2);
-});
-
-test("long responses of one API key are printed one after the other, and take turns with those of another", async () => {
-  let now = 0;
-  const queue = new TurnQueue(() => now);
-  const steps: string[] = [];
-  const print = async (name: string, key: string) => {
-    const vectors = Array.from({ length: 200 }, (_, at) => floats(at, 1536));
-    const runInTurns: RunInTurns = (printing) =>
-      queue.run(key, {
-        next: () => {
-          steps.push(name);
-          // Every step takes a whole turn.
-          now += 10;
-          return printing.next();
-        },
-      });
-    await writeInSteps({ vectors }, "float", { model: "m", tokens: 1 }, runInTurns);
-    steps.push(`${name} done`);
-  };
-  await Promise.all([print("a1", "a"), print("a2", "a"), print("b1", "b")]);
-  expect(steps.indexOf("a1 done")).toBeLessThan(steps.indexOf("a2"));
-  expect(steps.indexOf("b1")).toBeLessThan(steps.lastIndexOf("a1"));
-  expect(steps.filter((step) => step === "a2")).toHaveLength(4);
 });

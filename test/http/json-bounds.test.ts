@@ -38,10 +38,10 @@ function verdict(...chunks: readonly (string | Buffer)[]): string | undefined {
 
 describe("the scan counts", () => {
   test.each<[string, string, number, string]>([
-    ["values", "1,", entries, "request_too_large: The JSON body has more than 1,048,576 values."],
+    ["values", "1,", entries, "request_too_large: The JSON body has more than 524,288 values."],
     ["arrays and objects", "[]", containers, "more than 131,072 arrays and objects"],
     ["fields", '"a":1 ', fields, "more than 4,096 fields"],
-    ["spaces and digits", " ", plainBytes, "more than 8,388,608 bytes outside of strings"],
+    ["spaces and digits", " ", plainBytes, "more than 4,194,304 bytes outside of strings"],
   ])("%s, and refuses one more than the bound", (_, chunk, most, message) => {
     expect(verdict(repeat(chunk, most))).toBeUndefined();
     expect(verdict(repeat(chunk, most + 1))).toContain(message);
@@ -63,7 +63,7 @@ describe("the scan counts", () => {
   });
 
   test("nothing within strings", () => {
-    const signs = repeat('[{,:}] \\" ', 400_000);
+    const signs = repeat('[{,:}] \\" ', 200_000);
     expect(verdict('["', signs, '"]')).toBeUndefined();
   });
 
@@ -133,7 +133,7 @@ describe("is refused while it is being sent, and no upstream is called", () => {
   ])("a body with %s without end", async (_, chunk, kind) => {
     fake.clear();
     const connection = await RawConnection.open(gateway.url);
-    const most = 31_000_000;
+    const most = 8_000_000;
     connection.send(
       toHttpText({
         method: "POST",
@@ -144,8 +144,8 @@ describe("is refused while it is being sent, and no upstream is called", () => {
       chunk.endsWith(",") && !chunk.includes(":") ? `${begin}[` : begin,
     );
     const block = repeat(chunk, Math.ceil(1_000_000 / chunk.length));
-    // 12 MB of the 31 MB that were announced: the response does not wait for the rest.
-    for (let sent = 0; sent < 12; sent++) await connection.sendAll(block);
+    // 6 MB of the 8 MB that were announced: the response does not wait for the rest.
+    for (let sent = 0; sent < 6; sent++) await connection.sendAll(block);
     await expectError(await connection.response(), kind);
     connection.disconnect();
     expect(fake.requests).toHaveLength(0);

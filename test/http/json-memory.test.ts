@@ -1,8 +1,7 @@
-/** Large JSON bodies share the event loop and the memory with the requests of other clients. */
+/** Large JSON bodies share the memory with the requests of other clients. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { MemoryShares } from "../../server/http/memory-shares.ts";
-import { TurnQueue } from "../../server/lib/turn-queue.ts";
 import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import {
@@ -105,82 +104,5 @@ describe("the memory of JSON bodies", () => {
     memory.release("a", 500);
     memory.take("d", 63);
     expect(memory.held).toBe(438);
-  });
-});
-
-/** Runs work that cannot be divided. */
-const runOnce = <T>(queue: TurnQueue, ownerId: string, work: () => T): Promise<T> =>
-  queue.run(ownerId, { next: () => ({ done: true, value: work() }) });
-
-describe("large bodies that are complete at the same moment", () => {
-  test("are parsed one per turn of the event loop, and each request goes on in another turn", async () => {
-    let turn = 0;
-    let isCounting = true;
-    const count = (): void => {
-      turn++;
-      if (isCounting) setImmediate(count);
-    };
-    setImmediate(count);
-    const queue = new TurnQueue(() => 0);
-    const turns: number[] = [];
-    await Promise.all(
-      Array.from({ length: 10 }, async () => {
-        await runOnce(queue, "a", () => turns.push(turn));
-        turns.push(turn);
-      }),
-    );
-    isCounting = false;
-    expect(turns.length).toBe(20);
-    expect(new Set(turns).size).toBe(20);
-  });
-
-  test("are parsed round robin among API keys", async () => {
-    const queue = new TurnQueue(() => 0);
-    const order: string[] = [];
-    const names = ["a1", "a2", "a3", "b1", "c1", "b2"];
-    await Promise.all(names.map((name) => runOnce(queue, name.charAt(0), () => order.push(name))));
-    expect(order).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
-  });
-
-  test("take turns with those of other API keys, though none is parsed to its end in one turn", async () => {
-    let now = 0;
-    const queue = new TurnQueue(() => now);
-    const order: string[] = [];
-    function* steps(name: string): Generator<void, void> {
-      for (let step = 1; step <= 3; step++) {
-        order.push(`${name}${step}`);
-        // Longer than a turn.
-        now += 6;
-        yield;
-      }
-    }
-    await Promise.all([queue.run("a", steps("a")), queue.run("b", steps("b"))]);
-    expect(order).toEqual(["a1", "b1", "a2", "b2", "a3", "b3"]);
-  });
-
-  test("that cannot be parsed fail alone", async () => {
-    const queue = new TurnQueue(() => 0);
-    const results = await Promise.allSettled([
-      runOnce(queue, "a", () => JSON.parse("{")),
-      runOnce(queue, "a", () => JSON.parse("{}")),
-    ]);
-    expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
-  });
-
-  test("leave half of the time to other requests while more bodies wait", async () => {
-    let now = 0;
-    const queue = new TurnQueue(() => now);
-    const began = performance.now();
-    const waits: number[] = [];
-    await Promise.all(
-      Array.from({ length: 3 }, () =>
-        runOnce(queue, "a", () => {
-          waits.push(performance.now() - began);
-          now += 40;
-        }),
-      ),
-    );
-    expect(waits[1]! - waits[0]!).toBeGreaterThan(35);
-    expect(waits[2]! - waits[1]!).toBeGreaterThan(35);
   });
 });

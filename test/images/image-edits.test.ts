@@ -8,6 +8,7 @@ import { base64Of, grayImage, maskOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
 import { errorOf, startImageGateway } from "./image-gateway-fixture.ts";
+import { largePng } from "./large-image-fixture.ts";
 
 const upstreamRequests: Record<string, unknown>[] = [];
 const shown = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -48,6 +49,26 @@ describe("an edit without a size, at a server that has a size of its own", () =>
     const images = [inline(await image(640, 320))];
     expect((await edit({ images, ...more })).status).toBe(200);
     expect(upstreamRequests).toMatchObject([{ width: 640, height: 320 }]);
+  });
+
+  test("may have images that are larger than the size limit of JSON text", async () => {
+    const large = largePng(9 * 1024 * 1024);
+    const response = await edit({ images: [inline(large)], prompt: "ein Hut für den Otter 猫" });
+    expect(response.status).toBe(200);
+    expect(upstreamRequests).toMatchObject([{ prompt: "ein Hut für den Otter 猫" }]);
+    const [
+      {
+        init_images: [sent],
+      },
+    ] = upstreamRequests as [{ init_images: [string] }];
+    expect(sent.endsWith(base64Of(large))).toBe(true);
+  });
+
+  test("may not have other text above that limit beside them", async () => {
+    const { code } = await errorOf(
+      await edit({ images: [inline(await image(640, 320))], prompt: "x".repeat(9_000_000) }),
+    );
+    expect(code).toBe("request_too_large");
   });
 
   test("reads a data URL whose scheme is in upper case", async () => {

@@ -216,7 +216,6 @@ const inside = createUpstreamClient({
   builtInModels: new Map(),
   send: () => Promise.reject(new Error("no upstream request is sent")),
   now: () => 0,
-  clock: () => 0,
 });
 
 function* insideRows(): Generator<[string, Row]> {

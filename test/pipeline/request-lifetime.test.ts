@@ -130,7 +130,7 @@ test("a response that takes long to write is not continued after its client has 
     kind: "embedding",
     read: async () => ({ query }),
     write: (_response: string, _query: EmbeddingsQuery, context: () => WriteContext) =>
-      context().runInTurns(endless()),
+      context().runInSteps(endless()),
   } as unknown as Endpoint<EmbeddingsQuery, string>;
   const request = { ...incoming, signal: client.signal };
   const response = await pipeline.serve(endpoint, async () => "vectors", request);

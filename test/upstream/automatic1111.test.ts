@@ -35,7 +35,6 @@ const clientWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse
     builtInModels: new Map(),
     send,
     now: () => 0,
-    clock: () => 0,
   });
 
 const { signal } = new AbortController();

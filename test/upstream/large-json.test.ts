@@ -8,7 +8,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { readEmbeddingsResponse } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { parseLargeJson } from "../../server/upstream/upstream-json.ts";
+import { parseLargeJson } from "../../server/upstream/parse-large-json.ts";
 import { tries } from "../depth.ts";
 import { configFor, startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
@@ -47,7 +47,41 @@ describe("large JSON", () => {
     );
   });
 
-  test("that is not valid, too deep, or has one value that is too long, is refused", async () => {
+  test("with lists of many numbers is parsed as by JSON.parse, wherever the lists are", async () => {
+    const numbers = fc.array(fc.oneof(fc.double(), fc.integer(), fc.constant(null)), {
+      minLength: 60,
+      maxLength: 120,
+    });
+    const documents = fc.oneof(
+      fc.record({ data: fc.array(fc.record({ embedding: numbers, index: fc.nat() })) }),
+      fc.array(numbers),
+      fc.record({ outputs: fc.tuple(fc.record({ name: fc.string(), data: numbers })) }),
+      fc.array(fc.oneof(numbers, fc.array(fc.oneof(numbers, fc.string())))),
+    );
+    await fc.assert(
+      fc.asyncProperty(documents, fc.array(fc.nat(), { maxLength: 5 }), async (value, cuts) => {
+        const text = JSON.stringify(value);
+        expect(await parseLargeJson(splitAt(Buffer.from(text), cuts))).toEqual(JSON.parse(text));
+      }),
+      tries(200),
+    );
+    const flat = Array.from({ length: 300_000 }, (_, at) => at / 7);
+    const text = JSON.stringify({ outputs: [{ data: flat }] });
+    expect(await parseLargeJson(splitAt(Buffer.from(text), [1_000_000]))).toEqual(JSON.parse(text));
+  });
+
+  test("with an invalid list of many numbers is refused, as by JSON.parse", async () => {
+    const numbers = "0.5,".repeat(100_000);
+    const lists = [`[${numbers}]`, `[,${numbers}1]`, `[${numbers},1]`, `[${numbers}1:2]`];
+    for (const list of [...lists, `[${numbers}x]`, `[${numbers}1 2]`, `[${numbers}1}`]) {
+      const text = `{"data":[${list}]}`;
+      expect(() => JSON.parse(text)).toThrow(SyntaxError);
+      const parsed = parseLargeJson(ChunkedBytes.of(Buffer.from(text)));
+      expect(await parsed.catch((error) => error), list.slice(-8)).toBeInstanceOf(SyntaxError);
+    }
+  });
+
+  test("that is not valid, too deep, or has too much besides its vectors, is refused", async () => {
     const parse = (text: string, max?: number): Promise<unknown> =>
       parseLargeJson(ChunkedBytes.of(Buffer.from(text)), max).catch((error) => error);
     for (const text of ["{", "[1,]", "[1]]", '{"a":1}}', "{}x", "[1] 2", '{"a":[1,2}'])

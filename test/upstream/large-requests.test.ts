@@ -1,4 +1,4 @@
-/** Large request bodies, which are serialized in steps and sent in chunks, reach the upstream whole. */
+/** Large request bodies, which are serialized and sent in chunks, reach the upstream whole. */
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { LargeJson } from "../../server/lib/large-json.ts";
@@ -64,29 +64,23 @@ const edge = startGatewayWithFake();
 const { fake, gateway } = edge;
 afterAll(() => edge.close());
 
-test("a large request is neither parsed nor serialized as one text", async () => {
+test("a large request is not serialized as one text", async () => {
   const texts = Array.from({ length: 300 }, (_, at) => `${at} 猫 "\\ ${"lorem\n".repeat(2500)}`);
   const body = JSON.stringify({ model: "embedding-model", input: texts });
-  const parse = spyOn(JSON, "parse");
   const stringify = spyOn(JSON, "stringify");
-  let parsed: number;
   let serialized: number;
   try {
     const response = await gateway.post("/v1/embeddings", body);
     expect(response.status).toBe(200);
     await response.arrayBuffer();
   } finally {
-    parsed = Math.max(...parse.mock.calls.map(([text]) => text.length));
     const written = stringify.mock.results.map(({ value }) => String(value));
     serialized = Math.max(
       ...written.filter((text) => text.includes("lorem")).map(({ length }) => length),
     );
-    parse.mockRestore();
     stringify.mockRestore();
   }
   expect(body.length).toBeGreaterThan(5_000_000);
-  // The fake upstream in this process parses the parts into which the request is split.
-  expect(parsed).toBeLessThan(body.length / 3);
   expect(serialized).toBeLessThan(100_000);
   const sent = fake.requests.flatMap(({ json }) => (json as { input: string[] }).input);
   expect(sent.toSorted()).toEqual(texts.toSorted());

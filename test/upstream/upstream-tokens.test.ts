@@ -74,7 +74,6 @@ function arrange(overrides: Partial<TokenSetup> = {}) {
     builtInModels: new Map(),
     send,
     now: () => setup.now,
-    clock: () => 0,
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>

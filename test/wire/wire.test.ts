@@ -76,6 +76,7 @@ const jsonOf = (name: string): IncomingRequest =>
     headers: new Headers({ "content-type": "application/json" }),
     bytesReceived: 0,
     json: async () => read(name),
+    jsonWithImages: async () => read(name),
   });
 
 interface WrittenForm {

@@ -10,8 +10,8 @@ import type {
   Vector,
 } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
+import { largeJsonBytes } from "../../parse-large-json.ts";
 import { vendorTaskType } from "../../task-type.ts";
-import { largeJsonBytes } from "../../upstream-json.ts";
 import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
 import { isCount } from "../wire/members.ts";
 import { isEstimated } from "./images.ts";
@@ -117,7 +117,7 @@ interface ResponseBody {
   };
 }
 
-/** A large response is parsed in slices, so that other requests are served in between. */
+/** A large response is parsed in steps, so that other requests are served in between. */
 export async function readEmbeddingsResponse(
   response: UpstreamResponse,
   query: EmbeddingsQuery,

@@ -6,7 +6,8 @@
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/vector-codec/index.ts";
 import { invalidJson } from "../../invalid-response.ts";
-import { checkUpstreamJson, parseLargeJson } from "../../upstream-json.ts";
+import { parseLargeJson } from "../../parse-large-json.ts";
+import { checkUpstreamJson } from "../../upstream-json.ts";
 
 const key = Buffer.from('"embedding"');
 const quote = 0x22;
@@ -22,18 +23,15 @@ const notPlain = /[\\\x80-\xff]/;
 export interface ParsedResponse {
   /** As JSON.parse returns it; base64 vectors may still reference the response's bytes. */
   readonly value: unknown;
-  /** False: the response was parsed in slices, and lists that no adapter reads are missing. */
+  /** False: the response was parsed in steps, and lists that no adapter reads are missing. */
   readonly isWhole: boolean;
 }
 
 export const parseEmbeddingsResponse = (response: ChunkedBytes): ParsedResponse =>
   parseWithoutVectors(response) ?? parseWhole(response);
 
-/** The maximum size of an entry of `data`, and of everything outside lists. */
-const maxValueBytes = 2 * 1024 * 1024;
-
 /**
- * Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in slices, so that other requests are served
+ * Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in steps, so that other requests are served
  * in between.
  */
 export async function parseLargeEmbeddingsResponse(
@@ -42,7 +40,7 @@ export async function parseLargeEmbeddingsResponse(
   const parsed = parseWithoutVectors(response);
   if (parsed) return parsed;
   try {
-    return { value: await parseLargeJson(response, maxValueBytes), isWhole: false };
+    return { value: await parseLargeJson(response, maxSurroundingBytes), isWhole: false };
   } catch (cause) {
     throw cause instanceof SyntaxError ? invalidJson(cause) : cause;
   }

@@ -1,0 +1,43 @@
+/** Long `data:` URLs are cut out of a JSON body before it is parsed, and the parsed value has them again. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { cutDataUrls } from "../../server/http/cut-inline-images.ts";
+import { tries } from "../depth.ts";
+
+const parse = (body: string): unknown => {
+  const { json, restore } = cutDataUrls(Buffer.from(body));
+  return restore(JSON.parse(json.toString()));
+};
+const url = `data:image/png;base64,${"QUJD".repeat(20_000)}`;
+
+test("a body is parsed as by JSON.parse, with and without long data URLs", () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom(url, `${url}\\`, `"${url}"`, `x${url}`, "data:"),
+  );
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.string(), fc.oneof(text, fc.array(text)), { maxKeys: 4 }),
+      (body) => {
+        const json = JSON.stringify(body);
+        expect(parse(json)).toEqual(JSON.parse(json));
+      },
+    ),
+    tries(100),
+  );
+});
+
+test("a long data URL is not in the text that is parsed", () => {
+  const body = JSON.stringify({ prompt: "猫", images: [{ image_url: url }, { image_url: url }] });
+  expect(cutDataUrls(Buffer.from(body)).json.length).toBeLessThan(300);
+});
+
+test("a body that is not JSON is refused, with and without long data URLs", () => {
+  for (const body of [
+    `{"a":"${url}`,
+    `{"a":"b"${url.slice(5)}"}`,
+    `{"a":"b""${url}"}`,
+    `["${url}"`,
+  ])
+    expect(() => parse(body)).toThrow(SyntaxError);
+});
