@@ -1,5 +1,8 @@
 /** Checks the project and the models that a new API key names against the configuration: most likely a typo. */
-import { unknownReferenceWarnings, unusedGlobWarnings } from "../server/config/config-warnings.ts";
+import {
+  unknownReferenceWarnings,
+  unusedGlobWarnings,
+} from "../server/config/build/config-warnings.ts";
 import type { Model } from "../server/config/snapshot.ts";
 import { didYouMean } from "../server/lib/edit-distance.ts";
 import type { Settings } from "../server/settings.ts";

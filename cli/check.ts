@@ -1,9 +1,9 @@
 /** vexel check: validates the configuration and, with --probe, checks that its upstreams are reachable. */
 
 import { existsSync } from "node:fs";
-import { fileText } from "../server/config/file-text.ts";
-import { describeProblems } from "../server/config/problem.ts";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
+import { fileText } from "../server/config/yaml/file-text.ts";
+import { describeProblems } from "../server/config/yaml/problem.ts";
 import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
 import { CertificateError, readCertificate } from "../server/http/certificate.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";

@@ -3,12 +3,12 @@
  * folder. A running gateway applies changes within a second.
  */
 import { existsSync } from "node:fs";
-import { builtInUpstreams } from "../server/config/built-in-upstreams.ts";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
 import { describeOrigin } from "../server/config/origin.ts";
-import { describeProblems } from "../server/config/problem.ts";
+import { builtInUpstreams } from "../server/config/sources/built-in-upstreams.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
-import { readYaml } from "../server/config/sources/yaml-source.ts";
+import { describeProblems } from "../server/config/yaml/problem.ts";
+import { readYaml } from "../server/config/yaml/yaml-source.ts";
 import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
 import {

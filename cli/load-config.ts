@@ -1,5 +1,9 @@
 /** The configuration that a gateway with these settings would serve, for commands. Creates nothing. */
-import { type Loaded, type LoadOptions, loadSnapshot } from "../server/config/load-snapshot.ts";
+import {
+  type Loaded,
+  type LoadOptions,
+  loadSnapshot,
+} from "../server/config/build/load-snapshot.ts";
 import { readStoredConfig } from "../server/config/sources/store-source.ts";
 import { emptyStoredConfig, type StoredConfig } from "../server/config/sources/stored-config.ts";
 import type { Settings } from "../server/settings.ts";

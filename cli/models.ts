@@ -1,5 +1,5 @@
 /** vexel models: lists the models that a gateway with this configuration serves. */
-import { describeProblems } from "../server/config/problem.ts";
+import { describeProblems } from "../server/config/yaml/problem.ts";
 import {
   type Command,
   configNamedBy,

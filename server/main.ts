@@ -1,7 +1,7 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
 import { version } from "../package.json";
 import { build, type Gateway } from "./app.ts";
-import { fileText } from "./config/file-text.ts";
+import { fileText } from "./config/yaml/file-text.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { releaseAll } from "./lib/tasks.ts";

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { FormField, UpstreamKind } from "../../contract/admin.ts";
 import { secretFieldsOf } from "../config/entities/secret-fields.ts";
-import { upstreamOf } from "../config/schema.ts";
+import { upstreamOf } from "../config/validate/schema.ts";
 import type { Kind } from "../upstream/adapter.ts";
 import { kindTitle } from "../upstream/kind-titles.ts";
 import { kinds } from "../upstream/kinds.ts";

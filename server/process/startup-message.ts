@@ -1,5 +1,5 @@
 /** Startup message on standard output: base URL, API key, models, and a curl command that works as it is. */
-import { missingPartWarnings } from "../config/config-warnings.ts";
+import { missingPartWarnings } from "../config/build/config-warnings.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { missingLib } from "../lib/executable.ts";
 import { ownCommand } from "./own-command.ts";

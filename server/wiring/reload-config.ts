@@ -3,25 +3,25 @@
  * when one of them changes.
  */
 import { generateKey } from "../auth/generate-key.ts";
-import { withKeyChanges } from "../config/build-snapshot.ts";
-import { builtInUpstreams } from "../config/built-in-upstreams.ts";
-import { unknownReferenceWarnings } from "../config/config-warnings.ts";
-import { ConfigEntities } from "../config/entities/config-entities.ts";
-import { KeyMap } from "../config/key-map.ts";
+import { withKeyChanges } from "../config/build/build-snapshot.ts";
+import { unknownReferenceWarnings } from "../config/build/config-warnings.ts";
+import { KeyMap } from "../config/build/key-map.ts";
 import {
   composeSnapshot,
   type LoadedSnapshot,
   type SourceContents,
-} from "../config/load-snapshot.ts";
-import { describeProblems, type Problem } from "../config/problem.ts";
-import { createStoredKeyReader } from "../config/read-stored-keys.ts";
-import { SnapshotHolder } from "../config/snapshot-holder.ts";
+} from "../config/build/load-snapshot.ts";
+import { type StoredKeyChange, StoredKeys } from "../config/build/stored-keys.ts";
+import { ConfigEntities } from "../config/entities/config-entities.ts";
+import { SnapshotHolder } from "../config/reload/snapshot-holder.ts";
+import { watchConfig } from "../config/reload/watch-config.ts";
+import { builtInUpstreams } from "../config/sources/built-in-upstreams.ts";
 import type { ConfigSources } from "../config/sources/config-source.ts";
 import { environmentSource } from "../config/sources/environment-source.ts";
+import { createStoredKeyReader } from "../config/sources/read-stored-keys.ts";
 import { repeat, storeSource } from "../config/sources/store-source.ts";
-import { InvalidConfig, yamlSource } from "../config/sources/yaml-source.ts";
-import { type StoredKeyChange, StoredKeys } from "../config/stored-keys.ts";
-import { watchConfig } from "../config/watch-config.ts";
+import { describeProblems, type Problem } from "../config/yaml/problem.ts";
+import { InvalidConfig, yamlSource } from "../config/yaml/yaml-source.ts";
 import type { OpenedEvents } from "../events/open-events.ts";
 import type { Log } from "../lib/log.ts";
 import { createSerialize } from "../lib/tasks.ts";

@@ -1,7 +1,7 @@
 /** Connection tests of upstreams: which step fails and why, without cost, without the credential in the response. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
-import { upstreamOf } from "../../server/config/schema.ts";
+import { upstreamOf } from "../../server/config/validate/schema.ts";
 import { runConnectionSteps } from "../../server/upstream/connection-test/connection-steps.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { selfSigned } from "../certificate-fixture.ts";

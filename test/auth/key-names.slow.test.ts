@@ -1,6 +1,6 @@
 /** Spaces in API keys: a name may have them everywhere, and the text of a key, which is a Bearer token, nowhere. */
 import { afterAll, expect, test } from "bun:test";
-import { readConfig } from "../../server/config/read-yaml.ts";
+import { readConfig } from "../../server/config/yaml/read-yaml.ts";
 import { createLog } from "../../server/lib/log.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { adminToken } from "../events/webhooks-fixture.ts";

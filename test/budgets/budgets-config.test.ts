@@ -3,9 +3,9 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
-import { withKeyChanges } from "../../server/config/build-snapshot.ts";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
+import { withKeyChanges } from "../../server/config/build/build-snapshot.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { describeProblems } from "../../server/config/yaml/problem.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const load = (yaml: string) => {

@@ -5,16 +5,16 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { builtInUpstreams } from "../../server/config/built-in-upstreams.ts";
+import { composeSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import { ConfigEntities, EntityRefused } from "../../server/config/entities/config-entities.ts";
 import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
-import { composeSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeOrigin, originOf } from "../../server/config/origin.ts";
-import { describeProblems } from "../../server/config/problem.ts";
+import { builtInUpstreams } from "../../server/config/sources/built-in-upstreams.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
 import { readStoredConfig, storeSource } from "../../server/config/sources/store-source.ts";
-import { readYaml } from "../../server/config/sources/yaml-source.ts";
-import { StoredKeys } from "../../server/config/stored-keys.ts";
+import { describeProblems } from "../../server/config/yaml/problem.ts";
+import { readYaml } from "../../server/config/yaml/yaml-source.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import {
   type ConfigEntityStore,

@@ -6,8 +6,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { describeProblems } from "../../server/config/yaml/problem.ts";
 import { knownEmbedding } from "../../server/upstream/catalog/index.ts";
 import { loadYaml, problemsOf } from "./load-yaml.ts";
 

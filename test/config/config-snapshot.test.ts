@@ -5,9 +5,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { withKeyChanges } from "../../server/config/build-snapshot.ts";
+import { withKeyChanges } from "../../server/config/build/build-snapshot.ts";
+import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import type { Key } from "../../server/config/snapshot.ts";
-import { StoredKeys } from "../../server/config/stored-keys.ts";
 import { secretHash } from "../../server/lib/secret-hash.ts";
 import { loadYaml } from "./load-yaml.ts";
 

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { describeProblems } from "../../server/config/problem.ts";
-import { readConfig } from "../../server/config/read-yaml.ts";
+import { describeProblems } from "../../server/config/yaml/problem.ts";
+import { readConfig } from "../../server/config/yaml/read-yaml.ts";
 import { tries } from "../depth.ts";
 
 const read = (text: string, env: Record<string, string> = {}) =>

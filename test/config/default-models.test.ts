@@ -4,7 +4,7 @@
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { readConfig } from "../../server/config/read-yaml.ts";
+import { readConfig } from "../../server/config/yaml/read-yaml.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";

@@ -7,8 +7,8 @@ import {
   type LoadedSnapshot,
   type LoadOptions,
   loadSnapshot,
-} from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
+} from "../../server/config/build/load-snapshot.ts";
+import { describeProblems } from "../../server/config/yaml/problem.ts";
 
 type Options = Partial<Omit<LoadOptions, "path">>;
 

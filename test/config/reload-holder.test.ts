@@ -1,10 +1,10 @@
 /** The holder: one snapshot at a time, swapped whole, and every subscriber is notified. */
 import { expect, test } from "bun:test";
-import { withKeyChanges } from "../../server/config/build-snapshot.ts";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeChanges } from "../../server/config/publish-changes.ts";
+import { withKeyChanges } from "../../server/config/build/build-snapshot.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { describeChanges } from "../../server/config/reload/publish-changes.ts";
+import { SnapshotHolder } from "../../server/config/reload/snapshot-holder.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
-import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
 
 const snapshot = (version: number, env: Record<string, string> = {}): Snapshot => {
   const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env, version });

@@ -1,11 +1,11 @@
 /** 100,000 stored API keys: a change of keys, projects or limits changes its own entries and no others. */
 import { describe, expect, test } from "bun:test";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
-import { withKeyChanges } from "../../server/config/build-snapshot.ts";
-import { KeyMap } from "../../server/config/key-map.ts";
-import { createStoredKeyReader } from "../../server/config/read-stored-keys.ts";
+import { withKeyChanges } from "../../server/config/build/build-snapshot.ts";
+import { KeyMap } from "../../server/config/build/key-map.ts";
+import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import type { Key, Snapshot } from "../../server/config/snapshot.ts";
-import { StoredKeys } from "../../server/config/stored-keys.ts";
+import { createStoredKeyReader } from "../../server/config/sources/read-stored-keys.ts";
 import { Limiter } from "../../server/limits/limiter.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { StoredKey } from "../../server/storage/ports/key-store.ts";

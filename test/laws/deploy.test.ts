@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { providers, variablesOf } from "../../server/config/providers.ts";
+import { providers, variablesOf } from "../../server/config/sources/providers.ts";
 import { createClientAddress } from "../../server/http/client-address.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { root } from "../harness.ts";

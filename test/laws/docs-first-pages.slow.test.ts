@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { describeProblems } from "../../server/config/yaml/problem.ts";
 import { startupMessage } from "../../server/process/startup-message.ts";
 import { blocksOf, codesIn, firstCodes, proseOf, rowsOf, sectionOf } from "./markdown.ts";
 import { filesBelow, textOf } from "./tree.ts";

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { describeProblems } from "../../server/config/problem.ts";
-import { providers, variablesOf } from "../../server/config/providers.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { providers, variablesOf } from "../../server/config/sources/providers.ts";
+import { describeProblems } from "../../server/config/yaml/problem.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { root, temporaryFolder } from "../harness.ts";
 import { anchorsOf, blocksOf, linksOf, proseOf } from "./markdown.ts";

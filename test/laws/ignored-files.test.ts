@@ -53,7 +53,7 @@ describe("files with secrets", () => {
           .trim()
           .split("\n"),
       ).toEqual(secretFiles);
-      const own = ["bench/vexel.yaml", "server/config/schema.ts", "bin/environment.json"];
+      const own = ["bench/vexel.yaml", "server/config/validate/schema.ts", "bin/environment.json"];
       expect(run("check-ignore", "--no-index", ...own)).toBe("");
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -69,7 +69,7 @@ describe("files with secrets", () => {
     expect(patterns.filter((pattern) => pattern.startsWith("!"))).toEqual([]);
     const isSent = (path: string) => !patterns.some((pattern) => coversPath(pattern, path));
     expect(secretFiles.filter(isSent)).toEqual([]);
-    const needed = ["package.json", "bin/environment.json", "server/config/schema.ts"];
+    const needed = ["package.json", "bin/environment.json", "server/config/validate/schema.ts"];
     expect(needed.filter(isSent)).toEqual(needed);
   });
 });

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Session } from "../../contract/admin.ts";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
 import { startupMessage } from "../../server/process/startup-message.ts";
 import {
   configFor,

@@ -1,7 +1,7 @@
 /** Target registry: health survives a reload, and is evicted with targets that are no longer configured. */
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { realTimers } from "../../server/lib/timers.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { temporaryFolder } from "../harness.ts";

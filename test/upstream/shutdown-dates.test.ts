@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createModels } from "../../server/api/models.ts";
-import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
 import { shutdownDateOf, shutdownRows } from "../../server/upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 

@@ -14,16 +14,16 @@ import type {
   StoredEntity,
 } from "../../storage/ports/config-entity-store.ts";
 import type { Upstream } from "../../upstream/contract.ts";
-import { composeSnapshot, type Sources } from "../load-snapshot.ts";
-import { lineInFile, mergeStored } from "../merge-stored.ts";
+import { composeSnapshot, type Sources } from "../build/load-snapshot.ts";
+import { lineInFile, mergeStored } from "../build/merge-stored.ts";
+import { StoredKeys } from "../build/stored-keys.ts";
 import { readStoredConfig } from "../sources/store-source.ts";
 import {
   describeLeftOut,
   type LeftOutEntity,
   type StoredConfig,
 } from "../sources/stored-config.ts";
-import { StoredKeys } from "../stored-keys.ts";
-import type { InspectFolder } from "../validate-references.ts";
+import type { InspectFolder } from "../validate/validate-references.ts";
 import { type EntityKind, entityKinds, isEntityKind } from "./entity-kinds.ts";
 import { type EntityView, entityViews, problemOf } from "./entity-views.ts";
 import {

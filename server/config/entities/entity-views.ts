@@ -2,10 +2,10 @@
 import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-store.ts";
 import type { Upstream } from "../../upstream/contract.ts";
 import { isReadOnly } from "../origin.ts";
-import type { YamlConfig } from "../read-yaml.ts";
 import type { EntityOrigin, Model, Snapshot } from "../snapshot.ts";
 import type { LeftOutEntity, StoredConfig } from "../sources/stored-config.ts";
-import { webhookId } from "../webhooks.ts";
+import { webhookId } from "../validate/webhooks.ts";
+import type { YamlConfig } from "../yaml/read-yaml.ts";
 import { type EntityKind, entityKinds, isEntityKind } from "./entity-kinds.ts";
 import { maskSecrets } from "./secret-fields.ts";
 

@@ -8,10 +8,10 @@ import { baseUrl as baseUrlSchema } from "../../../contract/schemas/upstreams.ts
 import { type CatalogModel, catalogModels } from "../../upstream/catalog/served-models.ts";
 import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../upstream/kinds.ts";
-import type { Environment } from "../parse-yaml.ts";
-import { type Provider, providers, variablesOf } from "../providers.ts";
-import type { ProvisionedModel, ProvisionedUpstream } from "../provision.ts";
+import type { Environment } from "../yaml/parse-yaml.ts";
 import type { ConfigSource } from "./config-source.ts";
+import { type Provider, providers, variablesOf } from "./providers.ts";
+import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
 export interface FromEnvironment {
   readonly upstreams: readonly ProvisionedUpstream[];

@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import { z } from "zod";
-import { fileSchema } from "../../../server/config/schema.ts";
+import { fileSchema } from "../../../server/config/validate/schema.ts";
 import { startGateway } from "../../harness.ts";
 import type { AdminDocument } from "./law-gateway.ts";
 

@@ -1,12 +1,13 @@
 /** The text of `vexel.yaml` -> the configuration, or all of its problems at once. */
-import { type Environment, type ParsedYaml, parseYaml } from "./parse-yaml.ts";
-import { keyOf, type Note, type Path, type Problem } from "./problem.ts";
+
 import {
   type Config,
   type ValidationOptions,
   validateConfig,
   withoutNulls,
-} from "./validate-config.ts";
+} from "../validate/validate-config.ts";
+import { type Environment, type ParsedYaml, parseYaml } from "./parse-yaml.ts";
+import { keyOf, type Note, type Path, type Problem } from "./problem.ts";
 
 export interface ReadOptions extends Omit<ValidationOptions, "show"> {
   readonly text: string;

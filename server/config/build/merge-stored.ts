@@ -2,17 +2,17 @@
  * Adds the stored entities to the configuration of the file. Validates the whole with the code that validates the file.
  * An entity that conflicts with the file or is invalid is left out, so that it never takes the gateway down.
  */
-import { type EntityKind, entityKinds, fileEntry, isEntityKind } from "./entities/entity-kinds.ts";
-import { keyOf, type Note } from "./problem.ts";
-import type { YamlConfig } from "./read-yaml.ts";
-import type { EntityOrigin } from "./snapshot.ts";
-import type { LeftOutEntity, StoredConfig } from "./sources/stored-config.ts";
+import { type EntityKind, entityKinds, fileEntry, isEntityKind } from "../entities/entity-kinds.ts";
+import type { EntityOrigin } from "../snapshot.ts";
+import type { LeftOutEntity, StoredConfig } from "../sources/stored-config.ts";
 import {
   type Config,
   type ValidationOptions,
   validateConfig,
   withoutNulls,
-} from "./validate-config.ts";
+} from "../validate/validate-config.ts";
+import { keyOf, type Note } from "../yaml/problem.ts";
+import type { YamlConfig } from "../yaml/read-yaml.ts";
 
 export interface MergedConfig {
   readonly config: Config;

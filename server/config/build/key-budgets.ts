@@ -1,8 +1,8 @@
 /** `budget` in vexel.yaml, and the budgets that the requests of an API key are charged to. */
 import type { z } from "zod";
-import type { Budget, BudgetedOwner } from "../../contract/limits-and-budgets.ts";
-import type { budget } from "../../contract/schemas/limits.ts";
-import type { Key, Snapshot } from "./snapshot.ts";
+import type { Budget, BudgetedOwner } from "../../../contract/limits-and-budgets.ts";
+import type { budget } from "../../../contract/schemas/limits.ts";
+import type { Key, Snapshot } from "../snapshot.ts";
 
 type ConfiguredBudget = z.output<typeof budget> | undefined;
 

@@ -2,20 +2,24 @@
  * Configuration warnings, about a configuration that is valid: missing parts, API keys that name models or projects
  * that do not exist, embedding models whose facts contradict the catalog, and models that their vendors shut down.
  */
-import { didYouMean } from "../lib/edit-distance.ts";
-import { matchesGlob } from "../lib/glob.ts";
-import { cohere } from "../upstream/catalog/cohere.ts";
-import { google } from "../upstream/catalog/google.ts";
-import { canTruncateTo, type KnownEmbedding, knownEmbedding } from "../upstream/catalog/index.ts";
-import { jina } from "../upstream/catalog/jina.ts";
-import { mistral } from "../upstream/catalog/mistral.ts";
-import { nomic } from "../upstream/catalog/nomic.ts";
-import { openai } from "../upstream/catalog/openai.ts";
-import { isShutDown, shutdownDateOf } from "../upstream/catalog/shutdowns/index.ts";
-import { voyage } from "../upstream/catalog/voyage.ts";
-import type { Target } from "../upstream/contract.ts";
-import { kinds } from "../upstream/kinds.ts";
-import type { Key, Model, Snapshot } from "./snapshot.ts";
+import { didYouMean } from "../../lib/edit-distance.ts";
+import { matchesGlob } from "../../lib/glob.ts";
+import { cohere } from "../../upstream/catalog/cohere.ts";
+import { google } from "../../upstream/catalog/google.ts";
+import {
+  canTruncateTo,
+  type KnownEmbedding,
+  knownEmbedding,
+} from "../../upstream/catalog/index.ts";
+import { jina } from "../../upstream/catalog/jina.ts";
+import { mistral } from "../../upstream/catalog/mistral.ts";
+import { nomic } from "../../upstream/catalog/nomic.ts";
+import { openai } from "../../upstream/catalog/openai.ts";
+import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
+import { voyage } from "../../upstream/catalog/voyage.ts";
+import type { Target } from "../../upstream/contract.ts";
+import { kinds } from "../../upstream/kinds.ts";
+import type { Key, Model, Snapshot } from "../snapshot.ts";
 
 /** The most warnings about stored keys. There may be 100,000 keys in a project that was removed. */
 const maxWarnings = 20;

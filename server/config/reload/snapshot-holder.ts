@@ -1,5 +1,5 @@
 /** Holds the current config snapshot. A request reads it once and keeps that snapshot until it ends. */
-import type { Snapshot } from "./snapshot.ts";
+import type { Snapshot } from "../snapshot.ts";
 
 export class SnapshotHolder {
   #current: Snapshot;

@@ -1,8 +1,8 @@
 /** Publishes a new config snapshot, unless it equals the current one. */
 
 import { isDeepStrictEqual } from "node:util";
-import { KeyMap } from "./key-map.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { KeyMap } from "../build/key-map.ts";
+import type { Snapshot } from "../snapshot.ts";
 import type { SnapshotHolder } from "./snapshot-holder.ts";
 
 /** Returns the changes, such as `2 models added`. Empty: nothing has changed that requests depend on. */

@@ -1,9 +1,9 @@
 /** `limits` in vexel.yaml, and the scope names under which usage is counted. */
 import type { z } from "zod";
-import { firstKeyId, type Limits } from "../../contract/limits-and-budgets.ts";
-import type { limits } from "../../contract/schemas/limits.ts";
-import type { Target } from "../upstream/contract.ts";
-import type { Key, Model, Snapshot } from "./snapshot.ts";
+import { firstKeyId, type Limits } from "../../../contract/limits-and-budgets.ts";
+import type { limits } from "../../../contract/schemas/limits.ts";
+import type { Target } from "../../upstream/contract.ts";
+import type { Key, Model, Snapshot } from "../snapshot.ts";
 
 type ConfiguredLimits = z.output<typeof limits> | undefined;
 interface WithLimits {

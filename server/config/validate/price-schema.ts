@@ -1,7 +1,7 @@
 /** `price` in vexel.yaml: the operator's price in US dollars. It replaces the listed price. */
 import { z } from "zod";
-import { boundedRecord } from "../../contract/schemas/bounded-record.ts";
-import type { Price } from "../upstream/price.ts";
+import { boundedRecord } from "../../../contract/schemas/bounded-record.ts";
+import type { Price } from "../../upstream/price.ts";
 
 const dollars = z.number().min(0).max(100_000);
 

@@ -1,10 +1,10 @@
 /** Validates a whole configuration, from `vexel.yaml` alone or together with the entities of the store. */
-import type { Upstream } from "../upstream/contract.ts";
-import { kinds } from "../upstream/kinds.ts";
+import type { Upstream } from "../../upstream/contract.ts";
+import { kinds } from "../../upstream/kinds.ts";
+import { configuredLimits } from "../build/limit-scopes.ts";
+import type { ProvisionedUpstream } from "../sources/provision.ts";
+import type { Note } from "../yaml/problem.ts";
 import { explainIssue, valueAt } from "./error-messages.ts";
-import { configuredLimits } from "./limit-scopes.ts";
-import type { Note } from "./problem.ts";
-import type { ProvisionedUpstream } from "./provision.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 import { type InspectFolder, validateReferences } from "./validate-references.ts";
 

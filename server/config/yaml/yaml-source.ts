@@ -1,10 +1,10 @@
 /** `vexel.yaml` as a source of the configuration. Its entities are read-only at runtime. */
 
 import { pollFiles } from "../../lib/poll-files.ts";
-import { fileText } from "../file-text.ts";
-import { aboutFile, type Problem } from "../problem.ts";
-import { type ReadConfig, type ReadOptions, readConfig, type YamlConfig } from "../read-yaml.ts";
-import type { ConfigSource } from "./config-source.ts";
+import type { ConfigSource } from "../sources/config-source.ts";
+import { fileText } from "./file-text.ts";
+import { aboutFile, type Problem } from "./problem.ts";
+import { type ReadConfig, type ReadOptions, readConfig, type YamlConfig } from "./read-yaml.ts";
 
 interface ReadYamlOptions extends Omit<ReadOptions, "text" | "file"> {
   readonly path: string;

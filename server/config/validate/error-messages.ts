@@ -2,10 +2,10 @@
  * Turns schema issues into error messages for the author of the file. No message repeats a value that may be a secret.
  */
 import type { z } from "zod";
-import { didYouMean, nearestMatch } from "../lib/edit-distance.ts";
-import { describeConstraint } from "../lib/zod-message.ts";
-import { kinds } from "../upstream/kinds.ts";
-import type { Note, Path } from "./problem.ts";
+import { didYouMean, nearestMatch } from "../../lib/edit-distance.ts";
+import { describeConstraint } from "../../lib/zod-message.ts";
+import { kinds } from "../../upstream/kinds.ts";
+import type { Note, Path } from "../yaml/problem.ts";
 import { type EntryList, issuesOfEntry, knownKeys } from "./schema.ts";
 
 type Show = (text: string) => string;

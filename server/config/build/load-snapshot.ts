@@ -1,20 +1,20 @@
 /** Builds a config snapshot from all sources. Config precedence: file, store, environment, built-in models. */
 
-import { missingLib } from "../lib/executable.ts";
+import { missingLib } from "../../lib/executable.ts";
+import type { Snapshot } from "../snapshot.ts";
+import { builtInUpstreams } from "../sources/built-in-upstreams.ts";
+import { type FromEnvironment, fromEnvironment } from "../sources/environment-source.ts";
+import type { ProvisionedUpstream } from "../sources/provision.ts";
+import { describeLeftOut, emptyStoredConfig, type StoredConfig } from "../sources/stored-config.ts";
+import type { InspectFolder } from "../validate/validate-references.ts";
+import type { Environment } from "../yaml/parse-yaml.ts";
+import type { Problem } from "../yaml/problem.ts";
+import type { YamlConfig } from "../yaml/read-yaml.ts";
+import { readYaml } from "../yaml/yaml-source.ts";
 import { buildSnapshot } from "./build-snapshot.ts";
-import { builtInUpstreams } from "./built-in-upstreams.ts";
 import { missingPartWarnings } from "./config-warnings.ts";
 import { mergeStored } from "./merge-stored.ts";
-import type { Environment } from "./parse-yaml.ts";
-import type { Problem } from "./problem.ts";
-import type { ProvisionedUpstream } from "./provision.ts";
-import type { YamlConfig } from "./read-yaml.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { type FromEnvironment, fromEnvironment } from "./sources/environment-source.ts";
-import { describeLeftOut, emptyStoredConfig, type StoredConfig } from "./sources/stored-config.ts";
-import { readYaml } from "./sources/yaml-source.ts";
 import { StoredKeys } from "./stored-keys.ts";
-import type { InspectFolder } from "./validate-references.ts";
 
 export interface LoadOptions {
   readonly path: string;

@@ -2,10 +2,10 @@
  * Reads the changes of stored API keys since the last read: new keys, changed keys and key revocations. Equal settings
  * of different keys share one object.
  */
-import { deepFreeze } from "../lib/deep-freeze.ts";
-import type { KeyStore, StoredKey } from "../storage/ports/key-store.ts";
-import type { Key } from "./snapshot.ts";
-import type { StoredKeyChange } from "./stored-keys.ts";
+import { deepFreeze } from "../../lib/deep-freeze.ts";
+import type { KeyStore, StoredKey } from "../../storage/ports/key-store.ts";
+import type { StoredKeyChange } from "../build/stored-keys.ts";
+import type { Key } from "../snapshot.ts";
 
 const pageSize = 1000;
 

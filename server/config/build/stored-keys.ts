@@ -1,10 +1,10 @@
 /** The stored API keys of a config snapshot. Immutable: a change makes a copy, and requests in flight keep theirs. */
 import { isDeepStrictEqual } from "node:util";
-import type { Limits } from "../../contract/limits-and-budgets.ts";
-import { deepFreeze } from "../lib/deep-freeze.ts";
+import type { Limits } from "../../../contract/limits-and-budgets.ts";
+import { deepFreeze } from "../../lib/deep-freeze.ts";
+import type { Key, Project } from "../snapshot.ts";
 import { keyBudgets } from "./key-budgets.ts";
 import { keyLimits, keyScope } from "./limit-scopes.ts";
-import type { Key, Project } from "./snapshot.ts";
 
 export interface StoredKeyChange {
   readonly key: Key;

@@ -3,15 +3,15 @@
  * files that the schema rejected, so that all problems are reported at once.
  */
 import { z } from "zod";
-import { didYouMean } from "../lib/edit-distance.ts";
-import { matchesGlob } from "../lib/glob.ts";
-import { adapters } from "../upstream/adapters/index.ts";
-import { vectorSpaceOf } from "../upstream/catalog/index.ts";
-import { kinds } from "../upstream/kinds.ts";
+import { didYouMean } from "../../lib/edit-distance.ts";
+import { matchesGlob } from "../../lib/glob.ts";
+import { adapters } from "../../upstream/adapters/index.ts";
+import { vectorSpaceOf } from "../../upstream/catalog/index.ts";
+import { kinds } from "../../upstream/kinds.ts";
+import { providers, variablesOf } from "../sources/providers.ts";
+import type { ProvisionedUpstream } from "../sources/provision.ts";
+import type { Note, Path } from "../yaml/problem.ts";
 import { valueAt } from "./error-messages.ts";
-import type { Note, Path } from "./problem.ts";
-import { providers, variablesOf } from "./providers.ts";
-import type { ProvisionedUpstream } from "./provision.ts";
 
 const lenientText = z.string().optional().catch(undefined);
 

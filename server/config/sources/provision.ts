@@ -3,8 +3,8 @@
  * variable provisions it.
  */
 
-import type { CatalogModel } from "../upstream/catalog/served-models.ts";
-import type { Upstream } from "../upstream/contract.ts";
+import type { CatalogModel } from "../../upstream/catalog/served-models.ts";
+import type { Upstream } from "../../upstream/contract.ts";
 
 export interface ProvisionedUpstream {
   /** The environment variable that provisions it. Absent for built-in models. */

@@ -1,19 +1,19 @@
 /** The schema of `vexel.yaml`. References between entries are checked in validate-references.ts. */
 import { z } from "zod";
-import { defaults, key, parameters, project } from "../../contract/schemas/keys.ts";
-import { budget, limits } from "../../contract/schemas/limits.ts";
+import { defaults, key, parameters, project } from "../../../contract/schemas/keys.ts";
+import { budget, limits } from "../../../contract/schemas/limits.ts";
 import {
   dimensions,
   maxTargets,
   modelMembers,
   storeContent,
   targetMembers,
-} from "../../contract/schemas/models.ts";
-import { id } from "../../contract/schemas/names.ts";
-import { upstreamMembers } from "../../contract/schemas/upstreams.ts";
-import { webhook } from "../../contract/schemas/webhooks.ts";
-import type { Kind } from "../upstream/adapter.ts";
-import { kinds } from "../upstream/kinds.ts";
+} from "../../../contract/schemas/models.ts";
+import { id } from "../../../contract/schemas/names.ts";
+import { upstreamMembers } from "../../../contract/schemas/upstreams.ts";
+import { webhook } from "../../../contract/schemas/webhooks.ts";
+import type { Kind } from "../../upstream/adapter.ts";
+import { kinds } from "../../upstream/kinds.ts";
 import { embeddingPrice, imagePrice, priceKeys } from "./price-schema.ts";
 import { webhooksSchema } from "./webhooks.ts";
 

@@ -1,9 +1,9 @@
 /** Hot reload: after a change of one source, composes a new config snapshot from all of them, and publishes it. */
-import { createSerialize } from "../lib/tasks.ts";
-import type { LoadedSnapshot } from "./load-snapshot.ts";
+import { createSerialize } from "../../lib/tasks.ts";
+import type { LoadedSnapshot } from "../build/load-snapshot.ts";
+import type { ConfigSources } from "../sources/config-source.ts";
 import { publishChanges } from "./publish-changes.ts";
 import type { SnapshotHolder } from "./snapshot-holder.ts";
-import type { ConfigSources } from "./sources/config-source.ts";
 
 interface WatchOptions<Contents> {
   readonly sources: ConfigSources<Contents>;

@@ -1,5 +1,5 @@
 /** The built-in models, which need no account. */
-import { missingLib } from "../lib/executable.ts";
+import { missingLib } from "../../lib/executable.ts";
 import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
 const builtIn = (

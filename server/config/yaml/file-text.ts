@@ -1,7 +1,7 @@
 /** Reads a small text file. Neither text nor error: the file does not exist. */
 
 import { readFileSync, statSync } from "node:fs";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 
 export interface FileText {
   readonly text?: string;

@@ -1,5 +1,5 @@
 /** All API keys by hash, in two layers: a key of the file overrides a stored key. The layers change independently. */
-import type { Key } from "./snapshot.ts";
+import type { Key } from "../snapshot.ts";
 import type { StoredKeys } from "./stored-keys.ts";
 
 export class KeyMap implements ReadonlyMap<string, Key> {

@@ -1,11 +1,11 @@
 /** The webhooks of `vexel.yaml`: their URLs, signing secrets and event types. */
 import { z } from "zod";
-import { eventTypes } from "../../contract/events.ts";
-import { webhook as webhookSchema } from "../../contract/schemas/webhooks.ts";
-import { nearestMatch } from "../lib/edit-distance.ts";
-import { matchesGlob } from "../lib/glob.ts";
-import { secretHash } from "../lib/secret-hash.ts";
-import type { Webhook } from "./snapshot.ts";
+import { eventTypes } from "../../../contract/events.ts";
+import { webhook as webhookSchema } from "../../../contract/schemas/webhooks.ts";
+import { nearestMatch } from "../../lib/edit-distance.ts";
+import { matchesGlob } from "../../lib/glob.ts";
+import { secretHash } from "../../lib/secret-hash.ts";
+import type { Webhook } from "../snapshot.ts";
 
 const maxWebhooks = 20;
 

@@ -2,13 +2,18 @@
  * Builds one frozen config snapshot. Precedence: the configuration of file and store, then the environment, then the
  * built-in models.
  */
-import { durationMs } from "../../contract/schemas/models.ts";
-import { deepFreeze } from "../lib/deep-freeze.ts";
-import { secretHash } from "../lib/secret-hash.ts";
-import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
-import { withTokenPrice } from "../upstream/catalog/prices/model-price.ts";
-import { isContextualModel } from "../upstream/contextual.ts";
-import type { Target, Upstream } from "../upstream/contract.ts";
+import { durationMs } from "../../../contract/schemas/models.ts";
+import { deepFreeze } from "../../lib/deep-freeze.ts";
+import { secretHash } from "../../lib/secret-hash.ts";
+import { knownEmbedding, vectorSpaceOf } from "../../upstream/catalog/index.ts";
+import { withTokenPrice } from "../../upstream/catalog/prices/model-price.ts";
+import { isContextualModel } from "../../upstream/contextual.ts";
+import type { Target, Upstream } from "../../upstream/contract.ts";
+import { type OriginKind, originKey } from "../origin.ts";
+import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "../snapshot.ts";
+import type { ProvisionedUpstream } from "../sources/provision.ts";
+import type { Config } from "../validate/validate-config.ts";
+import { buildWebhooks } from "../validate/webhooks.ts";
 import {
   embeddingWarnings,
   modelShutdownDate,
@@ -19,13 +24,8 @@ import {
 import { budgetOf } from "./key-budgets.ts";
 import { KeyMap } from "./key-map.ts";
 import { configuredLimits, limitTable, modelLimits, targetLimits } from "./limit-scopes.ts";
-import { type OriginKind, originKey } from "./origin.ts";
-import type { ProvisionedUpstream } from "./provision.ts";
-import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
 import { orderOf } from "./target-order.ts";
-import type { Config } from "./validate-config.ts";
-import { buildWebhooks } from "./webhooks.ts";
 
 export interface SnapshotSources {
   readonly version: number;
