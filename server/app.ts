@@ -305,12 +305,7 @@ function assemble(
     admission: limits.admission,
     responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
     charging: budgets.charging,
-    maxConcurrent: {
-      all: settings.VEXEL_MAX_CONCURRENT,
-      // Queued requests are in flight, too.
-      image: settings.VEXEL_MAX_IMAGE_REQUESTS + settings.VEXEL_MAX_QUEUE,
-      connections: clientConnections,
-    },
+    maxConcurrent: { requests: settings.VEXEL_MAX_CONCURRENT, connections: clientConnections },
     clock,
     now: Date.now,
   });

@@ -44,12 +44,8 @@ export interface PipelineServices {
   readonly responseMemory: ResponseMemory;
   /** Budgets: reservation and settlement. */
   readonly charging: RequestCharging;
-  /** The limits of requests in flight, of all and of image requests, queued requests included. */
-  readonly maxConcurrent: {
-    readonly all: number;
-    readonly image: number;
-    readonly connections: number;
-  };
+  /** The limits of requests in flight, queued requests included, and of client connections. */
+  readonly maxConcurrent: { readonly requests: number; readonly connections: number };
   readonly streamTimes: StreamTimes;
   /** Stores the content of requests, for models with `storeContent`. */
   readonly content: ContentRecording;

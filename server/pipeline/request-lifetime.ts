@@ -98,13 +98,13 @@ export class RequestLifetime {
   /** The load shedder admits the authenticated request, or throws GatewayError. */
   admitLoad(caller: Caller, priority: Priority): void {
     this.record.priority = priority;
-    this.#loadShedder?.admit(this.kind, caller.id, priority);
+    this.#loadShedder?.admit(caller.id, priority);
     this.#loadSlotKey = caller.id;
   }
 
   /** Gives the slot of the load shedder back. A second call does nothing. */
   #endLoad(): void {
-    if (this.#loadSlotKey !== undefined) this.#loadShedder?.release(this.kind, this.#loadSlotKey);
+    if (this.#loadSlotKey !== undefined) this.#loadShedder?.release(this.#loadSlotKey);
     this.#loadSlotKey = undefined;
   }
 

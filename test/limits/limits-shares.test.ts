@@ -39,25 +39,19 @@ test("a key with little traffic is served while another key takes every slot and
   expect(served.refused).toBeGreaterThan(0);
 });
 
-function setUp(all: number, { image = all, connections = 10_000 } = {}) {
-  const shedder = new LoadShedder({ all, image, connections });
-  const begin = (
-    key: string,
-    kind: "embedding" | "image" = "embedding",
-    priority: Priority = "interactive",
-  ) => {
+function setUp(requests: number, { connections = 10_000 } = {}) {
+  const shedder = new LoadShedder({ requests, connections });
+  const begin = (key: string, priority: Priority = "interactive") => {
     try {
-      shedder.admit(kind, key, priority);
+      shedder.admit(key, priority);
       return "counted";
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       return error.kind;
     }
   };
-  const end = (key: string, kind: "embedding" | "image" = "embedding") =>
-    shedder.release(kind, key);
-  const fill = (key: string, count: number, kind: "embedding" | "image" = "embedding") =>
-    Array.from({ length: count }, () => begin(key, kind));
+  const end = (key: string) => shedder.release(key);
+  const fill = (key: string, count: number) => Array.from({ length: count }, () => begin(key));
   return { shedder, begin, end, fill };
 }
 
@@ -108,22 +102,10 @@ describe("when all slots are in use", () => {
       "overloaded",
     ]);
   });
-
-  test("the same applies to image requests within their own slots", () => {
-    const { begin, fill, shedder } = setUp(64, { image: 8 });
-    fill("many", 8, "image");
-    expect(begin("many", "image")).toBe("overloaded");
-    expect(begin("few", "image")).toBe("counted");
-    expect(begin("few", "image")).toBe("overloaded");
-    expect(shedder.count).toBe(9);
-  });
 });
 
 describe("batch requests", () => {
-  const beginBatch = (
-    { begin }: ReturnType<typeof setUp>,
-    kind: "embedding" | "image" = "embedding",
-  ) => begin("batch", kind, "batch");
+  const beginBatch = ({ begin }: ReturnType<typeof setUp>) => begin("batch", "batch");
 
   test("are shed while interactive requests are still admitted", () => {
     const setup = setUp(16);
@@ -143,13 +125,6 @@ describe("batch requests", () => {
     expect(setup.begin("few")).toBe("counted");
   });
 
-  test("of images leave slots to interactive image requests", () => {
-    const setup = setUp(64, { image: 8 });
-    setup.fill("many", 7, "image");
-    expect(beginBatch(setup, "image")).toBe("overloaded");
-    expect(setup.begin("many", "image")).toBe("counted");
-  });
-
   test("are admitted at the smallest limit", () => {
     expect(beginBatch(setUp(1))).toBe("counted");
   });
@@ -158,7 +133,6 @@ describe("batch requests", () => {
 test("one key has requests in flight on at most half of the connections", () => {
   const { begin, end, fill } = setUp(100, { connections: 9 });
   expect(fill("many", 5)).toEqual(["counted", "counted", "counted", "counted", "rate_limited"]);
-  expect(begin("many", "image")).toBe("rate_limited");
   expect(begin("other")).toBe("counted");
   end("many");
   expect(begin("many")).toBe("counted");

@@ -71,7 +71,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
       timers: realTimers,
     }),
     responseMemory: new ResponseMemory(1_000_000),
-    maxConcurrent: { all: 10, image: 10, connections: 10_000 },
+    maxConcurrent: { requests: 10, connections: 10_000 },
     charging: {
       reserve: () => undefined,
       waitAndReserve: async () => 0,

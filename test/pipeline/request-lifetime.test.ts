@@ -286,7 +286,7 @@ test("a request that the load shedder refuses holds no slot while its ledger row
   const written = Promise.withResolvers<"settled">();
   const { serve, inFlight } = createPipeline({
     ...services,
-    maxConcurrent: { all: 0, image: 0, connections: 10_000 },
+    maxConcurrent: { requests: 0, connections: 10_000 },
     ledger: { admit: () => undefined, settle: () => written.promise },
   });
   const endpoint = { operation: "embeddings", kind: "embedding" };
