@@ -20,7 +20,7 @@ export interface SeparationOptions {
 
 /**
  * The part of the attempt timeout after which a batch is separated: the other requests of the batch get their responses
- * before their own timeouts, and the target does not seem to be silent.
+ * before their own timeouts.
  */
 const share = 0.5;
 /** How often the timeout is computed: latencies become known while the batch waits. */

@@ -110,7 +110,9 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #onTimeout(running: RunningAttempt<R>): void {
     running.timedOut = true;
     const isReplaced = this.#settled || this.#running.some(({ timedOut }) => !timedOut);
-    if (isReplaced || this.#options.takeFailover()) running.cancel.abort(new AttemptTimeout());
+    if (isReplaced) running.cancel.abort(new AttemptTimeout());
+    else if (this.#options.takeFailover())
+      for (const { cancel } of this.#running) cancel.abort(new AttemptTimeout());
     // Another target may become available before this one responds.
     else running.timer = this.#options.timers.start(minTimeoutMs, () => this.#onTimeout(running));
   }

@@ -130,7 +130,7 @@ const isProbe = (
 ): boolean =>
   probeMode !== "none" &&
   health.breaker.isProbeDue(now) &&
-  (probeMode === "any" || health.mayProbe(now)) &&
+  (probeMode === "any" || health.mayBePaidProbe) &&
   hasCapacity(capacity, target);
 
 /** A single candidate needs no policy. */
@@ -254,7 +254,7 @@ export function startHealthChecks(
 ): void {
   for (const { health, tier } of candidates) {
     if (selected && (health === selected.health || tier > selected.tier)) continue;
-    if (health.breaker.isProbeDue(now)) health.skipProbe(now, checkHealth, clock);
+    if (health.breaker.isProbeDue(now)) health.skipPaidProbe(checkHealth, clock);
   }
 }
 

@@ -1,6 +1,5 @@
 /** Half-open probes of image targets: a free health check first, and no paid probe at a client's expense. */
 import { describe, expect, test } from "bun:test";
-import { ImageProbe } from "../../server/routing/health/image-probe.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import { RoutingSimulation, type TargetBehavior } from "../fuzz/routing-simulation.ts";
@@ -97,14 +96,9 @@ describe("an image target that fails while another serves", () => {
   });
 });
 
-test("without a working health check, a request may be the probe after five minutes", () => {
-  const probe = new ImageProbe(0);
-  for (let order = 0; order < 100; order++) if (probe.skip()) probe.onChecked(false);
-  expect(probe.mayProbe(299_999)).toBe(false);
-  expect(probe.mayProbe(300_000)).toBe(true);
-  probe.start(300_000);
-  expect(probe.mayProbe(600_000)).toBe(false);
-  for (let order = 0; order < 19; order++) probe.skip();
-  expect(probe.mayProbe(599_999)).toBe(false);
-  expect(probe.mayProbe(600_000)).toBe(true);
+test("an image target whose health check never passes is used again some minutes after it recovers", async () => {
+  const scenario = { behavior: broken, backAt: 60_000, lasts: 1_800_000, perSecond: 0.5 };
+  const simulation = await simulate({ ...scenario, isUp: () => false });
+  const recovered = simulation.changes.find(({ transition }) => transition === "recovered");
+  expect(recovered?.at).toBeWithin(60_000, 900_000);
 });

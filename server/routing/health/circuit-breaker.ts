@@ -6,8 +6,8 @@
 
 /** Consecutive failures that open the breaker. */
 const failureThreshold = 5;
-/** The wait until the first probe, and the longest one. */
-const [minOpenMs, maxOpenMs] = [1000, 30_000];
+/** The wait until the first probe, and the longest one: if probes are billed, they are rare. */
+const [minOpenMs, maxOpenMs, maxPaidOpenMs] = [1000, 30_000, 300_000];
 /** The longest wait for a probe if no other target can serve. */
 const maxUrgentOpenMs = 1000;
 /** The longest cool-down, even if `retry-after` is longer: the target's limits may be raised meanwhile. */
@@ -37,6 +37,8 @@ export class CircuitBreaker {
   /** Probes since the opening, for the backoff. */
   #probes = 0;
   #isProbing = false;
+  /** Set for image targets. */
+  hasPaidProbes = false;
   /** 0: no cool-down is set. */
   #coolsUntil = 0;
   #coolReason = "";
@@ -83,6 +85,19 @@ export class CircuitBreaker {
 
   isProbeDue(now: number): boolean {
     return this.isOpen && this.blockedMs(now) === 0 && this.probeWaitMs(now, false) === 0;
+  }
+
+  /** Probes have failed for so long that their interval grows no more. */
+  get isBackoffAtMax(): boolean {
+    return this.#backoffMs === this.#maxOpenMs;
+  }
+
+  get #maxOpenMs(): number {
+    return this.hasPaidProbes ? maxPaidOpenMs : maxOpenMs;
+  }
+
+  get #backoffMs(): number {
+    return Math.min(this.#maxOpenMs, minOpenMs * 2 ** Math.min(this.#probes, 10));
   }
 
   /** A request is sent. True: it is a half-open probe. Its success closes the circuit; until then the next one waits. */
@@ -137,8 +152,7 @@ export class CircuitBreaker {
 
   /** Exponential backoff with jitter until the next probe. */
   #scheduleProbe(now: number): void {
-    const waitMs = Math.min(maxOpenMs, minOpenMs * 2 ** Math.min(this.#probes, 10));
     this.#waitsSince = now;
-    this.#waitMs = waitMs * (0.8 + 0.4 * this.#random());
+    this.#waitMs = this.#backoffMs * (0.8 + 0.4 * this.#random());
   }
 }

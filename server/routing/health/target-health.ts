@@ -6,7 +6,6 @@ import type { Target } from "../../upstream/contract.ts";
 import { AdaptiveConcurrency, minimumLimit } from "./adaptive-concurrency.ts";
 import { CircuitBreaker, type TargetState } from "./circuit-breaker.ts";
 import type { AttemptOutcome } from "./classify-outcome.ts";
-import { ImageProbe } from "./image-probe.ts";
 import { LatencyStats } from "./latency-stats.ts";
 
 /** A target was ejected or has recovered, for the log and events. */
@@ -46,8 +45,8 @@ export class TargetHealth {
   readonly latency = new LatencyStats();
   readonly concurrency = new AdaptiveConcurrency();
   readonly #onChange: HealthOptions["onChange"];
-  /** Set for an image target while it is ejected and others serve. */
-  #imageProbe: ImageProbe | undefined;
+  /** The free health check of an ejected image target, while others serve. */
+  #check: "none" | "running" | "passed" = "none";
   /** The target rejected the gateway's key or credit at the last request. */
   #isRefused = false;
 
@@ -69,23 +68,22 @@ export class TargetHealth {
     return this.breaker.state(now);
   }
 
-  /** For a target whose probes are billed and that is due for one: whether this request may be the probe. */
-  mayProbe(now: number): boolean {
-    return this.#imageProbe?.mayProbe(now) === true;
+  /**
+   * For a target whose probes are billed: whether a client's request may be the probe. A health check comes first, but
+   * some upstreams have none that works.
+   */
+  get mayBePaidProbe(): boolean {
+    return this.#check === "passed" || this.breaker.isBackoffAtMax;
   }
 
   /** A request goes to another target although this one is due for a probe. `checkHealth`: the free health check. */
-  skipProbe(
-    now: number,
-    checkHealth: (target: Target) => Promise<boolean>,
-    clock: () => number,
-  ): void {
-    this.#imageProbe ??= new ImageProbe(now);
-    const probe = this.#imageProbe;
-    if (!probe.skip()) return;
+  skipPaidProbe(checkHealth: (target: Target) => Promise<boolean>, clock: () => number): void {
+    this.breaker.hasPaidProbes = true;
+    if (this.#check !== "none") return;
+    this.#check = "running";
     const onChecked = (isUp: boolean): void => {
-      probe.onChecked(isUp);
-      if (!isUp && probe === this.#imageProbe) this.breaker.recordFailedCheck(clock());
+      this.#check = isUp ? "passed" : "none";
+      if (!isUp) this.breaker.recordFailedCheck(clock());
     };
     checkHealth(this.target).then(onChecked, () => onChecked(false));
   }
@@ -121,7 +119,7 @@ export class TargetHealth {
   start(now: number): boolean {
     this.inFlight++;
     const isProbe = this.breaker.start(now);
-    if (isProbe) this.#imageProbe?.start(now);
+    if (isProbe) this.#check = "none";
     return isProbe;
   }
 
@@ -183,8 +181,9 @@ export class TargetHealth {
     // With other requests in flight, overload is not a sign that the target is broken.
     if (isOverload && this.inFlight >= minimumLimit) return;
     if (isByInput(errorKind) && isLast()) return;
-    if (this.breaker.recordFailure(now, errorKind))
-      this.#report("ejected", this.breaker.reason(now));
+    if (!this.breaker.recordFailure(now, errorKind)) return;
+    this.#check = "none";
+    this.#report("ejected", this.breaker.reason(now));
   }
 
   #coolDown(now: number, waitMs: number | undefined, guessMs: number, reason: string): void {
@@ -195,7 +194,6 @@ export class TargetHealth {
   /** The target served a request, or rejected one for a valid reason. */
   #onResponse(startedAt: number): void {
     const hasClosed = this.breaker.recordSuccess(startedAt);
-    if (hasClosed) this.#imageProbe = undefined;
     if ((hasClosed || this.#isRefused) && !this.breaker.isOpen) {
       this.#isRefused = false;
       this.#report("recovered", "it responded");
