@@ -44,14 +44,17 @@ describe("docs/errors.md", () => {
   });
 });
 
-/** The page says once that an error is caused by the client and that a retry does not help, unless a line says more. */
+/** The page says once what most errors have in common: the type, the client as the cause, and no retry. */
 const factsOf = (definition: ErrorDefinition): string =>
   [
-    `**${definition.status}**, type \`${definition.type}\`, code \`${definition.code}\`.`,
+    `**${definition.status}**,${typeOf(definition)} code \`${definition.code}\`.`,
     ...(definition.causedBy === "client" ? [] : [`Caused by the ${definition.causedBy}.`]),
     ...retryOf(definition),
     ...(definition.mayBeBilled ? ["May have been billed."] : []),
   ].join(" ");
+
+const typeOf = ({ type }: ErrorDefinition): string =>
+  type === "invalid_request_error" ? "" : ` type \`${type}\`,`;
 
 function retryOf({ retry, clientShouldNotRetry }: ErrorDefinition): string[] {
   if (retry === "never") return [];
