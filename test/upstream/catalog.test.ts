@@ -8,7 +8,6 @@ import {
 } from "../../server/upstream/catalog/index.ts";
 import { priceSources } from "../../server/upstream/catalog/price-sources.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
-import { textOf } from "../laws/tree.ts";
 
 describe("every row", () => {
   test("has plausible numbers", () => {
@@ -26,15 +25,6 @@ describe("every row", () => {
       expect(`${name} ${dates.length > 0}`).toBe(`${name} true`);
       for (const date of dates) expect(new Date(date).toISOString()).toStartWith(date);
     }
-  });
-
-  test("without proof is listed in the docs, and no other", () => {
-    const unproven = knownEmbeddings.filter(({ source }) => source.includes("unproven"));
-    const [, section = ""] = textOf("docs/upstreams.md").split("### Unproven model facts\n");
-    const listed = [...(section.split("\n#")[0] ?? "").matchAll(/`([^`]+)`/g)].map(
-      ([, name]) => name,
-    );
-    expect(listed.toSorted()).toEqual(unproven.map(({ name }) => name).toSorted());
   });
 
   test("has a price only with its source and the date of the source", () => {
