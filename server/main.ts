@@ -1,6 +1,8 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
 import { version } from "../package.json";
 import { build, type Gateway } from "./app.ts";
+import { generateKey } from "./auth/generate-key.ts";
+import { type Configuration, openConfiguration } from "./config/reload/open-configuration.ts";
 import { fileText } from "./config/yaml/file-text.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
@@ -15,14 +17,15 @@ import {
   workerVariable,
 } from "./process/worker-process.ts";
 import type { Settings } from "./settings.ts";
+import type { KeyStore } from "./storage/ports/key-store.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
 import { lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
 import { unknownSettings } from "./unknown-settings.ts";
-import { loadConfiguration } from "./wiring/reload-config.ts";
 import { secretBoxFor } from "./wiring/storage.ts";
 import { buildBuiltInModels } from "./workers/built-in-models.ts";
+import { inspectModelDirectory } from "./workers/embedding/model-directory.ts";
 
 interface RunOptions {
   readonly settings: Settings;
@@ -53,9 +56,10 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;
-  const configuration = await loadConfiguration({
-    settings,
-    configNamedBy,
+  const configuration = await openConfiguration({
+    path: settings.VEXEL_CONFIG,
+    namedBy: configNamedBy,
+    inspectFolder: inspectModelDirectory,
     env,
     keys,
     entities,
@@ -97,7 +101,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
       otherWorkers: channel?.others,
     });
     // After the gateway listens: if the start failed after a key was created, the key would never be shown.
-    newKey = await configuration.firstKey();
+    newKey = await createFirstKey(gateway, configuration, keys);
   } catch (error) {
     configuration.close();
     await gateway?.close();
@@ -134,6 +138,21 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   }
   log.flush();
   return endProcess(stopping);
+}
+
+/** Creates a key if there is none. Its text is not stored, so it must be shown now. */
+async function createFirstKey(
+  gateway: Gateway,
+  { snapshot, applyKeyChanges }: Pick<Configuration, "snapshot" | "applyKeyChanges">,
+  keys: KeyStore,
+): Promise<string | undefined> {
+  // Emits events for keys that were changed while no gateway was running.
+  await gateway.events.onKeysChanged(keys);
+  if (snapshot().keys.size > 0) return undefined;
+  const { text, key } = generateKey("default", ["*"], {}, Date.now());
+  await keys.create(key);
+  await applyKeyChanges();
+  return text;
 }
 
 /** Runs several workers instead of one gateway. */

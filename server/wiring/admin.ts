@@ -1,6 +1,8 @@
-/** Wires the admin API, its users and their sessions, and the console. */
+/** Constructs the admin API, its users and their sessions, and the console. */
+import { version } from "../../package.json";
 import { createCheckHost } from "../admin/allowed-hosts.ts";
 import { startAuditRetention } from "../admin/audit-retention.ts";
+import type { OpenAdminApiOptions } from "../admin/open-admin-api.ts";
 import { responseHeaders } from "../admin/response-headers.ts";
 import { readOidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { Sessions } from "../admin/sign-in/sessions.ts";
@@ -10,17 +12,19 @@ import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
 import { errorStack } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { secretSettings, settingsTable } from "../settings.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createSessionStore } from "../storage/sql/session-store.ts";
 import { createUserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
-import type { AdminApiWiringOptions } from "./admin-api.ts";
 import type { Runtime } from "./runtime.ts";
 
+type OwnOptions = "users" | "auditLog" | "signIn" | "adminToken" | "publicUrl" | "version";
+
 export interface AdminOptions
-  extends Omit<AdminApiWiringOptions, keyof Runtime | "users" | "auditLog" | "signIn"> {
+  extends Omit<OpenAdminApiOptions, keyof Runtime | OwnOptions | "estimateImages"> {
   /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
   readonly shared: Pick<SharedStorage, "users" | "sessions" | "audit" | "now"> | undefined;
 }
@@ -44,8 +48,20 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
   const load = async (): Promise<Mount["handle"]> => {
-    const { createAdminApiHandler } = await import("./admin-api.ts");
-    return createAdminApiHandler(runtime, { ...runtime, ...options, users, auditLog, signIn });
+    const { openAdminApi } = await import("../admin/open-admin-api.ts");
+    const { createImageEstimates } = await import("../api/image-estimates.ts");
+    return openAdminApi({
+      ...runtime,
+      ...options,
+      adminToken: settings.VEXEL_ADMIN_TOKEN,
+      publicUrl: settings.VEXEL_PUBLIC_URL,
+      version,
+      settings: { settings, table: settingsTable, secrets: secretSettings },
+      estimateImages: createImageEstimates(options.capabilitiesOf),
+      users,
+      auditLog,
+      signIn,
+    });
   };
   const checkHost = createCheckHost({
     hosts: settings.VEXEL_CONSOLE_HOSTS,

@@ -2,15 +2,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "../../server/app.ts";
+import { openConfiguration } from "../../server/config/reload/open-configuration.ts";
 import { createLog } from "../../server/lib/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import {
   openConfigEntityStore,
   openKeyStore,
 } from "../../server/storage/sqlite/gateway-database.ts";
-import { loadConfiguration } from "../../server/wiring/reload-config.ts";
 import { secretBoxFor } from "../../server/wiring/storage.ts";
 import { buildBuiltInModels } from "../../server/workers/built-in-models.ts";
+import { inspectModelDirectory } from "../../server/workers/embedding/model-directory.ts";
 import { temporaryFolder } from "../harness.ts";
 import { asDocumented } from "./documented-responses.ts";
 
@@ -65,9 +66,10 @@ export async function startEntityGateway({
   });
   const keys = openKeyStore(folder.path, Date.now);
   const entities = openConfigEntityStore(folder.path, Date.now);
-  const configuration = await loadConfiguration({
-    settings,
-    configNamedBy: "VEXEL_CONFIG",
+  const configuration = await openConfiguration({
+    path: settings.VEXEL_CONFIG,
+    namedBy: "VEXEL_CONFIG",
+    inspectFolder: inspectModelDirectory,
     env,
     keys,
     entities,

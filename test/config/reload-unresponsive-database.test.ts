@@ -2,14 +2,15 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openConfiguration } from "../../server/config/reload/open-configuration.ts";
 import { createLog } from "../../server/lib/log.ts";
 import { readSettings } from "../../server/settings.ts";
 import {
   openConfigEntityStore,
   openKeyStore,
 } from "../../server/storage/sqlite/gateway-database.ts";
-import { loadConfiguration } from "../../server/wiring/reload-config.ts";
 import { secretBoxFor } from "../../server/wiring/storage.ts";
+import { inspectModelDirectory } from "../../server/workers/embedding/model-directory.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
@@ -36,9 +37,10 @@ async function load(yaml: string) {
     hanging--;
     return read();
   };
-  const configuration = await loadConfiguration({
-    settings,
-    configNamedBy: "VEXEL_CONFIG",
+  const configuration = await openConfiguration({
+    path: settings.VEXEL_CONFIG,
+    namedBy: "VEXEL_CONFIG",
+    inspectFolder: inspectModelDirectory,
     env: {},
     keys: { ...keys, changesSince: (...args) => afterResponse(() => keys.changesSince(...args)) },
     entities: { ...entities, list: (request) => afterResponse(() => entities.list(request)) },

@@ -72,6 +72,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "auth",
     "embeddings",
     "images",
+    "budgets",
     "idempotency",
     "pipeline",
     "http",

@@ -1,19 +1,23 @@
 /** Estimates of image requests for the admin API, after the checks that the image request itself passes. */
 import type { ImageEstimateRequest } from "../../contract/admin.ts";
-import type { ImageCapabilitiesOf } from "../admin/image-options.ts";
-import type { EstimateImages } from "../admin/routes/image-estimates.ts";
-import { parseGeneration } from "../api/generations.ts";
 import { estimateImages } from "../budgets/estimate-cost.ts";
+import type { Model } from "../config/snapshot.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";
 import { planRejection } from "../images/generate.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
 import { checkImageCount, requireCapableTarget } from "../images/preflight.ts";
 import type { EditQuery, GenerationQuery, ImageSource, Target } from "../upstream/contract.ts";
-import { unrestrictedImages } from "../upstream/image-capabilities.ts";
+import { type ImageCapabilities, unrestrictedImages } from "../upstream/image-capabilities.ts";
+import { parseGeneration } from "./generations.ts";
+
+type CapabilitiesOf = (
+  target: Target,
+  operation: "generations" | "edits",
+) => ImageCapabilities | undefined;
 
 export const createImageEstimates =
-  (capabilitiesOf: ImageCapabilitiesOf): EstimateImages =>
-  (model, request) => {
+  (capabilitiesOf: CapabilitiesOf) =>
+  (model: Model, request: ImageEstimateRequest): ReturnType<typeof estimateImages> => {
     const query = queryOf(request);
     const operation = request.references > 0 ? "edits" : "generations";
     const policy = model.parameters ?? "adapt";

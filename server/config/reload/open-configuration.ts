@@ -2,39 +2,39 @@
  * Hot reload of the configuration: loads file, environment, store and keys at startup, and replaces the config snapshot
  * when one of them changes.
  */
-import { generateKey } from "../auth/generate-key.ts";
-import { withKeyChanges } from "../config/build/build-snapshot.ts";
-import { unknownReferenceWarnings } from "../config/build/config-warnings.ts";
-import { KeyMap } from "../config/build/key-map.ts";
+
+import type { Emit } from "../../../contract/events.ts";
+import type { Log } from "../../lib/log.ts";
+import { createSerialize } from "../../lib/tasks.ts";
+import type { SecretBox } from "../../storage/encrypt-secret.ts";
+import type { ConfigEntityStore } from "../../storage/ports/config-entity-store.ts";
+import type { KeyStore } from "../../storage/ports/key-store.ts";
+import { withKeyChanges } from "../build/build-snapshot.ts";
+import { unknownReferenceWarnings } from "../build/config-warnings.ts";
+import { KeyMap } from "../build/key-map.ts";
 import {
   composeSnapshot,
   type LoadedSnapshot,
   type SourceContents,
-} from "../config/build/load-snapshot.ts";
-import { type StoredKeyChange, StoredKeys } from "../config/build/stored-keys.ts";
-import { ConfigEntities } from "../config/entities/config-entities.ts";
-import { SnapshotHolder } from "../config/reload/snapshot-holder.ts";
-import { watchConfig } from "../config/reload/watch-config.ts";
-import { builtInUpstreams } from "../config/sources/built-in-upstreams.ts";
-import type { ConfigSources } from "../config/sources/config-source.ts";
-import { environmentSource } from "../config/sources/environment-source.ts";
-import { createStoredKeyReader } from "../config/sources/read-stored-keys.ts";
-import { repeat, storeSource } from "../config/sources/store-source.ts";
-import { describeProblems, type Problem } from "../config/yaml/problem.ts";
-import { InvalidConfig, yamlSource } from "../config/yaml/yaml-source.ts";
-import type { OpenedEvents } from "../events/open-events.ts";
-import type { Log } from "../lib/log.ts";
-import { createSerialize } from "../lib/tasks.ts";
-import type { Settings } from "../settings.ts";
-import type { SecretBox } from "../storage/encrypt-secret.ts";
-import type { ConfigEntityStore } from "../storage/ports/config-entity-store.ts";
-import type { KeyStore } from "../storage/ports/key-store.ts";
-import { inspectModelDirectory } from "../workers/embedding/model-directory.ts";
+} from "../build/load-snapshot.ts";
+import { type StoredKeyChange, StoredKeys } from "../build/stored-keys.ts";
+import { ConfigEntities } from "../entities/config-entities.ts";
+import { builtInUpstreams } from "../sources/built-in-upstreams.ts";
+import type { ConfigSources } from "../sources/config-source.ts";
+import { environmentSource } from "../sources/environment-source.ts";
+import { createStoredKeyReader } from "../sources/read-stored-keys.ts";
+import { repeat, storeSource } from "../sources/store-source.ts";
+import type { InspectFolder } from "../validate/validate-references.ts";
+import { describeProblems, type Problem } from "../yaml/problem.ts";
+import { InvalidConfig, yamlSource } from "../yaml/yaml-source.ts";
+import { SnapshotHolder } from "./snapshot-holder.ts";
+import { watchConfig } from "./watch-config.ts";
 
 interface ConfigurationOptions {
-  readonly settings: Settings;
-  /** The setting or option that names the configuration file. Undefined: the path is the default. */
-  readonly configNamedBy: string | undefined;
+  /** The configuration file. */
+  readonly path: string;
+  /** The setting or option that names the file: it must exist. Undefined: the path is the default. */
+  readonly namedBy: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly keys: KeyStore;
   readonly entities: ConfigEntityStore;
@@ -42,15 +42,23 @@ interface ConfigurationOptions {
   readonly log: Log;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Checks the folders of local models, so that a problem shows before the first request. */
+  readonly inspectFolder: InspectFolder;
   /** Undefined until the gateway is built, which needs the configuration first. */
-  readonly events: () => Pick<OpenedEvents, "emit" | "onKeysChanged"> | undefined;
+  readonly events: () =>
+    | { readonly emit: Emit; onKeysChanged(keys: KeyStore): Promise<void> }
+    | undefined;
 }
+
+export type Configuration = Extract<
+  Awaited<ReturnType<typeof openConfiguration>>,
+  { readonly ok: true }
+>;
 
 const pollKeysEveryMs = 500;
 
-export async function loadConfiguration(options: ConfigurationOptions) {
-  const { settings, configNamedBy, env, keys, entities, secrets, log, events } = options;
-  const inspectFolder = inspectModelDirectory;
+export async function openConfiguration(options: ConfigurationOptions) {
+  const { env, keys, entities, secrets, inspectFolder, log, events } = options;
   const builtInModels = builtInUpstreams;
   const environment = environmentSource(env, options.now());
   const provisioned = { environment: (await environment.load()).upstreams, builtInModels };
@@ -65,8 +73,8 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     log.error("config-store-unreadable", { reason: String(error) });
   const sources: ConfigSources<SourceContents> = {
     yaml: yamlSource({
-      path: settings.VEXEL_CONFIG,
-      namedBy: configNamedBy,
+      path: options.path,
+      namedBy: options.namedBy,
       env,
       provisioned,
       inspectFolder,
@@ -165,16 +173,6 @@ export async function loadConfiguration(options: ConfigurationOptions) {
     }),
     /** Publishes changes of stored entities now, instead of at the next poll. */
     applyEntityChanges: () => watch.apply("stored"),
-    /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
-    firstKey: async (): Promise<string | undefined> => {
-      // Emits events for keys that were changed while no gateway was running.
-      await events()?.onKeysChanged(keys);
-      if (holder.current().keys.size > 0) return undefined;
-      const { text, key } = generateKey("default", ["*"], {}, options.now());
-      await keys.create(key);
-      await applyKeyChanges();
-      return text;
-    },
     close: () => {
       watch.close();
       stopPollingKeys();
