@@ -251,8 +251,7 @@ export function keyRoutes({
       path: "/keys/:id",
       role: "developer",
       scope: "project",
-      summary:
-        "Replace the name, models, limits and other settings of an API key. The key itself stays. Accepts if-match.",
+      summary: "Replace the settings of an API key. The key itself stays. Accepts if-match.",
       body: keyBody,
       response: apiKeySchema,
       handle: update,
@@ -263,7 +262,7 @@ export function keyRoutes({
       role: "developer",
       scope: "project",
       summary:
-        "Replace an API key by a new one. The old key works for another overlapHours hours. Both share one budget and one set of limits, and the amount spent stays spent.",
+        "Replace an API key by a new one with the same budget and limits. The old key works for another overlapHours hours.",
       body: rotationBody,
       response: createdApiKeySchema,
       status: 201,
