@@ -1,5 +1,6 @@
 /** A request as the pipeline sees it: its request ID, its head, and its body within the bounds of the settings. */
 
+import type { KeyShares } from "../lib/key-shares.ts";
 import type { Serialize } from "../lib/tasks.ts";
 import type { DisconnectListener } from "../request/deadline.ts";
 import type { Form, RequestHeaders } from "../request/http-types.ts";
@@ -7,7 +8,7 @@ import type { BodyTimeout } from "./body-timeout.ts";
 import type { createClientAddress } from "./client-address.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm } from "./form.ts";
-import type { MemoryShares } from "./memory-shares.ts";
+import { takeJsonMemory } from "./json-memory.ts";
 import { type JsonBodyContext, readBodyChunks, readJson } from "./read-body.ts";
 import type { RequestBody, ServerRequest } from "./server/http-server.ts";
 
@@ -15,7 +16,7 @@ export interface BodyLimits {
   readonly maxBodyBytes: number;
   readonly form: FormLimits;
   /** Memory for the JSON bodies of all requests. */
-  readonly jsonMemory: MemoryShares;
+  readonly jsonMemory: KeyShares;
 }
 
 export interface ReceivedRequestOptions extends BodyLimits {
@@ -100,7 +101,7 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   }
 
   reserveMemory(bytes: number): void {
-    this.#options.jsonMemory.take(this.#keyId, bytes);
+    takeJsonMemory(this.#options.jsonMemory, this.#keyId, bytes);
     this.#reservedBytes += bytes;
   }
 

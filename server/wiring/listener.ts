@@ -1,4 +1,5 @@
 /** Starts the HTTP listener with the certificate, limits and timeouts of the settings, and that of the metrics. */
+
 import {
   type Certificate,
   type CertificateFiles,
@@ -7,7 +8,7 @@ import {
 } from "../http/certificate.ts";
 import { createCors } from "../http/cors.ts";
 import { type Listener, type ListenOptions, listen } from "../http/listen.ts";
-import { MemoryShares } from "../http/memory-shares.ts";
+import { KeyShares } from "../lib/key-shares.ts";
 import type { Metrics } from "../observe/metrics/open-metrics.ts";
 import { logInternalError } from "../observe/request-line.ts";
 import type { Settings } from "../settings.ts";
@@ -63,7 +64,7 @@ export function startListener(
     cors: createCors(settings.VEXEL_CORS_ORIGINS),
     maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
     // One key may hold half of the memory, which must be enough for the largest body and its values.
-    jsonMemory: new MemoryShares(
+    jsonMemory: new KeyShares(
       Math.max(settings.VEXEL_JSON_MEMORY_BYTES, 4 * settings.VEXEL_MAX_BODY_BYTES),
     ),
     form: {

@@ -1,7 +1,8 @@
 /** Large JSON bodies share the memory with the requests of other clients. */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { MemoryShares } from "../../server/http/memory-shares.ts";
+import { takeJsonMemory } from "../../server/http/json-memory.ts";
+import { KeyShares } from "../../server/lib/key-shares.ts";
 import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import {
@@ -95,14 +96,15 @@ describe("the memory of JSON bodies", () => {
   });
 
   test("is shared: a key gets half, and a key that comes later always finds space", () => {
-    const memory = new MemoryShares(1000);
-    memory.take("a", 500);
-    expect(() => memory.take("a", 1)).toThrow("share");
-    memory.take("b", 250);
-    memory.take("c", 125);
-    expect(() => memory.take("d", 63)).toThrow("all the memory");
+    const memory = new KeyShares(1000);
+    const take = (keyId: string, bytes: number) => takeJsonMemory(memory, keyId, bytes);
+    take("a", 500);
+    expect(() => take("a", 1)).toThrow("share");
+    take("b", 250);
+    take("c", 125);
+    expect(() => take("d", 63)).toThrow("all the memory");
     memory.release("a", 500);
-    memory.take("d", 63);
+    take("d", 63);
     expect(memory.held).toBe(438);
   });
 });

@@ -1,8 +1,8 @@
 /** The gateway's HTTP listener with the handlers of a test, and no gateway behind it. */
 import { createCors } from "../../server/http/cors.ts";
 import { type Listener, type ListenOptions, listen } from "../../server/http/listen.ts";
-import { MemoryShares } from "../../server/http/memory-shares.ts";
 import type { Handlers } from "../../server/http/routes.ts";
+import { KeyShares } from "../../server/lib/key-shares.ts";
 import { unlimitedStorage } from "../harness.ts";
 
 /** For tests that request only routes with a handler, and send no forms. */
@@ -18,7 +18,7 @@ export const listenWith = (
     mounts: [],
     cors: createCors(""),
     maxBodyBytes: 1024,
-    jsonMemory: new MemoryShares(1e9),
+    jsonMemory: new KeyShares(1e9),
     form: {
       folder: "/nonexistent",
       memoryBytes: 1024,

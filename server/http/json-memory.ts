@@ -1,32 +1,15 @@
 /** Memory for JSON bodies: a limit for the bodies of all requests together, which API keys share (`KeyShares`). */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { KeyShares } from "../lib/key-shares.ts";
+import type { KeyShares } from "../lib/key-shares.ts";
 
 /** About the time that most requests with a large body take. */
 const retryAfterMs = 2000;
 
-export class MemoryShares {
-  readonly #shares: KeyShares;
-
-  constructor(maxBytes: number) {
-    this.#shares = new KeyShares(maxBytes);
-  }
-
-  /** Bytes that all requests hold. */
-  get held(): number {
-    return this.#shares.held;
-  }
-
-  /** Throws GatewayError if the key has used up its share, or if no memory is left. */
-  take(keyId: string, bytes: number): void {
-    const held = this.#shares.heldBy(keyId);
-    if (!this.#shares.mayTake(keyId, bytes)) throw held > 0 ? shareUsedUp(held) : noMemory();
-    this.#shares.take(keyId, bytes);
-  }
-
-  release(keyId: string, bytes: number): void {
-    this.#shares.release(keyId, bytes);
-  }
+/** Throws GatewayError if the key has used up its share, or if no memory is left. */
+export function takeJsonMemory(memory: KeyShares, keyId: string, bytes: number): void {
+  const held = memory.heldBy(keyId);
+  if (!memory.mayTake(keyId, bytes)) throw held > 0 ? shareUsedUp(held) : noMemory();
+  memory.take(keyId, bytes);
 }
 
 const shareUsedUp = (held: number): GatewayError =>
