@@ -26,7 +26,7 @@ export class BatchMember {
   readonly response: Promise<EmbeddingsResponse>;
   /** The request has a response or an error, or was aborted. */
   isSettled = false;
-  /** An upstream has received the request in a batch that failed. It is sent again in one half of the batch. */
+  /** An upstream has received the request in a batch that failed or was slow. It is sent again on its own. */
   wasSent = false;
   /** The batch that this request is part of. It is notified when the signal of the request fires. */
   owner: MemberOwner | undefined;

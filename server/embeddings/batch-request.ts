@@ -1,134 +1,55 @@
 /**
  * A micro-batch: several clients' inputs in one upstream request, with the response split back per client. A refused
- * batch is bisected, and a slow one is separated (`separate-members.ts`).
+ * or slow batch is separated (`separate-members.ts`).
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import { runConcurrently } from "../lib/tasks.ts";
 import { EncodedVector } from "../lib/vector-codec/index.ts";
 import type { SendListener } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { type BatchMember, copyQueueWait, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
-import { type SeparationOptions, separateWhenSlow } from "./separate-members.ts";
-
-/**
- * Requests that are sent as one upstream request. `bisection`: set for one half of a failed batch; both halves share
- * the object.
- */
-interface SubBatch {
-  readonly members: readonly BatchMember[];
-  readonly bisection?: Bisection;
-}
-
-/** The bisection of a batch that failed with a server error. */
-interface Bisection {
-  /**
-   * What a half that ended without a server error shows about the server. `healthy`: the half succeeded, the upstream
-   * refused an input of it, or all its members had settled before it was sent. `failing`: the half failed with an error
-   * that applies to every request, such as a rate limit. Absent: no half has ended without a server error yet.
-   */
-  server?: "healthy" | "failing";
-  /** The half that failed with a server error too, until the other half settles. */
-  failed?: { readonly members: readonly BatchMember[]; readonly error: unknown };
-}
+import {
+  isRefused,
+  type SeparationOptions,
+  separate,
+  separateWhenSlow,
+} from "./separate-members.ts";
 
 /** Never rejects: every member settles on its own. */
-export const sendBatch = (
-  members: readonly BatchMember[],
+export async function sendBatch(
+  members: BatchMember[],
   send: EmbeddingsSend,
   maxParallel: number,
   clock: () => number,
-): Promise<void> => {
-  const stack: SubBatch[] = [{ members }];
-  const bisect = (members: readonly BatchMember[], bisection?: Bisection): void => {
-    for (const member of members) member.wasSent = true;
-    const middle = members.length >> 1;
-    for (const half of [members.slice(middle), members.slice(0, middle)]) {
-      stack.push({ members: half, ...(bisection && { bisection }) });
-    }
-  };
-  const failOrBisect = (
-    members: readonly BatchMember[],
-    error: unknown,
-    bisection: Bisection = {},
-  ): void => {
-    if (members.length > 1 && bisection.server !== "failing") bisect(members, {});
-    else failAll(members, error);
-  };
-  const report = (
-    bisection: Bisection | undefined,
-    server: NonNullable<Bisection["server"]>,
-  ): void => {
-    if (!bisection) return;
-    bisection.server = server;
-    if (bisection.failed) failOrBisect(bisection.failed.members, bisection.failed.error, bisection);
-  };
-  const onServerError = (
-    members: readonly BatchMember[],
-    error: unknown,
-    bisection: Bisection | undefined,
-  ): void => {
-    if (!bisection || bisection.server) failOrBisect(members, error, bisection);
-    else if (!bisection.failed) bisection.failed = { members, error };
-    else {
-      // Both halves failed: no single input is the cause, and sending them again would not help.
-      failAll(bisection.failed.members, bisection.failed.error);
-      failAll(members, error);
-    }
-  };
-  return runConcurrently(stack, maxParallel, async ({ members: sent, bisection }) => {
-    const members = sent.filter((member) => !member.isSettled);
-    startedFirst(members);
-    if (members.length === 0) return report(bisection, "healthy");
-    try {
-      await sendAndSplit(members, { send, maxParallel, clock, onResponse: splitSingle });
-      report(bisection, "healthy");
-    } catch (error) {
-      if (isServerError(error)) return onServerError(members, error, bisection);
-      const isInput = isInputError(error);
-      if (isInput && members.length > 1) bisect(members);
-      else failAll(members, error);
-      report(bisection, isInput ? "healthy" : "failing");
-    }
-  });
-};
-
-function failAll(members: readonly BatchMember[], error: unknown): void {
-  for (const member of members) member.fail(error);
-}
-
-/** The upstream refused an input without saying which: the batch is bisected until the input is found. */
-const isInputError = (error: unknown): boolean =>
-  error instanceof GatewayError &&
-  error.definition.retry === "never" &&
-  error.definition.causedBy !== "gateway";
-
-/**
- * Self-hosted servers respond with 500, or with invalid numbers, to an input that they cannot process, so one input may
- * be the cause. Any other upstream error applies to all members; each may be retried on another target.
- */
-const isServerError = (error: unknown): boolean =>
-  error instanceof GatewayError &&
-  (error.kind === "upstream_error" || error.kind === "upstream_invalid");
-
-async function sendAndSplit(
-  members: readonly BatchMember[],
-  options: SeparationOptions,
 ): Promise<void> {
+  startedFirst(members);
+  const options: SeparationOptions = { send, maxParallel, clock, onResponse: splitSingle };
   const batch = new SentBatch(members[0]!.request, members.length);
   const stop = members.length > 1 ? separateWhenSlow(members, batch, options) : undefined;
   try {
     const input = joinInputs(members);
-    splitResponse(await sendJoined(members, input, batch, options.send), members, input);
+    splitResponse(await sendJoined(members, input, batch, send), members, input);
   } catch (error) {
     // Once the batch is separated, each member settles with its own upstream request.
-    if (!batch.isSeparated) throw error;
+    if (batch.isSeparated) return;
+    if (members.length > 1 && mayBeOneInput(error)) await separate(members, batch, options, false);
+    else for (const member of members) member.fail(error);
   } finally {
     stop?.();
   }
 }
+
+/**
+ * Whether one input may be the cause: the upstream refused the batch without saying which input, or it responded with
+ * 500 or with invalid numbers, as self-hosted servers do for an input that they cannot process. Any other upstream
+ * error applies to all members; each may be retried on another target.
+ */
+const mayBeOneInput = (error: unknown): boolean =>
+  isRefused(error) ||
+  (error instanceof GatewayError &&
+    (error.kind === "upstream_error" || error.kind === "upstream_invalid"));
 
 async function sendJoined(
   members: readonly BatchMember[],

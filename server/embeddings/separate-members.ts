@@ -1,8 +1,9 @@
 /**
- * Sends each request of a slow batch on its own as well: one input may hang the upstream. The batch stays in flight,
- * because the upstream may only be slow, and the first response wins.
+ * Sends each request of a batch on its own, where one input may have failed the batch or may hang the upstream. A slow
+ * batch stays in flight, because the upstream may only be slow, and the first response wins.
  */
 
+import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import type { StageRequest } from "../request/stage.ts";
@@ -18,6 +19,78 @@ export interface SeparationOptions {
   readonly onResponse: (member: BatchMember, response: EmbeddingsResponse) => void;
 }
 
+/** After this time without a response the next request is sent: several inputs of a batch may hang the upstream. */
+const maxWaitMs = 250;
+/** If so many requests fail in the same way as the batch and none succeeds, no input is the cause. */
+const maxFailures = 2;
+
+/** Never rejects: every member settles on its own. `isInFlight`: the batch may still get a response. */
+export async function separate(
+  members: readonly BatchMember[],
+  batch: SentBatch,
+  options: SeparationOptions,
+  isInFlight: boolean,
+): Promise<void> {
+  const left = members.filter((member) => !member.isSettled);
+  batch.separate(left.length);
+  for (const member of left) {
+    member.wasSent = true;
+    // The upstream may bill the batch as well as the request.
+    if (isInFlight) member.request.record.cost.earlierAttemptMayBeBilled = true;
+  }
+  let failures = 0;
+  let failure: unknown;
+  const sendOne = async (member: BatchMember): Promise<void> => {
+    if (failures >= maxFailures) return member.fail(failure);
+    const error = await sendAlone(member, batch, options);
+    if (error === undefined || isRefused(error)) failures = Number.NEGATIVE_INFINITY;
+    else if (!member.request.signal.aborted) {
+      failures++;
+      failure = error;
+    }
+  };
+  await runConcurrently(left.toReversed(), options.maxParallel, (member) =>
+    withTimeout(sendOne(member), maxWaitMs),
+  );
+}
+
+/** The upstream refused the input, so it works. */
+export const isRefused = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  error.definition.retry === "never" &&
+  error.definition.causedBy !== "gateway";
+
+/** Returns the error of the upstream request. Never rejects. */
+async function sendAlone(
+  member: BatchMember,
+  batch: SentBatch,
+  { send, clock, onResponse }: SeparationOptions,
+): Promise<unknown> {
+  if (member.isSettled) return undefined;
+  const { request } = member;
+  const startedAt = clock();
+  const alone = batch.memberAlone(member);
+  try {
+    const response = await send({ ...request, signal: alone.signal });
+    if (member.isSettled) return undefined;
+    recordSeparation(request, startedAt);
+    onResponse(member, response);
+    return undefined;
+  } catch (error) {
+    member.fail(error);
+    return error;
+  }
+}
+
+/** The time in the batch says nothing about the latency of the target. */
+function recordSeparation(
+  { record, queueWait, attempt }: StageRequest<EmbeddingsQuery>,
+  startedAt: number,
+): void {
+  record.routing.batchSize = 1;
+  if (queueWait && attempt) queueWait.ms = Math.max(queueWait.ms, startedAt - attempt.startedAt);
+}
+
 /**
  * The part of the attempt timeout after which a batch is separated: the other requests of the batch get their responses
  * before their own timeouts.
@@ -25,8 +98,6 @@ export interface SeparationOptions {
 const share = 0.5;
 /** How often the timeout is computed: latencies become known while the batch waits. */
 const checkMs = 250;
-/** After this time without a response the next request is sent: several inputs of a batch may hang the upstream. */
-const maxWaitMs = 250;
 
 /** Returns a function that ends the check, to be called when the batch has a response or an error. */
 export function separateWhenSlow(
@@ -34,53 +105,16 @@ export function separateWhenSlow(
   batch: SentBatch,
   options: SeparationOptions,
 ): () => void {
-  const { request } = members[0]!;
-  const { attempt, queueWait } = request;
+  const { attempt, queueWait } = members[0]!.request;
   if (!attempt) return () => undefined;
   const { clock } = options;
   const sentAt = clock();
-  const check = (): void => {
+  const timer = setInterval(() => {
     // The wait for the limits of the target says nothing about the inputs.
     const startedAt = Math.max(sentAt, queueWait?.admittedAt ?? 0);
     if (queueWait?.isWaiting === true || clock() - startedAt < attempt.timeoutMs() * share) return;
     clearInterval(timer);
-    const left = members.filter((member) => !member.isSettled);
-    batch.separate(left.length);
-    for (const member of left) member.wasSent = true;
-    const sendOne = (member: BatchMember): Promise<void> =>
-      withTimeout(sendAlone(member, batch, options), maxWaitMs);
-    void runConcurrently([...left], options.maxParallel, sendOne);
-  };
-  const timer = setInterval(check, checkMs);
+    void separate(members, batch, options, true);
+  }, checkMs);
   return () => clearInterval(timer);
-}
-
-/** Never rejects. */
-async function sendAlone(
-  member: BatchMember,
-  batch: SentBatch,
-  { send, clock, onResponse }: SeparationOptions,
-): Promise<void> {
-  if (member.isSettled) return;
-  const { request } = member;
-  const startedAt = clock();
-  const alone = batch.memberAlone(member);
-  try {
-    const response = await send({ ...request, signal: alone.signal });
-    if (member.isSettled) return;
-    recordSeparation(request, startedAt);
-    onResponse(member, response);
-  } catch (error) {
-    member.fail(error);
-  }
-}
-
-/** The time in the batch says nothing about the latency of the target, and the upstream may bill the batch, too. */
-function recordSeparation(
-  { record, queueWait, attempt }: StageRequest<EmbeddingsQuery>,
-  startedAt: number,
-): void {
-  record.routing.batchSize = 1;
-  record.cost.earlierAttemptMayBeBilled = true;
-  if (queueWait && attempt) queueWait.ms = Math.max(queueWait.ms, startedAt - attempt.startedAt);
 }
