@@ -5,7 +5,6 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { EncodedVector } from "../lib/vector-codec/index.ts";
-import type { SendListener } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { type BatchMember, copyQueueWait, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
@@ -68,8 +67,7 @@ async function sendJoined(
   if (members.length === 1) return send(request);
   const query = { ...request.query, input, single: false };
   try {
-    const sendListener = request.record.priority === "batch" ? listenerOf(members) : undefined;
-    return await send({ ...request, query, signal: batch.signal, sendListener });
+    return await send({ ...request, query, signal: batch.signal });
   } finally {
     const { hasStarted } = request.record.routing;
     for (const member of members) {
@@ -78,16 +76,6 @@ async function sendJoined(
     }
   }
 }
-
-/** Tells each member's listener about the inputs of that member. */
-const listenerOf = (members: readonly BatchMember[]): SendListener => ({
-  onSent: () => {
-    for (const { request, load } of members) request.sendListener?.onSent(load.items);
-  },
-  onFailed: () => {
-    for (const { request, load } of members) request.sendListener?.onFailed(load.items);
-  },
-});
 
 /**
  * Moves a request for which work was already done, such as a sub-request of a split request, to the front: the batch is

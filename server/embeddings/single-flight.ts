@@ -4,10 +4,9 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Priority } from "../request/http-types.ts";
-import type { SendListener, Stage, StageRequest } from "../request/stage.ts";
-import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
+import type { StageRequest } from "../request/stage.ts";
+import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { CachedEmbedding } from "./cache/embedding-cache.ts";
-import { itemsOf } from "./split.ts";
 import { detachVector } from "./vector-formats.ts";
 
 type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
@@ -23,15 +22,13 @@ const maxInputsToContinue = 64;
  * disconnects, an upstream request with at most `maxInputsToContinue` inputs continues for the requests that wait for
  * its inputs, until the owner's timeout.
  */
-export class InFlightQuery implements SendListener {
+export class InFlightQuery {
   /**
    * Undefined after a success, so that a minor garbage collection frees the request. The query itself may stay in
    * memory until the next full collection: tables that a long-lived Map has outgrown are linked in JavaScriptCore.
    */
   #owner: EmbeddingsRequest | undefined;
   readonly #inputs: number;
-  /** The inputs at an upstream, of a request of batch priority. An input of a hedged request counts twice. */
-  #sentInputs = 0;
   #waiters: Set<() => void> | undefined;
   #results: Map<string, CachedEmbedding> | undefined;
   #failure: { readonly error: unknown; readonly wasAbandoned: boolean } | undefined;
@@ -47,28 +44,14 @@ export class InFlightQuery implements SendListener {
     return this.#owner?.signal.aborted === true;
   }
 
-  onSent(inputs: number): void {
-    this.#sentInputs += inputs;
-  }
-
-  onFailed(inputs: number): void {
-    this.#sentInputs -= inputs;
-  }
-
   /**
-   * Prevents a priority inversion: inputs of a batch request that are still queued in the gateway wait behind all
-   * interactive requests, so an interactive request does not wait for them. It sends its own upstream request, and the
-   * batch request sends and pays for its own when its turn comes. Once all inputs of the batch request are at an
-   * upstream, interactive requests wait for them, and nothing is paid for twice.
-   *
-   * Raising the priority of the queued request instead (priority inheritance) would send each input once. But one input
-   * that both requests have would then put all inputs of an indexing job before other interactive requests.
+   * Prevents a priority inversion: inputs of a batch request may be queued in the gateway behind all interactive
+   * requests, so an interactive request sends them itself. Raising the priority of the batch request instead (priority
+   * inheritance) would put all inputs of an indexing job before other interactive requests.
    */
   mayBeJoinedBy(priority: Priority): boolean {
     if (this.isAborted) return false;
-    const isQueuedAsBatch =
-      this.#owner?.record.priority === "batch" && this.#sentInputs < this.#inputs;
-    return priority === "batch" || !isQueuedAsBatch;
+    return priority === "batch" || this.#owner?.record.priority !== "batch";
   }
 
   /** The upstream request ended because of the owner's client or timeout, not because of its inputs. */
@@ -231,14 +214,3 @@ export function waitAbortError({ signal: { reason }, record }: EmbeddingsRequest
     record.routing.attempts === 0 ? { notSent: true } : {},
   );
 }
-
-/** The last stage before the upstream: reports which inputs are at an upstream, for requests that have a listener. */
-export const reportSent: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) => {
-  const { sendListener, query } = request;
-  if (!sendListener) return next(request);
-  const inputs = itemsOf(query.input);
-  sendListener.onSent(inputs);
-  const response = next(request);
-  response.catch(() => sendListener.onFailed(inputs));
-  return response;
-};

@@ -12,7 +12,6 @@ import {
 } from "../embeddings/adapt-parameters.ts";
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
-import { reportSent } from "../embeddings/single-flight.ts";
 import { split } from "../embeddings/split.ts";
 import { fillMissing } from "../images/fill-missing.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
@@ -99,7 +98,6 @@ export const embeddingsStages = (
       verifyEmbeddingsStage({ onImplausibleUsage, hasDrifted }),
       adaptParameters(learned),
       enforceTargetLimits(limits),
-      reportSent,
     ],
     upstream,
   );

@@ -32,8 +32,6 @@ export interface StageRequest<Q> {
   readonly queueWait?: QueueWait | undefined;
   /** The attempt of the routing stage. Absent: the request was not routed. */
   readonly attempt?: RoutedAttempt | undefined;
-  /** Embeddings requests of batch priority: the listener that records which inputs were sent to an upstream. */
-  readonly sendListener?: SendListener | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
   readonly tried?: TriedTargets | undefined;
 }
@@ -63,12 +61,6 @@ export interface RoutedAttempt {
   timeoutMs(): number;
   /** Another attempt of the request was slow: one of its inputs may hang the upstream, so it joins no batch. */
   readonly followsSlow: boolean;
-}
-
-/** Called by the last stage before the upstream: when it sends inputs, and when their upstream request has failed. */
-export interface SendListener {
-  onSent(inputs: number): void;
-  onFailed(inputs: number): void;
 }
 
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;

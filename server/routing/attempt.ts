@@ -97,7 +97,6 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
         queueWait: this.#queueWait,
         attempt: this,
         traceHeaders,
-        sendListener: request.sendListener,
         tried: request.tried,
       });
     } catch (error) {

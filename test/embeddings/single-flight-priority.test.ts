@@ -1,21 +1,17 @@
-/** Single-flight and priority: an interactive request does not wait for inputs that a batch request has queued. */
+/** Single-flight and priority: an interactive request does not wait for inputs of a batch request. */
 import { describe, expect, test } from "bun:test";
-import { batch } from "../../server/embeddings/batch.ts";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
-import { reportSent, SingleFlight } from "../../server/embeddings/single-flight.ts";
-import { split } from "../../server/embeddings/split.ts";
+import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Priority } from "../../server/request/http-types.ts";
 import { composeStages } from "../../server/request/stage.ts";
 import {
-  capabilitiesOf,
   type EmbeddingsRequest,
   type EmbeddingsSend,
   HeldUpstream,
   model,
   outcomeOf,
-  overloaded,
   requestFor,
   settled,
   textsOf,
@@ -52,30 +48,13 @@ class HeldQueue {
   }
 }
 
-const failOverOnce =
-  (next: EmbeddingsSend): EmbeddingsSend =>
-  (request) =>
-    next(request).catch((error) => {
-      if (error.kind === "upstream_overloaded") return next(request);
-      throw error;
-    });
-
-/** `maxItems`: the most inputs of one upstream request. */
-function setUp({ maxItems = 2048, batching = false } = {}) {
+function setUp() {
   const upstream = new HeldUpstream();
   const queue = new HeldQueue();
   const cache = new EmbeddingCache({ maxBytes: 1e6 });
   const singleFlight = new SingleFlight();
-  const capabilities = capabilitiesOf({ maxItems });
   const send = composeStages(
-    [
-      cacheStage({ cache, singleFlight, enabled: () => true }),
-      split({ capabilities }),
-      failOverOnce,
-      batch({ capabilities, enabled: () => batching, clock: () => 0 }),
-      queue.stage,
-      reportSent,
-    ],
+    [cacheStage({ cache, singleFlight, enabled: () => true }), queue.stage],
     upstream.next,
   );
   const start = (priority: Priority, ...texts: string[]) => {
@@ -124,70 +103,6 @@ describe("an interactive request for an input of a batch request", () => {
     expect(all.map(({ record }) => record.embeddings.cachedInputs)).toEqual([0, 1, 1]);
   });
 
-  test("that was sent waits for it: the input is not sent again", async () => {
-    const { upstream, queue, start } = setUp();
-    const indexing = start("batch", "a", "b");
-    await queue.admit("a");
-    const user = start("interactive", "b");
-    upstream.requests[0]!.respond();
-    expect(await user.outcome).toMatchObject(vectorsOf("b"));
-    expect(await indexing.outcome).toMatchObject(vectorsOf("a", "b"));
-    expect(upstream.requests).toHaveLength(1);
-    expect(user.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 0 });
-  });
-
-  test("that was split waits for it only if all sub-requests were sent", async () => {
-    const { upstream, queue, start } = setUp({ maxItems: 1 });
-    start("batch", "a", "b");
-    await queue.admit("a");
-    const early = start("interactive", "a");
-    expect(queue.waiting.map(({ request }) => textsOf(request))).toEqual([["b"], ["a"]]);
-    await queue.admit("a");
-    await queue.admit("b");
-    const late = start("interactive", "b");
-    expect(queue.waiting).toHaveLength(0);
-    await upstream.respondToAll();
-    expect(await early.outcome).toMatchObject(vectorsOf("a"));
-    expect(await late.outcome).toMatchObject(vectorsOf("b"));
-    expect(upstream.requestedTexts).toEqual([["a"], ["a"], ["b"]]);
-  });
-
-  test("that was sent in a micro-batch waits for it, but not while the micro-batch is queued", async () => {
-    const { upstream, queue, start } = setUp({ batching: true });
-    start("batch", "first");
-    for (const text of ["a", "b", "c"]) start("batch", text);
-    await settled();
-    expect(queue.waiting.map(({ request }) => textsOf(request))).toEqual([
-      ["first"],
-      ["a", "b", "c"],
-    ]);
-    start("interactive", "b");
-    await settled();
-    expect(queue.waiting).toHaveLength(3);
-    queue.waiting[1]!.admit();
-    await settled();
-    const user = start("interactive", "c");
-    await settled();
-    expect(queue.waiting).toHaveLength(3);
-    upstream.requests[0]!.respond();
-    expect(await user.outcome).toMatchObject(vectorsOf("c"));
-    expect(upstream.requestedTexts).toEqual([["a", "b", "c"]]);
-  });
-
-  test("that failed at an upstream and is queued for another sends its own upstream request", async () => {
-    const { upstream, queue, start } = setUp();
-    start("batch", "a");
-    await queue.admit("a");
-    upstream.requests[0]!.fail(overloaded());
-    await settled();
-    expect(queue.waiting).toHaveLength(1);
-    start("interactive", "a");
-    expect(queue.waiting.map(({ request }) => request.record.priority)).toEqual([
-      "batch",
-      "interactive",
-    ]);
-  });
-
   test("that is shed as a batch request sends its own upstream request", async () => {
     const { upstream, queue, start } = setUp();
     const indexing = start("batch", "a");
@@ -198,18 +113,6 @@ describe("an interactive request for an input of a batch request", () => {
     expect(await other.outcome).toHaveProperty("error.kind", "overloaded");
     await queue.admit("a");
     upstream.requests[0]!.respond();
-    expect(await user.outcome).toMatchObject(vectorsOf("a"));
-  });
-
-  test("that was sent, and then refused for its priority, sends its own upstream request", async () => {
-    const { upstream, queue, start } = setUp();
-    const indexing = start("batch", "a");
-    await queue.admit("a");
-    const user = start("interactive", "a");
-    upstream.requests[0]!.fail(new GatewayError("overloaded", "The gateway is overloaded."));
-    expect(await indexing.outcome).toHaveProperty("error.kind", "overloaded");
-    await queue.admit("a");
-    upstream.requests[1]!.respond();
     expect(await user.outcome).toMatchObject(vectorsOf("a"));
   });
 });

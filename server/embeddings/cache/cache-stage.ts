@@ -180,7 +180,7 @@ class CacheStage implements InputSources {
       singleFlight.end(flight, keys);
       throw error;
     };
-    return callNext(this.#next, withListener(request, flight)).then(onResponse, onError);
+    return callNext(this.#next, request).then(onResponse, onError);
   }
 
   #storeResults(
@@ -209,10 +209,6 @@ class CacheStage implements InputSources {
     }
   }
 }
-
-/** Only requests of batch priority are listened to: interactive requests are waited for in any case. */
-const withListener = (request: EmbeddingsRequest, flight: InFlightQuery): EmbeddingsRequest =>
-  request.record.priority === "batch" ? { ...request, sendListener: flight } : request;
 
 /** A synchronous throw of the next stage becomes a rejection. */
 function callNext(next: EmbeddingsSend, request: EmbeddingsRequest): Promise<EmbeddingsResponse> {
