@@ -1,0 +1,173 @@
+/** Constructs the request path: the parts that every request for a model goes through, and their stores. */
+import { openBudgets } from "../budgets/open-budgets.ts";
+import { createLinkStores } from "../images/image-links.ts";
+import { tryPlanQuery } from "../images/plan/plan.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
+import { realTimers } from "../lib/timers.ts";
+import { Admission } from "../limits/admission.ts";
+import type { SharedPools } from "../limits/leased-pool.ts";
+import { leasedRateLimitCounters } from "../limits/leased-rate-limit-counters.ts";
+import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
+import { ResponseMemory } from "../limits/response-memory.ts";
+import type { TargetLimitOptions } from "../limits/target-limits.ts";
+import { logInternalError, type RequestObserver, reportRequests } from "../observe/request-line.ts";
+import { AdmittedImages } from "../pipeline/admitted-images.ts";
+import { createPipeline, type Execute } from "../pipeline/handle-request.ts";
+import type { StageLists } from "../pipeline/stages.ts";
+import { plausibleUsage } from "../pipeline/verify-response.ts";
+import type { StartTrace } from "../request/request-trace.ts";
+import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
+import type { RedisConnection } from "../storage/redis/client.ts";
+import type { ObjectStorage } from "../storage/s3/object-storage.ts";
+import type { OpenedTempStorage } from "../temp-storage/open-temp-storage.ts";
+import type { BuiltInModel } from "../upstream/contract.ts";
+import type { FetchOnly } from "../upstream/transport/index.ts";
+import { wireEmbeddings } from "./embeddings.ts";
+import { wireImages } from "./images.ts";
+import type { Runtime } from "./runtime.ts";
+import { wireImageLinks, wireLedger, wireReplicas, wireStoredContent } from "./storage.ts";
+import { wireUpstreams } from "./upstreams.ts";
+
+interface RequestPathOptions {
+  readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
+  readonly fetchOnly: FetchOnly;
+  readonly temp: OpenedTempStorage;
+  /** The storage that replicas share. Undefined: everything is in the data folder. */
+  readonly shared: SharedStorage | undefined;
+  readonly objects: ObjectStorage | undefined;
+  readonly redis: RedisConnection | undefined;
+  /** Called with each request that has ended. Observers may be added later. */
+  readonly observers: ReadonlySet<RequestObserver>;
+  /** Called with the number of requests of each micro-batch of at least two. */
+  readonly onBatch: (requests: number) => void;
+  /** Undefined: tracing is off. */
+  readonly startTrace: StartTrace | undefined;
+  /** Max connections of clients. */
+  readonly connections: number;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
+}
+
+const streamTimes = { firstEventMs: 10_000, heartbeatMs: 15_000 } as const;
+const sweepImagesEveryMs = 60_000;
+
+export type RequestPath = ReturnType<typeof wireRequestPath>;
+
+export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
+  const { settings, snapshot, log, now, clock, resources } = runtime;
+  const { builtInModels, fetchOnly, temp, shared, objects, redis } = options;
+  const replicas = redis && wireReplicas(runtime, redis);
+  const openedLedger = wireLedger(runtime, shared);
+  const upstreams = wireUpstreams(runtime, {
+    builtInModels,
+    fetchOnly,
+    // It is unknown which cached vectors came from the wrong response, so all are evicted.
+    onSuspectResponses: () => embeddings.clearCache(),
+  });
+  const { client: upstreamClient, registry } = upstreams;
+  const limits = wireLimits(runtime, replicas?.pools);
+  // Called only after the pipeline below is created.
+  const execute: Execute = (request) => pipeline.execute(request);
+  const parts = { upstreamClient, registry, limits, execute };
+  const embeddings = wireEmbeddings(runtime, {
+    ...parts,
+    builtInModels,
+    onBatch: options.onBatch,
+    shared: replicas?.embeddings,
+  });
+  const images = wireImages(runtime, {
+    ...parts,
+    isReachable: upstreams.isReachable,
+    disk: temp.disk,
+    sharedResponses: objects?.responses ?? shared?.responses,
+    claims: replicas?.claims,
+  });
+  const budgets = openBudgets({
+    ...runtime,
+    spent: openedLedger.spent,
+    reservations: openedLedger.reservations,
+    planImageQuery: ({ operation, query, policy }, target) =>
+      tryPlanQuery(query, upstreamClient.imageCapabilities(target, operation), policy),
+    queueTimeoutMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,
+    maxQueued: settings.VEXEL_MAX_QUEUE,
+    pools: replicas?.pools,
+  });
+  const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
+  // While the object store is unreachable, expired images wait for the next sweep.
+  const sweepImages = (): void => ignoreRejection(imageLinks.sweep());
+  const sweeping = setInterval(sweepImages, sweepImagesEveryMs);
+  resources.defer(() => clearInterval(sweeping));
+  sweepImages();
+  const content = wireStoredContent(runtime, temp.disk, objects?.objects);
+  const admittedImages = new AdmittedImages();
+  const pipeline = createPipeline({
+    snapshot,
+    ledger: openedLedger.ledger,
+    links: createLinkStores({ store: imageLinks.store, download: images.downloadLink }),
+    idempotencyStore: images.idempotencyStore,
+    onDisconnect: settings.VEXEL_ON_DISCONNECT,
+    admittedImages,
+    closing: options.closing,
+    keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
+    createTemp: temp.createTemp,
+    startTrace: options.startTrace,
+    report: reportRequests(log, options.observers),
+    onInternalError: (requestId, error) => logInternalError(log, requestId, error),
+    timeoutMs: {
+      embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
+      image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
+    },
+    content,
+    streamTimes,
+    admission: limits.admission,
+    responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
+    charging: budgets.charging,
+    maxConcurrent: { requests: settings.VEXEL_MAX_CONCURRENT, connections: options.connections },
+    clock,
+    now,
+  });
+  resources.defer(() => limits.admission.close());
+  const send: StageLists = {
+    embeddings: embeddings.send,
+    generations: images.generations,
+    edits: images.edits,
+  };
+  return {
+    ...openedLedger,
+    upstreams,
+    registry,
+    replicas,
+    admission: limits.admission,
+    embeddings,
+    idempotencyStore: images.idempotencyStore,
+    budgets: budgets.budgets,
+    imageLinks,
+    content,
+    admittedImages,
+    pipeline,
+    send,
+  };
+}
+
+/** `pools`: the limits that replicas share. Undefined: each process counts for itself. */
+function wireLimits(
+  { settings, snapshot, clock }: Runtime,
+  pools: SharedPools | undefined,
+): TargetLimitOptions {
+  const waitMs = {
+    embedding: settings.VEXEL_QUEUE_TIMEOUT * 1000,
+    image: settings.VEXEL_IMAGES_QUEUE_TIMEOUT * 1000,
+  };
+  const admission: Admission = new Admission({
+    snapshot,
+    counters: pools
+      ? leasedRateLimitCounters(pools, () => admission.admitWaiting())
+      : localRateLimitCounters,
+    maxImageRequests: settings.VEXEL_MAX_IMAGE_REQUESTS,
+    maxWaiting: settings.VEXEL_MAX_QUEUE,
+    queueTimeoutMs: waitMs,
+    clock,
+    timers: realTimers,
+  });
+  return { admission, waitMs, clock, usageOf: plausibleUsage };
+}

@@ -1,0 +1,76 @@
+/** Constructs what reaches the upstreams: connections, the client, and the registry of all targets. */
+import { realTimers } from "../lib/timers.ts";
+import type { TargetChange } from "../routing/health/target-health.ts";
+import { TargetRegistry } from "../routing/target-registry.ts";
+import { adapters } from "../upstream/adapters/index.ts";
+import { createUpstreamClient } from "../upstream/client.ts";
+import type { BuiltInModel, Target } from "../upstream/contract.ts";
+import { isReachable, probe } from "../upstream/probe.ts";
+import {
+  createTransport,
+  type FetchOnly,
+  type SendUpstreamRequest,
+} from "../upstream/transport/index.ts";
+import type { Runtime } from "./runtime.ts";
+
+interface UpstreamsOptions {
+  readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
+  readonly fetchOnly: FetchOnly;
+  /** Called if earlier responses may belong to other requests. */
+  readonly onSuspectResponses: () => void;
+}
+
+/** The timeout of the free health check of an ejected target. */
+const healthCheckTimeoutMs = 5000;
+
+export type Upstreams = ReturnType<typeof wireUpstreams>;
+
+export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
+  const { settings, snapshot, log, now, clock, random, resources } = runtime;
+  const { builtInModels, fetchOnly, onSuspectResponses } = options;
+  resources.defer(async () => {
+    await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
+  });
+  const { send, close } = createTransport({
+    maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
+    clock,
+    fetchOnly,
+    onUnsolicited: ({ address, earlierResponsesSuspect }) => {
+      log.error("unsolicited-response", { address, cacheCleared: earlierResponsesSuspect });
+      if (earlierResponsesSuspect) onSuspectResponses();
+    },
+  });
+  resources.defer(close);
+  const registry = new TargetRegistry({
+    snapshot,
+    clock,
+    random,
+    timers: realTimers,
+    onTargetChange: (change) => reportChange(runtime, change),
+  });
+  const clientOptions = { adapters, builtInModels, now };
+  return {
+    send,
+    registry,
+    client: createUpstreamClient({
+      ...clientOptions,
+      send,
+      onRateLimitExhausted: registry.reportExhausted.bind(registry),
+    }),
+    /** A client that sends requests in another way, and reports nothing to the registry. */
+    createClient: (sendBy: SendUpstreamRequest) =>
+      createUpstreamClient({ ...clientOptions, send: sendBy }),
+    /** Free health check of a target. */
+    isReachable: ({ upstream }: Target): Promise<boolean> =>
+      probe(upstream, { send, timeoutMs: healthCheckTimeoutMs, now }).then(isReachable),
+  };
+}
+
+/** Ejections and recoveries of targets go to the log and the events. */
+function reportChange({ log, emit }: Runtime, { transition, target, reason }: TargetChange): void {
+  const { id: upstream } = target.upstream;
+  const fields = { upstream, targetModel: target.model, reason };
+  if (transition === "ejected") log.error("target-ejected", fields);
+  else log.warn("target-recovered", fields);
+  emit({ type: `target.${transition}`, data: { upstream, target_model: target.model, reason } });
+}
