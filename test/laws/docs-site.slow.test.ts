@@ -4,7 +4,7 @@
  * installs, the tests are skipped; in CI they install them.
  */
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { sharedBrowser } from "../browser/chromium.ts";
 import { root, temporaryFolder } from "../harness.ts";
@@ -20,22 +20,23 @@ const dist = join(folder.path, "dist");
 /** The page of a document. */
 const pageOf = (path: string): string =>
   path.replace(/(^|\/)README\.md$/, "$1index.md").replace(/\.md$/, ".html");
-const htmlOf = (page: string): string => readFileSync(join(dist, page), "utf8");
+const htmlOf = (file: string): string => readFileSync(join(dist, file), "utf8");
 const valuesOf = (html: string, attribute: string): string[] =>
   [...html.matchAll(new RegExp(`\\s${attribute}="([^"]*)"`, "g"))].map(([, value = ""]) =>
     value.replaceAll("&amp;", "&"),
   );
 
 describe("the documentation site", () => {
-  testSite("is built", async () => {
-    const build = Bun.spawn(["node", "bin/docs.mjs", "build", "--outDir", dist], {
-      cwd: root,
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const output = Promise.all([build.stdout.text(), build.stderr.text()]);
-    expect(await build.exited, (await output).join("\n")).toBe(0);
-  });
+  const build = async () => {
+    const { exited, stdout, stderr } = Bun.spawn(
+      ["node", "bin/docs.mjs", "build", "--outDir", dist],
+      { cwd: root, stdout: "pipe", stderr: "pipe" },
+    );
+    const [exitCode, ...output] = await Promise.all([exited, stdout.text(), stderr.text()]);
+    expect(exitCode, output.join("\n")).toBe(0);
+  };
+  // In CI, the build installs its packages first.
+  testSite("is built", build, 300_000);
 
   testSite("has a page with the title of every document", () => {
     const missing = documents.filter((path) => {
@@ -71,6 +72,26 @@ describe("the documentation site", () => {
     const linked = valuesOf(htmlOf("index.html"), "href").map((href) => targetOf("/", href));
     const missing = documents.map(pageOf).filter((page) => !linked.includes(page));
     expect(missing).toEqual([]);
+  });
+
+  testSite("has no script, style, font or image of another server", () => {
+    const loaded = documents
+      .map(pageOf)
+      .flatMap((page) =>
+        Array.from(
+          htmlOf(page).matchAll(
+            /<(?:script|link|img|source|iframe)\b[^>]*"((?:https?:)?\/\/[^"]*)"/g,
+          ),
+          ([, url]) => `${page}: ${url}`,
+        ),
+      );
+    expect(loaded).toEqual([]);
+    const styles = readdirSync(join(dist, "assets")).filter((name) => name.endsWith(".css"));
+    expect(styles.length).toBeGreaterThan(0);
+    const fetching = styles.filter((name) =>
+      /(?:url\(|@import)\s*["']?(?:https?:)?\/\//.test(htmlOf(join("assets", name))),
+    );
+    expect(fetching).toEqual([]);
   });
 
   testIf(isSiteInstalled, "chromium")(
