@@ -137,6 +137,22 @@ describe("the only target of a model", () => {
     },
   );
 
+  test("is used while it serves a part of its requests, however many fail in a row", () => {
+    const [last, other] = [candidateNamed("last"), candidateNamed("other")];
+    for (let now = 0; now < 10_000; now += 50) {
+      if (now % 400 === 0) succeed(last, now, 0);
+      else fail(last, now, true);
+    }
+    expect(last.health.state(10_000)).toBe("healthy");
+    // It has served no request for half a second.
+    for (let request = 0; request < 5; request++) fail(last, 11_000, true);
+    expect(last.health.state(11_000)).toBe("ejected");
+    // While another target is healthy, five failures in a row are enough.
+    succeed(other, 0, 0);
+    for (let request = 0; request < 5; request++) fail(other, 1);
+    expect(other.health.state(1)).toBe("ejected");
+  });
+
   test("that keeps failing is probed every second, however long that goes on", () => {
     const candidate = candidateNamed("a");
     eject(candidate, 0);

@@ -61,8 +61,8 @@ export function end(
 }
 
 /** Records one request that fails. */
-export const fail = (candidate: Candidate, now: number): void =>
-  end(candidate, now, { kind: "failure", errorKind: "upstream_error" });
+export const fail = (candidate: Candidate, now: number, isLast = false): void =>
+  end(candidate, now, { kind: "failure", errorKind: "upstream_error" }, isLast);
 
 /** Records consecutive failures until the circuit breaker opens. */
 export function eject(candidate: Candidate, now: number): void {

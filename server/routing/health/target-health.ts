@@ -27,6 +27,8 @@ const rateLimitMs = 1000;
 /** The cool-down after an error about the gateway's API key or credit. */
 const refusedMs = 30_000;
 const rateLimit = "its rate limit is reached";
+/** A target that has responded within this time serves a part of its requests. */
+const servesMs = 500;
 
 interface TargetError {
   readonly at: number;
@@ -47,6 +49,8 @@ export class TargetHealth {
   readonly #onChange: HealthOptions["onChange"];
   /** The free health check of an ejected image target, while others serve. */
   #check: "none" | "running" | "passed" = "none";
+  /** When it last served a request, or rejected one for a valid reason. */
+  #respondedAt = Number.NEGATIVE_INFINITY;
   /** The target rejected the gateway's key or credit at the last request. */
   #isRefused = false;
 
@@ -128,7 +132,7 @@ export class TargetHealth {
     this.counts.responses++;
     this.#end(startedAt);
     this.latency.add(now, tookMs, size);
-    this.#onResponse(startedAt);
+    this.#onResponse(now, startedAt);
   }
 
   /**
@@ -141,12 +145,14 @@ export class TargetHealth {
       case "neutral":
         return;
       case "reachable":
-        this.#onResponse(startedAt);
+        this.#onResponse(now, startedAt);
         return;
       case "rate-limited":
         this.counts.limited++;
         this.concurrency.onOverload(now);
-        this.#coolDown(now, outcome.waitMs, rateLimitMs, rateLimit);
+        if (outcome.waitMs === undefined)
+          this.breaker.coolDown(now, rateLimitMs, "guess", rateLimit);
+        else this.breaker.coolDown(now, outcome.waitMs, "retry-after", rateLimit);
         return;
       case "refused":
         this.counts.refused++;
@@ -180,19 +186,28 @@ export class TargetHealth {
     if (waitMs !== undefined) this.breaker.coolDown(now, waitMs, "retry-after", errorKind);
     // With other requests in flight, overload is not a sign that the target is broken.
     if (isOverload && this.inFlight >= minimumLimit) return;
-    if (isByInput(errorKind) && isLast()) return;
+    if (this.#mayBeByInput(now, errorKind) && isLast()) return;
     if (!this.breaker.recordFailure(now, errorKind)) return;
     this.#check = "none";
     this.#report("ejected", this.breaker.reason(now));
   }
 
-  #coolDown(now: number, waitMs: number | undefined, guessMs: number, reason: string): void {
-    if (waitMs === undefined) this.breaker.coolDown(now, guessMs, "guess", reason);
-    else this.breaker.coolDown(now, waitMs, "retry-after", reason);
+  /**
+   * Whether the failure may be that of one input: a timeout or an invalid response, or any failure of a target that
+   * serves other requests. The last healthy target of a model is not ejected for it: otherwise the inputs of one client
+   * would take the model from all clients.
+   */
+  #mayBeByInput(now: number, errorKind: string): boolean {
+    return (
+      errorKind === "upstream_timeout" ||
+      errorKind === "upstream_invalid" ||
+      now - this.#respondedAt < servesMs
+    );
   }
 
   /** The target served a request, or rejected one for a valid reason. */
-  #onResponse(startedAt: number): void {
+  #onResponse(now: number, startedAt: number): void {
+    this.#respondedAt = now;
     const hasClosed = this.breaker.recordSuccess(startedAt);
     if ((hasClosed || this.#isRefused) && !this.breaker.isOpen) {
       this.#isRefused = false;
@@ -204,10 +219,3 @@ export class TargetHealth {
     this.#onChange({ transition, target: this.target, reason });
   }
 }
-
-/**
- * One input can cause a timeout or an invalid response, however healthy the target is. The last healthy target of a
- * model is not ejected for them: otherwise one client's inputs would take the model from all clients.
- */
-const isByInput = (errorKind: string): boolean =>
-  errorKind === "upstream_timeout" || errorKind === "upstream_invalid";
