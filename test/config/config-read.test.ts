@@ -103,14 +103,13 @@ describe("a valid file", () => {
   });
 });
 
-test("all problems are reported at once, in order, each with its line, column and key", () => {
+test("all problems of the schema are reported at once, in order, each with its line, column and key", () => {
   expect(
     refused(
       `upstreams:
   - id: openai
     kind: opnai
   - { id: a b, kind: openai, apikey: foo, base64: 1 }
-  - { id: openai, kind: azure }
   - 3
 models:
   - id: m
@@ -119,13 +118,11 @@ models:
   - id: m
     kind: image
     dimensions: 4
-    targets: [{ upstream: vexel-minilm, model: x }, { upstream: opnai, mdoel: x }]
+    targets: [{ upstream: opnai, mdoel: x }]
   - id: e
     kind: embedding
     id: f
-    targets:
-      - { upstream: openai, model: openai/text-embedding-3-small }
-      - { upstream: openai, model: text-embedding-3-large }
+    targets: []
 keys:
   - { name: web, key: "\${NOPE}" }
   - { name: web, key: short }
@@ -137,33 +134,57 @@ wat: 1
     expect.stringMatching(
       /^vexel.yaml:3:11 upstreams\[0\].kind: "opnai" is no kind of upstream \(did you mean "openai"\?\); known: openai, /,
     ),
-    "vexel.yaml:4:5 upstreams[1].apiKey: is missing: an upstream of kind openai needs it",
     "vexel.yaml:4:11 upstreams[1].id: must not contain spaces, line breaks or invisible characters",
     "vexel.yaml:4:30 upstreams[1].apikey: unknown key (did you mean `apiKey`?)",
     "vexel.yaml:4:51 upstreams[1].base64: must be true or false, not a number",
-    "vexel.yaml:5:5 upstreams[2].baseUrl: is missing: an upstream of kind azure needs it",
-    "vexel.yaml:5:5 upstreams[2].apiKey: is missing: an upstream of kind azure needs it",
-    'vexel.yaml:5:11 upstreams[2].id: "openai" is the same as upstreams[0].id',
-    "vexel.yaml:6:5 upstreams[3]: must be a map, not a number",
-    'vexel.yaml:9:11 models[0].kind: "embeddings" is no kind of model (did you mean "embedding"?); known: embedding, image',
-    "vexel.yaml:10:14 models[0].targets: must have at least one entry",
-    'vexel.yaml:11:9 models[1].id: "m" is the same as models[0].id',
-    "vexel.yaml:13:5 models[1].dimensions: only a model of kind embedding can have this",
-    'vexel.yaml:14:27 models[1].targets[0].upstream: "vexel-minilm" is of kind minilm, which serves only embedding models, and this model is of kind image',
-    "vexel.yaml:14:53 models[1].targets[1].model: is missing",
-    'vexel.yaml:14:65 models[1].targets[1].upstream: there is no upstream "opnai" (did you mean "openai"?)',
-    "vexel.yaml:14:72 models[1].targets[1].mdoel: unknown key (did you mean `model`?)",
-    "vexel.yaml:17:5 models[2].id: duplicate key",
-    'vexel.yaml:20:36 models[2].targets[1].model: "openai/text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") and "text-embedding-3-large" at "openai" (vector space "text-embedding-3-large") are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one model under two names',
-    "vexel.yaml:22:23 keys[0].key: the environment variable NOPE is not set",
-    'vexel.yaml:23:13 keys[1].name: "web" is the same as keys[0].name',
-    "vexel.yaml:23:23 keys[1].key: must have at least 16 characters",
-    "vexel.yaml:24:13 keys[2].name: must be text, not a number: put it in quotes",
+    "vexel.yaml:5:5 upstreams[2]: must be a map, not a number",
+    'vexel.yaml:8:11 models[0].kind: "embeddings" is no kind of model (did you mean "embedding"?); known: embedding, image',
+    "vexel.yaml:12:5 models[1].dimensions: only a model of kind embedding can have this",
+    "vexel.yaml:13:15 models[1].targets[0].model: is missing",
+    "vexel.yaml:13:34 models[1].targets[0].mdoel: unknown key (did you mean `model`?)",
+    "vexel.yaml:16:5 models[2].id: duplicate key",
+    "vexel.yaml:17:14 models[2].targets: must have at least one entry",
+    "vexel.yaml:19:23 keys[0].key: the environment variable NOPE is not set",
+    "vexel.yaml:20:23 keys[1].key: must have at least 16 characters",
+    "vexel.yaml:21:13 keys[2].name: must be text, not a number: put it in quotes",
     expect.stringMatching(
-      /^vexel.yaml:24:21 keys\[2\].key: \$\{X is not closed: write \$\{NAME\} or/,
+      /^vexel.yaml:21:21 keys\[2\].key: \$\{X is not closed: write \$\{NAME\} or/,
     ),
-    "vexel.yaml:24:36 keys[2].models: must have at least one entry",
-    "vexel.yaml:25:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, builtInModels, environment",
+    "vexel.yaml:21:36 keys[2].models: must have at least one entry",
+    "vexel.yaml:22:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, builtInModels, environment",
+  ]);
+});
+
+test("all problems of references are reported at once, in order, each with its line, column and key", () => {
+  expect(
+    refused(
+      `upstreams:
+  - { id: openai, kind: openai }
+  - { id: openai, kind: azure }
+models:
+  - id: m
+    kind: image
+    targets: [{ upstream: vexel-minilm, model: x }, { upstream: opnai, model: x }]
+  - id: m
+    kind: embedding
+    targets:
+      - { upstream: openai, model: openai/text-embedding-3-small }
+      - { upstream: openai, model: text-embedding-3-large }
+keys:
+  - { name: web, key: sk-0123456789abcdef }
+  - { name: web, key: sk-0123456789abcdeg }
+`,
+    ),
+  ).toEqual([
+    "vexel.yaml:2:5 upstreams[0].apiKey: is missing: an upstream of kind openai needs it",
+    "vexel.yaml:3:5 upstreams[1].baseUrl: is missing: an upstream of kind azure needs it",
+    "vexel.yaml:3:5 upstreams[1].apiKey: is missing: an upstream of kind azure needs it",
+    'vexel.yaml:3:11 upstreams[1].id: "openai" is the same as upstreams[0].id',
+    'vexel.yaml:7:27 models[0].targets[0].upstream: "vexel-minilm" is of kind minilm, which serves only embedding models, and this model is of kind image',
+    'vexel.yaml:7:65 models[0].targets[1].upstream: there is no upstream "opnai" (did you mean "openai"?)',
+    'vexel.yaml:8:9 models[1].id: "m" is the same as models[0].id',
+    'vexel.yaml:12:36 models[1].targets[1].model: "openai/text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") and "text-embedding-3-large" at "openai" (vector space "text-embedding-3-large") are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one model under two names',
+    'vexel.yaml:15:13 keys[1].name: "web" is the same as keys[0].name',
   ]);
 });
 
@@ -225,8 +246,16 @@ describe("an invalid file is refused with a plain message:", () => {
       model("kind: embedding"),
       "serves only image models",
     ],
-    ["an id that is too long", `models: [{ id: ${"x".repeat(201)} }]`, "id: must have at most 200"],
-    ["an invisible id", 'models: [{ id: "a\\u200b" }]', "id: must not contain spaces, line breaks"],
+    [
+      "an id that is too long",
+      `models: [{ kind: image, id: ${"x".repeat(201)} }]`,
+      "id: must have at most 200",
+    ],
+    [
+      "an invisible id",
+      'models: [{ kind: image, id: "a\\u200b" }]',
+      "id: must not contain spaces, line breaks",
+    ],
     [
       "one key under two names",
       "keys: [{ name: a, key: 0123456789abcdef-x }, { name: b, key: 0123456789abcdef-x }]",
@@ -245,46 +274,6 @@ describe("an invalid file is refused with a plain message:", () => {
   ];
   for (const [what, text, says] of cases)
     test(what, () => expect(refused(text).join("\n")).toContain(says));
-});
-
-describe("an entry with an unknown kind is checked for its other problems:", () => {
-  const ofModel = (text: string) => refused(`models:\n  - { id: m, ${text} }\n`);
-  const ofUpstream = (text: string) => refused(`upstreams:\n  - { id: u, ${text} }\n`);
-  const target = "targets: [{ upstream: vexel-minilm, model: m }]";
-
-  test("a misspelled kind, as an entry of the kind that was meant", () => {
-    expect(ofModel("kind: embeding, targts: [], dimensions: 0")).toEqual([
-      "vexel.yaml:2:5 models[0].targets: is missing",
-      expect.stringContaining('models[0].kind: "embeding" is no kind of model (did you mean'),
-      "vexel.yaml:2:30 models[0].targts: unknown key (did you mean `targets`?)",
-      "vexel.yaml:2:54 models[0].dimensions: must be at least 1",
-    ]);
-    expect(ofModel(`kind: imag, ${target}, maxImags: 3, dimensions: 4`).slice(1)).toEqual([
-      expect.stringContaining("models[0].maxImags: unknown key (did you mean `maxImages`?)"),
-      expect.stringContaining("models[0].dimensions: only a model of kind embedding can have this"),
-    ]);
-    expect(ofUpstream("kind: opnai, apiKy: k, base64: 1").slice(-2)).toEqual([
-      "vexel.yaml:2:27 upstreams[0].apiKy: unknown key (did you mean `apiKey`?)",
-      "vexel.yaml:2:45 upstreams[0].base64: must be true or false, not a number",
-    ]);
-  });
-
-  test("any other kind, for keys that no kind has", () => {
-    for (const kind of ["", "kind: conversation, "]) {
-      const found = ofModel(
-        `${kind}targets: [{ upstream: vexel-sketch, model: m, via: x, wat: 1 }], maxImags: 1, sameSpace: true`,
-      );
-      expect(found).toEqual([
-        expect.stringContaining("models[0].kind: "),
-        expect.stringContaining("models[0].targets[0].wat: unknown key"),
-        expect.stringContaining("models[0].maxImags: unknown key (did you mean `maxImages`?)"),
-      ]);
-    }
-    expect(ofUpstream("apiKy: k, apiVersion: v1")).toEqual([
-      expect.stringContaining("upstreams[0].kind: is missing"),
-      expect.stringContaining("upstreams[0].apiKy: unknown key (did you mean `apiKey`?)"),
-    ]);
-  });
 });
 
 describe("a file that cannot be read", () => {

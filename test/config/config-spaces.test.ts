@@ -166,12 +166,4 @@ describe("a valid model that cannot serve any request gets a warning", () => {
     expect(warnings(["ollama all-minilm"], "    dimensions: 100\n")).toHaveLength(1);
     expect(warnings(["gpu somebody-elses"], "    dimensions: 100\n")).toEqual([]);
   });
-
-  test("whose vendor serves no such model", () => {
-    expect(warnings(["openai nomic-embed-text-v1.5"])).toEqual([
-      'the model "m" has the target "nomic-embed-text-v1.5" at "openai", which is of kind openai and does not serve this model',
-    ]);
-    expect(warnings(["openrouter nomic-embed-text-v1.5"])).toEqual([]);
-    expect(warnings(["openai a-model-of-tomorrow"])).toEqual([]);
-  });
 });

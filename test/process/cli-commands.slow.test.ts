@@ -136,12 +136,12 @@ describe("check", () => {
   test("reports every mistake in a file with its location, with exit code 1", async () => {
     const path = file(
       "bad.yaml",
-      "upstreams:\n  - { id: a, kind: opnai, apiKey: x }\nmodels:\n  - { id: m, kind: image, targets: [{ upstream: b, model: x }] }\n",
+      "upstreams:\n  - { id: a, kind: opnai, apiKey: x }\nmodels:\n  - { id: m, kind: image, targets: [{ upstream: b, model: 7 }] }\n",
     );
     const { code, out, err } = await run(["check", path]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toMatch(/bad\.yaml:2:\d+ upstreams\[0\]\.kind: /);
-    expect(err).toMatch(/bad\.yaml:4:\d+ models\[0\]\.targets\[0\]\.upstream: /);
+    expect(err).toMatch(/bad\.yaml:4:\d+ models\[0\]\.targets\[0\]\.model: /);
   });
 
   test("fails for a missing file, with exit code 1 and the option or setting that names it", async () => {

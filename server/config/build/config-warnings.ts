@@ -4,19 +4,8 @@
  */
 import { didYouMean } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
-import { cohere } from "../../upstream/catalog/cohere.ts";
-import { google } from "../../upstream/catalog/google.ts";
-import {
-  canTruncateTo,
-  type KnownEmbedding,
-  knownEmbedding,
-} from "../../upstream/catalog/index.ts";
-import { jina } from "../../upstream/catalog/jina.ts";
-import { mistral } from "../../upstream/catalog/mistral.ts";
-import { nomic } from "../../upstream/catalog/nomic.ts";
-import { openai } from "../../upstream/catalog/openai.ts";
+import { canTruncateTo } from "../../upstream/catalog/index.ts";
 import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
-import { voyage } from "../../upstream/catalog/voyage.ts";
 import type { Target } from "../../upstream/contract.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import type { Key, Model, Snapshot } from "../snapshot.ts";
@@ -92,22 +81,11 @@ export function unknownReferenceWarnings(
   return warnings;
 }
 
-/** Vendors that serve only their own models at their own address. */
-const vendorModels: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
-  ["openai", openai],
-  ["cohere", cohere],
-  ["voyage", voyage],
-  ["jina", jina],
-  ["mistral", mistral],
-  ["nomic", nomic],
-  ["gemini", google],
-]);
-
 /** Warnings about configured embedding models that are valid but cannot serve a request, from the catalog's facts. */
 export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
   [...models.values()]
     .filter(({ kind, source }) => kind === "embedding" && (source === "yaml" || source === "store"))
-    .flatMap((model) => [...dimensionsWarning(model), ...wrongVendorWarning(model)]);
+    .flatMap(dimensionsWarning);
 
 /** `dimensions` of a model declares the length of its vectors; authors often expect it to shorten them. */
 function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] {
@@ -117,18 +95,6 @@ function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] 
   return [
     `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} returns ${known.dimensions} unless a request has dimensions: its responses will be refused; remove dimensions from the model, and let clients send it if the model supports it`,
   ];
-}
-
-function wrongVendorWarning({ id, targets }: Model): string[] {
-  return targets.flatMap((target) => {
-    const { upstream, model } = target;
-    const known = knownEmbedding(model, upstream.kind);
-    const own = vendorModels.get(upstream.kind);
-    if (!known || !own || own.includes(known) || !isAtVendorAddress(target)) return [];
-    return [
-      `the model ${JSON.stringify(id)} has the target ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)}, which is of kind ${upstream.kind} and does not serve this model`,
-    ];
-  });
 }
 
 /** The upstream is the vendor itself, not another server of the same kind. */

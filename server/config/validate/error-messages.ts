@@ -6,46 +6,32 @@ import { didYouMean, nearestMatch } from "../../lib/edit-distance.ts";
 import { describeConstraint } from "../../lib/zod-message.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import type { Note, Path } from "../yaml/problem.ts";
-import { type EntryList, issuesOfEntry, knownKeys } from "./schema.ts";
+import { knownKeys } from "./schema.ts";
 
 type Show = (text: string) => string;
 
-/** `assumedKind`: the kind that an entry with a misspelled `kind` probably means. */
-export function explainIssue(
-  issue: z.core.$ZodIssue,
-  raw: unknown,
-  show: Show,
-  assumedKind?: string,
-): Note[] {
+export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show): Note[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
       path: [...path, key],
       on: "key",
-      message: () => unknownKey(key, path, raw, assumedKind),
+      message: () => unknownKey(key, path, raw),
     }));
   const value = valueAt(raw, path);
-  // Every union in the schema is discriminated by `kind`.
+  // Every union in the schema is discriminated by `kind`. Which other keys an entry may have depends on it.
   if (issue.code === "invalid_union") {
     const list = path[0] === "upstreams" ? "upstreams" : "models";
-    const entry = path.slice(0, -1);
-    const meant = meantKind(value, list);
-    const others = issuesOfEntry(list, valueAt(raw, entry), meant);
-    return [
-      { path, message: () => wrongKind(value, list, show) },
-      ...others.flatMap((other) =>
-        explainIssue({ ...other, path: [...entry, ...other.path] }, raw, show, meant),
-      ),
-    ];
+    return [{ path, message: () => wrongKind(value, list, show) }];
   }
   if (issue.code === "invalid_key")
     return [{ path, on: "key", message: issue.issues[0]?.message ?? issue.message }];
   return [{ path, message: describeIssue(issue, value) }];
 }
 
-function unknownKey(key: string, path: Path, raw: unknown, assumedKind?: string): string {
+function unknownKey(key: string, path: Path, raw: unknown): string {
   // The allowed keys of an entry depend on its kind.
-  const kind = assumedKind ?? valueAt(raw, [...path.slice(0, 2), "kind"]);
+  const kind = valueAt(raw, [...path.slice(0, 2), "kind"]);
   const known = knownKeys(path, typeof kind === "string" ? kind : undefined);
   if (path[0] === "models" && path.length === 2) {
     const other = kind === "image" ? "embedding" : "image";
@@ -57,11 +43,11 @@ function unknownKey(key: string, path: Path, raw: unknown, assumedKind?: string)
     : `unknown key (did you mean \`${meant}\`?)`;
 }
 
+/** The lists whose entries have a `kind`. */
+type EntryList = "upstreams" | "models";
+
 const kindsOf = (list: EntryList): readonly string[] =>
   list === "upstreams" ? [...kinds.keys()] : ["embedding", "image"];
-
-const meantKind = (value: unknown, list: EntryList): string | undefined =>
-  typeof value === "string" ? nearestMatch(value, kindsOf(list)) : undefined;
 
 function wrongKind(value: unknown, list: EntryList, show: Show): string {
   const known = kindsOf(list);

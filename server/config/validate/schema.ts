@@ -101,46 +101,10 @@ export const fileSchema = z.strictObject({
   environment: z.boolean().default(true),
 });
 
-/** The lists whose entries have a `kind`. */
-export type EntryList = "upstreams" | "models";
-
 const modelOfKind = new Map<string, typeof embedding | typeof image>([
   ["embedding", embedding],
   ["image", image],
 ]);
-
-/**
- * The problems of an entry with an unknown `kind`, apart from the kind. `meant`: the kind that was probably meant.
- * Undefined: only members that all kinds share can be checked, and keys that no kind has.
- */
-export function issuesOfEntry(
-  list: EntryList,
-  entry: unknown,
-  meant: string | undefined,
-): readonly z.core.$ZodIssue[] {
-  const given = typeof entry === "object" && entry !== null ? entry : {};
-  const kind = meant === undefined ? undefined : kinds.get(meant);
-  const schema = list === "upstreams" ? kind && upstreamOf(kind) : modelOfKind.get(meant ?? "");
-  const checked = schema ?? entryOfAnyKind(list);
-  return checked.safeParse({ ...given, kind: meant }).error?.issues ?? [];
-}
-
-const keysOfAnyKind = {
-  upstreams: [...kinds.values()].flatMap((kind) => Object.keys(upstreamOf(kind).shape)),
-  models: Object.keys({ ...embedding.shape, ...image.shape }),
-};
-
-function entryOfAnyKind(list: EntryList) {
-  const unchecked = (names: readonly string[]) =>
-    Object.fromEntries(names.map((name) => [name, z.unknown().optional()]));
-  const target = z.strictObject({ ...unchecked(["surface", "via", "price"]), ...targetMembers });
-  return z.strictObject({
-    ...unchecked(keysOfAnyKind[list]),
-    ...(list === "upstreams"
-      ? upstreamMembers
-      : { ...modelMembers, targets: z.array(target).min(1).max(maxTargets) }),
-  });
-}
 
 export type ConfigFile = z.output<typeof fileSchema>;
 
@@ -185,5 +149,5 @@ function knownModelKeys(
       "price",
     ];
   const model = modelOfKind.get(kindName ?? "");
-  return model ? Object.keys(model.shape) : keysOfAnyKind.models;
+  return Object.keys(model ? model.shape : { ...embedding.shape, ...image.shape });
 }

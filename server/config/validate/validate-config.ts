@@ -31,7 +31,7 @@ export interface ValidationOptions {
 interface ValidatedConfig {
   /** Undefined if the schema refuses the configuration. A config that the schema accepts may have notes, too. */
   readonly config: Config | undefined;
-  /** All problems. */
+  /** All problems with the schema, or else all problems with references. */
   readonly notes: readonly Note[];
 }
 
@@ -43,13 +43,15 @@ export function validateConfig(
   const available = (["environment", "builtInModels"] as const).flatMap((source) =>
     valueAt(raw, [source]) === false ? [] : (provisioned?.[source] ?? []),
   );
-  const notes = [
-    ...(parsed.error?.issues.flatMap((issue) => explainIssue(issue, raw, show)) ?? []),
-    ...validateReferences(raw, available, show, inspectFolder),
-  ];
-  const { data } = parsed;
-  const config = data && { ...data, upstreams: data.upstreams.map(asUpstream) };
-  return { config, notes };
+  const { data, error } = parsed;
+  if (!data) {
+    const notes = error.issues.flatMap((issue) => explainIssue(issue, raw, show));
+    return { config: undefined, notes };
+  }
+  return {
+    config: { ...data, upstreams: data.upstreams.map(asUpstream) },
+    notes: validateReferences(data, available, show, inspectFolder),
+  };
 }
 
 /** A key without a value counts as absent. `depth`: how deeply the schema is nested. */

@@ -1,8 +1,7 @@
 /**
- * Validates references between entries of the file, and from the file to provisioned upstreams and models. Also runs on
- * files that the schema rejected, so that all problems are reported at once.
+ * Validates references between entries of a file that the schema accepts, and from the file to provisioned upstreams
+ * and models.
  */
-import { z } from "zod";
 import { didYouMean } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { adapters } from "../../upstream/adapters/index.ts";
@@ -11,61 +10,21 @@ import { kinds } from "../../upstream/kinds.ts";
 import { providers, variablesOf } from "../sources/providers.ts";
 import type { ProvisionedUpstream } from "../sources/provision.ts";
 import type { Note, Path } from "../yaml/problem.ts";
-import { valueAt } from "./error-messages.ts";
+import type { ConfigFile } from "./schema.ts";
 
-const lenientText = z.string().optional().catch(undefined);
-
-const lenientList = <T extends z.ZodRawShape>(shape: T) =>
-  z
-    .array(
-      z
-        .object(shape)
-        .partial()
-        .catch({} as never),
-    )
-    .catch([]);
-
-const defaultModels = z.object({ embedding: lenientText, image: lenientText }).partial().catch({});
-
-/** A value of the wrong type counts as absent here, because the strict schema reports it. */
-const view = z
-  .object({
-    upstreams: lenientList({ id: lenientText, kind: lenientText, path: lenientText }),
-    models: lenientList({
-      id: lenientText,
-      kind: lenientText,
-      targets: lenientList({ upstream: lenientText, model: lenientText, surface: lenientText }),
-      sameSpace: z.unknown(),
-      moderation: z.object({ upstream: lenientText }).partial().optional().catch(undefined),
-    }),
-    keys: lenientList({
-      name: lenientText,
-      key: lenientText,
-      project: lenientText,
-      defaults: defaultModels.optional(),
-      models: z.array(z.string()).optional().catch(undefined),
-    }),
-    projects: lenientList({ name: lenientText }),
-    webhooks: lenientList({ url: lenientText }),
-    defaults: defaultModels.optional(),
-  })
-  .catch({ upstreams: [], models: [], keys: [], projects: [], webhooks: [] });
-
-type View = z.output<typeof view>;
 type Show = (text: string) => string;
 
 /** Returns the problems of a local model's folder. */
 export type InspectFolder = (path: string) => readonly string[];
 
 export function validateReferences(
-  raw: unknown,
+  file: ConfigFile,
   provisioned: readonly ProvisionedUpstream[],
   show: Show,
   inspect: InspectFolder,
 ): Note[] {
-  const file = view.parse(raw);
   const kindOf = new Map(provisioned.map(({ upstream: { id, kind } }) => [id, kind]));
-  for (const { id, kind = "" } of file.upstreams) if (id !== undefined) kindOf.set(id, kind);
+  for (const { id, kind } of file.upstreams) kindOf.set(id, kind);
   return [
     ...duplicates("upstreams", "id", file.upstreams, show),
     ...duplicates("models", "id", file.models, show),
@@ -75,8 +34,8 @@ export function validateReferences(
     ...duplicates("keys", "key", file.keys, () => "it"),
     ...duplicates("webhooks", "url", file.webhooks, () => "it"),
     ...wrongFolders(file, inspect),
-    ...missingNeeds(file, raw),
-    ...missingChoices(file, raw),
+    ...missingNeeds(file),
+    ...missingChoices(file),
     ...wrongTargets(file, kindOf, show),
     ...wrongImageSteps(file, kindOf, show),
     ...mixedSpaces(file, kindOf, show),
@@ -84,8 +43,8 @@ export function validateReferences(
   ];
 }
 
-const unknownProjects = ({ keys, projects }: View, show: Show): Note[] => {
-  const names = projects.flatMap(({ name }) => name ?? []);
+const unknownProjects = ({ keys, projects }: ConfigFile, show: Show): Note[] => {
+  const names = projects.map(({ name }) => name);
   return keys.flatMap(({ project }, i): Note[] => {
     if (project === undefined || names.includes(project)) return [];
     const hint = didYouMean(project, names, show);
@@ -98,12 +57,11 @@ const unknownProjects = ({ keys, projects }: View, show: Show): Note[] => {
 function duplicates<K extends string>(
   list: string,
   key: K,
-  rows: readonly { readonly [key in K]?: string | undefined }[],
+  rows: readonly { readonly [key in K]: string }[],
   show: Show,
 ): Note[] {
   const first = new Map<string, number>();
   return rows.flatMap(({ [key]: value }, i): Note[] => {
-    if (value === undefined) return [];
     const same = first.get(value);
     if (same === undefined) {
       first.set(value, i);
@@ -114,42 +72,49 @@ function duplicates<K extends string>(
   });
 }
 
-const missingNeeds = ({ upstreams }: View, raw: unknown): Note[] =>
-  upstreams.flatMap(({ kind = "" }, i) =>
-    (kinds.get(kind)?.needs ?? [])
-      .map((need) => ["upstreams", i, need])
-      .filter((path) => valueAt(raw, path) === undefined)
-      .map((path) => ({ path, message: `is missing: an upstream of kind ${kind} needs it` })),
+const missingNeeds = ({ upstreams }: ConfigFile): Note[] =>
+  upstreams.flatMap((upstream, i) =>
+    (kinds.get(upstream.kind)?.needs ?? [])
+      .filter((need) => !isSet(upstream, need))
+      .map((need) => ({
+        path: ["upstreams", i, need],
+        message: `is missing: an upstream of kind ${upstream.kind} needs it`,
+      })),
   );
 
-const missingChoices = ({ upstreams }: View, raw: unknown): Note[] =>
-  upstreams.flatMap(({ kind = "" }, i): Note[] => {
+const missingChoices = ({ upstreams }: ConfigFile): Note[] =>
+  upstreams.flatMap((upstream, i): Note[] => {
+    const { kind } = upstream;
     const sets = kinds.get(kind)?.needsOneOf;
-    const isSet = (name: string) => valueAt(raw, ["upstreams", i, name]) !== undefined;
-    if (!sets || sets.some((set) => set.every(isSet))) return [];
+    if (!sets || sets.some((set) => set.every((name) => isSet(upstream, name)))) return [];
     const choice = sets.map((set) => set.join(" and ")).join(", or ");
     return [{ path: ["upstreams", i], message: `an upstream of kind ${kind} needs ${choice}` }];
   });
 
+const isSet = (upstream: object, name: string): boolean =>
+  (upstream as Readonly<Record<string, unknown>>)[name] !== undefined;
+
 /** A folder that does not exist or has no model would fail at the first request. */
-const wrongFolders = ({ upstreams }: View, inspect: InspectFolder): Note[] =>
-  upstreams.flatMap(({ kind, path }, i) =>
-    kind === "local" && path !== undefined && path !== ""
-      ? inspect(path).map((message) => ({ path: ["upstreams", i, "path"], message }))
+const wrongFolders = ({ upstreams }: ConfigFile, inspect: InspectFolder): Note[] =>
+  upstreams.flatMap(({ kind, ...options }, i) =>
+    kind === "local" && "path" in options && typeof options.path === "string"
+      ? inspect(options.path).map((message) => ({ path: ["upstreams", i, "path"], message }))
       : [],
   );
 
-function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
-  return models.flatMap(({ kind, targets = [] }, i) =>
+function wrongTargets(
+  { models }: ConfigFile,
+  kindOf: ReadonlyMap<string, string>,
+  show: Show,
+): Note[] {
+  return models.flatMap(({ kind, targets }, i) =>
     targets.flatMap(({ upstream }, j): Note[] => {
-      if (upstream === undefined) return [];
       const path = ["models", i, "targets", j, "upstream"];
       const upstreamKind = kindOf.get(upstream);
       if (upstreamKind === undefined)
         return [{ path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
       const only = kinds.get(upstreamKind)?.serves;
-      if (only === undefined || kind === only || !(kind === "embedding" || kind === "image"))
-        return [];
+      if (only === undefined || kind === only) return [];
       const reason = `which serves only ${only} models, and this model is of kind ${kind}`;
       return [{ path, message: `${show(upstream)} is of kind ${upstreamKind}, ${reason}` }];
     }),
@@ -161,53 +126,51 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
  * upstream must exist and support moderation.
  */
 function wrongImageSteps(
-  { models }: View,
+  { models }: ConfigFile,
   kindOf: ReadonlyMap<string, string>,
   show: Show,
 ): Note[] {
-  return models.flatMap(({ targets = [], moderation }, i) => {
-    const surfaceNotes = targets.flatMap(({ upstream = "", surface }, j): Note[] => {
+  return models.flatMap((model, i): Note[] => {
+    if (model.kind !== "image") return [];
+    const surfaceNotes = model.targets.flatMap(({ upstream, surface }, j): Note[] => {
       const kind = kindOf.get(upstream);
       if (surface !== "responses" || kind === undefined || responsesKinds.has(kind)) return [];
-      const path = ["models", i, "targets", j, "surface"];
+      const supporting = [...responsesKinds].join(" and ");
       return [
         {
-          path,
-          message: `only ${[...responsesKinds].join(" and ")} support it, and ${show(upstream)} is of kind ${kind}`,
+          path: ["models", i, "targets", j, "surface"],
+          message: `only ${supporting} support it, and ${show(upstream)} is of kind ${kind}`,
         },
       ];
     });
-    const { upstream } = moderation ?? {};
-    if (upstream === undefined) return surfaceNotes;
-    const path = ["models", i, "moderation", "upstream"];
+    if (!model.moderation) return surfaceNotes;
+    const { upstream } = model.moderation;
     const kind = kindOf.get(upstream);
-    if (kind === undefined) {
-      return [
-        ...surfaceNotes,
-        { path, message: () => unknownUpstream(upstream, kindOf.keys(), show) },
-      ];
-    }
-    if (adapters.get(kind)?.moderations) return surfaceNotes;
-    return [
-      ...surfaceNotes,
-      { path, message: `${show(upstream)} is of kind ${kind}, which does not support moderation` },
-    ];
+    if (kind !== undefined && adapters.get(kind)?.moderations) return surfaceNotes;
+    const message =
+      kind === undefined
+        ? () => unknownUpstream(upstream, kindOf.keys(), show)
+        : `${show(upstream)} is of kind ${kind}, which does not support moderation`;
+    return [...surfaceNotes, { path: ["models", i, "moderation", "upstream"], message }];
   });
 }
 
 const responsesKinds: ReadonlySet<string> = new Set(["openai", "azure"]);
 
-function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
-  const describe = ({ upstream = "", model, space }: TargetSpace): string => {
+function mixedSpaces(
+  { models }: ConfigFile,
+  kindOf: ReadonlyMap<string, string>,
+  show: Show,
+): Note[] {
+  const describe = ({ upstream, model, space }: TargetSpace): string => {
     const name = show(model);
     // The space is derived from the name: if the name must not be shown, neither must the space.
     return `${name} at ${show(upstream)} (vector space ${name.startsWith('"') ? show(space) : name})`;
   };
-  return models.flatMap(({ kind, targets = [], sameSpace }, i) => {
-    if (kind !== "embedding" || sameSpace === true) return [];
-    const spaces = targets.flatMap(({ upstream, model }, j): TargetSpace[] => {
-      if (model === undefined) return [];
-      return [{ upstream, model, space: vectorSpaceOf(model, kindOf.get(upstream ?? "")), j }];
+  return models.flatMap((row, i) => {
+    if (row.kind !== "embedding" || row.sameSpace === true) return [];
+    const spaces = row.targets.map(({ upstream, model }, j): TargetSpace => {
+      return { upstream, model, space: vectorSpaceOf(model, kindOf.get(upstream)), j };
     });
     return spaces.flatMap((target): Note[] => {
       const [first = target] = spaces;
@@ -222,7 +185,7 @@ function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show
 
 /** A target, its index in the list, and its vector space. */
 interface TargetSpace {
-  readonly upstream?: string | undefined;
+  readonly upstream: string;
   readonly model: string;
   readonly space: string;
   readonly j: number;
@@ -243,29 +206,29 @@ const modelKinds = ["embedding", "image"] as const;
  * other kind, or that their key may not use.
  */
 function wrongDefaults(
-  file: View,
+  file: ConfigFile,
   provisioned: readonly ProvisionedUpstream[],
   show: Show,
 ): Note[] {
   const named = new Set(file.upstreams.map((upstream) => upstream.id));
-  const kindOf = new Map<string, string | undefined>();
+  const kindOf = new Map<string, string>();
   for (const { upstream, models } of provisioned) {
     // An upstream in the file replaces the provisioned one, with its models.
     if (!named.has(upstream.id)) for (const model of models) kindOf.set(model.id, model.kind);
   }
-  for (const { id, kind } of file.models) if (id !== undefined) kindOf.set(id, kind);
+  for (const { id, kind } of file.models) kindOf.set(id, kind);
   const problemOf = (model: string, kind: string, globs: readonly string[]): string | undefined => {
-    if (!kindOf.has(model)) {
+    const actual = kindOf.get(model);
+    if (actual === undefined) {
       return `there is no model ${show(model)}${didYouMean(model, kindOf.keys(), show)}`;
     }
-    const actual = kindOf.get(model);
-    if (actual !== kind && (actual === "embedding" || actual === "image")) {
+    if (actual !== kind) {
       return `${show(model)} is of kind ${actual}, and this must be a model of kind ${kind}`;
     }
     if (globs.some((glob) => matchesGlob(glob, model))) return undefined;
     return `the key may not use ${show(model)}: add it to the key's models`;
   };
-  const check = (given: View["defaults"], path: Path, globs: readonly string[]): Note[] =>
+  const check = (given: ConfigFile["defaults"], path: Path, globs: readonly string[]): Note[] =>
     modelKinds.flatMap((kind): Note[] => {
       const model = given?.[kind];
       const message = model === undefined ? undefined : problemOf(model, kind, globs);
@@ -273,8 +236,6 @@ function wrongDefaults(
     });
   return [
     ...check(file.defaults, ["defaults"], ["*"]),
-    ...file.keys.flatMap((key, at) =>
-      check(key.defaults, ["keys", at, "defaults"], key.models ?? ["*"]),
-    ),
+    ...file.keys.flatMap((key, at) => check(key.defaults, ["keys", at, "defaults"], key.models)),
   ];
 }
