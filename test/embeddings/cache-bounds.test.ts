@@ -22,7 +22,6 @@ function cacheFor(entries: number) {
     maxBytes: Math.ceil((entries * entryBytes) / (1 - responseShare)),
     persistence: {
       add: (key) => evictions.push(`add ${key}`),
-      remove: (keys) => evictions.push(`remove ${keys}`),
       touch: (key) => evictions.push(`used ${key}`),
       clear: async () => void evictions.push("clear"),
     },

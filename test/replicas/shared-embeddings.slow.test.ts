@@ -113,17 +113,6 @@ testWithRedis(
   },
 );
 
-testWithRedis("an embedding that is added while others are deleted is written, too", async () => {
-  const cache = replica();
-  const texts = Array.from({ length: 1000 }, (_, at) => `deleted ${at}`);
-  cache.remove(texts.map(keyOf));
-  // The first deletions are being sent.
-  await Bun.sleep(6);
-  cache.add(keyOf("added meanwhile"), { vector, tokens: 3 });
-  await cache.close();
-  expect((await cache.get([keyOf("added meanwhile")]))?.[0]).toBeDefined();
-});
-
 testWithRedis(
   "a clear while Redis is unavailable is done when Redis is available again, before anything is read",
   async () => {
@@ -158,39 +147,6 @@ testWithRedis(
         .catch(() => false),
     );
     expect(await other.get([keyOf("suspect")])).toEqual([undefined]);
-    await cache.close();
-    own.close();
-  },
-);
-
-testWithRedis(
-  "an embedding that is replaced while Redis is unavailable is deleted when Redis is available again",
-  async () => {
-    const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });
-    await own.attempted();
-    const cache = new RedisEmbeddings(own, {
-      secret,
-      ttlMs: 60_000,
-      now: () => 1234,
-      timeoutMs: 20_000,
-    });
-    const texts = ["written and lost", "not written"];
-    for (const text of texts) cache.add(keyOf(text), { vector, tokens: 1 });
-    const stored = (): Promise<boolean[]> =>
-      redis.run((client) => Promise.all(texts.map((text) => client.exists(redisKeyOf(text)))));
-    await until(async () => (await stored()).every((isStored) => isStored));
-    server.pause();
-    const replace = (text: string): void => {
-      cache.remove([keyOf(text)]);
-      cache.add(keyOf(text), { vector: vector.slice(0, 8), tokens: 2 });
-    };
-    // The connection is lost while this value is being written.
-    replace("written and lost");
-    await until(() => !own.isAvailable);
-    replace("not written");
-    server.resume();
-    // The shared connection may notice the pause only now.
-    await until(async () => (await stored().catch(() => [true])).every((isStored) => !isStored));
     await cache.close();
     own.close();
   },

@@ -197,7 +197,6 @@ class CacheStage implements InputSources {
       keys.length === 1 || !usage
         ? [usage?.inputTokens]
         : tokensPerInput(usage, request.query.input);
-    if (request.record.cachePolicy === "refresh") this.#options.cache.removePersisted(keys);
     for (let at = 0; at < keys.length; at++) {
       const key = keys[at] as string;
       // Waiters share the vector as received: no code modifies a response.

@@ -16,7 +16,7 @@ export interface CachedEmbedding {
 }
 
 /** Keeps cached vectors in a file, in Redis, or in both. Called for each new vector, and for each use. */
-export type CachePersistence = Pick<EmbeddingCacheStore, "add" | "remove" | "touch" | "clear">;
+export type CachePersistence = Pick<EmbeddingCacheStore, "add" | "touch" | "clear">;
 
 export interface EmbeddingCacheOptions {
   /** The maximum bytes of vectors and entries together. 0: nothing is cached. */
@@ -145,11 +145,6 @@ export class EmbeddingCache {
     const isCached = this.#entries.set(key, entry, sizeOf(bytes.byteLength));
     if (isCached) this.#persistence?.add(key, { vector: new Float32Array(bytes), tokens });
     return true;
-  }
-
-  /** Before vectors are replaced: the persisted ones are not used again, even if the new ones are not persisted. */
-  removePersisted(keys: readonly string[]): void {
-    this.#persistence?.remove(keys);
   }
 
   /** Clears the cache, the persisted vectors too. When the promise resolves, their disk space is free. */

@@ -66,10 +66,6 @@ const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): Ca
     file?.add(key, embedding);
     shared.add(key, embedding);
   },
-  remove: (keys) => {
-    file?.remove(keys);
-    shared.remove(keys);
-  },
   touch: (key) => file?.touch(key),
   clear: async () => {
     shared.clear();

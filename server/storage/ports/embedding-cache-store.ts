@@ -2,7 +2,7 @@
  * Port: cached embeddings that survive a restart. Writes are write-behind: they never wait and never fail, and a vector
  * that was not written yet may be lost, which is a cache miss.
  *
- * `add`, `remove` and `touch` are synchronous because they only buffer; an error of a later write is reported by the
+ * `add` and `touch` are synchronous because they only buffer; an error of a later write is reported by the
  * store, which then stores nothing more.
  */
 
@@ -22,13 +22,8 @@ export type RestoreEmbedding = (
 ) => boolean;
 
 export interface EmbeddingCacheStore {
-  /** Copies the vector before it returns: the caller frees it. */
+  /** Copies the vector before it returns: the caller frees it. Replaces an earlier vector of the key. */
   add(key: string, embedding: PersistedEmbedding): void;
-  /**
-   * Before vectors are replaced: after a restart, no vector of these keys that was added before is loaded, also if the
-   * `add` that follows is dropped or a write fails.
-   */
-  remove(keys: readonly string[]): void;
   /** The vector was used, so it is evicted later. */
   touch(key: string): void;
   /**

@@ -1,9 +1,9 @@
 /**
  * Port: the second level of the embedding cache, which replicas share. It never delays or fails a request noticeably.
  *
- * `add`, `remove` and `clear` are synchronous because they only buffer: `remove` and `clear` have their effect on this
- * replica at once, and are repeated in the background until the cache has them. The connection to the cache reports its
- * errors; an embedding that could not be written is a cache miss.
+ * `add` and `clear` are synchronous because they only buffer: a `clear` has its effect on this replica at once, and is
+ * repeated in the background until the cache has it. The connection to the cache reports its errors; an embedding that
+ * could not be written is a cache miss, or the earlier embedding stays until it expires.
  */
 import type { PersistedEmbedding } from "./embedding-cache-store.ts";
 
@@ -20,11 +20,6 @@ export interface SharedEmbeddings {
   get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined;
   /** In the background. Copies the vector before it returns. */
   add(key: string, embedding: PersistedEmbedding): void;
-  /**
-   * Before embeddings are replaced: from now on, this replica gets no embedding of these keys that was added before,
-   * and no other replica as soon as the cache is available. An `add` that follows may be dropped.
-   */
-  remove(keys: readonly string[]): void;
   /**
    * From now on, this replica gets no embedding that was added before, and no other replica as soon as the cache is
    * available.

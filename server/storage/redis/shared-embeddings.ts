@@ -3,8 +3,7 @@
  * is wrong is a miss, and is deleted. The generation is a random value in Redis: cache invalidation replaces it, and
  * all earlier values are misses. Other replicas notice by it that the cache was cleared. If the cache is cleared while
  * Redis is unavailable, the generation is replaced when Redis is available again, and this replica reads nothing
- * before. Values that are to be replaced, and whose new value could not be written, are deleted as soon as Redis is
- * available.
+ * before.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
@@ -22,8 +21,6 @@ const keyPrefix = Buffer.from("vxe:");
 const defaultTimeoutMs = 10;
 /** The bounds of lookups in flight, of pending writes, and of one write. */
 const [maxKeysInFlight, maxPending, maxBatch] = [8192, 4096, 256];
-/** The bound of outdated keys, about 100 bytes each. Above it, a new generation makes all values misses. */
-const maxOutdated = 65_536;
 
 export interface RedisEmbeddingsOptions {
   /** `VEXEL_SECRET`: replicas with the same secret share their vectors. */
@@ -41,9 +38,6 @@ export class RedisEmbeddings implements SharedEmbeddings {
   /** Values whose keyed checksum was wrong. */
   rejected = 0;
   readonly #pending = new Map<string, Buffer<ArrayBuffer>>();
-  /** Keys whose value in Redis is to be replaced or deleted, each with the number of its last removal. */
-  readonly #outdated = new Map<string, number>();
-  #removals = 0;
   #keysInFlight = 0;
   #writing: Promise<void> | undefined;
   /** The generation of a clear that is not in Redis yet. */
@@ -60,10 +54,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
     this.#options = { timeoutMs: defaultTimeoutMs, ...options };
     this.#seal = new EmbeddingSeal(options.secret);
     this.#stopListening = redis.onChange(({ isAvailable }) => {
-      if (!isAvailable) return;
-      this.#replaceGeneration();
-      // A write that failed with the connection before may not have ended yet.
-      void Promise.resolve(this.#writing).then(() => this.#startWriting());
+      if (isAvailable) this.#replaceGeneration();
     });
   }
 
@@ -77,21 +68,11 @@ export class RedisEmbeddings implements SharedEmbeddings {
     if (!this.#redis.isAvailable || this.#pending.size >= maxPending) return;
     if (this.#listening > 0) return;
     this.#pending.set(key, this.#seal.encode(embedding, this.#options.now()));
-    this.#startWriting();
-  }
-
-  remove(keys: readonly string[]): void {
-    this.#removals++;
-    for (const key of keys) {
-      this.#pending.delete(key);
-      this.#outdated.set(key, this.#removals);
-    }
-    if (this.#outdated.size > maxOutdated) this.clear();
-    else this.#startWriting();
+    this.#writing ??= this.#write();
   }
 
   clear(): void {
-    this.#dropPending();
+    this.#pending.clear();
     this.#nextGeneration = newGeneration("cleared");
     this.#replaceGeneration();
   }
@@ -122,8 +103,6 @@ export class RedisEmbeddings implements SharedEmbeddings {
   async #lookUp(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> {
     this.#keysInFlight += keys.length;
     const found: (SharedEmbedding | undefined)[] = new Array(keys.length);
-    // Redis may read the value before it is replaced, although the response arrives later.
-    const outdated = new Set(keys.filter((key) => this.#outdated.has(key)));
     const { promise: late, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(resolve, this.#options.timeoutMs, undefined);
     const reading = this.#redis.run((client) =>
@@ -142,9 +121,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
       const [generation, values] = read;
       if (this.#readGeneration(generation) === "changed") return found;
       for (const [at, value] of values.entries()) {
-        const key = keys[at] as string;
-        const isOutdated = outdated.has(key) || this.#outdated.has(key);
-        if (value && !isOutdated) found[at] = this.#open(key, value, generation);
+        if (value) found[at] = this.#open(keys[at] as string, value, generation);
       }
     } catch {
       // Redis has just become unavailable, which its connection reports: all inputs are misses.
@@ -163,34 +140,18 @@ export class RedisEmbeddings implements SharedEmbeddings {
     return undefined;
   }
 
-  #startWriting(): void {
-    if (!this.#redis.isAvailable || this.#pending.size + this.#outdated.size === 0) return;
-    this.#writing ??= this.#write();
-  }
-
   /** One batch after the other, until nothing is pending. */
   async #write(): Promise<void> {
     // Collects the vectors of a whole response, and of others that end at the same time.
     await Bun.sleep(5);
     try {
-      while (this.#pending.size + this.#outdated.size > 0) {
+      while (this.#pending.size > 0) {
         const batch = this.#pending.entries().take(maxBatch).toArray();
-        if (batch.length > 0) {
-          for (const [key] of batch) this.#pending.delete(key);
-          await this.#replace(
-            batch.map(([key]) => key),
-            () => this.#set(batch),
-          );
-          continue;
-        }
-        // The outdated keys that are left have no new value to write: it was dropped.
-        const keys = this.#outdated.keys().take(maxBatch).toArray();
-        await this.#replace(keys, () =>
-          this.#redis.run((client) => Promise.all(keys.map((key) => client.del(redisKey(key))))),
-        );
+        for (const [key] of batch) this.#pending.delete(key);
+        await this.#set(batch);
       }
     } catch {
-      // A vector that is not written is a miss. Outdated keys are deleted when Redis is available again.
+      // A vector that is not written is a miss.
       this.#pending.clear();
     } finally {
       this.#writing = undefined;
@@ -211,20 +172,6 @@ export class RedisEmbeddings implements SharedEmbeddings {
     });
   }
 
-  /** Runs the work. Its keys are then no longer outdated, unless it fails or they are removed again meanwhile. */
-  async #replace(keys: readonly string[], work: () => Promise<unknown>): Promise<void> {
-    const removals = this.#removals;
-    await work();
-    for (const key of keys) {
-      if ((this.#outdated.get(key) ?? 0) <= removals) this.#outdated.delete(key);
-    }
-  }
-
-  #dropPending(): void {
-    this.#pending.clear();
-    this.#outdated.clear();
-  }
-
   /** Calls the listener if another replica has cleared the cache. */
   #readGeneration(generation: string): "same" | "changed" {
     // A clear of this replica is not in Redis yet.
@@ -232,7 +179,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
     const last = this.#lastGeneration;
     this.#lastGeneration = generation;
     if (last === undefined || last === generation || !isCleared(generation)) return "same";
-    this.#dropPending();
+    this.#pending.clear();
     this.#listening++;
     const settled = (): void => {
       this.#listening--;

@@ -40,10 +40,6 @@ export interface EmbeddingCacheFileOptions {
 
 /** The maximum number of uses per write. */
 const maxUsed = 4096;
-/** The bound of outdated keys, about 100 bytes each. Above it, the file is cleared. */
-const maxOutdated = 65_536;
-/** The maximum number of evictions per write, which runs on the thread that serves requests. */
-const maxTrims = 16;
 
 export class EmbeddingCacheFile implements EmbeddingCacheStore {
   readonly #options: Required<EmbeddingCacheFileOptions>;
@@ -54,12 +50,9 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   #ticking: ReturnType<typeof setInterval> | undefined;
   readonly #queue = new Map<string, PersistedEmbedding>();
   #queuedBytes = 0;
-  /** Keys whose rows are to be replaced or deleted. */
-  readonly #outdated = new Set<string>();
   readonly #used = new Set<string>();
   #usedNotedAt: number;
   #isClosed = false;
-  #isDiscarded = false;
 
   constructor(options: EmbeddingCacheFileOptions) {
     this.#options = {
@@ -76,6 +69,8 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     try {
       rmSync(this.#clearedPath, { force: true });
       this.#table = this.#open();
+      // The limit was lowered: the cache starts empty.
+      if (this.#table.bytes() > options.maxBytes) ignoreRejection(this.clear());
       this.#ticking = setInterval(
         () => this.#attempt((table) => this.#tick(table)),
         this.#options.groupMs,
@@ -92,18 +87,6 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     this.#dequeue(key);
     this.#queue.set(key, { vector: vector.slice(), tokens });
     this.#queuedBytes += byteLength;
-  }
-
-  remove(keys: readonly string[]): void {
-    if (!this.#table) {
-      this.#discard();
-      return;
-    }
-    for (const key of keys) {
-      this.#dequeue(key);
-      this.#outdated.add(key);
-    }
-    if (this.#outdated.size > maxOutdated) ignoreRejection(this.clear());
   }
 
   touch(key: string): void {
@@ -153,11 +136,9 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   /** Writes all pending vectors. */
   async close(): Promise<void> {
     this.#attempt((table) => {
-      while (this.#isPending) this.#write(table);
+      while (this.#queue.size > 0) this.#write(table);
       this.#noteUsed(table);
     });
-    // Another process holds the lock.
-    if (this.#outdated.size > 0) this.#discard();
     this.#shut();
     this.#isClosed = true;
   }
@@ -168,7 +149,7 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   }
 
   #tick(table: EmbeddingCacheTable): void {
-    if (this.#isPending || table.bytes() > this.#options.maxBytes) this.#write(table);
+    if (this.#queue.size > 0) this.#write(table);
     const now = this.#options.now();
     if (now - this.#usedNotedAt < this.#options.usedMs) return;
     this.#usedNotedAt = now;
@@ -184,23 +165,12 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
 
   #write(table: EmbeddingCacheTable): void {
     const { groupRows, maxBytes, now } = this.#options;
-    const outdated = this.#outdated.values().take(groupRows).toArray();
     const group = this.#queue.entries().take(groupRows).toArray();
     table.transaction(() => {
-      for (const key of outdated) table.delete(key);
       for (const [key, embedding] of group) table.insert(key, embedding, now());
-      for (let i = 0; i < maxTrims && table.bytes() > maxBytes; i++) table.evictOldest();
+      while (table.bytes() > maxBytes && table.evictOldest());
     });
-    table.shrink(maxBytes);
-    for (const key of outdated) this.#outdated.delete(key);
-    for (const [key] of group) {
-      this.#dequeue(key);
-      this.#outdated.delete(key);
-    }
-  }
-
-  get #isPending(): boolean {
-    return this.#queue.size + this.#outdated.size > 0;
+    for (const [key] of group) this.#dequeue(key);
   }
 
   #dequeue(key: string): void {
@@ -228,19 +198,9 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
 
   /** After an error of the file, embeddings are cached in memory only. */
   #disable(error: unknown): void {
-    const isOutdated = this.#outdated.size > 0;
     this.#shut();
     const reason = errorMessage(error);
     this.#options.report(error instanceof StoreError ? reason : `${this.#path}: ${reason}`);
-    if (isOutdated) this.#discard();
-  }
-
-  /** Removes the file, because outdated rows cannot be deleted from it. */
-  #discard(): void {
-    // Not again for every refresh, should the file not be removable.
-    if (this.#isDiscarded) return;
-    this.#isDiscarded = true;
-    ignoreRejection(this.clear());
   }
 
   #shut(): void {
@@ -253,7 +213,6 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
   #dropPending(): void {
     this.#queue.clear();
     this.#queuedBytes = 0;
-    this.#outdated.clear();
     this.#used.clear();
   }
 }

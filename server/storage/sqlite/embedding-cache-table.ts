@@ -30,14 +30,11 @@ const pageBytes = 4096;
 const trimRows = 16;
 /** Expired rows deleted at a time. */
 const expiredRows = 256;
-/** Pages returned to the file system at a time. */
-const shrinkPages = 256;
 
 export class EmbeddingCacheTable {
   readonly #db: Database;
   readonly #statements: PreparedStatements;
   readonly #insert: Statement;
-  readonly #delete: Statement;
   readonly #touch: Statement;
   readonly #trim: Statement;
   readonly #expire: Statement;
@@ -63,7 +60,6 @@ export class EmbeddingCacheTable {
       `INSERT OR REPLACE INTO vectors (key, vector, tokens, checksum, used_at, made_at)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
     );
-    this.#delete = statements.prepare("DELETE FROM vectors WHERE key = ?1");
     this.#touch = statements.prepare("UPDATE vectors SET used_at = ?2 WHERE key = ?1");
     this.#trim = statements.prepare(
       `DELETE FROM vectors WHERE id IN
@@ -107,28 +103,18 @@ export class EmbeddingCacheTable {
     this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), madeAt, madeAt);
   }
 
-  delete(key: string): void {
-    this.#delete.run(Buffer.from(key, "base64"));
-  }
-
   touch(key: string, usedAt: number): void {
     this.#touch.run(Buffer.from(key, "base64"), usedAt);
   }
 
-  /** Evicts the least recently used rows. */
-  evictOldest(): void {
-    this.#trim.run();
+  /** Evicts the least recently used rows. False: there are none. */
+  evictOldest(): boolean {
+    return this.#trim.run().changes > 0;
   }
 
   /** Deletes some rows computed before `madeBy`. True: there may be more. */
   expire(madeBy: number): boolean {
     return this.#expire.run(madeBy).changes === expiredRows;
-  }
-
-  /** Returns free pages to the file system after the size limit was lowered. */
-  shrink(maxBytes: number): void {
-    if (this.#pageCount() * pageBytes <= maxBytes || this.#freeCount() === 0) return;
-    this.#db.run(`PRAGMA incremental_vacuum(${shrinkPages})`);
   }
 
   /** Returns the position to continue from; undefined at the end. A damaged row is skipped, which is a cache miss. */
@@ -171,8 +157,7 @@ function prepare(db: Database, keyFormat: number): void {
   db.run("PRAGMA synchronous = OFF");
   if (userVersion(db) === keyFormat) return;
   db.run("DELETE FROM vectors");
-  // Takes effect only with VACUUM, which is fast for an empty file.
-  db.run("PRAGMA auto_vacuum = INCREMENTAL");
+  // Returns the disk space. Fast for an empty file.
   db.run("VACUUM");
   db.run(`PRAGMA user_version = ${keyFormat}`);
 }

@@ -74,34 +74,6 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
     });
 
     law(
-      "a removed embedding is never read again, also while its replacement is written",
-      async (open) => {
-        const { cache } = await open(now);
-        const texts = Array.from({ length: 200 }, (_, at) => `replaced ${at}`);
-        const addAll = (seed: number): void => {
-          for (const text of texts)
-            cache.add(keyOf(text), { vector: vectorOf(seed), tokens: seed });
-        };
-        for (let round = 1; round < 40; round += 2) {
-          addAll(round);
-          await cache.close();
-          cache.remove(texts.map(keyOf));
-          addAll(round + 1);
-          let isWritten = false;
-          const written = cache.close().then(() => {
-            isWritten = true;
-          });
-          while (!isWritten) {
-            for (const found of await get(cache, ...texts.slice(0, 3)))
-              expect([undefined, round + 1]).toContain(found?.tokens);
-          }
-          await written;
-          expect((await get(cache, "replaced 0"))[0]?.tokens).toBe(round + 1);
-        }
-      },
-    );
-
-    law(
       "all pending embeddings of a large request are written, and found in order",
       async (open) => {
         const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
@@ -114,64 +86,6 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
         const found = await get(b, ...order, order[0]!);
         expect(found.map((each) => each?.tokens)).toEqual([...texts.map((_, at) => 999 - at), 999]);
         for (const each of found) expect(each?.vector).toEqual(vectorOf(each!.tokens!, 8));
-      },
-    );
-
-    law(
-      "a removed embedding is not found by any replica, until it is added again",
-      async (open) => {
-        const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
-        for (const text of ["one", "two"]) a.add(keyOf(text), { vector: vectorOf(1), tokens: 1 });
-        await a.close();
-        b.remove([keyOf("one"), keyOf("absent")]);
-        expect((await get(b, "one", "two")).map((each) => each?.tokens)).toEqual([undefined, 1]);
-        await b.close();
-        expect((await get(a, "one", "two")).map((each) => each?.tokens)).toEqual([undefined, 1]);
-        b.add(keyOf("one"), { vector: vectorOf(2), tokens: 2 });
-        await b.close();
-        expect((await get(a, "one"))[0]?.vector).toEqual(vectorOf(2));
-      },
-    );
-
-    law("a removal drops an earlier embedding that waits to be written", async (open) => {
-      const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
-      a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
-      a.remove([keyOf("one")]);
-      await a.close();
-      expect(await get(b, "one")).toEqual([undefined]);
-    });
-
-    law(
-      "when more embeddings are replaced than can wait to be written, no earlier one is found",
-      async (open) => {
-        const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
-        const texts = Array.from({ length: 6000 }, (_, at) => `text ${at}`);
-        for (let from = 0; from < texts.length; from += 1000) {
-          for (const text of texts.slice(from, from + 1000))
-            a.add(keyOf(text), { vector: vectorOf(1, 2), tokens: 1 });
-          await a.close();
-        }
-        expect((await get(b, ...texts)).map((each) => each?.tokens)).toEqual(texts.map(() => 1));
-        a.remove(texts.map(keyOf));
-        for (const text of texts) a.add(keyOf(text), { vector: vectorOf(2, 2), tokens: 2 });
-        await a.close();
-        const found = (await get(b, ...texts)).map((each) => each?.tokens);
-        expect(found).not.toContain(1);
-        expect(found).toContain(2);
-      },
-    );
-
-    law(
-      "a removal of more keys than a replica keeps as outdated clears the whole cache",
-      async (open) => {
-        const [{ cache: a }, { cache: b }] = [await open(now), await open(now)];
-        a.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
-        await a.close();
-        expect((await get(b, "one"))[0]).toBeDefined();
-        a.remove(Array.from({ length: 100_000 }, (_, at) => keyOf(`text ${at}`)));
-        await a.close();
-        expect(await get(a, "one")).toEqual([undefined]);
-        expect(await get(b, "one")).toEqual([undefined]);
       },
     );
 
@@ -234,7 +148,6 @@ export function sharedEmbeddingsLaws(implementation: Implementation<EmbeddingsRe
       const { cache, close } = await open(now);
       await close();
       cache.add(keyOf("one"), { vector: vectorOf(1), tokens: 1 });
-      cache.remove([keyOf("one")]);
       expect(cache.get([keyOf("one")])).toBeUndefined();
       cache.clear();
       await cache.close();
