@@ -304,7 +304,7 @@ describe("dependencies", () => {
       ...dependencies,
       ...Object.entries(sketchManifest.dependencies),
       ...Object.entries(consoleManifest.dependencies),
-      ...Object.entries(siteManifest.devDependencies),
+      ...Object.entries(siteManifest.dependencies),
     ]
       .filter(([name]) => !isWorkspace(name))
       .filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
