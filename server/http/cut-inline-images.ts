@@ -4,15 +4,14 @@
  * prompt with a character outside of Latin-1 does not double the memory of the images beside it.
  */
 
+import { JsonPlaceholders } from "../lib/json-placeholders.ts";
+
 /** Shorter URLs stay in the JSON. */
 const minBytes = 64 * 1024;
 
 const urlStart = Buffer.from('"data:');
 const quote = 0x22;
 const backslash = 0x5c;
-
-/** Placeholder of a URL while the surrounding JSON is parsed. Private to this file. */
-const placeholder = `${crypto.randomUUID()} `;
 
 interface CutBody {
   /** The JSON with a placeholder for each URL. */
@@ -22,35 +21,23 @@ interface CutBody {
 }
 
 export function cutDataUrls(body: Buffer): CutBody {
+  const placeholders = new JsonPlaceholders();
   const parts: Buffer[] = [];
-  const urls: string[] = [];
   let from = 0;
   for (let at = body.indexOf(urlStart); at >= 0; ) {
     const end = body.indexOf(quote, at + 1);
     if (end < 0) break;
     if (end - at > minBytes && isPlainText(body, at, end)) {
-      parts.push(body.subarray(from, at + 1), Buffer.from(`${placeholder}${urls.length}`));
-      urls.push(body.toString("latin1", at + 1, end));
+      const url = body.toString("latin1", at + 1, end);
+      parts.push(body.subarray(from, at + 1), Buffer.from(placeholders.add(url)));
       from = end;
     }
     at = body.indexOf(urlStart, end);
   }
-  if (urls.length === 0) return { json: body, restore: (value) => value };
-  parts.push(body.subarray(from));
-  return { json: Buffer.concat(parts), restore: (value) => restore(value, urls) };
+  const json = from === 0 ? body : Buffer.concat([...parts, body.subarray(from)]);
+  return { json, restore: (value) => placeholders.restore(value) };
 }
 
 /** Whether the quotes at both offsets are those of a string without escape sequences. */
 const isPlainText = (body: Buffer, from: number, to: number): boolean =>
   body[from - 1] !== backslash && !body.subarray(from, to).includes(backslash);
-
-function restore(value: unknown, urls: readonly string[]): unknown {
-  if (typeof value === "string" && value.startsWith(placeholder)) {
-    return urls[Number(value.slice(placeholder.length))] ?? value;
-  }
-  if (Array.isArray(value)) return value.map((entry) => restore(entry, urls));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, entry]) => [name, restore(entry, urls)]),
-  );
-}

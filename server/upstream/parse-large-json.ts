@@ -6,6 +6,7 @@
 import { isUtf8 } from "node:buffer";
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
+import { JsonPlaceholders } from "../lib/json-placeholders.ts";
 import { JsonScan } from "../lib/json-scan.ts";
 import { runInSteps } from "../lib/tasks.ts";
 import { invalidResponse } from "./invalid-response.ts";
@@ -30,9 +31,6 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** Placeholder of a list of numbers while the rest of the document is parsed. Private to this file. */
-const placeholder = `${crypto.randomUUID()} `;
-
 /**
  * As JSON.parse. Throws if the document has more structure than a response with vectors needs, or more than
  * `maxOtherBytes` besides its lists of numbers.
@@ -53,14 +51,14 @@ function* parseSteps(document: ChunkedBytes, maxOtherBytes: number): Generator<v
       yield;
     }
   }
-  const numbers: unknown[] = [];
+  const placeholders = new JsonPlaceholders();
   const others: Buffer[] = [];
   let from = 0;
   let sinceStep = 0;
   for (const list of scan.lists) {
-    others.push(document.view(from, list.from), Buffer.from(`"${placeholder}${numbers.length}"`));
+    const numbers = list.isTooLong ? null : yield* parseNumbers(document, list);
+    others.push(document.view(from, list.from), Buffer.from(`"${placeholders.add(numbers)}"`));
     from = list.to;
-    numbers.push(list.isTooLong ? null : yield* parseNumbers(document, list));
     sinceStep += list.to - list.from;
     if (sinceStep < stepBytes) continue;
     sinceStep = 0;
@@ -73,7 +71,7 @@ function* parseSteps(document: ChunkedBytes, maxOtherBytes: number): Generator<v
   }
   if (!isUtf8(json)) throw invalidResponse("it is not valid UTF-8");
   yield;
-  return restore(JSON.parse(json.toString()), numbers);
+  return placeholders.restore(JSON.parse(json.toString()));
 }
 
 interface NumberList {
@@ -135,16 +133,4 @@ function* parseNumbers(
     yield;
   }
   return numbers;
-}
-
-/** Puts the lists back in place of their placeholders. */
-function restore(value: unknown, numbers: readonly unknown[]): unknown {
-  if (typeof value === "string" && value.startsWith(placeholder)) {
-    return numbers[Number(value.slice(placeholder.length))];
-  }
-  if (Array.isArray(value)) return value.map((entry) => restore(entry, numbers));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, entry]) => [name, restore(entry, numbers)]),
-  );
 }

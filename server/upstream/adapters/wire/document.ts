@@ -6,6 +6,7 @@
 import type { BorrowedChunks } from "../../../lib/borrowed-bytes.ts";
 import { OwnedChunks } from "../../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
+import { JsonPlaceholders } from "../../../lib/json-placeholders.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
 import { StreamedString } from "../../../lib/json-stream.ts";
 import type {
@@ -29,8 +30,6 @@ const maxJsonBytes = 4 * 1024 * 1024;
 const quote = 0x22;
 const lineFeed = 0x0a;
 const noBytes = new Uint8Array(0);
-/** Placeholder of a long text while the surrounding JSON is parsed. Private to this file. */
-const placeholder = `${crypto.randomUUID()} `;
 
 /** A long text of a response, unescaped. */
 export class LongText implements SpilledBytes {
@@ -138,7 +137,7 @@ export class DocumentReader {
   /** Cuts a member that is nested too deeply or has too many values, so that the image next to it is still read. */
   readonly #filter = new JsonFilter(documentBounds);
   readonly #jsonParts: Uint8Array[] = [];
-  readonly #texts: LongText[] = [];
+  readonly #texts = new JsonPlaceholders();
   #inText = false;
   #isBroken = false;
   /** Bytes of the JSON parts, which are parsed at once. */
@@ -206,7 +205,7 @@ export class DocumentReader {
     } catch (cause) {
       throw new GatewayError("upstream_invalid", message, { cause });
     }
-    return this.#texts.length === 0 ? value : this.#restore(value);
+    return this.#texts.restore(value);
   }
 
   /** Reads to the end of the text, or to the end of the chunk. */
@@ -254,8 +253,8 @@ export class DocumentReader {
     if (this.#longText) {
       const { from, start } = this.#longText;
       const { store } = this.#storage;
-      this.#addJson(Buffer.from(`${placeholder}${this.#texts.length}"`));
-      this.#texts.push(new LongText(store, from, store.size - from, start));
+      const text = new LongText(store, from, store.size - from, start);
+      this.#addJson(Buffer.from(`${this.#texts.add(text)}"`));
       this.#longText = undefined;
       return;
     }
@@ -263,18 +262,6 @@ export class DocumentReader {
     this.#addJson(Uint8Array.of(quote));
     this.#shortParts = [];
     this.#shortBytes = 0;
-  }
-
-  /** Puts the texts back in place of their placeholders. */
-  #restore(value: unknown): unknown {
-    if (typeof value === "string" && value.startsWith(placeholder)) {
-      return this.#texts[Number(value.slice(placeholder.length))] ?? value;
-    }
-    if (Array.isArray(value)) return value.map((entry) => this.#restore(entry));
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, entry]) => [name, this.#restore(entry)]),
-    );
   }
 }
 
