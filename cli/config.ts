@@ -8,7 +8,7 @@ import { describeOrigin } from "../server/config/origin.ts";
 import { builtInUpstreams } from "../server/config/sources/built-in-upstreams.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
-import { readYaml } from "../server/config/yaml/yaml-source.ts";
+import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
 import {

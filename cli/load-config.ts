@@ -4,8 +4,11 @@ import {
   type LoadOptions,
   loadSnapshot,
 } from "../server/config/build/load-snapshot.ts";
-import { readStoredConfig } from "../server/config/sources/store-source.ts";
-import { emptyStoredConfig, type StoredConfig } from "../server/config/sources/stored-config.ts";
+import {
+  emptyStoredConfig,
+  readStoredConfig,
+  type StoredConfig,
+} from "../server/config/sources/stored-config.ts";
 import type { Settings } from "../server/settings.ts";
 import { secretBoxFor } from "../server/wiring/storage.ts";
 import { hasEntities, openEntities } from "./open-stores.ts";

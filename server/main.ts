@@ -43,9 +43,23 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   const isWorker = env[workerVariable] !== undefined;
   if (settings.VEXEL_WORKERS > 1 && !isWorker) return supervise(settings, env, log, clock);
   const crash = guardAgainstCrashes(log);
+  let gateway: Gateway | undefined;
   let stores: Stores;
+  let configuration: Configuration;
   try {
     stores = await openStores(settings, env, log, clock);
+    configuration = await openConfiguration({
+      path: settings.VEXEL_CONFIG,
+      namedBy: configNamedBy,
+      inspectFolder: inspectModelDirectory,
+      env,
+      keys: stores.keys,
+      entities: stores.entities,
+      secrets: secretBoxFor(settings),
+      log,
+      events: () => gateway?.events,
+      now: Date.now,
+    });
   } catch (error) {
     return fail(errorMessage(error));
   }
@@ -54,21 +68,6 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
     onReady: (model, metadata) => log.info("built-in-model-ready", { model, ...metadata }),
   });
-  let gateway: Gateway | undefined;
-  const events = () => gateway?.events;
-  const configuration = await openConfiguration({
-    path: settings.VEXEL_CONFIG,
-    namedBy: configNamedBy,
-    inspectFolder: inspectModelDirectory,
-    env,
-    keys,
-    entities,
-    secrets: secretBoxFor(settings),
-    log,
-    events,
-    now: Date.now,
-  });
-  if (!configuration.ok) return fail(configuration.problems);
   if (isWorker && !redis) {
     const problem = workersWithoutRedisProblem(configuration.snapshot());
     if (problem !== undefined) return fail(problem);

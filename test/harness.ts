@@ -10,7 +10,7 @@ import { ConfigEntities } from "../server/config/entities/config-entities.ts";
 import { builtInUpstreams } from "../server/config/sources/built-in-upstreams.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
-import { readYaml } from "../server/config/yaml/yaml-source.ts";
+import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import { createLog, type Level } from "../server/lib/log.ts";
 import type { Tracing } from "../server/observe/traces/open-tracing.ts";
 import type { Caller } from "../server/request/caller.ts";

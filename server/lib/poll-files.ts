@@ -2,60 +2,34 @@
  * Watches files for changes. Polls instead of subscribing to file events: an editor that renames a file and a symlink
  * that Kubernetes replaces then look like any other change.
  */
-
 import { stat } from "node:fs/promises";
 import { errorCode } from "./error-code.ts";
+import { repeat } from "./timers.ts";
 
 interface PollOptions {
   readonly paths: readonly string[];
-  /** Called at the first poll, and whenever one of the files has changed. */
+  /** Called after the first two polls, and whenever one of the files has changed. Must not reject. */
   onChange(): Promise<void>;
-  readonly pollMs?: number;
-  /** Changed files must stay unchanged for this long before they are read. */
-  readonly settleMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
-const usualPollMs = 300;
-const usualSettleMs = 100;
-// Files that keep changing are read nevertheless.
-const maxDelays = 4;
-/** A changed file is read within this time. */
-export const maxPollDelayMs = usualPollMs + maxDelays * usualSettleMs;
+export const pollFilesEveryMs = 300;
 
-export function pollFiles(options: PollOptions): { close(): void } {
-  const { paths, onChange, pollMs = usualPollMs, settleMs = usualSettleMs } = options;
-  let timer: ReturnType<typeof setTimeout>;
-  let closed = false;
+/** Files that differ from the poll before are probably being written: they are read at the next poll. */
+export function pollFiles({ paths, onChange, pollMs = pollFilesEveryMs }: PollOptions): {
+  close(): void;
+} {
   let applied: string | undefined;
   let seen: string | undefined;
-  let delays = 0;
-
-  const poll = async () => {
+  const close = repeat(pollMs, async () => {
     const fingerprints = (await Promise.all(paths.map(fingerprintOf))).join(", ");
-    if (closed) return;
-    const isStable = seen === fingerprints || delays >= maxDelays;
+    const isStable = fingerprints === seen;
     seen = fingerprints;
-    if (fingerprints === applied) delays = 0;
-    else if (!isStable) delays += 1;
-    else {
-      delays = 0;
-      await onChange();
-      applied = fingerprints;
-    }
-    if (!closed) schedule(delays > 0 ? settleMs : pollMs);
-  };
-  const schedule = (ms: number) => {
-    timer = setTimeout(poll, ms);
-    timer.unref();
-  };
-  // The first poll reads the files again: they may have changed since the start.
-  schedule(settleMs);
-  return {
-    close() {
-      closed = true;
-      clearTimeout(timer);
-    },
-  };
+    if (!isStable || fingerprints === applied) return;
+    await onChange();
+    applied = fingerprints;
+  });
+  return { close };
 }
 
 /** Changes whenever the file may have changed. */

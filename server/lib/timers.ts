@@ -80,3 +80,22 @@ export async function* readWithin(
     ignoreRejection(reader.cancel());
   }
 }
+
+/**
+ * Polling: runs `work` repeatedly, one run at a time, with a pause of `ms` before each run. Returns the function that
+ * ends the polling.
+ */
+export function repeat(ms: number, work: () => Promise<void>): () => void {
+  let isStopped = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const schedule = (): void => {
+    if (isStopped) return;
+    timer = setTimeout(() => void work().then(schedule), ms);
+    timer.unref();
+  };
+  schedule();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}

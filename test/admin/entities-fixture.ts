@@ -78,7 +78,6 @@ export async function startEntityGateway({
     now: Date.now,
     events: () => undefined,
   });
-  if (!configuration.ok) throw new Error(configuration.problems);
   const builtInModels = buildBuiltInModels({
     idleMs: 60_000,
     onReady: () => undefined,

@@ -12,9 +12,9 @@ import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
 import { describeOrigin, originOf } from "../../server/config/origin.ts";
 import { builtInUpstreams } from "../../server/config/sources/built-in-upstreams.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
-import { readStoredConfig, storeSource } from "../../server/config/sources/store-source.ts";
+import { readStoredConfig } from "../../server/config/sources/stored-config.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
-import { readYaml } from "../../server/config/yaml/yaml-source.ts";
+import { readYaml } from "../../server/config/yaml/yaml-file.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import {
   type ConfigEntityStore,
@@ -24,6 +24,7 @@ import { openConfigEntityStore } from "../../server/storage/sqlite/gateway-datab
 import { kinds } from "../../server/upstream/kinds.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
+import { openTestConfiguration } from "./configuration-fixture.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -328,54 +329,47 @@ describe("secrets of stored entities", () => {
   });
 });
 
-test("the store source notices changes of another process, and reports an unreadable store once", async () => {
-  const { folder, store, secrets } = open();
-  const reported: unknown[] = [];
-  const reader = openConfigEntityStore(folder, Date.now);
-  const source = storeSource({
-    store: reader,
-    secrets,
-    reportUnreadable: (error) => reported.push(error),
-    pollMs: 10,
+test("a change of the store is in force at the next poll, and an unreadable store is logged once", async () => {
+  let isReadable = true;
+  const configuration = await openTestConfiguration({
+    path: "/nowhere/vexel.yaml",
+    pollMs: { store: 10 },
+    entities: (entities) => ({
+      ...entities,
+      revision: () =>
+        isReadable ? entities.revision() : Promise.reject(new Error("the disk is gone")),
+    }),
   });
-  expect((await source.load()).entities).toEqual([]);
-  const loaded: number[] = [];
-  const stop = source.watch(async () => {
-    loaded.push((await source.load()).entities.length);
-  });
+  cleanups.push(configuration.close);
+  const { store, snapshot, log } = configuration;
+  const hasProject = () => snapshot().projects?.has("a");
   await store.put({ kind: "project", id: "a", value: {} }, 0, 1);
-  await until(() => loaded.at(-1) === 1);
+  await until(() => hasProject() === true);
   await store.delete({ kind: "project", id: "a" }, undefined);
-  await until(() => loaded.at(-1) === 0);
-  await reader.close();
-  await until(() => reported.length > 0);
+  await until(() => hasProject() === false);
+  isReadable = false;
+  const reported = () => log().split('"config-store-unreadable"').length - 1;
+  await until(() => reported() > 0);
   await Bun.sleep(50);
-  expect(reported).toHaveLength(1);
-  stop();
+  expect(reported()).toBe(1);
 });
 
-test("the store source reads a change again after a read that failed", async () => {
-  const { store, secrets } = open();
+test("a change of the store is read again after a read that failed", async () => {
   let failures = 0;
-  const list: typeof store.list = async (page) => {
-    if (failures-- > 0) throw new Error("the database is unavailable");
-    return store.list(page);
-  };
-  const reported: unknown[] = [];
-  const source = storeSource({
-    store: { ...store, list },
-    secrets,
-    reportUnreadable: (error) => reported.push(error),
-    pollMs: 10,
+  const configuration = await openTestConfiguration({
+    path: "/nowhere/vexel.yaml",
+    pollMs: { store: 10 },
+    entities: (entities) => ({
+      ...entities,
+      list: async (page) => {
+        if (failures-- > 0) throw new Error("the disk is gone");
+        return entities.list(page);
+      },
+    }),
   });
-  await source.load();
+  cleanups.push(configuration.close);
   failures = 1;
-  let loaded = 0;
-  const stop = source.watch(async () => {
-    loaded = (await source.load()).entities.length;
-  });
-  await store.put({ kind: "project", id: "a", value: {} }, 0, 1);
-  await until(() => loaded === 1);
-  expect(reported).toHaveLength(1);
-  stop();
+  await configuration.store.put({ kind: "project", id: "a", value: {} }, 0, 1);
+  await until(() => configuration.snapshot().projects?.has("a") === true);
+  expect(configuration.log()).toContain("config-store-unreadable");
 });

@@ -10,7 +10,7 @@ import type { InspectFolder } from "../validate/validate-references.ts";
 import type { Environment } from "../yaml/parse-yaml.ts";
 import type { Problem } from "../yaml/problem.ts";
 import type { YamlConfig } from "../yaml/read-yaml.ts";
-import { readYaml } from "../yaml/yaml-source.ts";
+import { readYaml } from "../yaml/yaml-file.ts";
 import { buildSnapshot } from "./build-snapshot.ts";
 import { missingPartWarnings } from "./config-warnings.ts";
 import { mergeStored } from "./merge-stored.ts";
@@ -38,15 +38,11 @@ export interface LoadedSnapshot {
 
 export type Loaded = LoadedSnapshot | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The contents of the sources, in the order of precedence. */
-export interface SourceContents {
-  yaml: YamlConfig;
-  stored: StoredConfig;
-  environment: FromEnvironment;
-}
-
-/** All of which a snapshot is composed. */
-export interface Sources extends Readonly<SourceContents> {
+/** All of which a snapshot is composed, in the order of precedence. */
+export interface Sources {
+  readonly yaml: YamlConfig;
+  readonly stored: StoredConfig;
+  readonly environment: FromEnvironment;
   readonly builtInModels: readonly ProvisionedUpstream[];
   readonly storedKeys: StoredKeys;
 }

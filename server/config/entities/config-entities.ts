@@ -17,10 +17,10 @@ import type { Upstream } from "../../upstream/contract.ts";
 import { composeSnapshot, type Sources } from "../build/load-snapshot.ts";
 import { lineInFile, mergeStored } from "../build/merge-stored.ts";
 import { StoredKeys } from "../build/stored-keys.ts";
-import { readStoredConfig } from "../sources/store-source.ts";
 import {
   describeLeftOut,
   type LeftOutEntity,
+  readStoredConfig,
   type StoredConfig,
 } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";

@@ -1,34 +1,31 @@
 /**
  * Hot reload of the configuration: loads file, environment, store and keys at startup, and replaces the config snapshot
- * when one of them changes.
+ * when the file, the store or the keys change. What is read is applied at once, without waiting in between: a snapshot
+ * has the last valid content of every source, and a database that does not respond delays no change of the file.
  */
-
 import type { Emit } from "../../../contract/events.ts";
 import type { Log } from "../../lib/log.ts";
+import { pollFiles } from "../../lib/poll-files.ts";
 import { createSerialize } from "../../lib/tasks.ts";
+import { repeat } from "../../lib/timers.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../storage/ports/config-entity-store.ts";
 import type { KeyStore } from "../../storage/ports/key-store.ts";
 import { withKeyChanges } from "../build/build-snapshot.ts";
 import { unknownReferenceWarnings } from "../build/config-warnings.ts";
 import { KeyMap } from "../build/key-map.ts";
-import {
-  composeSnapshot,
-  type LoadedSnapshot,
-  type SourceContents,
-} from "../build/load-snapshot.ts";
-import { type StoredKeyChange, StoredKeys } from "../build/stored-keys.ts";
+import { composeSnapshot, type LoadedSnapshot } from "../build/load-snapshot.ts";
+import { StoredKeys } from "../build/stored-keys.ts";
 import { ConfigEntities } from "../entities/config-entities.ts";
-import { builtInUpstreams } from "../sources/built-in-upstreams.ts";
-import type { ConfigSources } from "../sources/config-source.ts";
-import { environmentSource } from "../sources/environment-source.ts";
+import type { Snapshot } from "../snapshot.ts";
+import { builtInUpstreams as builtInModels } from "../sources/built-in-upstreams.ts";
+import { fromEnvironment } from "../sources/environment-source.ts";
 import { createStoredKeyReader } from "../sources/read-stored-keys.ts";
-import { repeat, storeSource } from "../sources/store-source.ts";
+import { readStoredConfig } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
-import { describeProblems, type Problem } from "../yaml/problem.ts";
-import { InvalidConfig, yamlSource } from "../yaml/yaml-source.ts";
-import { SnapshotHolder } from "./snapshot-holder.ts";
-import { watchConfig } from "./watch-config.ts";
+import { aboutFile, describeProblems, type Problem } from "../yaml/problem.ts";
+import { createYamlLoader, InvalidConfig } from "../yaml/yaml-file.ts";
+import { describeChanges, haveMoved } from "./describe-changes.ts";
 
 interface ConfigurationOptions {
   /** The configuration file. */
@@ -48,116 +45,129 @@ interface ConfigurationOptions {
   readonly events: () =>
     | { readonly emit: Emit; onKeysChanged(keys: KeyStore): Promise<void> }
     | undefined;
+  /** Absent: the default of each. */
+  readonly pollMs?: { readonly file?: number; readonly store?: number };
 }
 
-export type Configuration = Extract<
-  Awaited<ReturnType<typeof openConfiguration>>,
-  { readonly ok: true }
->;
+export type Configuration = Awaited<ReturnType<typeof openConfiguration>>;
 
-const pollKeysEveryMs = 500;
+const pollStoresEveryMs = 500;
 
+/** Throws InvalidConfig if the file is invalid. */
 export async function openConfiguration(options: ConfigurationOptions) {
-  const { env, keys, entities, secrets, inspectFolder, log, events } = options;
-  const builtInModels = builtInUpstreams;
-  const environment = environmentSource(env, options.now());
-  const provisioned = { environment: (await environment.load()).upstreams, builtInModels };
+  const { path, env, keys, entities, secrets, inspectFolder, log, events, now } = options;
+  const pollStoreMs = options.pollMs?.store ?? pollStoresEveryMs;
+  const environment = fromEnvironment(env, now());
+  const provisioned = { environment: environment.upstreams, builtInModels };
+  const { namedBy } = options;
+  const loadFile = createYamlLoader({ path, namedBy, env, provisioned, inspectFolder });
+  let yaml = loadFile();
+  let storeRevision = await entities.revision();
+  let stored = await readStoredConfig(entities, secrets);
+  const readKeyChanges = createStoredKeyReader(keys);
+  let storedKeys = StoredKeys.empty.withChanges(await readKeyChanges());
+
+  const compose = (version: number): LoadedSnapshot =>
+    composeSnapshot(
+      { yaml, stored, environment, builtInModels, storedKeys },
+      { version, now: now(), inspectFolder },
+    );
+  const logWarnings = (texts: readonly string[]): void => {
+    for (const warning of texts) log.warn("config-warning", { warning });
+  };
+  let { snapshot: current, warnings } = compose(1);
+  logWarnings(warnings);
+  const listeners: (() => void)[] = [];
+  const replace = (snapshot: Snapshot): void => {
+    current = snapshot;
+    for (const notify of listeners) notify();
+  };
+  /** `isFile`: all warnings are logged, for the operator who corrects it. `isRecovered`: the source was invalid. */
+  const publish = ({ isFile, isRecovered }: { isFile: boolean; isRecovered: boolean }): void => {
+    const next = compose(current.version + 1);
+    const changes = describeChanges(current, next.snapshot);
+    const newWarnings = next.warnings.filter((warning) => !warnings.includes(warning));
+    warnings = next.warnings;
+    if (changes !== "" || haveMoved(current, next.snapshot)) replace(next.snapshot);
+    if (changes === "" && newWarnings.length === 0 && !isRecovered) return;
+    const shownChanges = changes || "nothing changed";
+    log.info("config-reloaded", { changes: shownChanges });
+    logWarnings(isFile ? next.warnings : newWarnings);
+    events()?.emit({ type: "config.reloaded", data: { changes: shownChanges } });
+  };
+
   let fileProblem: string | undefined;
-  const reportRejected = (problems: readonly Problem[]): void => {
+  const rejectFile = (problems: readonly Problem[]): void => {
     const descriptions = problems.map((problem) => describeProblems([problem]));
     fileProblem = descriptions[0];
     for (const reason of descriptions) log.error("config-rejected", { reason });
     events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
   };
-  const reportUnreadable = (error: unknown): void =>
-    log.error("config-store-unreadable", { reason: String(error) });
-  const sources: ConfigSources<SourceContents> = {
-    yaml: yamlSource({
-      path: options.path,
-      namedBy: options.namedBy,
-      env,
-      provisioned,
-      inspectFolder,
-      reportRejected,
-    }),
-    stored: storeSource({ store: entities, secrets, reportUnreadable }),
-    environment,
-  };
-
-  let contents: SourceContents;
-  try {
-    contents = {
-      yaml: await sources.yaml.load(),
-      stored: await sources.stored.load(),
-      environment: await sources.environment.load(),
-    };
-  } catch (error) {
-    if (!(error instanceof InvalidConfig)) throw error;
-    return { ok: false, problems: describeProblems(error.problems) } as const;
-  }
-  const readKeyChanges = createStoredKeyReader(keys);
-  let storedKeys = StoredKeys.empty.withChanges(await readKeyChanges());
-  const compose = (version: number): LoadedSnapshot =>
-    composeSnapshot(
-      { ...contents, builtInModels, storedKeys },
-      { version, now: options.now(), inspectFolder },
-    );
-
-  const { snapshot: first, warnings } = compose(1);
-  for (const warning of warnings) log.warn("config-warning", { warning });
-  const holder = new SnapshotHolder(first);
-  const [serialize, serializeKeys] = [createSerialize(), createSerialize()];
-  const watch = watchConfig({
-    sources,
-    contents,
-    holder,
-    warnings,
-    serialize,
-    compose,
-    reloaded: ({ source, changes, ...reload }) => {
-      if (source === "yaml") fileProblem = undefined;
-      log.info("config-reloaded", { changes });
-      // After a change of the file all warnings are logged, for the operator who corrects it.
-      for (const warning of source === "yaml" ? reload.warnings : reload.newWarnings)
-        log.warn("config-warning", { warning });
-      events()?.emit({ type: "config.reloaded", data: { changes } });
+  const file = pollFiles({
+    paths: [path],
+    pollMs: options.pollMs?.file,
+    onChange: async () => {
+      try {
+        yaml = loadFile();
+        publish({ isFile: true, isRecovered: fileProblem !== undefined });
+        fileProblem = undefined;
+      } catch (error) {
+        // Any other error is a bug of the gateway: it must not stop a running gateway.
+        const bug = () => [aboutFile(path, `could not be applied: ${error}`)];
+        rejectFile(error instanceof InvalidConfig ? error.problems : bug());
+      }
     },
   });
 
-  const applyKeys = async (changes: readonly StoredKeyChange[]): Promise<void> => {
-    const snapshot = holder.replace((current) => withKeyChanges(current, changes));
-    if (snapshot.keys instanceof KeyMap) storedKeys = snapshot.keys.stored;
-    log.info("keys-changed", { keys: snapshot.keys.size, changed: changes.length });
-    const changedKeys = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
-    for (const warning of unknownReferenceWarnings(changedKeys, snapshot)) {
-      log.warn("config-warning", { warning });
-    }
+  /** Polls a store. What was read before stays in force while it is unreadable, which is logged once. */
+  const pollStore = (
+    logUnreadable: (reason: string) => void,
+    read: (isRecovered: boolean) => Promise<void>,
+  ) => {
+    let isReadable = true;
+    return repeat(pollStoreMs, async () => {
+      try {
+        await read(!isReadable);
+        isReadable = true;
+      } catch (error) {
+        if (isReadable) logUnreadable(String(error));
+        isReadable = false;
+      }
+    });
   };
-  // The database is read before `serialize`: if it does not respond, changes of the file must not wait for it.
+  const [serializeEntities, serializeKeys] = [createSerialize(), createSerialize()];
+  const applyEntityChanges = (isRecovered = false): Promise<void> =>
+    serializeEntities(async () => {
+      // The revision is read first, so that a change during the read is read again, also if the read fails.
+      const revision = await entities.revision();
+      stored = await readStoredConfig(entities, secrets);
+      storeRevision = revision;
+      publish({ isFile: false, isRecovered });
+    });
+  const stopEntities = pollStore(
+    (reason) => log.error("config-store-unreadable", { reason }),
+    async (isRecovered) => {
+      if ((await entities.revision()) !== storeRevision) await applyEntityChanges(isRecovered);
+    },
+  );
+
   const applyKeyChanges = (): Promise<void> =>
     serializeKeys(async () => {
       const changes = await readKeyChanges();
       if (changes.length === 0) return;
-      await serialize(() => applyKeys(changes));
+      replace(withKeyChanges(current, changes));
+      if (current.keys instanceof KeyMap) storedKeys = current.keys.stored;
+      log.info("keys-changed", { keys: current.keys.size, changed: changes.length });
+      const changedKeys = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
+      logWarnings(unknownReferenceWarnings(changedKeys, current));
       await events()?.onKeysChanged(keys);
     });
-  let isReadable = true;
-  const stopPollingKeys = repeat(pollKeysEveryMs, async () => {
-    try {
-      await applyKeyChanges();
-      isReadable = true;
-    } catch (error) {
-      // The keys loaded so far stay in force. Logged once; retried at every poll.
-      if (isReadable) log.error("keys-unreadable", { reason: String(error) });
-      isReadable = false;
-    }
-  });
+  const stopKeys = pollStore((reason) => log.error("keys-unreadable", { reason }), applyKeyChanges);
 
   return {
-    ok: true as const,
-    snapshot: holder.current,
+    snapshot: () => current,
     /** Calls the listener after each replacement of the config snapshot. */
-    onReload: (listener: () => void): void => holder.subscribe(listener),
+    onReload: (listener: () => void): void => void listeners.push(listener),
     /** Why the file was not applied. Undefined: the file is in force. */
     fileProblem: () => fileProblem,
     /** Applies changes of stored keys now, instead of at the next poll. */
@@ -167,15 +177,16 @@ export async function openConfiguration(options: ConfigurationOptions) {
       store: entities,
       secrets,
       // With the last valid file, which is in force.
-      sources: async () => ({ ...contents, builtInModels }),
+      sources: async () => ({ yaml, environment, builtInModels }),
       inspectFolder,
-      now: options.now,
+      now,
     }),
     /** Publishes changes of stored entities now, instead of at the next poll. */
-    applyEntityChanges: () => watch.apply("stored"),
+    applyEntityChanges: () => applyEntityChanges(),
     close: () => {
-      watch.close();
-      stopPollingKeys();
+      file.close();
+      stopEntities();
+      stopKeys();
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The environment as a source of the configuration: well-known variables -> upstreams and their catalog models, so that
+ * The environment as a source of the configuration, read once, because variables do not change while the process runs: well-known variables -> upstreams and their catalog models, so that
  * provider keys alone are enough.
  */
 
@@ -9,7 +9,6 @@ import { type CatalogModel, catalogModels } from "../../upstream/catalog/served-
 import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import type { Environment } from "../yaml/parse-yaml.ts";
-import type { ConfigSource } from "./config-source.ts";
 import { type Provider, providers, variablesOf } from "./providers.ts";
 import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
@@ -17,12 +16,6 @@ export interface FromEnvironment {
   readonly upstreams: readonly ProvisionedUpstream[];
   /** Providers whose variables are incomplete or invalid, by id. */
   readonly warnings: readonly { readonly id: string; readonly message: string }[];
-}
-
-/** Read once: variables do not change while the process runs. */
-export function environmentSource(env: Environment, now: number): ConfigSource<FromEnvironment> {
-  const content = fromEnvironment(env, now);
-  return { load: async () => content, watch: () => () => undefined };
 }
 
 /** `now`: Unix milliseconds. Catalog models that have ended by then are left out. */

@@ -1,5 +1,9 @@
-/** The stored entities that can be read, and the list of left-out entities, to which `mergeStored` adds more. */
-import type { StoredEntity } from "../../storage/ports/config-entity-store.ts";
+/** The stored entities, which were created at runtime, with their secrets decrypted. */
+import { errorMessage } from "../../lib/error-code.ts";
+import type { SecretBox } from "../../storage/encrypt-secret.ts";
+import type { ConfigEntityStore, StoredEntity } from "../../storage/ports/config-entity-store.ts";
+import { isEntityKind } from "../entities/entity-kinds.ts";
+import { decryptSecrets } from "../entities/secret-fields.ts";
 
 export interface StoredConfig {
   /** With their secrets in plain text. */
@@ -24,3 +28,30 @@ export const emptyStoredConfig: StoredConfig = { entities: [], leftOut: [] };
 /** `the stored model "x" is left out: targets[0].upstream: there is no upstream "y"` */
 export const describeLeftOut = ({ kind, id, field, reason }: LeftOutEntity): string =>
   `the stored ${kind} ${JSON.stringify(id)} is left out: ${field === "" ? "" : `${field}: `}${reason}`;
+
+const pageSize = 500;
+
+/** An entity whose secret cannot be decrypted is left out: the others are still loaded. */
+export async function readStoredConfig(
+  store: ConfigEntityStore,
+  secrets: SecretBox,
+): Promise<StoredConfig> {
+  const entities: StoredEntity[] = [];
+  const leftOut: LeftOutEntity[] = [];
+  for (let cursor: string | undefined, hasMore = true; hasMore; ) {
+    const page = await store.list({ cursor, limit: pageSize });
+    for (const entity of page.entries) {
+      const { kind, id } = entity;
+      try {
+        if (!isEntityKind(kind)) throw new Error(`${kind} is not a kind of entity`);
+        entities.push({ ...entity, value: decryptSecrets(entity, secrets) });
+      } catch (error) {
+        const reason = errorMessage(error);
+        leftOut.push({ kind, id, field: "", reason });
+      }
+    }
+    cursor = page.next;
+    hasMore = cursor !== undefined;
+  }
+  return { entities, leftOut };
+}

@@ -1,9 +1,8 @@
-/** The holder: one snapshot at a time, swapped whole, and every subscriber is notified. */
+/** The changes of a reload, described for the log. */
 import { expect, test } from "bun:test";
 import { withKeyChanges } from "../../server/config/build/build-snapshot.ts";
 import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
-import { describeChanges } from "../../server/config/reload/publish-changes.ts";
-import { SnapshotHolder } from "../../server/config/reload/snapshot-holder.ts";
+import { describeChanges } from "../../server/config/reload/describe-changes.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
 
 const snapshot = (version: number, env: Record<string, string> = {}): Snapshot => {
@@ -11,40 +10,6 @@ const snapshot = (version: number, env: Record<string, string> = {}): Snapshot =
   if (!loaded.ok) throw new Error("refused");
   return loaded.snapshot;
 };
-
-test("a replacement that throws keeps the old snapshot and calls no subscriber", () => {
-  const first = snapshot(1);
-  const holder = new SnapshotHolder(first);
-  let notified = 0;
-  holder.subscribe(() => notified++);
-  expect(() =>
-    holder.replace(() => {
-      throw new Error("half built");
-    }),
-  ).toThrow("half built");
-  expect(holder.current()).toBe(first);
-  expect(notified).toBe(0);
-});
-
-test("subscribers are called when the new snapshot is in force, and not if it is the same", () => {
-  const holder = new SnapshotHolder(snapshot(1));
-  const notified: number[] = [];
-  holder.subscribe(() => notified.push(holder.current().version));
-  holder.replace(({ version }) => snapshot(version + 1));
-  holder.replace((current) => current);
-  expect(notified).toEqual([2]);
-});
-
-test("a subscriber that throws does not prevent the others from being notified", () => {
-  const holder = new SnapshotHolder(snapshot(1));
-  let notified = 0;
-  holder.subscribe(() => {
-    throw new Error("mine");
-  });
-  holder.subscribe(() => notified++);
-  expect(() => holder.replace(() => snapshot(2))).toThrow(AggregateError);
-  expect([notified, holder.current().version]).toEqual([1, 2]);
-});
 
 test("changes are described as counts, and as nothing if nothing changed", () => {
   expect(describeChanges(snapshot(1), snapshot(2))).toBe("");

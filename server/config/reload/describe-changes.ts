@@ -1,21 +1,11 @@
-/** Publishes a new config snapshot, unless it equals the current one. */
-
+/** The changes between two config snapshots. */
 import { isDeepStrictEqual } from "node:util";
 import { KeyMap } from "../build/key-map.ts";
 import type { Snapshot } from "../snapshot.ts";
-import type { SnapshotHolder } from "./snapshot-holder.ts";
 
-/** Returns the changes, such as `2 models added`. Empty: nothing has changed that requests depend on. */
-export function publishChanges(holder: SnapshotHolder, snapshot: Snapshot): string {
-  const before = holder.current();
-  const changes = describeChanges(before, snapshot);
-  // Entries may have moved to another line of the file.
-  const hasMoved = !isDeepStrictEqual(originsOf(before), originsOf(snapshot));
-  if (changes !== "" || hasMoved) holder.replace(() => snapshot);
-  return changes;
-}
-
-const originsOf = ({ origins }: Snapshot) => [...(origins ?? [])];
+/** Whether entries come from another place, such as another line of the file. */
+export const haveMoved = (before: Snapshot, after: Snapshot): boolean =>
+  !isDeepStrictEqual([...(before.origins ?? [])], [...(after.origins ?? [])]);
 
 const parts = {
   upstreams: "upstream",
