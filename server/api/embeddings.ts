@@ -80,6 +80,7 @@ async function write(
       (await longBodyOf(response, query, tail, (steps) => context().runInSteps(steps))),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),
+    deviations: response.deviations,
   };
 }
 

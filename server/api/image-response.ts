@@ -5,6 +5,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
 import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { StreamEvent } from "../pipeline/stream-response.ts";
+import { joinDeviations } from "../request/deviations.ts";
 import type { RequestUsage } from "../request/http-types.ts";
 import { estimatedField } from "../upstream/adapters/openai/images.ts";
 import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
@@ -13,7 +14,6 @@ import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
-  ImageEvent,
   ImageMetadata,
   ImageResponse,
   ImageResult,
@@ -34,7 +34,7 @@ export async function writeImages(
   context: ImageContext,
 ): Promise<WrittenResponse> {
   return response.kind === "stream"
-    ? writeStream(response.events, context)
+    ? writeStream(response, context)
     : writeBuffered(response, context);
 }
 
@@ -43,11 +43,15 @@ async function writeBuffered(
   context: ImageContext,
 ): Promise<WrittenResponse> {
   const results: unknown[] = [];
+  let { deviations } = response;
+  const onDropped = (name: string): void => {
+    deviations = { ...deviations, ...joinDeviations(deviations, { dropped: [name] }) };
+  };
   // One at a time: each may be a large image.
   for (const result of response.results) {
     results.push({
       ...result.extraFields,
-      ...(await deliverImage(result, context)),
+      ...(await deliverImage(result, context, onDropped)),
       ...(result.revised_prompt !== undefined && { revised_prompt: result.revised_prompt }),
     });
   }
@@ -75,6 +79,7 @@ async function writeBuffered(
     }),
     usage: toLedgerUsage(response.usage, response.generated ?? response.results.length),
     images: response.results.length,
+    deviations,
   };
 }
 
@@ -105,7 +110,8 @@ const toUnixSeconds = (created: number | undefined): number | undefined =>
  */
 async function deliverImage(
   { image, linked }: ImageResult,
-  { query, target, links, publicUrl, onDropped }: ImageContext,
+  { query, target, links, publicUrl }: ImageContext,
+  onDropped: (name: string) => void,
 ): Promise<{ url: string } | { b64_json: string | StreamedString }> {
   const { response_format: requestedFormat } = query.options;
   if (image.kind === "url") return { url: await links.toLastingLink(image.url, publicUrl()) };
@@ -121,7 +127,10 @@ async function deliverImage(
   }
 }
 
-function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): WrittenResponse {
+function writeStream(
+  { events, deviations = () => ({}) }: Extract<ImageResponse, { kind: "stream" }>,
+  context: ImageContext,
+): WrittenResponse {
   let images = 0;
   let totalUsage: ImageUsage | undefined;
   async function* chunks(): AsyncIterable<StreamEvent> {
@@ -139,6 +148,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
     kind: "stream",
     chunks: chunks(),
     usage: () => (images === 0 ? undefined : toLedgerUsage(totalUsage, images)),
+    deviations,
   };
 }
 

@@ -6,9 +6,11 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import type { PermittedModel } from "../request/caller.ts";
+import { joinDeviations } from "../request/deviations.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import { canTruncateTo } from "../upstream/catalog/index.ts";
 import type {
+  Deviations,
   EmbeddingCapabilities,
   EmbeddingsQuery,
   EmbeddingsResponse,
@@ -53,14 +55,14 @@ const isPlain = ({ input, dimensions, taskType, user }: EmbeddingsQuery): boolea
   dimensions === undefined && taskType === undefined && user === undefined && input.kind === "text";
 
 /**
- * Refuses parameters that no target supports, and records which are adapted or dropped. It precedes the cache, so that
+ * Refuses parameters that no target supports, and returns which are adapted or dropped. It precedes the cache, so that
  * a client gets the same headers for cached and new vectors.
  */
 export const checkParameters =
   (capabilities: EmbeddingCapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (request) => {
-    const { query, model, record } = request;
+    const { query, model } = request;
     const unsplittable = unsplittableReason(query, model);
     if (isPlain(query) && isEmptyObject(query.extraFields) && !unsplittable) return next(request);
     const changesByTarget = model.targets.map((target) =>
@@ -69,13 +71,28 @@ export const checkParameters =
     const supported = changesByTarget.filter(({ refusal }) => !refusal);
     if (supported.length === 0 && changesByTarget[0]?.refusal)
       return Promise.reject(changesByTarget[0].refusal);
-    record.parameters.adapted = namesOf(supported, "adapted");
-    record.parameters.dropped = namesOf(supported, "dropped");
+    const deviations = {
+      adapted: namesOf(supported, "adapted"),
+      dropped: namesOf(supported, "dropped"),
+    };
+    const send = async (changed: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> =>
+      withDeviations(await next(changed), deviations);
     const [tokenizer, ...otherTokenizers] = new Set(supported.map(({ decodeWith }) => decodeWith));
-    if (tokenizer === undefined || otherTokenizers.length > 0) return next(request);
+    if (tokenizer === undefined || otherTokenizers.length > 0) return send(request);
     // Every target gets the decoded text. Decoded before the cache, the request shares the cached vector of that text.
-    return decodeTokens(query, tokenizer).then((decoded) => next({ ...request, query: decoded }));
+    return decodeTokens(query, tokenizer).then((decoded) => send({ ...request, query: decoded }));
   };
+
+/** The same response, with these deviations besides its own. */
+const withDeviations = (
+  response: EmbeddingsResponse,
+  deviations: Deviations,
+): EmbeddingsResponse => {
+  const { adapted = [], dropped = [] } = deviations;
+  if (adapted.length === 0 && dropped.length === 0) return response;
+  const joined = joinDeviations(deviations, response.deviations);
+  return { ...response, ...(joined && { deviations: joined }) };
+};
 
 const namesOf = (
   changesByTarget: readonly ParameterChanges[],
@@ -192,7 +209,7 @@ function rejectExcessDimensions(
 function truncateResponse(
   dimensions: number,
   response: EmbeddingsResponse,
-  { query, model, record }: StageRequest<EmbeddingsQuery>,
+  { query, model }: StageRequest<EmbeddingsQuery>,
 ): EmbeddingsResponse {
   if (!model.known || !canTruncateTo(model.known, dimensions)) {
     throw new GatewayError(
@@ -201,12 +218,9 @@ function truncateResponse(
       { param: "dimensions" },
     );
   }
-  record.parameters.adapted = [...new Set([...(record.parameters.adapted ?? []), "dimensions"])];
   const { verbatim: _, ...others } = response;
-  return {
-    ...others,
-    vectors: response.vectors.map((vector) => truncateVector(vector, dimensions)),
-  };
+  const vectors = response.vectors.map((vector) => truncateVector(vector, dimensions));
+  return withDeviations({ ...others, vectors }, { adapted: ["dimensions"] });
 }
 
 /** After this many tokens the event loop gets a turn: a million tokens take tens of milliseconds. */

@@ -6,7 +6,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestLoad } from "../limits/request-demand.ts";
 import { queueAbortError } from "../request/deadline.ts";
-import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
+import type { Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
@@ -32,17 +32,19 @@ export class BatchMember {
   owner: MemberOwner | undefined;
   /** Called when the request settles. Set once it is sent on its own as well as in its batch. */
   onSettled: (() => void) | undefined;
+  readonly #signal: AbortSignal;
   readonly #resolve: (response: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
 
   constructor(request: StageRequest<EmbeddingsQuery>, load: RequestLoad) {
     this.request = request;
     this.load = load;
+    this.#signal = request.signal();
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
     this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    request.signal.addEventListener("abort", this);
+    this.#signal.addEventListener("abort", this);
   }
 
   succeed(response: EmbeddingsResponse): void {
@@ -59,7 +61,7 @@ export class BatchMember {
 
   #end(): void {
     this.isSettled = true;
-    this.request.signal.removeEventListener("abort", this);
+    this.#signal.removeEventListener("abort", this);
     this.onSettled?.();
   }
 
@@ -67,11 +69,12 @@ export class BatchMember {
   handleEvent(): void {
     // A signal that is aborting may still call listeners that were just removed.
     if (this.isSettled) return;
-    const { signal, record, queueWait } = this.request;
+    const { attempt } = this.request;
+    const signal = this.#signal;
     const isQueued = this.owner?.isQueued === true;
     // The time in the queue says nothing about the target.
-    if (queueWait && isQueued) queueWait.isWaiting = true;
-    const wasSent = this.wasSent || record.routing.reachedUpstream;
+    if (attempt && isQueued) attempt.queueWait.isWaiting = true;
+    const wasSent = this.wasSent || attempt?.wasSent === true;
     // Any other reason means that no client waits for the response, because another attempt has won.
     const isRequestEnd = signal.reason instanceof GatewayError;
     this.fail(isQueued && isRequestEnd ? queueAbortError(signal, wasSent) : signal.reason);
@@ -99,13 +102,12 @@ export class SentBatch implements MemberOwner {
   }
 
   get isQueued(): boolean {
-    return this.#request.queueWait?.isWaiting === true;
+    return this.#request.attempt?.queueWait.isWaiting === true;
   }
 
-  onAborted({ request: { queueWait, signal } }: BatchMember): void {
-    copyQueueWait(this.#request.queueWait, queueWait);
+  onAborted({ request }: BatchMember): void {
     this.#remaining--;
-    if (this.#remaining === 0) this.#controller?.abort(signal.reason);
+    if (this.#remaining === 0) this.#controller?.abort(request.signal().reason);
   }
 
   /** `members`: those without a response. */
@@ -117,8 +119,10 @@ export class SentBatch implements MemberOwner {
 
   /** The request for one member of this batch. When the member settles, that request is canceled. */
   memberAlone(member: BatchMember): SentBatch {
+    const { attempt } = member.request;
     const alone = new SentBatch(member.request, 1);
     member.owner = alone;
+    if (attempt) attempt.queueWait = { ...attempt.queueWait };
     member.onSettled = () => {
       alone.#controller?.abort(otherResponded);
       this.#release();
@@ -134,11 +138,3 @@ export class SentBatch implements MemberOwner {
 }
 
 const otherResponded = new Error("another upstream request with the same inputs responded first");
-
-/** The members of a batch wait for the limits of their target together. */
-export function copyQueueWait(from: QueueWait | undefined, to: QueueWait | undefined): void {
-  if (!from || !to || from === to) return;
-  to.ms = from.ms;
-  to.isWaiting = from.isWaiting;
-  to.admittedAt = from.admittedAt;
-}

@@ -5,9 +5,10 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { EncodedVector } from "../lib/vector-codec/index.ts";
+import { hasStarted } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
-import { type BatchMember, copyQueueWait, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
+import { type BatchMember, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
 import {
   isRefused,
@@ -18,12 +19,11 @@ import {
 
 /** Never rejects: every member settles on its own. */
 export async function sendBatch(
-  members: BatchMember[],
+  members: readonly BatchMember[],
   send: EmbeddingsSend,
   maxParallel: number,
   clock: () => number,
 ): Promise<void> {
-  startedFirst(members);
   const options: SeparationOptions = { send, maxParallel, clock, onResponse: splitSingle };
   const batch = new SentBatch(members[0]!.request, members.length);
   const stop = members.length > 1 ? separateWhenSlow(members, batch, options) : undefined;
@@ -56,34 +56,27 @@ async function sendJoined(
   batch: SentBatch,
   send: EmbeddingsSend,
 ): Promise<EmbeddingsResponse> {
-  for (const { request } of members) request.record.routing.batchSize = members.length;
-  // Later stages read and write the request record and the queue wait of the first member, for all members. Of what
-  // they read, the priority and the model are the same for all. From the first member alone come the API key
-  // whose turn the batch takes in the queue of the target, the trace context that the upstream gets, and the request ID
-  // in the log if the reported usage is implausible. The cache policy is applied before batching, and each member has
-  // its own timeout.
+  // Of the context, the priority is the same for all members, and the cache policy was applied before batching. From the
+  // first member alone come the API key whose turn the batch takes in the queue of the target, the trace context that
+  // the upstream gets, and the request ID in the log if the reported usage is implausible.
   const { request } = members[0]!;
-  for (const member of members) member.owner = batch;
+  for (const member of members) {
+    const { report, attempt } = member.request;
+    report.addBatch(members.length);
+    member.owner = batch;
+    // The members wait for the limits of their target together.
+    if (attempt && request.attempt) attempt.queueWait = request.attempt.queueWait;
+  }
   if (members.length === 1) return send(request);
   const query = { ...request.query, input, single: false };
+  // The batch is neither shed nor timed out in the queue of the target if one of its members would not be.
+  const parts = { hasStarted: members.some((member) => hasStarted(member.request)) };
   try {
-    return await send({ ...request, query, signal: batch.signal });
+    return await send({ ...request, query, signal: () => batch.signal, parts });
   } finally {
-    const { hasStarted } = request.record.routing;
-    for (const member of members) {
-      copyQueueWait(request.queueWait, member.request.queueWait);
-      if (hasStarted) member.request.record.routing.hasStarted = true;
-    }
+    for (const member of members)
+      if (parts.hasStarted && member.request.parts) member.request.parts.hasStarted = true;
   }
-}
-
-/**
- * Moves a request for which work was already done, such as a sub-request of a split request, to the front: the batch is
- * then neither shed nor timed out in the queue of the target, as that request would not be on its own.
- */
-function startedFirst(members: BatchMember[]): void {
-  const at = members.findIndex(({ request }) => request.record.routing.hasStarted);
-  if (at > 0) members.unshift(...members.splice(at, 1));
 }
 
 function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
@@ -104,7 +97,7 @@ function splitResponse(
   members: readonly BatchMember[],
   input: EmbeddingInput,
 ): void {
-  const { vectors, usage, cost } = response;
+  const { vectors, usage, cost, deviations } = response;
   const expected = members.reduce((sum, { load }) => sum + load.items, 0);
   // The verify stage checks the number of vectors too. It is checked twice, because a wrong number would give a client
   // another client's vector.
@@ -125,8 +118,6 @@ function splitResponse(
   let from = 0;
   for (const member of members) {
     const to = from + member.load.items;
-    // Members of a batch have equal parameters, so the same parameters were adapted.
-    member.request.record.parameters.adapted = members[0]!.request.record.parameters.adapted;
     const memberUsage = counts && usageOf(counts.slice(from, to));
     // In proportion to the tokens, as vendors charge; without counts, to the inputs.
     const share =
@@ -137,6 +128,8 @@ function splitResponse(
       vectors: vectors.slice(from, to),
       ...(memberUsage && { usage: memberUsage }),
       ...(cost !== undefined && { cost: cost * share }),
+      // Members of a batch have equal parameters, so the same parameters were adapted.
+      ...(deviations && { deviations }),
     });
     from = to;
   }

@@ -166,13 +166,14 @@ class Batcher {
    * `maxWaitMs`.
    */
   enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
-    const { query, model, signal, record } = request;
+    const { query, model, context } = request;
+    const signal = request.signal();
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#queued >= this.#options.maxQueued) return this.send(request);
     const load = loadOf(query.input);
     // The request fills a batch by itself.
     if (!this.#hasCapacity(load, smallest)) return this.send(request);
-    const key = compatibilityKey(query, record.priority);
+    const key = compatibilityKey(query, context.priority);
     let batch = this.#pending.get(key);
     if (batch && batch.model !== model) return this.send(request);
     // The batch has no capacity for this request: the batch is sent now, and the request starts another one.

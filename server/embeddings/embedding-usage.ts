@@ -4,8 +4,15 @@
  */
 import { apportion } from "../lib/apportion.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { EmbeddingsRecord, RequestRecord } from "../request/request-record.ts";
-import type { EmbeddingInput, EmbeddingsResponse, Target, Vector } from "../upstream/contract.ts";
+import type { RequestRecord } from "../request/request-record.ts";
+import type { Stage } from "../request/stage.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  Target,
+  Vector,
+} from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
@@ -34,19 +41,19 @@ export function embeddingsCost(
   record: RequestRecord,
   targets: readonly Target[],
 ): number | undefined {
-  const { inputs, cachedInputs, upstreamTokens, upstreamCost } = record.embeddings;
+  const { sentInputs, servedTokens, servedCost } = record.embeddings;
   const { target, usedSeveralTargets } = record.routing;
   // Cached inputs, and inputs that another request in flight embedded (single-flight), cost nothing here.
-  if (inputs > 0 && cachedInputs === inputs) return 0;
-  if (upstreamCost !== undefined) return upstreamCost;
+  if (sentInputs === 0) return 0;
+  if (servedCost !== undefined) return servedCost;
   // An upstream that reports no tokens: the cost is unknown.
-  if (!upstreamTokens || !target) return undefined;
+  if (!servedTokens || !target) return undefined;
   const { tokenPrice } = target;
   if (tokenPrice === undefined) return undefined;
   // Sub-requests went to several targets, and the record does not say which target served which.
   if (usedSeveralTargets && targets.some((other) => other.tokenPrice !== tokenPrice))
     return undefined;
-  return (upstreamTokens * tokenPrice) / 1_000_000;
+  return (servedTokens * tokenPrice) / 1_000_000;
 }
 
 /**
@@ -59,28 +66,22 @@ export function chargeServedPart(
   error: GatewayError,
 ): void {
   const { embeddings, routing, cost } = record;
-  const { servedTokens, servedCost, canceledInputs } = embeddings;
+  const { servedTokens, canceledInputs } = embeddings;
   if (servedTokens === 0 && canceledInputs === 0) return;
   if (mayHaveBeenBilled(routing.attempts, error)) return;
-  embeddings.upstreamTokens = servedTokens;
-  embeddings.upstreamCost = servedCost;
+  embeddings.isPartCharged = true;
   if (servedTokens) record.usage = { inputTokens: servedTokens };
   cost.actual = servedTokens === 0 ? 0 : embeddingsCost(record, targets);
   // If the cost is unknown, the estimate is charged.
   if (cost.actual === undefined) cost.earlierAttemptMayBeBilled = true;
 }
 
-/** Adds the tokens and the cost of an upstream request that was served. */
-export function addServed(embeddings: EmbeddingsRecord, response: EmbeddingsResponse): void {
-  embeddings.servedTokens = sumOfKnown(embeddings.servedTokens, countedTokens(response));
-  embeddings.servedCost = sumOfKnown(embeddings.servedCost, response.cost);
-}
-
-/** Undefined if one of the two is unknown. */
-export const sumOfKnown = (
-  before: number | undefined,
-  next: number | undefined,
-): number | undefined => (before === undefined || next === undefined ? undefined : before + next);
+/** The stage that reports each upstream request that was served, also if the request fails later. */
+export const reportServed: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
+  next(request).then((response) => {
+    request.report.addServed(response.vectors.length, countedTokens(response), response.cost);
+    return response;
+  });
 
 /**
  * Tokens of each input: exact if the model reports them per input, otherwise by an estimate. They add up to the usage.

@@ -36,7 +36,7 @@ export async function separate(
   for (const member of left) {
     member.wasSent = true;
     // The upstream may bill the batch as well as the request.
-    if (isInFlight) member.request.record.cost.earlierAttemptMayBeBilled = true;
+    if (isInFlight) member.request.report.earlierAttemptMayBeBilled();
   }
   let failures = 0;
   let failure: unknown;
@@ -44,7 +44,7 @@ export async function separate(
     if (failures >= maxFailures) return member.fail(failure);
     const error = await sendAlone(member, batch, options);
     if (error === undefined || isRefused(error)) failures = Number.NEGATIVE_INFINITY;
-    else if (!member.request.signal.aborted) {
+    else if (!member.request.signal().aborted) {
       failures++;
       failure = error;
     }
@@ -71,9 +71,9 @@ async function sendAlone(
   const startedAt = clock();
   const alone = batch.memberAlone(member);
   try {
-    const response = await send({ ...request, signal: alone.signal });
+    const response = await send({ ...request, signal: () => alone.signal });
     if (member.isSettled) return undefined;
-    recordSeparation(request, startedAt);
+    reportSeparation(request, startedAt);
     onResponse(member, response);
     return undefined;
   } catch (error) {
@@ -83,12 +83,14 @@ async function sendAlone(
 }
 
 /** The time in the batch says nothing about the latency of the target. */
-function recordSeparation(
-  { record, queueWait, attempt }: StageRequest<EmbeddingsQuery>,
+function reportSeparation(
+  { report, attempt }: StageRequest<EmbeddingsQuery>,
   startedAt: number,
 ): void {
-  record.routing.batchSize = 1;
-  if (queueWait && attempt) queueWait.ms = Math.max(queueWait.ms, startedAt - attempt.startedAt);
+  report.addBatch(1);
+  if (!attempt) return;
+  const { queueWait } = attempt;
+  queueWait.ms = Math.max(queueWait.ms, startedAt - attempt.startedAt);
 }
 
 /**
@@ -105,14 +107,15 @@ export function separateWhenSlow(
   batch: SentBatch,
   options: SeparationOptions,
 ): () => void {
-  const { attempt, queueWait } = members[0]!.request;
+  const { attempt } = members[0]!.request;
   if (!attempt) return () => undefined;
   const { clock } = options;
   const sentAt = clock();
   const timer = setInterval(() => {
     // The wait for the limits of the target says nothing about the inputs.
-    const startedAt = Math.max(sentAt, queueWait?.admittedAt ?? 0);
-    if (queueWait?.isWaiting === true || clock() - startedAt < attempt.timeoutMs() * share) return;
+    const { admittedAt, isWaiting } = attempt.queueWait;
+    const startedAt = Math.max(sentAt, admittedAt);
+    if (isWaiting || clock() - startedAt < attempt.timeoutMs() * share) return;
     clearInterval(timer);
     void separate(members, batch, options, true);
   }, checkMs);

@@ -41,7 +41,7 @@ export class InFlightQuery {
 
   /** The owner's client has disconnected or its timeout has passed: the upstream request will not succeed. */
   get isAborted(): boolean {
-    return this.#owner?.signal.aborted === true;
+    return this.#owner?.signal().aborted === true;
   }
 
   /**
@@ -51,7 +51,7 @@ export class InFlightQuery {
    */
   mayBeJoinedBy(priority: Priority): boolean {
     if (this.isAborted) return false;
-    return priority === "batch" || this.#owner?.record.priority !== "batch";
+    return priority === "batch" || this.#owner?.context.priority !== "batch";
   }
 
   /** The upstream request ended because of the owner's client or timeout, not because of its inputs. */
@@ -115,15 +115,15 @@ export class InFlightQuery {
    */
   alsoFails(other: EmbeddingsRequest): boolean {
     if (!this.#owner || this.#failure === undefined || this.#failure.wasAbandoned) return false;
-    const { model, query, record } = this.#owner;
+    const { model, query, context } = this.#owner;
     if (model !== other.model) return false;
     if (isUpstreamFailure(this.#failure.error)) return true;
     return (
       this.#inputs === 1 &&
       query.user === other.query.user &&
       query.encoding === other.query.encoding &&
-      record.caller?.id === other.record.caller?.id &&
-      record.priority === other.record.priority
+      context.caller?.id === other.context.caller?.id &&
+      context.priority === other.context.priority
     );
   }
 }
@@ -154,7 +154,7 @@ export class SingleFlight {
   start(owner: EmbeddingsRequest, keys: readonly string[]): InFlightQuery {
     const query = new InFlightQuery(owner, keys.length);
     // A request that this one may not wait for is replaced: later requests wait for this one.
-    const { priority } = owner.record;
+    const { priority } = owner.context;
     for (const key of keys) if (!this.find(key, priority)) this.#inFlight.set(key, query);
     return query;
   }
@@ -174,7 +174,8 @@ export function waitForInFlight(
   queries: ReadonlySet<InFlightQuery>,
   request: EmbeddingsRequest,
 ): Promise<void> {
-  const { signal, deadline } = request;
+  const { deadline } = request;
+  const signal = request.signal();
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) {
     resolve();
@@ -204,13 +205,13 @@ export function waitForInFlight(
 
 /**
  * Why a request no longer waits for others. Its timeout does not mean that an upstream did not respond: the request
- * that it waited for may have been sent much later, or not yet.
+ * that it waited for may have been sent much later, or not yet. `hasSent`: some of its own inputs were sent.
  */
-export function waitAbortError({ signal: { reason }, record }: EmbeddingsRequest): unknown {
+export function waitAbortError({ reason }: AbortSignal, hasSent: boolean): unknown {
   if (!(reason instanceof GatewayError) || reason.kind !== "upstream_timeout") return reason;
   return new GatewayError(
     "upstream_timeout",
     "Timed out while waiting for another request with the same input. Please retry your request after a brief delay.",
-    record.routing.attempts === 0 ? { notSent: true } : {},
+    hasSent ? {} : { notSent: true },
   );
 }

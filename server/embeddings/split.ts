@@ -9,6 +9,8 @@ import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { bytesAt, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
 import type { PermittedModel } from "../request/caller.ts";
+import { joinDeviations } from "../request/deviations.ts";
+import { sumOfKnown } from "../request/request-record.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
 import type {
@@ -21,7 +23,6 @@ import type {
 } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
-import { addServed, sumOfKnown } from "./embedding-usage.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
 const maxParallelSubRequests = 8;
@@ -76,7 +77,9 @@ async function sendSplit(
   stack: InputRange[],
   { next, maxParallel, generation }: Sending,
 ): Promise<EmbeddingsResponse> {
-  const { query, signal, record } = request;
+  const { query, report } = request;
+  const signal = request.signal();
+  const parts = { hasStarted: false };
   if (signal.aborted) throw signal.reason;
   const controller = new AbortController();
   let received: ReceivedRange[] = [];
@@ -85,13 +88,13 @@ async function sendSplit(
     const response = await next({
       ...request,
       query: { ...query, input },
-      signal: controller.signal,
+      signal: () => controller.signal,
+      parts,
     });
     if (response.vectors.length !== range.to - range.from) {
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
     received.push({ range, response, generation: generation() });
-    addServed(record.embeddings, response);
   };
   const onAbort = (): void => controller.abort(signal.reason);
   const sendOrHalve = async (range: InputRange): Promise<void> => {
@@ -103,7 +106,7 @@ async function sendSplit(
         stack.push(...halves(range));
         return;
       }
-      if (controller.signal.aborted) record.embeddings.canceledInputs += range.to - range.from;
+      if (controller.signal.aborted) report.addCanceledInputs(range.to - range.from);
       // One failed sub-request fails the request: the others are canceled.
       const remapped = remapInputIndex(error, indexesOf(range));
       controller.abort(remapped);
@@ -153,7 +156,15 @@ function joinResponses(received: readonly ReceivedRange[], count: number): Embed
     (sum, { response }) => sumOfKnown(sum, response.cost),
     0,
   );
-  return { vectors, ...(usage && { usage }), ...(cost !== undefined && { cost }) };
+  const deviations = received
+    .map(({ response }) => response.deviations)
+    .reduce(joinDeviations, undefined);
+  return {
+    vectors,
+    ...(usage && { usage }),
+    ...(cost !== undefined && { cost }),
+    ...(deviations && { deviations }),
+  };
 }
 
 /** An unknown count of one sub-request makes the total unknown. */

@@ -5,13 +5,13 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
-import type { MissingGroup } from "../request/request-record.ts";
 import type {
   BufferedImageResponse,
   ExtraFields,
   GenerationQuery,
   ImageEvent,
   ImageResponse,
+  MissingGroup,
 } from "../upstream/contract.ts";
 import { markMayBeBilled } from "../upstream/may-have-been-billed.ts";
 import { commonMetadata } from "./image-head.ts";

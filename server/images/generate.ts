@@ -5,12 +5,13 @@
 
 import type { ParameterPolicy } from "../config/snapshot.ts";
 import type { RequestUsage } from "../request/http-types.ts";
-import type { Send, Stage, StageRequest } from "../request/stage.ts";
+import { isFollowUp, type Send, type Stage, type StageRequest } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   BufferedImageResponse,
+  Deviations,
   EditQuery,
   GenerationQuery,
   ImageEvent,
@@ -22,9 +23,9 @@ import type { EditCapabilities, ImageCapabilities } from "../upstream/image-capa
 import type { ImageJob } from "../workers/image/image-worker.ts";
 import type { OutputConversion } from "./convert-output.ts";
 import { fanOut } from "./fan-out.ts";
-import { recordCost } from "./image-cost.ts";
+import { reportCost } from "./image-cost.ts";
 import type { RequestedMetadata } from "./image-head.ts";
-import { MissingRecorder } from "./missing-images.ts";
+import { AttemptedImages } from "./missing-images.ts";
 import type { Plan } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
 import { limitImages, postProcess } from "./post-process.ts";
@@ -55,8 +56,8 @@ type ImageQuery = GenerationQuery | EditQuery;
 
 const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "images" in query;
 
-const policyOf = <Q>({ model, record }: StageRequest<Q>): ParameterPolicy =>
-  record.caller?.parameters ?? model.parameters ?? "adapt";
+const policyOf = <Q>({ model, context }: StageRequest<Q>): ParameterPolicy =>
+  context.caller?.parameters ?? model.parameters ?? "adapt";
 
 const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";
@@ -85,22 +86,29 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
   /** Targets that generated one image although several were requested. */
   const singleImageTargets = new WeakSet<Target>();
   return (next) => async (request) => {
-    const { record, signal, target, tried } = request;
+    const { report, target, tried } = request;
     if (!target) throw new Error("No target was selected.");
     tried?.targets.add(target);
     const attempt = planAttempt(request, target, tools, singleImageTargets);
     const { query: planned } = attempt.plan;
     const query = isEdit(planned) ? await prepareEdit(planned, attempt, tools) : planned;
-    const recorder = new MissingRecorder({ record, target, signal, imageCount: attempt.count });
-    const response = await sendQuery(query, attempt, recorder, next).catch((error: unknown) => {
-      recorder.failAll(error);
+    const signal = request.signal();
+    const images = new AttemptedImages({
+      report,
+      target,
+      signal,
+      imageCount: attempt.count,
+      tried: tried?.failure && tried,
+    });
+    const response = await sendQuery(query, attempt, images, next).catch((error: unknown) => {
+      images.failAll(error);
       throw error;
     });
     // The outcome of a stream is not known yet.
-    record.addStep(
+    report.addStep(
       `${targetName(target)}: ${response.kind === "stream" ? "streaming" : "generated"}`,
     );
-    return deliver(response, query, attempt, recorder, tools);
+    return deliver(response, query, attempt, images, tools);
   };
 };
 
@@ -113,7 +121,8 @@ interface Attempt<Q extends ImageQuery> {
   readonly edits: EditCapabilities | undefined;
   /** How many images the client requested. */
   readonly count: number;
-  /** Records a parameter that the gateway emulated or changed. `step`: its routing step. */
+  readonly adapted: Set<string>;
+  /** A parameter that the gateway emulated or changed. `step`: its routing step. */
   readonly onAdapted: (name: string, step?: string) => void;
   /** Undefined: images that the target does not generate at once are missing. */
   readonly onSingleImage: (() => void) | undefined;
@@ -125,19 +134,16 @@ function planAttempt<Q extends ImageQuery>(
   tools: ImageTools,
   singleImageTargets: WeakSet<Target>,
 ): Attempt<Q> {
-  const { record, signal, temp } = request;
+  const { report, context, temp } = request;
   const policy = policyOf(request);
   const declared = tools.capabilitiesOf(target, operationOf(request));
   const isSingleImage = policy !== "strict" && singleImageTargets.has(target);
   const capabilities = isSingleImage ? { ...declared, maxImages: 1 } : declared;
   const plan = planImage(request.query, capabilities, policy);
   const adapted = new Set(plan.adapted);
-  record.parameters.adapted = [...adapted];
-  record.parameters.dropped = plan.dropped;
   const onAdapted: Attempt<Q>["onAdapted"] = (name, step = `adapted: ${name}`) => {
-    if (!adapted.has(name)) record.addStep(step);
+    if (!adapted.has(name)) report.addStep(step);
     adapted.add(name);
-    record.parameters.adapted = [...adapted];
   };
   const onSingleImage = (): void => {
     singleImageTargets.add(target);
@@ -147,8 +153,9 @@ function planAttempt<Q extends ImageQuery>(
   return {
     request,
     target,
-    job: { signal, temp, key: record.caller?.id ?? "" },
+    job: { signal: request.signal(), temp, key: context.caller?.id ?? "" },
     plan,
+    adapted,
     edits: declared.edits,
     count: request.query.options.n ?? 1,
     onAdapted,
@@ -166,7 +173,7 @@ async function prepareEdit<Q extends ImageQuery>(
   try {
     return await prepareSources(query, { edits, tools, job, onAdapted });
   } catch (error) {
-    request.record.routing.retractAttempt();
+    request.report.attemptNotSent(isFollowUp(request));
     throw error;
   }
 }
@@ -174,40 +181,39 @@ async function prepareEdit<Q extends ImageQuery>(
 function sendQuery<Q extends ImageQuery>(
   query: Q,
   { request, plan, onSingleImage }: Attempt<Q>,
-  recorder: MissingRecorder,
+  images: AttemptedImages,
   next: Send<Q, ImageResponse>,
 ): Promise<ImageResponse> {
   const { tried } = request;
+  const parts = { hasStarted: isFollowUp(request) };
   return fanOut(
     { ...plan, query },
     {
       send: (part) => {
         if (tried) tried.imageCount += part.options.n ?? 1;
-        return next({ ...request, query: part });
+        return next({ ...request, query: part, parts });
       },
       isStreaming: request.query.stream,
-      onMissing: (group) => recorder.addFailure(group),
+      onMissing: (group) => images.addFailure(group),
       isFinal: (error) => !mayFailOver(error, request),
       onSingleImage,
     },
   );
 }
 
-/** Post-processes the images, and records their usage, their cost and the missing ones. */
+/** Post-processes the images, and reports their usage, their cost and the missing ones. */
 async function deliver<Q extends ImageQuery>(
   response: ImageResponse,
   query: Q,
-  { request, target, job, plan, count, onAdapted }: Attempt<Q>,
-  recorder: MissingRecorder,
+  { request, target, job, plan, count, adapted, onAdapted }: Attempt<Q>,
+  images: AttemptedImages,
   tools: ImageTools,
 ): Promise<ImageResponse> {
-  const { record, signal, temp } = request;
-  const costContext = { operation: operationOf(request), target, query, record };
-  // The images are billed, whatever happens to them from here on.
-  if (response.kind === "buffered") {
-    record.usage = usageOf(response);
-    recordCost(response, costContext);
-  }
+  const { report, temp } = request;
+  const { signal } = job;
+  const costContext = { operation: operationOf(request), target, query, report };
+  const dropped = new Set(plan.dropped);
+  if (response.kind === "buffered") report.addUsage(usageOf(response));
   const { options, extraFields } = request.query;
   // Vendor-specific fields may have requested several images.
   const maxImages =
@@ -216,7 +222,7 @@ async function deliver<Q extends ImageQuery>(
       : count;
   const unusable: ImageEvent[] = [];
   let postProcessError: unknown;
-  const processed = await postProcess(
+  const processing = postProcess(
     response,
     {
       postProcessing: plan.postProcessing,
@@ -231,19 +237,27 @@ async function deliver<Q extends ImageQuery>(
       onFailure: (error) => {
         postProcessError = error;
       },
-      onUnconverted: ({ kind }) => record.addStep(`image not converted: ${kind}`),
+      onUnconverted: ({ kind }) => report.addStep(`image not converted: ${kind}`),
       onAdapted,
-      onDropped: (name) => {
-        record.parameters.dropped = [...new Set([...(record.parameters.dropped ?? []), name])];
-      },
+      onDropped: (name) => dropped.add(name),
       onUnusable: (event) => unusable.push(event),
     },
   );
-  const deliverable = limitImages(maxImages, recordCost(processed, costContext, unusable));
+  const processed = await processing.catch((error: unknown) => {
+    // The images are billed, although none of them can be delivered.
+    if (response.kind === "buffered") reportCost(response, costContext);
+    throw error;
+  });
+  const deliverable = limitImages(maxImages, reportCost(processed, costContext, unusable));
+  const deviations = (): Deviations => ({
+    adapted: [...adapted],
+    dropped: [...dropped],
+    missing: images.missing,
+  });
   if (deliverable.kind === "stream")
-    return { ...deliverable, events: recorder.watch(deliverable.events) };
-  recorder.settle(deliverable.results.length, postProcessError);
-  return deliverable;
+    return { ...deliverable, events: images.watch(deliverable.events), deviations };
+  images.settle(deliverable.results.length, postProcessError);
+  return { ...deliverable, deviations: deviations() };
 }
 
 const usageOf = ({ results, usage }: BufferedImageResponse): RequestUsage => ({

@@ -3,7 +3,8 @@
  * one image is unknown, so is the sum.
  */
 
-import type { RequestRecord } from "../request/request-record.ts";
+import { sumOfKnown } from "../request/request-record.ts";
+import type { RequestReport } from "../request/request-report.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
 import { costOf, type Split } from "../upstream/catalog/prices/request-cost.ts";
 import type {
@@ -23,33 +24,29 @@ interface UpstreamImageRequest {
   readonly target: Target;
   /** The request as sent to the target. */
   readonly query: GenerationQuery;
-  readonly record: RequestRecord;
+  readonly report: RequestReport;
 }
 
 /**
- * Returns the same response and writes its cost into the request record. `unusable`: events of a stream that were
- * unusable; they are billed too.
+ * Returns the same response and reports its cost: that of a stream when it ends. `unusable`: events of a stream that
+ * were unusable; they are billed too.
  */
-export function recordCost(
+export function reportCost(
   response: ImageResponse,
   request: UpstreamImageRequest,
   unusable: readonly ImageEvent[] = [],
 ): ImageResponse {
-  const { record } = request;
-  record.cost.actual = undefined;
-  if (response.kind === "stream") {
-    return { kind: "stream", events: recordStreamCost(response.events, request, unusable) };
-  }
-  record.cost.actual = responseCost(response, request);
+  if (response.kind === "stream")
+    return { ...response, events: reportStreamCost(response.events, request, unusable) };
+  request.report.addCost(responseCost(response, request));
   return response;
 }
 
-async function* recordStreamCost(
+async function* reportStreamCost(
   events: AsyncIterable<ImageEvent>,
   request: UpstreamImageRequest,
   unusable: readonly ImageEvent[],
 ): AsyncGenerator<ImageEvent> {
-  const { record } = request;
   let sum: number | undefined;
   let imageCount = 0;
   let isAbandoned = true;
@@ -59,8 +56,7 @@ async function* recordStreamCost(
       event.type === "buffered"
         ? responseCost(event.response, request)
         : imageCost(event, 1, withOutputDetails(event), request);
-    if (imageCount++ === 0) sum = cost;
-    else sum = sum === undefined || cost === undefined ? undefined : sum + cost;
+    sum = imageCount++ === 0 ? cost : sumOfKnown(sum, cost);
   };
   try {
     for await (const event of events) {
@@ -75,7 +71,7 @@ async function* recordStreamCost(
   } finally {
     for (const event of unusable) add(event);
     // The cost of a stream that was not read to its end is unknown.
-    record.cost.actual = isAbandoned ? undefined : sum;
+    if (isAbandoned || imageCount > 0) request.report.addCost(isAbandoned ? undefined : sum);
   }
 }
 

@@ -1,16 +1,28 @@
 /**
- * Missing images of a request: counts them, attributes them to errors, and records them (routing steps, and images that
+ * Missing images of a request: counts them, attributes them to errors, and reports them (routing steps, and images that
  * may have been billed).
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { MissingGroup, MissingImages, RequestRecord } from "../request/request-record.ts";
+import type { RequestReport } from "../request/request-report.ts";
+import type { TriedTargets } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { errorKindOf } from "../routing/retry-policy.ts";
-import type { ImageEvent, Target } from "../upstream/contract.ts";
+import type {
+  Deviations,
+  ImageEvent,
+  ImageResponse,
+  MissingGroup,
+  MissingImages,
+  Target,
+} from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { countImagesIn } from "./fan-out.ts";
+
+/** Those of a stream, as far as they are known. */
+export const deviationsOf = (response: ImageResponse): Deviations =>
+  (response.kind === "stream" ? response.deviations?.() : response.deviations) ?? {};
 
 export const missingFor = (count: number, error: unknown): MissingImages =>
   toMissing([{ count, error }]);
@@ -69,58 +81,71 @@ function missingKindOf(error: unknown): ErrorKind {
 }
 
 interface TargetAttempt {
-  readonly record: RequestRecord;
+  readonly report: RequestReport;
   readonly target: Target;
   readonly signal: AbortSignal;
   /** How many images are requested from the target. */
   readonly imageCount: number;
+  /** Image requests with several targets: what is known of the attempts for missing images. */
+  readonly tried: TriedTargets | undefined;
 }
 
 /** Whether an upstream request that ended with this error may have been billed. */
 export const isBillingUncertain = (error: unknown, signal: AbortSignal): boolean =>
   mayHaveBeenBilled(1, toGatewayError(error, signal));
 
-export class MissingRecorder {
+/** The missing images of one attempt. */
+export class AttemptedImages {
   readonly #attempt: TargetAttempt;
   readonly #failures: MissingGroup[] = [];
+  #reported = 0;
+  /** Known when the attempt has ended. */
+  missing: MissingImages | undefined;
 
   constructor(attempt: TargetAttempt) {
     this.#attempt = attempt;
-    // An attempt on an earlier target may have recorded missing images.
-    attempt.record.images.missing = undefined;
+    const { tried, report } = attempt;
+    if (!tried || tried.maybeBilled === 0) return;
+    report.addRequestedAgain(tried.maybeBilled);
+    tried.maybeBilled = 0;
   }
 
   /** One upstream request failed. */
   addFailure({ count, error }: MissingGroup): void {
-    const { record, signal } = this.#attempt;
-    const mayBeBilled = isBillingUncertain(error, signal);
+    const mayBeBilled = isBillingUncertain(error, this.#attempt.signal);
     this.#failures.push({ count, error, mayBeBilled });
-    if (mayBeBilled) record.images.possiblyBilled += count;
   }
 
   /** All upstream requests failed: the target failed with this error. */
   failAll(error: unknown): void {
-    const { record, imageCount, signal } = this.#attempt;
+    const { imageCount, signal, tried, report } = this.#attempt;
     const descriptions = describeMissing(this.#failures, imageCount);
     if (descriptions.length > 1) this.#step(descriptions);
     this.#step([errorKindOf(error)]);
-    // The whole request is counted as possibly billed then, not its upstream requests.
-    if (isBillingUncertain(error, signal)) {
-      record.images.possiblyBilled -= countMissing(
-        this.#failures.filter(({ mayBeBilled }) => mayBeBilled),
-      );
+    if (!isBillingUncertain(error, signal)) this.#reportBilled();
+    else if (tried?.failure) {
+      tried.maybeBilled = imageCount;
+      report.addPossiblyBilled(imageCount);
     }
+    // Otherwise the whole request is counted as possibly billed, not its upstream requests.
   }
 
   /** `delivered`: the number of delivered images. `error`: why other images that arrived were not delivered. */
   settle(delivered: number, error: unknown): void {
-    const { record, imageCount } = this.#attempt;
+    const { imageCount } = this.#attempt;
     const groups = attributeMissing(imageCount - delivered, this.#failures, error);
-    record.images.missing = missingFrom(groups);
+    this.missing = missingFrom(groups);
     this.#step(describeMissing(groups, imageCount));
+    this.#reportBilled();
   }
 
-  /** Passes the events through, and records the missing images at their end. */
+  #reportBilled(): void {
+    const billed = countMissing(this.#failures.filter(({ mayBeBilled }) => mayBeBilled));
+    this.#attempt.report.addPossiblyBilled(billed - this.#reported);
+    this.#reported = billed;
+  }
+
+  /** Passes the events through. The missing images are known at their end. */
   async *watch(events: AsyncIterable<ImageEvent>): AsyncGenerator<ImageEvent> {
     let delivered = 0;
     try {
@@ -132,12 +157,14 @@ export class MissingRecorder {
       // The error of one upstream request says nothing about the images of the others.
       this.settle(delivered, this.#failures.length > 0 ? undefined : error);
       throw error;
+    } finally {
+      this.#reportBilled();
     }
     this.settle(delivered, undefined);
   }
 
   #step(descriptions: readonly string[]): void {
-    const { record, target } = this.#attempt;
-    for (const each of descriptions) record.addStep(`${targetName(target)}: ${each}`);
+    const { report, target } = this.#attempt;
+    for (const each of descriptions) report.addStep(`${targetName(target)}: ${each}`);
   }
 }

@@ -23,12 +23,12 @@ export const moderate =
   <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
-    const { model, record } = request;
+    const { model, report } = request;
     if (!model.moderation) return next(request);
     options.requireAvailableTarget(request);
     const flagged = await flaggedCategories(options, request, model.moderation);
     if (flagged) {
-      record.addStep("moderation: flagged");
+      report.addStep("moderation: flagged");
       throw new GatewayError(
         "moderation_blocked",
         `Your request was rejected by the safety system. safety_violations=[${flagged.join(", ")}].`,
@@ -44,15 +44,15 @@ async function flaggedCategories<Q extends GenerationQuery>(
   request: StageRequest<Q>,
   moderation: Moderation,
 ): Promise<readonly string[] | undefined> {
-  const { signal, record } = request;
+  const { report } = request;
   try {
     const { flagged, categories } = await checkPrompt(request, moderation);
-    if (!flagged) record.addStep("moderation: passed");
+    if (!flagged) report.addStep("moderation: passed");
     return flagged ? categories : undefined;
   } catch (error) {
     const kind = error instanceof GatewayError ? error.kind : "internal";
-    record.addStep(`moderation: ${kind}`);
-    if (signal.aborted) throw signal.reason;
+    report.addStep(`moderation: ${kind}`);
+    request.signal().throwIfAborted();
     if (moderation.onFailure === "refuse" || !isUnavailable(error)) throw moderationFailed(error);
     return undefined;
   }

@@ -299,13 +299,13 @@ export const preflight =
   (next) =>
   async (request) => {
     requireCapableTarget(request.model.targets.map((target) => rejectionReason(request, target)));
-    const { query, model, record, temp, signal } = request;
+    const { query, model, context, temp, signal } = request;
     if (!("images" in query)) return next(request);
     const reads = model.targets.flatMap(
       (target) => capabilitiesOf(target, "edits").edits?.reads ?? [],
     );
-    const rules = { ...uploads, temp, reads, key: record.caller?.id ?? "" };
-    const checked = await checkEdit(query as GenerationQuery as EditQuery, rules, signal);
+    const rules = { ...uploads, temp, reads, key: context.caller?.id ?? "" };
+    const checked = await checkEdit(query as GenerationQuery as EditQuery, rules, signal());
     return next({ ...request, query: { ...query, ...checked } });
   };
 

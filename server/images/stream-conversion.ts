@@ -7,6 +7,7 @@ import { toGatewayError } from "../request/error-response.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   BufferedImageResponse,
+  Deviations,
   GenerationQuery,
   ImageEvent,
   ImageResponse,
@@ -15,42 +16,46 @@ import type {
 } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { splitUsage, sumUsage } from "./image-usage.ts";
-import { missingFor } from "./missing-images.ts";
+import { deviationsOf, missingFor } from "./missing-images.ts";
 
 export const convertStream =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) => {
     // Returned at once: heartbeats can be sent while an upstream that does not stream is generating.
-    if (request.query.stream)
-      return { kind: "stream", events: streamFrames(() => next(request), request) };
+    if (request.query.stream) return streamFrames(() => next(request), request.query);
     const response = await next(request);
-    return response.kind === "buffered" ? response : collectStream(response.events, request);
+    return response.kind === "buffered" ? response : collectStream(response, request);
   };
 
 /** As many completed images as requested, or an error at the end that says how many are missing. */
-async function* streamFrames<Q extends GenerationQuery>(
+function streamFrames(
   send: () => Promise<ImageResponse>,
-  { query, record }: StageRequest<Q>,
-): AsyncGenerator<ImageEvent> {
-  const { n: requested = 1 } = query.options;
-  let delivered = 0;
-  try {
-    for await (const frame of framesIn(await send())) {
-      if (frame.type === "completed") delivered++;
-      yield frame;
+  { options: { n: requested = 1 } }: GenerationQuery,
+): ImageResponse {
+  let response: ImageResponse | undefined;
+  const deviations = (): Deviations => (response ? deviationsOf(response) : {});
+  async function* events(): AsyncGenerator<ImageEvent> {
+    let delivered = 0;
+    try {
+      response = await send();
+      for await (const frame of framesIn(response)) {
+        if (frame.type === "completed") delivered++;
+        yield frame;
+      }
+    } catch (error) {
+      throw delivered > 0 && delivered < requested
+        ? missingImagesError(requested - delivered, requested, error)
+        : error;
     }
-  } catch (error) {
-    throw delivered > 0 && delivered < requested
-      ? missingImagesError(requested - delivered, requested, error)
-      : error;
+    if (delivered < requested)
+      throw missingImagesError(
+        requested - delivered,
+        requested,
+        deviations().missing?.error ?? tooFew(),
+      );
   }
-  if (delivered < requested)
-    throw missingImagesError(
-      requested - delivered,
-      requested,
-      record.images.missing?.error ?? tooFew(),
-    );
+  return { kind: "stream", events: events(), deviations };
 }
 
 const tooFew = (): GatewayError => invalidResponse("it contains fewer images than requested");
@@ -99,14 +104,14 @@ function* framesOf(response: BufferedImageResponse): Generator<StreamedImage> {
 
 /** Images of a stream are delivered even if it ends early; the response reports the missing ones. */
 async function collectStream<Q extends GenerationQuery>(
-  events: AsyncIterable<ImageEvent>,
-  { query, record, signal }: StageRequest<Q>,
+  response: Extract<ImageResponse, { kind: "stream" }>,
+  { query, signal }: StageRequest<Q>,
 ): Promise<BufferedImageResponse> {
   const results: ImageResult[] = [];
   let otherFields: Omit<BufferedImageResponse, "kind" | "results"> = { metadata: {} };
   let failure: unknown;
   try {
-    for await (const event of events) {
+    for await (const event of response.events) {
       if (event.type === "buffered") {
         const { kind: _, results: more, usage, ...others } = event.response;
         const usageSum = sumUsage(otherFields.usage, usage);
@@ -126,11 +131,14 @@ async function collectStream<Q extends GenerationQuery>(
       };
     }
   } catch (error) {
-    failure = toGatewayError(error, signal);
+    failure = toGatewayError(error, signal());
     const { kind } = failure as GatewayError;
     if (results.length === 0 || kind === "internal" || kind === "client_closed") throw error;
   }
   const missingCount = (query.options.n ?? 1) - results.length;
-  if (missingCount > 0) record.images.missing = missingFor(missingCount, failure);
-  return { kind: "buffered", results, ...otherFields };
+  const deviations = {
+    ...deviationsOf(response),
+    ...(missingCount > 0 && { missing: missingFor(missingCount, failure) }),
+  };
+  return { kind: "buffered", results, ...otherFields, deviations };
 }

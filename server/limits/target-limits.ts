@@ -6,7 +6,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
 import type { RequestUsage } from "../request/http-types.ts";
-import type { Stage, StageRequest } from "../request/stage.ts";
+import { hasStarted, type Stage, type StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingsResponse,
   ImageEvent,
@@ -50,19 +50,20 @@ export const enforceTargetLimits =
       const scopes = admission.scopesOf(names);
       const demand = demandOf(request.query);
       const arrivedAt = clock();
-      if (request.queueWait) request.queueWait.isWaiting = true;
+      const { context, parts, attempt } = request;
+      if (attempt) attempt.queueWait.isWaiting = true;
       await takeWhenAvailable(scopes, demand, request, options);
       const neededSlots = scopes.map(({ slots }) => slots);
       const settle = (actual: Demand): void => settleDemand(scopes, demand, actual, clock());
       try {
         await admission.waitForSlots({
-          key: request.record.caller?.id ?? "",
-          priority: request.record.priority,
+          key: context.caller?.id ?? "",
+          priority: context.priority,
           model: request.model,
           neededSlots,
-          hasStarted: () => request.record.routing.hasStarted,
-          wasSent: request.record.routing.reachedUpstream,
-          signal: () => request.signal,
+          hasStarted: () => hasStarted(request),
+          wasSent: attempt?.wasSent === true,
+          signal: request.signal,
         });
       } catch (error) {
         settle(noDemand);
@@ -70,12 +71,13 @@ export const enforceTargetLimits =
       }
       const startedAt = clock();
       // The sub-requests of one request wait concurrently: the longest wait counts.
-      if (request.queueWait) {
-        request.queueWait.isWaiting = false;
-        request.queueWait.admittedAt = startedAt;
-        request.queueWait.ms = Math.max(request.queueWait.ms, startedAt - arrivedAt);
+      if (attempt) {
+        const { queueWait } = attempt;
+        queueWait.isWaiting = false;
+        queueWait.admittedAt = startedAt;
+        queueWait.ms = Math.max(queueWait.ms, startedAt - arrivedAt);
       }
-      request.record.routing.hasStarted = true;
+      if (parts) parts.hasStarted = true;
       const release = (usage: RequestUsage | undefined, error?: unknown): void => {
         settle(settledDemand(demand, usage, error));
         admission.release(neededSlots, clock() - startedAt);
@@ -99,18 +101,19 @@ export const enforceTargetLimits =
 async function takeWhenAvailable<Q>(
   scopes: readonly LimitScope[],
   demand: Demand,
-  { model, record, signal }: StageRequest<Q>,
+  request: StageRequest<Q>,
   { clock, waitMs }: TargetLimitOptions,
 ): Promise<void> {
+  const { model } = request;
   const until = clock() + waitMs[model.kind];
   for (;;) {
     const exceeded = mustLease(scopes, demand, clock())
       ? await leaseAndTake(scopes, demand, clock)
       : take(scopes, demand, clock());
     if (!exceeded) return;
-    if (!record.routing.hasStarted || clock() + exceeded.waitMs > until)
+    if (!hasStarted(request) || clock() + exceeded.waitMs > until)
       throw atLimit(model.id, exceeded.waitMs);
-    await sleep(exceeded.waitMs, signal);
+    await sleep(exceeded.waitMs, request.signal());
   }
 }
 
@@ -139,7 +142,7 @@ function settledDemand(demand: Demand, usage: RequestUsage | undefined, thrown: 
 /** A stream holds its slots until its last event or, if it is not read to the end, until its request is over. */
 function releaseAtStreamEnd<Q>(
   events: AsyncIterable<ImageEvent>,
-  { record }: StageRequest<Q>,
+  { deadline }: StageRequest<Q>,
   release: (usage: RequestUsage | undefined, error?: unknown) => void,
 ): AsyncIterable<ImageEvent> {
   let released = false;
@@ -148,7 +151,7 @@ function releaseAtStreamEnd<Q>(
     released = true;
     release(undefined, error);
   };
-  record.onEnd(end);
+  deadline.onEnd(end);
   async function* watchedEvents(): AsyncGenerator<ImageEvent> {
     try {
       yield* events;

@@ -8,10 +8,10 @@ import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ResponseMemory } from "../limits/response-memory.ts";
+import type { AdmittedImages } from "../request/deadline.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { StartTrace } from "../request/request-trace.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
-import type { AdmittedImages } from "./admitted-images.ts";
 import type { ContentRecording } from "./record-content.ts";
 import type { StreamTimes } from "./stream-response.ts";
 

@@ -9,7 +9,7 @@ import type {
   ResponseBody,
 } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import type { Target } from "../upstream/contract.ts";
+import type { Deviations, Target } from "../upstream/contract.ts";
 import type { StreamEvent } from "./stream-response.ts";
 
 /** A validated request. `dispose` deletes its uploaded files. */
@@ -27,6 +27,8 @@ export type WrittenResponse =
       readonly usage: RequestUsage | undefined;
       /** The number of images in the body. */
       readonly images?: number;
+      /** How the response differs from the request. Absent: it does not. */
+      readonly deviations?: Deviations | undefined;
       /** The `usage` in the body was estimated, because the upstream reported none. */
       readonly estimated?: boolean;
     }
@@ -34,6 +36,8 @@ export type WrittenResponse =
       readonly kind: "stream";
       readonly chunks: AsyncIterable<StreamEvent>;
       usage(): RequestUsage | undefined;
+      /** As far as they are known. */
+      deviations(): Deviations;
     };
 
 export interface WriteContext {
@@ -48,8 +52,6 @@ export interface WriteContext {
   readonly links: LinkStore;
   /** The target that served the request, or serves the stream so far. */
   readonly target: () => Target | undefined;
-  /** Records a parameter that could not be applied after all. */
-  readonly onDropped: (name: string) => void;
 }
 
 /** Returns the model of a request: from its path, else from its body (`given`), else a default. */

@@ -6,6 +6,7 @@
  */
 import { resolveModel } from "../auth/authenticate.ts";
 import type { ChargedRequest } from "../budgets/charge-request.ts";
+import { itemsOf } from "../embeddings/split.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadShedder } from "../limits/load-shedder.ts";
@@ -18,7 +19,8 @@ import {
   timedOutInQueue,
 } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { CachePolicy, Priority, RequestUsage } from "../request/http-types.ts";
+import type { CachePolicy, Operation, Priority, RequestUsage } from "../request/http-types.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { RequestTrace } from "../request/request-trace.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
@@ -159,18 +161,22 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const deadline = lifetime.startDeadline(timeoutMs, client);
   // The client may have disconnected while the request was queued.
   if (waitedMs > 0) deadline.signal.throwIfAborted();
+  recordQuery(record, operation, query);
   return send({
     operation,
     query,
     model,
-    // Created when a stage first uses it: a response from the cache needs none.
-    get signal() {
-      return deadline.signal;
-    },
+    signal: () => deadline.signal,
     deadline,
     temp: lifetime.temp,
-    record,
+    context: record,
+    report: record,
   });
+}
+
+function recordQuery(record: RequestRecord, operation: Operation, query: LimitedQuery): void {
+  if (!("input" in query)) record.images.requested = query.options.n ?? 1;
+  else if (operation === "embeddings") record.embeddings.inputs = itemsOf(query.input);
 }
 
 /** Returns how long the request waited, in milliseconds. */

@@ -114,7 +114,6 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
       now: Math.floor(services.now() / 1000),
       links: replay ? services.links.lasting(replay) : services.links.plain,
       target: () => lifetime.record.routing.target,
-      onDropped: (name) => lifetime.addDropped(name),
     };
   });
   return writeResponse(lifetime, written, services.streamTimes);

@@ -32,9 +32,10 @@ import {
 const pinnedTo =
   <Q, A>(target: Target, send: Send<Q, A>): Send<Q, A> =>
   (request) => {
-    const { routing, trace } = request.record;
-    routing.startAttempt(target);
-    routing.routedRequests++;
+    const { report, context } = request;
+    const { trace } = context;
+    report.startAttempt({ target, startedAt: undefined });
+    report.addRoutedRequest();
     const traceHeaders = trace?.headersOf(trace.spanId);
     return send({ ...request, target, traceHeaders });
   };
@@ -83,14 +84,13 @@ async function verifiedResponse(
   request: StageRequest<EmbeddingsQuery>,
   { onImplausibleUsage }: VerifyOptions,
 ): Promise<EmbeddingsResponse> {
-  const { embeddings } = request.record;
-  embeddings.inputs = 1;
+  const { report } = request;
+  report.addSentInputs(1);
   const verified = verifyEmbeddings(await send(request), request.query, undefined);
   const response = dropImplausibleEmbeddingsUsage(verified, request.query, (usage) =>
     onImplausibleUsage(request, usage),
   );
-  embeddings.upstreamTokens = countedTokens(response);
-  embeddings.upstreamCost = response.cost;
+  report.addServed(1, countedTokens(response), response.cost);
   return response;
 }
 
@@ -124,7 +124,7 @@ export function createCheckPrompt({
       [enforceTargetLimits(limits)],
       async ({ query, signal, traceHeaders }) => {
         const deadline = new Deadline({
-          client: new SignalClient(signal),
+          client: new SignalClient(signal()),
           timeoutMs: Math.min(timeoutMs, Math.ceil((imageModel.timeoutMs ?? imageTimeoutMs) / 2)),
           clock: limits.clock,
         });
@@ -141,15 +141,15 @@ export function createCheckPrompt({
       ),
     );
   };
-  return ({ query: { model, prompt }, model: imageModel, record, signal }, moderation) => {
-    const { caller, requestId, priority, trace } = record;
+  return ({ query: { model, prompt }, model: imageModel, context, signal }, moderation) => {
+    const { caller, requestId, priority, trace } = context;
     if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");
     return execute({
       requestId: `${requestId}-moderation`,
       caller,
       query: { model, input: { kind: "text", texts: [prompt] } },
       priority,
-      signal,
+      signal: signal(),
       isPartOfRequest: true,
       ...(trace && { trace: trace.child() }),
       endpoint: {

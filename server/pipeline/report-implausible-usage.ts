@@ -5,7 +5,7 @@ import type { VerifyOptions } from "./verify-response.ts";
 
 export const reportImplausibleUsage =
   (log: Log): VerifyOptions["onImplausibleUsage"] =>
-  ({ target, model, record }, { quantity, reported, max }) =>
+  ({ target, model, context }, { quantity, reported, max }) =>
     log.warn("usage-implausible", {
       model: model.id,
       upstream: target?.upstream.id,
@@ -13,5 +13,5 @@ export const reportImplausibleUsage =
       quantity,
       reported,
       max,
-      requestId: record.requestId,
+      requestId: context.requestId,
     });

@@ -198,11 +198,6 @@ export class RequestLifetime {
     return this.#deadline && this.idempotent?.replayContext(this.#deadline.signal, this.temp);
   }
 
-  addDropped(parameter: string): void {
-    const { parameters } = this.record;
-    parameters.dropped = [...new Set([...(parameters.dropped ?? []), parameter])];
-  }
-
   /** The error for the client: an image that may have been billed is generated again only if the client decides so. */
   clientError(error: GatewayError): GatewayError {
     const mayBeBilled =
@@ -271,7 +266,6 @@ export class RequestLifetime {
     ({ record }) => record.cost.reservation?.release(),
     ({ record, ticket }, error) =>
       ticket?.release({ usage: record.usage, wasSent: wasSent(record, error), error }),
-    ({ record }) => record.end(),
     (lifetime) => lifetime.takeMemory()?.(),
     (lifetime) => lifetime.#source.releaseBody?.(),
     (lifetime) => lifetime.#endLoad(),

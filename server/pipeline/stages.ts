@@ -12,6 +12,7 @@ import {
 } from "../embeddings/adapt-parameters.ts";
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
+import { reportServed } from "../embeddings/embedding-usage.ts";
 import { split } from "../embeddings/split.ts";
 import { fillMissing } from "../images/fill-missing.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
@@ -86,6 +87,7 @@ export const embeddingsStages = (
       checkParameters(learned.capabilities),
       cacheStage(cache),
       split({ capabilities, generation: () => cache.cache.generation }),
+      reportServed,
       routeRequest({
         registry,
         canServe,
@@ -158,6 +160,6 @@ function canServe<Q extends GenerationQuery>(
 ): boolean {
   const reason = reasonToReject(request, target);
   if (reason instanceof GatewayError)
-    addStep(request.record, target, `skipped, request not supported: ${reason.kind}`);
+    addStep(request.report, target, `skipped, request not supported: ${reason.kind}`);
   return reason === undefined;
 }

@@ -61,23 +61,27 @@ export const verifyEmbeddingsStage =
           "its vectors are not in the vector space of the model's other targets",
         );
       }
-      if (response.truncated) {
-        request.record.parameters.adapted = [
-          ...new Set([...(request.record.parameters.adapted ?? []), "input"]),
-        ];
-      }
-      const verified = verifyEmbeddings(response, request.query, model.dimensions);
+      const verified = verifyEmbeddings(
+        response.truncated ? withTruncation(response) : response,
+        request.query,
+        model.dimensions,
+      );
       return dropImplausibleEmbeddingsUsage(verified, request.query, (usage) =>
         onImplausibleUsage(request, usage),
       );
     });
+
+const withTruncation = (response: EmbeddingsResponse): EmbeddingsResponse => {
+  const { adapted = [], dropped } = response.deviations ?? {};
+  return { ...response, deviations: { adapted: [...adapted, "input"], dropped } };
+};
 
 export const verifyImagesStage =
   <Q extends GenerationQuery>({ onImplausibleUsage }: VerifyOptions): Stage<Q, ImageResponse> =>
   (next) =>
   async (request) =>
     dropImplausibleImageUsage(verifyOne(await next(request)), request.query, (implausible) => {
-      request.record.addStep(`${implausible.quantity} implausible`);
+      request.report.addStep(`${implausible.quantity} implausible`);
       onImplausibleUsage(request, implausible);
     });
 

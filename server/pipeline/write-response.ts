@@ -11,8 +11,8 @@ import {
   type OutgoingResponse,
   type ResponseBody,
 } from "../request/http-types.ts";
-import type { RequestRecord } from "../request/request-record.ts";
 import { usageHeader } from "../upstream/adapters/openai/images.ts";
+import type { Deviations } from "../upstream/contract.ts";
 import type { WrittenResponse } from "./endpoint.ts";
 import type { RequestLifetime } from "./request-lifetime.ts";
 import { type StreamTimes, settleAtEnd, withHeartbeats } from "./stream-response.ts";
@@ -48,13 +48,14 @@ export async function writeReplay(
 
 async function writeBuffered(
   lifetime: RequestLifetime,
-  { body, usage, images, estimated }: Buffered,
+  { body, usage, images, deviations, estimated }: Buffered,
 ): Promise<OutgoingResponse> {
   const { record, idempotent } = lifetime;
   record.usage = usage;
   record.images.delivered = images;
+  if (deviations) record.deviations = deviations;
   record.outcome.bytesOut = lengthOf(body);
-  const headers = addParameterHeaders(record, { "content-type": "application/json" });
+  const headers = addDeviations(record.deviations, { "content-type": "application/json" });
   if (estimated) headers[usageHeader] = "estimated";
   if (!idempotent) {
     if (!isStreamed(body)) return ok(body, await lifetime.settle(200), headers);
@@ -105,6 +106,7 @@ async function writeStream(
     lifetime.logIfThrows(() => {
       record.usage = written.usage();
       record.images.delivered = record.usage?.images;
+      record.deviations = written.deviations();
     });
     record.outcome.bytesOut = bytesSent;
     await lifetime.logIfRejects(async () => idempotent?.onStreamEnd(failure, record.usage?.images));
@@ -112,7 +114,7 @@ async function writeStream(
   };
   const clear = () => lifetime.clearFiles();
   try {
-    const headers = addParameterHeaders(record, {
+    const headers = addDeviations(written.deviations(), {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
     });
@@ -161,8 +163,8 @@ const maxBytes = 1024;
  * Adds the headers that name request fields which were not served as given: nothing is changed or left out in silence.
  * Returns `headers`.
  */
-function addParameterHeaders(
-  { parameters: { adapted, dropped }, images: { missing } }: RequestRecord,
+function addDeviations(
+  { adapted, dropped, missing }: Deviations,
   headers: Record<string, string>,
 ): Record<string, string> {
   if (adapted?.length) headers["vexel-adapted"] = listNames(adapted);

@@ -65,6 +65,7 @@ export class Deadline implements DisconnectListener {
   #abortsAtEnd = false;
   #hasEnded = false;
   #disconnectListeners: Set<() => void> | undefined;
+  #endListeners: (() => void)[] | undefined;
   /**
    * Other requests may wait for the result of this one. If some do when the client disconnects, the request continues
    * without its client, until the timeout or `abortIfDisconnected`.
@@ -112,9 +113,25 @@ export class Deadline implements DisconnectListener {
     this.#abortsAtEnd = true;
   }
 
+  /** Calls `listener` when the request ends: for resources that are held until then. */
+  onEnd(listener: () => void): void {
+    this.#endListeners ??= [];
+    this.#endListeners.push(listener);
+  }
+
   /** Must be called when the request ends, on every path. */
   end(): void {
     this.#hasEnded = true;
+    const listeners = this.#endListeners;
+    this.#endListeners = undefined;
+    try {
+      if (listeners) callAll(listeners);
+    } finally {
+      this.#endSignal();
+    }
+  }
+
+  #endSignal(): void {
     if (!this.#controller) return;
     clearTimeout(this.#timer);
     this.#options.client.setDisconnectListener(undefined);
@@ -139,6 +156,16 @@ export class Deadline implements DisconnectListener {
     this.#disconnectError = reason;
     for (const listener of this.#disconnectListeners ?? []) listener();
     if (!this.sharedResult?.hasWaiters()) this.abortIfDisconnected();
+  }
+}
+
+/** Calls each listener, also after another has thrown. */
+function callAll(listeners: readonly (() => void)[]): void {
+  const [first, ...others] = listeners;
+  try {
+    first?.();
+  } finally {
+    if (others.length > 0) callAll(others);
   }
 }
 
@@ -175,3 +202,36 @@ export const shuttingDownError = (details: ErrorDetails = {}): GatewayError =>
     "The gateway is shutting down, and ended this request before it was complete.",
     details,
   );
+
+/**
+ * The deadlines of image requests that were admitted, until their responses are delivered or stored. An upstream bills
+ * them, so the gateway finishes them before it stops.
+ */
+export class AdmittedImages {
+  readonly #deadlines = new Set<Deadline>();
+  #isClosed = false;
+
+  get count(): number {
+    return this.#deadlines.size;
+  }
+
+  /** The milliseconds until the last request timeout. */
+  get leftMs(): number {
+    return Math.max(0, ...[...this.#deadlines].map(({ leftMs }) => leftMs));
+  }
+
+  /** Throws GatewayError once the gateway admits no more images. */
+  add(deadline: Deadline): void {
+    if (this.#isClosed) throw shuttingDownError({ notSent: true });
+    this.#deadlines.add(deadline);
+  }
+
+  delete(deadline: Deadline): void {
+    this.#deadlines.delete(deadline);
+  }
+
+  /** From now on no image request is admitted, and so none is sent to an upstream that was not sent yet. */
+  close(): void {
+    this.#isClosed = true;
+  }
+}

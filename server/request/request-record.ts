@@ -1,12 +1,13 @@
 /** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
-import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
-import type { Target } from "../upstream/contract.ts";
+import type { Deviations, Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
 import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
+import type { RequestContext, RequestReport } from "./request-report.ts";
 import type { RequestTrace } from "./request-trace.ts";
 import type { Reservation } from "./reservation.ts";
 import {
+  type AttemptStart,
   maxTimedAttempts,
   type TargetSelection,
   type TimedAttempt,
@@ -15,7 +16,7 @@ import {
 
 /** The attempts at targets. */
 class RoutingRecord {
-  /** The target of the last attempt. */
+  /** The target of the last attempt, or the one whose response or error was returned. */
   target: Target | undefined;
   attempts = 0;
   /**
@@ -25,94 +26,45 @@ class RoutingRecord {
   routedRequests = 0;
   /** An attempt has ended whose upstream received the request, or one of its sub-requests. */
   reachedUpstream = false;
-  /** The request was sent to a target, or is about to be. */
-  hasStarted = false;
   /** The number of requests in the batch, if this request waited to be batched. */
   batchSize: number | undefined;
   /** The first attempts, in start order. Undefined: none. */
   timedAttempts: TimedAttempt[] | undefined;
   /** How each target was selected last. Undefined: none was. */
-  #selections: TargetSelection[] | undefined;
-  #previousTarget: Target | undefined;
-  #hasSeveralTargets = false;
+  selections: TargetSelection[] | undefined;
+  previousTarget: Target | undefined;
+  hasSeveralTargets = false;
 
   /** Parts of the response may come from different targets. */
   get usedSeveralTargets(): boolean {
-    return this.#hasSeveralTargets && this.routedRequests > 1;
-  }
-
-  /** `startedAt`: milliseconds, monotonic. Absent: the attempt is not part of the timeline. */
-  startAttempt(
-    target: Target,
-    startedAt?: number,
-    isHedge = false,
-    spanId?: string,
-  ): TimedAttempt | undefined {
-    if (this.target !== undefined && this.target !== target) this.#hasSeveralTargets = true;
-    this.#previousTarget = this.target;
-    this.target = target;
-    this.attempts++;
-    if (startedAt === undefined) return undefined;
-    this.timedAttempts ??= [];
-    if (this.timedAttempts.length >= maxTimedAttempts) return undefined;
-    const attempt: TimedAttempt = {
-      target,
-      startedAt,
-      isHedge,
-      endedAt: undefined,
-      error: undefined,
-      queuedMs: 0,
-      spanId,
-    };
-    this.timedAttempts.push(attempt);
-    return attempt;
-  }
-
-  recordSelection(selection: TargetSelection): void {
-    this.#selections ??= [];
-    const at = this.#selections.findIndex(({ target }) => target === selection.target);
-    this.#selections[at === -1 ? this.#selections.length : at] = selection;
+    return this.hasSeveralTargets && this.routedRequests > 1;
   }
 
   /** How the target of the ledger row was selected. */
   get selection(): TargetSelection | undefined {
-    return this.#selections?.find(({ target }) => target === this.target);
-  }
-
-  /** Retracts the last attempt: it ended before anything was sent to its target, so it does not count. */
-  retractAttempt(): void {
-    this.target = this.#previousTarget;
-    this.attempts--;
+    return this.selections?.find(({ target }) => target === this.target);
   }
 }
 
 /** The inputs of an embeddings request. */
-export interface EmbeddingsRecord {
+interface EmbeddingsRecord {
   /** 0 for other requests. */
   inputs: number;
-  /** Inputs that this request did not send to an upstream: cached, in flight for another request, or duplicates. */
-  cachedInputs: number;
-  /** The token count that the upstream reported. 0 if no upstream was called; undefined if it reported none. */
-  upstreamTokens: number | undefined;
-  /** The same for the cost that the upstream reported, in US dollars. */
-  upstreamCost: number | undefined;
+  /** Inputs that were sent to an upstream. The others were cached, in flight for another request, or duplicates. */
+  sentInputs: number;
+  /** Inputs that an upstream has served. */
+  servedInputs: number;
   /**
-   * The token count of the upstream requests that were served, for which a failed request is charged. Undefined if it
-   * is unknown.
+   * The token count of the upstream requests that were served. Undefined if it is unknown, because an upstream reported
+   * none.
    */
   servedTokens: number | undefined;
-  /** The same for the cost that the upstream reported. */
+  /** The same for the cost in US dollars. */
   servedCost: number | undefined;
   /** Inputs of sub-requests that were canceled because another one failed or the request was aborted. May be billed. */
   canceledInputs: number;
-}
-
-/** Parameters that were not served as the client sent them; response headers name them. */
-export interface ParametersRecord {
-  /** Parameters that the gateway applied in another way than by passing them on. */
-  adapted: readonly string[] | undefined;
-  /** Parameters that were removed before the upstream request, or that had no effect on the response. */
-  dropped: readonly string[] | undefined;
+  /** The request failed, and is charged for the part that was served. */
+  isPartCharged: boolean;
 }
 
 /** The images of an image request. */
@@ -121,8 +73,6 @@ interface ImagesRecord {
   requested: number;
   /** Images in the response: sent to the client, or stored for it. Undefined if there is no image response. */
   delivered: number | undefined;
-  /** Images that could not be generated, while others could. */
-  missing: MissingImages | undefined;
   /** Images that may have been billed, but for which no response reports a cost. */
   possiblyBilled: number;
   /** Images that were requested from another target after they may have been billed. */
@@ -135,6 +85,8 @@ interface ImagesRecord {
 interface CostRecord {
   /** Undefined if the cost is unknown. */
   actual: number | undefined;
+  /** A stage has reported a cost. */
+  isReported: boolean;
   /**
    * The cost that may have been billed: charged to budgets in addition to `actual`, or instead of it if that is
    * unknown.
@@ -158,7 +110,13 @@ interface OutcomeRecord {
   bytesOut: number;
 }
 
-export class RequestRecord {
+const noDeviations: Deviations = Object.freeze({});
+
+/** The most steps of a request: one that is split into hundreds of chunks would add steps for each of them. */
+const maxSteps = 24;
+
+/** Its owner is the pipeline. Stages see it as their context and their report only. */
+export class RequestRecord implements RequestContext, RequestReport {
   readonly requestId: string;
   readonly endpoint: string;
   /** Unix milliseconds. */
@@ -188,24 +146,25 @@ export class RequestRecord {
   readonly routing = new RoutingRecord();
   readonly embeddings: EmbeddingsRecord = {
     inputs: 0,
-    cachedInputs: 0,
-    upstreamTokens: undefined,
-    upstreamCost: undefined,
+    sentInputs: 0,
+    servedInputs: 0,
     servedTokens: 0,
     servedCost: 0,
     canceledInputs: 0,
+    isPartCharged: false,
   };
-  readonly parameters: ParametersRecord = { adapted: undefined, dropped: undefined };
+  /** How the response differs from the request. */
+  deviations: Deviations = noDeviations;
   readonly images: ImagesRecord = {
     requested: 1,
     delivered: undefined,
-    missing: undefined,
     possiblyBilled: 0,
     requestedAgain: 0,
     fillAttempts: 0,
   };
   readonly cost: CostRecord = {
     actual: undefined,
+    isReported: false,
     estimated: undefined,
     reservation: undefined,
     earlierAttemptMayBeBilled: false,
@@ -218,8 +177,6 @@ export class RequestRecord {
     bytesIn: 0,
     bytesOut: 0,
   };
-  #endListeners: (() => void)[] | undefined;
-
   constructor(requestId: string, endpoint: string, at: number) {
     this.requestId = requestId;
     this.endpoint = endpoint;
@@ -228,19 +185,114 @@ export class RequestRecord {
 
   addStep(description: string): void {
     this.steps ??= [];
-    this.steps.push(description);
+    if (this.steps.length < maxSteps && !this.steps.includes(description))
+      this.steps.push(description);
   }
 
-  /** Calls `listener` when the request ends: for resources that are held until then. */
-  onEnd(listener: () => void): void {
-    this.#endListeners ??= [];
-    this.#endListeners.push(listener);
+  addQueueTime(ms: number): void {
+    this.queuedMs += ms;
   }
 
-  end(): void {
-    const listeners = this.#endListeners;
-    this.#endListeners = undefined;
-    if (listeners) callAll(listeners);
+  addRoutedRequest(): void {
+    this.routing.routedRequests++;
+  }
+
+  addSelection(selection: TargetSelection): void {
+    const { routing } = this;
+    routing.selections ??= [];
+    const at = routing.selections.findIndex(({ target }) => target === selection.target);
+    routing.selections[at === -1 ? routing.selections.length : at] = selection;
+  }
+
+  startAttempt(start: AttemptStart): TimedAttempt | undefined {
+    const { target, startedAt, isHedge = false, isFollowUp = false, spanId } = start;
+    const { routing } = this;
+    if (routing.target !== undefined && routing.target !== target) routing.hasSeveralTargets = true;
+    routing.previousTarget = routing.target;
+    routing.attempts++;
+    if (isFollowUp) this.images.fillAttempts++;
+    else routing.target = target;
+    if (startedAt === undefined) return undefined;
+    routing.timedAttempts ??= [];
+    if (routing.timedAttempts.length >= maxTimedAttempts) return undefined;
+    const attempt: TimedAttempt = {
+      target,
+      startedAt,
+      isHedge,
+      endedAt: undefined,
+      error: undefined,
+      queuedMs: 0,
+      spanId,
+    };
+    routing.timedAttempts.push(attempt);
+    return attempt;
+  }
+
+  attemptNotSent(isFollowUp: boolean): void {
+    this.routing.target = this.routing.previousTarget;
+    this.routing.attempts--;
+    if (isFollowUp) this.images.fillAttempts--;
+  }
+
+  reachedUpstream(): void {
+    this.routing.reachedUpstream = true;
+  }
+
+  addSettled(target: Target): void {
+    this.routing.target = target;
+  }
+
+  addBatch(size: number): void {
+    this.routing.batchSize = size;
+  }
+
+  earlierAttemptMayBeBilled(): void {
+    this.cost.earlierAttemptMayBeBilled = true;
+  }
+
+  addSentInputs(inputs: number): void {
+    this.embeddings.sentInputs += inputs;
+  }
+
+  addServed(inputs: number, tokens: number | undefined, cost: number | undefined): void {
+    const { embeddings } = this;
+    embeddings.servedInputs += inputs;
+    embeddings.servedTokens = sumOfKnown(embeddings.servedTokens, tokens);
+    embeddings.servedCost = sumOfKnown(embeddings.servedCost, cost);
+  }
+
+  addCanceledInputs(inputs: number): void {
+    this.embeddings.canceledInputs += inputs;
+  }
+
+  addCost(cost: number | undefined): void {
+    this.cost.actual = this.cost.isReported ? sumOfKnown(this.cost.actual, cost) : cost;
+    this.cost.isReported = true;
+  }
+
+  addUsage(usage: RequestUsage): void {
+    const before = this.usage;
+    if (!before) this.usage = usage;
+    else this.usage = sumUsage(before, usage);
+  }
+
+  addPossiblyBilled(images: number): void {
+    this.images.possiblyBilled += images;
+  }
+
+  addRequestedAgain(images: number): void {
+    this.images.requestedAgain += images;
+  }
+
+  /** Inputs that this request did not send to an upstream. */
+  get cachedInputs(): number {
+    return Math.max(0, this.embeddings.inputs - this.embeddings.sentInputs);
+  }
+
+  /** The tokens that upstreams counted. 0 if no upstream was called; undefined if the count is unknown. */
+  get upstreamTokens(): number | undefined {
+    const { sentInputs, servedInputs, servedTokens, isPartCharged } = this.embeddings;
+    return servedInputs >= sentInputs || isPartCharged ? servedTokens : undefined;
   }
 
   /** Undefined if no image was generated. Images that were billed, but not delivered, do not count. */
@@ -275,37 +327,25 @@ export class RequestRecord {
       inputs: isEmbeddings ? embeddings.inputs : null,
       timeline: writeTimeline(this),
       errorMessage: outcome.errorMessage,
-      cachedInputs: isEmbeddings ? embeddings.cachedInputs : null,
-      upstreamTokens: isEmbeddings ? (embeddings.upstreamTokens ?? null) : null,
+      cachedInputs: isEmbeddings ? this.cachedInputs : null,
+      upstreamTokens: isEmbeddings ? (this.upstreamTokens ?? null) : null,
     };
   }
 }
 
-/** Calls each listener, also after another has thrown. */
-function callAll(listeners: readonly (() => void)[]): void {
-  const [first, ...others] = listeners;
-  try {
-    first?.();
-  } finally {
-    if (others.length > 0) callAll(others);
-  }
-}
+/** Undefined if one of the two is unknown. */
+export const sumOfKnown = (
+  before: number | undefined,
+  next: number | undefined,
+): number | undefined => (before === undefined || next === undefined ? undefined : before + next);
 
-/** Images that were requested and are not part of the response: how many, and why. */
-export interface MissingGroup {
-  readonly count: number;
-  /** Why they failed. Undefined: the upstream returned fewer images than requested. */
-  readonly error: unknown;
-  /** The upstream may have generated them, but no response reports their cost. */
-  readonly mayBeBilled?: boolean;
-}
-
-/** Images that could not be generated, while others of the same request could. */
-export interface MissingImages {
-  readonly count: number;
-  readonly kind: ErrorKind;
-  /** The error of the first missing image, if there was one. */
-  readonly error?: unknown;
-  /** All missing images, grouped by error. */
-  readonly groups: readonly MissingGroup[];
+function sumUsage(before: RequestUsage, next: RequestUsage): RequestUsage {
+  const inputTokens = sumOfKnown(before.inputTokens, next.inputTokens);
+  const outputTokens = sumOfKnown(before.outputTokens, next.outputTokens);
+  const images = sumOfKnown(before.images, next.images);
+  return {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(images !== undefined && { images }),
+  };
 }

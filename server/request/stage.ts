@@ -7,7 +7,7 @@ import type { Target } from "../upstream/contract.ts";
 import type { PermittedModel } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Operation } from "./http-types.ts";
-import type { RequestRecord } from "./request-record.ts";
+import type { RequestContext, RequestReport } from "./request-report.ts";
 import type { TraceHeaders } from "./request-trace.ts";
 
 export interface StageRequest<Q> {
@@ -16,24 +16,30 @@ export interface StageRequest<Q> {
   readonly model: PermittedModel;
   /** The target, once a stage has selected it. */
   readonly target?: Target | undefined;
-  /** Fires at the request timeout or when the client disconnects. */
-  readonly signal: AbortSignal;
+  /**
+   * Fires at the request timeout, when the client disconnects, or when a stage cancels its part of the request. A
+   * function, because a response from the cache needs no signal.
+   */
+  readonly signal: () => AbortSignal;
   /** Fires the signal. */
   readonly deadline: Deadline;
   /** Temp storage for large values, until the request ends. */
   readonly temp: RequestTemp;
-  readonly record: RequestRecord;
+  readonly context: RequestContext;
+  readonly report: RequestReport;
   /** The trace context of one attempt, for its upstream requests. Absent: tracing is off. */
   readonly traceHeaders?: TraceHeaders | undefined;
-  /**
-   * How long one attempt waits in the gateway, in a batch that is being filled or for the limits of its target: that
-   * says nothing about the latency of the target.
-   */
-  readonly queueWait?: QueueWait | undefined;
   /** The attempt of the routing stage. Absent: the request was not routed. */
   readonly attempt?: RoutedAttempt | undefined;
+  /** The parts of one request share it: a split embeddings request, or images that are requested one by one. */
+  readonly parts?: RequestParts | undefined;
   /** Image requests: the targets tried so far, so that another target can generate the missing images. */
   readonly tried?: TriedTargets | undefined;
+}
+
+/** If one part was sent, the others are neither shed nor timed out in a queue: its work would be lost. */
+export interface RequestParts {
+  hasStarted: boolean;
 }
 
 export interface TriedTargets {
@@ -41,6 +47,8 @@ export interface TriedTargets {
   readonly targets: Set<Target>;
   /** How many images were requested from them. */
   imageCount: number;
+  /** How many of the images that are requested now may have been billed already. */
+  maybeBilled: number;
   /** Why the targets did not generate the missing images. Absent: none was tried yet. */
   readonly failure?: { readonly error: unknown };
 }
@@ -55,6 +63,13 @@ export interface QueueWait {
 }
 
 export interface RoutedAttempt {
+  /**
+   * How long the attempt waits in the gateway, in a batch that is being filled or for the limits of its target: that
+   * says nothing about the latency of the target. The attempts in one batch share it.
+   */
+  queueWait: QueueWait;
+  /** An upstream received the request in an earlier attempt. */
+  readonly wasSent: boolean;
   /** Milliseconds, monotonic. */
   readonly startedAt: number;
   /** The attempt timeout. It changes while latencies become known. */
@@ -62,6 +77,13 @@ export interface RoutedAttempt {
   /** Another attempt of the request was slow: one of its inputs may hang the upstream, so it joins no batch. */
   readonly followsSlow: boolean;
 }
+
+/** Whether work was already done for the request: a part of it, or the request itself, was sent to an upstream. */
+export const hasStarted = <Q>({ parts, attempt }: StageRequest<Q>): boolean =>
+  parts?.hasStarted === true || attempt?.wasSent === true;
+
+/** The request is for images that earlier targets left out. */
+export const isFollowUp = <Q>({ tried }: StageRequest<Q>): boolean => tried?.failure !== undefined;
 
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;

@@ -4,13 +4,24 @@
  */
 
 import type { UpstreamErrorResponse } from "../lib/gateway-error.ts";
-import type { Target } from "../upstream/contract.ts";
+import type { Deviations, Target } from "../upstream/contract.ts";
+
+export interface AttemptStart {
+  readonly target: Target;
+  /** Undefined: the attempt is not part of the timeline. */
+  readonly startedAt: number | undefined;
+  /** A hedged request: another attempt was running. */
+  readonly isHedge?: boolean;
+  /** The attempt requests images that earlier targets left out. */
+  readonly isFollowUp?: boolean;
+  /** The id of its span. Absent: tracing is off. */
+  readonly spanId?: string | undefined;
+}
 
 /** An attempt at a target. Times are milliseconds of the monotonic clock. */
 export interface TimedAttempt {
   readonly target: Target;
   readonly startedAt: number;
-  /** A hedged request: another attempt was running. */
   readonly isHedge: boolean;
   /** Undefined: the attempt is running, or was canceled because another one has won. */
   endedAt: number | undefined;
@@ -48,10 +59,7 @@ interface TimelineSource {
     readonly selection: TargetSelection | undefined;
     readonly batchSize: number | undefined;
   };
-  readonly parameters: {
-    readonly adapted: readonly string[] | undefined;
-    readonly dropped: readonly string[] | undefined;
-  };
+  readonly deviations: Deviations;
   readonly outcome: { readonly latencyMs: number; readonly error: string | undefined };
 }
 
@@ -93,7 +101,7 @@ interface StoredTimeline {
 /** null: nothing to store. This is the usual case of a cached request, and it allocates nothing. */
 export function writeTimeline(record: TimelineSource): string | null {
   const { timedAttempts, selection, batchSize } = record.routing;
-  const { adapted, dropped } = record.parameters;
+  const { adapted, dropped } = record.deviations;
   const { queuedMs } = record;
   if (!timedAttempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
   // JSON leaves out members that are undefined.

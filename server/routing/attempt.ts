@@ -1,7 +1,13 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/stage.ts";
+import {
+  isFollowUp,
+  type QueueWait,
+  type RoutedAttempt,
+  type Send,
+  type StageRequest,
+} from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
@@ -24,6 +30,8 @@ export interface AttemptedRequest<Q, A> {
   readonly request: StageRequest<Q>;
   readonly modelTargets: ModelTargets;
   readonly sizeClass: number;
+  /** An upstream received the request in an attempt that has ended. */
+  wasSent: boolean;
 }
 
 interface AttemptStart {
@@ -48,7 +56,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   readonly #isRepeat: boolean;
   isProbe = false;
   #timed: TimedAttempt | undefined;
-  readonly #queueWait: QueueWait = { ms: 0, isWaiting: false, admittedAt: 0 };
+  queueWait: QueueWait = { ms: 0, isWaiting: false, admittedAt: 0 };
 
   constructor(
     owner: AttemptedRequest<Q, A>,
@@ -63,6 +71,10 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     this.followsSlow = isHedge || hasTimedOut;
   }
 
+  get wasSent(): boolean {
+    return this.#owner.wasSent;
+  }
+
   get hedgeAfterMs(): number | undefined {
     return this.candidate.health.latency.p95Ms(this.#owner.sizeClass);
   }
@@ -75,29 +87,28 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   async run(signal: AbortSignal): Promise<A> {
     const { stage, request } = this.#owner;
     const { target, health } = this.candidate;
-    const { routing, trace } = request.record;
+    const { report, context } = request;
+    const { trace } = context;
     const { watchEnd } = stage;
     this.isProbe = health.start(this.startedAt);
     // The trace context (traceparent) of this attempt.
     const spanId = trace?.newSpanId();
     const traceHeaders = spanId === undefined ? undefined : trace?.headersOf(spanId);
-    this.#timed = routing.startAttempt(target, this.startedAt, this.#isHedge, spanId);
+    this.#timed = report.startAttempt({
+      target,
+      startedAt: this.startedAt,
+      isHedge: this.#isHedge,
+      isFollowUp: isFollowUp(request),
+      spanId,
+    });
     let response: A;
     try {
-      // Every member is named: a spread of an object with a getter (`signal`) takes 2 µs.
       response = await stage.next({
-        operation: request.operation,
-        query: request.query,
-        model: request.model,
+        ...request,
         target,
-        signal,
-        deadline: request.deadline,
-        temp: request.temp,
-        record: request.record,
-        queueWait: this.#queueWait,
+        signal: () => signal,
         attempt: this,
         traceHeaders,
-        tried: request.tried,
       });
     } catch (error) {
       this.#fail(error, signal);
@@ -113,23 +124,23 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   }
 
   #succeed(): void {
-    const { request, sizeClass } = this.#owner;
+    const { sizeClass } = this.#owner;
     const now = this.#end();
-    request.record.routing.reachedUpstream = true;
+    this.#reportSent();
     const tookMs = Math.max(0, this.#durationMs(now));
     this.candidate.health.recordSuccess(now, this.startedAt, tookMs, sizeClass);
     this.#admitWaiting();
   }
 
   #fail(error: unknown, signal: AbortSignal): void {
-    const { request, modelTargets } = this.#owner;
+    const { modelTargets } = this.#owner;
     const { health } = this.candidate;
     const now = this.#end();
     if (this.#timed) {
       this.#timed.error = signal.aborted && !wasCutOff(signal) ? canceled : errorKindOf(error);
       if (error instanceof GatewayError) this.#timed.upstream = error.details.upstream;
     }
-    if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
+    if (!isUnsent(error)) this.#reportSent();
     const outcome = this.#classify(error, signal, now);
     if (isTargetError(outcome)) {
       health.addError({ at: now, kind: errorKindOf(error), message: messageOf(error) });
@@ -142,12 +153,17 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     this.#admitWaiting();
   }
 
+  #reportSent(): void {
+    this.#owner.wasSent = true;
+    this.#owner.request.report.reachedUpstream();
+  }
+
   /** Several attempts may fail with one error, which counts once. */
   #classify(error: unknown, signal: AbortSignal, now: number): AttemptOutcome {
     const { stage, modelTargets } = this.#owner;
     const isNewError = error !== stage.lastError;
     stage.lastError = error;
-    if (timedOutInQueue(this.#queueWait, error, now) || !isNewError) return neutral;
+    if (timedOutInQueue(this.queueWait, error, now) || !isNewError) return neutral;
     return classifyOutcome(error, {
       aborted: signal.aborted,
       cutOff: wasCutOff(signal),
@@ -162,13 +178,13 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     const now = this.#owner.stage.registry.clock();
     if (this.#timed) {
       this.#timed.endedAt = now;
-      this.#timed.queuedMs = this.#queueWait.ms;
+      this.#timed.queuedMs = this.queueWait.ms;
     }
     return now;
   }
 
   #durationMs(now: number): number {
-    return now - this.startedAt - this.#queueWait.ms;
+    return now - this.startedAt - this.queueWait.ms;
   }
 
   /** A slot of the target is free: queued requests are admitted. */
@@ -199,8 +215,7 @@ export function watchStreamEnd(
   response: ImageResponse,
   end: (failure?: unknown) => void,
 ): ImageResponse {
-  if (response.kind === "stream")
-    return { kind: "stream", events: watchEvents(response.events, end) };
+  if (response.kind === "stream") return { ...response, events: watchEvents(response.events, end) };
   end();
   return response;
 }

@@ -4,7 +4,7 @@
  * also hedged.
  */
 import { sleep } from "../lib/timers.ts";
-import type { Stage, StageRequest } from "../request/stage.ts";
+import { isFollowUp, type Stage, type StageRequest } from "../request/stage.ts";
 import { type AttemptedRequest, type RoutingStage, TargetAttempt } from "./attempt.ts";
 import { type HedgeOptions, hedgedRequest } from "./hedge.ts";
 import type { Candidate, SelectionContext } from "./policies.ts";
@@ -42,7 +42,7 @@ export const routeRequest =
     const stage: RoutingStage<Q, A> = { ...options, next, lastError: undefined };
     return (request) => {
       const { failure } = request.tried ?? {};
-      if (!failure) request.record.routing.routedRequests++;
+      if (!failure) request.report.addRoutedRequest();
       return new RoutedRequest(stage, request).run(failure);
     };
   };
@@ -70,7 +70,7 @@ class RoutedRequest<Q, A> {
 
   constructor(stage: RoutingStage<Q, A>, request: StageRequest<Q>) {
     const { registry, canServe, sizeClassOf, checkHealth } = stage;
-    const { model, query, record, tried } = request;
+    const { model, query, context, tried } = request;
     const modelTargets = registry.targetsFor(model);
     const { candidates } = modelTargets;
     const untried = tried ? untriedCandidates(candidates, tried) : candidates;
@@ -79,12 +79,12 @@ class RoutedRequest<Q, A> {
     this.#request = request;
     this.#modelTargets = modelTargets;
     this.#candidates = canServe ? capableCandidates(untried, request, canServe) : untried;
-    this.#attempted = { stage, request, modelTargets, sizeClass };
+    this.#attempted = { stage, request, modelTargets, sizeClass, wasSent: false };
     this.#context = {
       now: registry.clock(),
       random: registry.random,
       sizeClass,
-      affinityHash: model.policy === "sticky" ? Bun.hash.crc32(record.caller?.id ?? "") : 0,
+      affinityHash: model.policy === "sticky" ? Bun.hash.crc32(context.caller?.id ?? "") : 0,
       price: ({ target }) => stage.priceOf?.(request, target),
     };
     this.#probeMode = checkHealth ? "checked" : "any";
@@ -102,7 +102,9 @@ class RoutedRequest<Q, A> {
       // The hard limit was lifted: earlier requests still wait for it.
       else if (health.concurrency.slots.waiting > 0) this.#stage.queue?.admitWaiting();
       try {
-        return await this.#attemptWithHedge(candidate);
+        const response = await this.#attemptWithHedge(candidate);
+        if (failure) this.#request.report.addSettled(candidate.target);
+        return response;
       } catch (error) {
         this.#hasTimedOut ||= errorKindOf(error) === "upstream_timeout";
         candidate = await this.#selectNext(candidate, error);
@@ -132,13 +134,13 @@ class RoutedRequest<Q, A> {
     { candidate, compared }: SelectedTarget,
     reason: SelectedBy | "failover" | "hedge",
   ): void {
-    const { model, record } = this.#request;
+    const { model, report } = this.#request;
     const { candidates } = this.#modelTargets;
     // Targets without a known price are not compared by price.
     const isByLoad = model.policy === "cost" && this.#context.price(candidate) === undefined;
     const policy = isByLoad ? "p2c" : model.policy;
     const hasTiers = candidates[0]?.tier !== candidates.at(-1)?.tier;
-    record.routing.recordSelection({
+    report.addSelection({
       target: candidate.target,
       compared,
       policy: reason === "policy" ? policy : reason,
@@ -151,9 +153,9 @@ class RoutedRequest<Q, A> {
     const { health } = candidate;
     const { slots } = health.concurrency;
     const waitingSince = this.#stage.registry.clock();
-    await queue.wait(this.#request, slots);
+    await queue.wait(this.#request, slots, this.#attempted.wasSent);
     this.#readClock();
-    this.#request.record.queuedMs += this.#context.now - waitingSince;
+    this.#request.report.addQueueTime(this.#context.now - waitingSince);
     // `queue.wait` has acquired a slot. The slot is released here, because the attempt counts itself as in flight.
     slots.inFlight--;
     if (health.state(this.#context.now) === "healthy") return candidate;
@@ -170,10 +172,11 @@ class RoutedRequest<Q, A> {
    * error if no candidate is left.
    */
   async #selectNext(failed: Candidate, error: unknown): Promise<Candidate> {
-    const { record, signal } = this.#request;
+    const { report } = this.#request;
+    const signal = this.#request.signal();
     const { checkHealth, registry } = this.#stage;
     if (signal.aborted || !mayFailOver(error, this.#request)) throw error;
-    if (mayBillFailedAttempt(error)) record.cost.earlierAttemptMayBeBilled = true;
+    if (mayBillFailedAttempt(error)) this.#reportBilled();
     this.#readClock();
     const other = selectTarget(this.#selection(), this.#context, this.#probeMode);
     const waitMs = other ? 0 : this.#backoffMs(error);
@@ -183,7 +186,7 @@ class RoutedRequest<Q, A> {
     if (waitMs === undefined) throw error;
     if (!isFree && !this.#modelTargets.budgets.retries.spend(this.#context.now)) throw error;
     // The image stages record failed attempts themselves.
-    if (!checkHealth) addStep(record, failed.target, errorKindOf(error));
+    if (!checkHealth) addStep(report, failed.target, errorKindOf(error));
     if (waitMs > 0) {
       await sleep(waitMs, signal, registry.timers);
       this.#readClock();
@@ -210,7 +213,7 @@ class RoutedRequest<Q, A> {
       sizeClassOf && this.#candidates.length > 1 && !isBusy(capacity, candidate.target);
     return isHedged
       ? hedgedRequest(attempt, this.#hedgeOptions())
-      : attempt.run(this.#request.signal);
+      : attempt.run(this.#request.signal());
   }
 
   #newAttempt(candidate: Candidate, isHedge: boolean): TargetAttempt<Q, A> {
@@ -225,11 +228,11 @@ class RoutedRequest<Q, A> {
   }
 
   #hedgeOptions(): HedgeOptions<TargetAttempt<Q, A>> {
-    const { record, signal } = this.#request;
+    const { report, signal } = this.#request;
     const { registry } = this.#stage;
     const { retries } = this.#modelTargets.budgets;
     return {
-      signal,
+      signal: signal(),
       timers: registry.timers,
       hedge: () => this.#hedge(),
       takeFailover: () => {
@@ -239,15 +242,17 @@ class RoutedRequest<Q, A> {
       },
       isFinal: (error) => !mayFailOver(error, this.#request),
       // The target whose response or error is returned is the one in the ledger row.
-      onSettled: ({ candidate }) => {
-        record.routing.target = candidate.target;
-      },
+      onSettled: ({ candidate }) => report.addSettled(candidate.target),
       // Upstreams may bill canceled requests.
       onWasted: (error) => {
-        if (error === undefined || mayBillFailedAttempt(error))
-          record.cost.earlierAttemptMayBeBilled = true;
+        if (error === undefined || mayBillFailedAttempt(error)) this.#reportBilled();
       },
     };
+  }
+
+  /** The image stages report themselves what targets may have billed for missing images. */
+  #reportBilled(): void {
+    if (!isFollowUp(this.#request)) this.#request.report.earlierAttemptMayBeBilled();
   }
 
   #hedge(): TargetAttempt<Q, A> | undefined {
@@ -260,7 +265,7 @@ class RoutedRequest<Q, A> {
     if (!hedges.hasHedge || !retries.spend(now)) return undefined;
     hedges.spend();
     this.#recordSelection(other, "hedge");
-    addStep(this.#request.record, other.candidate.target, hedgedStep);
+    addStep(this.#request.report, other.candidate.target, hedgedStep);
     return this.#newAttempt(other.candidate, true);
   }
 
@@ -268,7 +273,7 @@ class RoutedRequest<Q, A> {
     const { checkHealth, registry } = this.#stage;
     const { now } = this.#context;
     const selection = this.#selection();
-    addSkippedSteps(this.#request.record, selection, selected, now);
+    addSkippedSteps(this.#request.report, selection, selected, now);
     if (checkHealth) startHealthChecks(selection, selected, now, checkHealth, registry.clock);
   }
 

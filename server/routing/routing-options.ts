@@ -18,7 +18,7 @@ import type { TargetRegistry } from "./target-registry.ts";
 /** The queue for targets at their hard concurrency limit. */
 export interface TargetQueue<Q> {
   /** Takes a slot, after a wait if necessary. Throws GatewayError if none becomes free in time. */
-  wait(request: StageRequest<Q>, slots: ConcurrencySlots): Promise<void>;
+  wait(request: StageRequest<Q>, slots: ConcurrencySlots, wasSent: boolean): Promise<void>;
   /** A slot was released: admits waiting requests. */
   admitWaiting(): void;
 }
@@ -66,17 +66,17 @@ export const targetCapacity = (
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */
 export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => ({
-  wait: ({ record, model, signal }, slots) =>
+  wait: ({ context, model, signal }, slots, wasSent) =>
     admission.waitForSlots({
-      key: record.caller?.id ?? "",
-      priority: record.priority,
+      key: context.caller?.id ?? "",
+      priority: context.priority,
       model,
       neededSlots: [slots],
       // Even if work was done for the request, its wait must be able to time out: the requests that hold the slots may
       // never end.
       hasStarted: () => false,
-      wasSent: record.routing.reachedUpstream,
-      signal: () => signal,
+      wasSent,
+      signal,
     }),
   admitWaiting: () => admission.admitWaiting(),
 });

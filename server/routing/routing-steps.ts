@@ -3,25 +3,19 @@
  * that succeeds at its first choice has none.
  */
 
-import type { RequestRecord } from "../request/request-record.ts";
+import type { RequestReport } from "../request/request-report.ts";
 import { targetName } from "../request/timeline.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
 
-/** The most steps of a request: one that is split into hundreds of chunks would add steps for each of them. */
-const maxSteps = 24;
-
-export function addStep(record: RequestRecord, target: Target, description: string): void {
-  const step = `${targetName(target)}: ${description}`;
-  const { steps } = record;
-  if (steps && (steps.length >= maxSteps || steps.includes(step))) return;
-  record.addStep(step);
+export function addStep(report: RequestReport, target: Target, description: string): void {
+  report.addStep(`${targetName(target)}: ${description}`);
 }
 
 /** Adds a step for each skipped candidate of the selected candidate's tier or a lower one. */
 export function addSkippedSteps(
-  record: RequestRecord,
+  report: RequestReport,
   selection: Selection,
   selected: Candidate | undefined,
   now: number,
@@ -30,7 +24,7 @@ export function addSkippedSteps(
   for (const candidate of candidates) {
     if (candidate === selected || (selected && candidate.tier > selected.tier)) continue;
     const reason = skipReason(candidate, selection, now);
-    if (reason !== undefined) addStep(record, candidate.target, reason);
+    if (reason !== undefined) addStep(report, candidate.target, reason);
   }
 }
 

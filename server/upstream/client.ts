@@ -37,15 +37,15 @@ type ExtraHeaders = Readonly<Record<string, string>> | undefined;
 interface TargetRequest<Q> {
   readonly query: Q;
   readonly target?: Target | undefined;
-  readonly signal: AbortSignal;
-  readonly traceHeaders?: ExtraHeaders;
+  readonly signal: () => AbortSignal;
+  readonly traceHeaders?: ExtraHeaders | undefined;
 }
 
 interface TargetImageRequest<Q> extends TargetRequest<Q> {
   /** Temp storage for large parts of a response. */
   readonly temp: RequestTemp;
   /** Names the API key. Absent: a request of the gateway itself. */
-  readonly record?: { readonly caller: { readonly id: string } | undefined };
+  readonly context?: { readonly caller: { readonly id: string } | undefined };
 }
 
 export type UpstreamClient = {
@@ -126,13 +126,14 @@ export function createUpstreamClient({
     operation: "generations" | "edits",
     request: TargetImageRequest<Q>,
   ): Promise<ImageResponse> => {
-    const { query, signal, temp, record, traceHeaders } = request;
+    const { query, temp, context: origin, traceHeaders } = request;
+    const signal = request.signal();
     const target = targetOf(request);
     // `operation` decides the type of the query.
     const builtInModel = builtInModels.get(target.upstream.kind)?.[operation] as
       | BuiltInModel["generations"]
       | undefined;
-    if (builtInModel) return builtInModel(query, target, signal, record?.caller?.id);
+    if (builtInModel) return builtInModel(query, target, signal, origin?.caller?.id);
     const adapter = adapters.get(target.upstream.kind);
     const endpoint = adapter?.[operation] as ImageAdapter<Q> | undefined;
     if (!endpoint || !adapter) throw unsupported(query.model);
@@ -161,7 +162,8 @@ export function createUpstreamClient({
       adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ??
       builtInModelCapabilities,
     embeddings: async (given) => {
-      const { query, signal, traceHeaders } = given;
+      const { query, traceHeaders } = given;
+      const signal = given.signal();
       const target = targetOf(given);
       const builtInModel = builtInModels.get(target.upstream.kind);
       if (builtInModel?.embeddings) return builtInModel.embeddings(query, target, signal);

@@ -3,6 +3,7 @@
  * from the same query.
  */
 
+import type { ErrorKind } from "../../contract/errors.ts";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import type { BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
@@ -118,6 +119,8 @@ export interface EmbeddingsResponse {
   readonly cost?: number;
   /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */
   readonly truncated?: true;
+  /** How the gateway changed the request. Absent: it did not. */
+  readonly deviations?: Deviations;
   /**
    * The upstream's response body, if it can be sent to a client unchanged: it names this model and has this encoding.
    */
@@ -284,11 +287,45 @@ export interface BufferedImageResponse {
   readonly cost?: number;
   /** Extra fields of the upstream's response. */
   readonly extraFields?: ExtraFields;
+  readonly deviations?: Deviations;
 }
 
 export type ImageResponse =
   | BufferedImageResponse
-  | { readonly kind: "stream"; readonly events: AsyncIterable<ImageEvent> };
+  | {
+      readonly kind: "stream";
+      readonly events: AsyncIterable<ImageEvent>;
+      /** As far as they are known: the missing images at the end of the events. */
+      readonly deviations?: () => Deviations;
+    };
+
+/** How a response differs from the request. Nothing is changed in silence: response headers name it. */
+export interface Deviations {
+  /** Parameters that the gateway applied in another way than by passing them on. */
+  readonly adapted?: readonly string[] | undefined;
+  /** Parameters that were removed before the upstream request, or that had no effect on the response. */
+  readonly dropped?: readonly string[] | undefined;
+  /** Images that could not be generated, while others of the same request could. */
+  readonly missing?: MissingImages | undefined;
+}
+
+/** Images that were requested and are not part of the response: how many, and why. */
+export interface MissingGroup {
+  readonly count: number;
+  /** Why they failed. Undefined: the upstream returned fewer images than requested. */
+  readonly error: unknown;
+  /** The upstream may have generated them, but no response reports their cost. */
+  readonly mayBeBilled?: boolean;
+}
+
+export interface MissingImages {
+  readonly count: number;
+  readonly kind: ErrorKind;
+  /** The error of the first missing image, if there was one. */
+  readonly error?: unknown;
+  /** All missing images, grouped by error. */
+  readonly groups: readonly MissingGroup[];
+}
 
 /** A built-in model. A missing capability is a missing key. */
 export interface BuiltInModel {

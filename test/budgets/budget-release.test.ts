@@ -2,7 +2,7 @@
 
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { RequestLifetime } from "../../server/pipeline/request-lifetime.ts";
-import { RequestRecord } from "../../server/request/request-record.ts";
+import { Deadline } from "../../server/request/deadline.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -59,8 +59,8 @@ test("a reservation whose settlement fails is released, so the next request has 
   expect(failures).toBe(3);
 });
 
-test("a client gets its response although ending the request record fails", async () => {
-  const spy = spyOn(RequestRecord.prototype, "end").mockImplementation(() => {
+test("a client gets its response although ending its deadline fails", async () => {
+  const spy = spyOn(Deadline.prototype, "end").mockImplementation(() => {
     throw new Error("a listener failed");
   });
   restores.push(() => spy.mockRestore());

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { clientClosedError, Deadline, SignalClient } from "../../server/request/deadline.ts";
-import type { QueueWait } from "../../server/request/stage.ts";
 import { mayHaveBeenBilled } from "../../server/upstream/may-have-been-billed.ts";
 import {
+  attemptWith,
   batchStage,
   type CountedRequest,
   type EmbeddingsSend,
@@ -31,7 +31,7 @@ describe("a client that disconnects", () => {
   test("while its request is queued ends at once, and the request is not sent", async () => {
     const { upstream, send, release } = setUpBusyBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
-    requests[1]?.signal.abort(reason);
+    requests[1]?.client.abort(reason);
     expect(await outcomes[1]).toEqual({ error: reason });
     await release();
     expect(upstream.requestedTexts[1]).toEqual(["a", "c"]);
@@ -43,7 +43,7 @@ describe("a client that disconnects", () => {
     const { upstream, send, release } = setUpBusyBatching({}, { maxQueued: 1 });
     const request = requestOf("a");
     const outcome = outcomeOf(send(request));
-    request.signal.abort(reason);
+    request.client.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     // There is capacity again, for any model.
     void send(requestFor(["b"], modelWithTargets(...request.model.targets)));
@@ -56,9 +56,9 @@ describe("a client that disconnects", () => {
     const { upstream, send, release } = setUpBusyBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
     await release();
-    requests[0]?.signal.abort(reason);
+    requests[0]?.client.abort(reason);
     expect(await outcomes[0]).toEqual({ error: reason });
-    expect(upstream.requests[1]?.request.signal.aborted).toBe(false);
+    expect(upstream.requests[1]?.request.signal().aborted).toBe(false);
     upstream.requests[1]?.respond();
     expect(await outcomes[1]).toHaveProperty("value.vectors", [vectorFor("b")]);
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
@@ -68,10 +68,10 @@ describe("a client that disconnects", () => {
     const { upstream, send, release } = setUpBusyBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b"]);
     await release();
-    for (const request of requests) request.signal.abort(reason);
+    for (const request of requests) request.client.abort(reason);
     expect(await Promise.all(outcomes)).toEqual([{ error: reason }, { error: reason }]);
     await settled();
-    expect(upstream.requests[1]?.request.signal.aborted).toBe(true);
+    expect(upstream.requests[1]?.request.signal().aborted).toBe(true);
     expect(upstream.inFlight).toBe(0);
     expect(upstream.requests).toHaveLength(2);
   });
@@ -80,7 +80,7 @@ describe("a client that disconnects", () => {
     const { upstream, send } = setUpBusyBatching({ maxItems: 3 });
     const requests = ["a", "b", "c", "d"].map((text) => requestOf(text));
     const outcomes = requests.slice(0, 2).map((request) => outcomeOf(send(request)));
-    requests[0]?.signal.abort(reason);
+    requests[0]?.client.abort(reason);
     void send(requests[2]!);
     expect(upstream.requests).toHaveLength(1);
     void send(requests[3]!);
@@ -94,7 +94,7 @@ describe("a client that disconnects", () => {
     const outcome = outcomeOf(send(single));
     await release();
     const later = ["b", "c"].map((text) => send(requestOf(text)));
-    single.signal.abort(reason);
+    single.client.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     await settled();
     expect(upstream.requestedTexts).toEqual([["first"], ["a"], ["b", "c"]]);
@@ -109,7 +109,7 @@ describe("a client that disconnects", () => {
     const { upstream, send, release } = setUpBusyBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
     await release();
-    requests[1]?.signal.abort(reason);
+    requests[1]?.client.abort(reason);
     upstream.requests[1]?.fail(rejected("no"));
     await settled();
     await upstream.respondToAll();
@@ -121,7 +121,7 @@ describe("a client that disconnects", () => {
   test("before its request is sent is never batched", async () => {
     const { upstream, send, release } = setUpBusyBatching();
     const request = requestOf("a");
-    request.signal.abort(reason);
+    request.client.abort(reason);
     expect(await outcomeOf(send(request))).toEqual({ error: reason });
     await release();
     expect(upstream.requests).toHaveLength(1);
@@ -135,7 +135,7 @@ describe("a client that disconnects", () => {
       if (bad) upstream.requests[1]?.fail(overloaded());
       else upstream.requests[1]?.respond();
       await Promise.all(outcomes);
-      expect(requests.map(({ signal }) => signal.listeners.size)).toEqual([0, 0]);
+      expect(requests.map(({ client }) => client.listeners.size)).toEqual([0, 0]);
     }
   });
 });
@@ -146,25 +146,22 @@ describe("a request whose timeout passes", () => {
     const client = new SignalClient(new AbortController().signal);
     const deadline = new Deadline({ client, timeoutMs: 0, clock: () => 0 });
     await new Promise((resolve) => deadline.signal.addEventListener("abort", resolve));
-    request.signal.abort(deadline.signal.reason);
+    request.client.abort(deadline.signal.reason);
   };
-  const withQueueWait = (text: string): CountedRequest & { readonly queueWait: QueueWait } => ({
-    ...requestOf(text),
-    queueWait: { ms: 0, isWaiting: false, admittedAt: 0 },
-  });
+  const attempted = (text: string) => ({ ...requestOf(text), attempt: attemptWith() });
   const inQueue = { kind: "upstream_timeout", details: { notSent: true } };
   const atUpstream = { kind: "upstream_timeout", details: {} };
 
   test("while its batch is being filled gets an error that says that no upstream was called", async () => {
     const { upstream, send } = setUpBusyBatching();
-    const request = withQueueWait("a");
+    const request = attempted("a");
     const outcome = outcomeOf(send(request));
     await timeOut(request);
     const { error } = (await outcome) as { error: GatewayError };
     expect(error).toMatchObject(inQueue);
     expect(error.message).toStartWith("Timed out while queued: no upstream was called.");
     // The wait says nothing about the target.
-    expect(request.queueWait.isWaiting).toBe(true);
+    expect(request.attempt.queueWait.isWaiting).toBe(true);
     expect(upstream.requests).toHaveLength(1);
   });
 
@@ -172,35 +169,34 @@ describe("a request whose timeout passes", () => {
     "while its batch of %i waits for the limits of the target gets that error",
     async (count) => {
       const { upstream, send, release } = setUpBusyBatching();
-      const requests = ["a", "b"].slice(0, count).map(withQueueWait);
+      const requests = ["a", "b"].slice(0, count).map(attempted);
       const outcomes = requests.map((request) => outcomeOf(send(request)));
       await release();
-      const { queueWait } = upstream.requests[1]!.request;
-      queueWait!.isWaiting = true;
+      upstream.requests[1]!.request.attempt!.queueWait.isWaiting = true;
       await timeOut(requests.at(-1)!);
       expect(await outcomes.at(-1)).toMatchObject({ error: inQueue });
-      expect(requests.at(-1)?.queueWait.isWaiting).toBe(true);
+      expect(requests.at(-1)?.attempt.queueWait.isWaiting).toBe(true);
     },
   );
 
   test("while its batch is in flight gets the error of an upstream that does not respond", async () => {
     const { send, release } = setUpBusyBatching();
-    const requests = ["a", "b"].map(withQueueWait);
+    const requests = ["a", "b"].map(attempted);
     const outcomes = requests.map((request) => outcomeOf(send(request)));
     await release();
     await timeOut(requests[1]!);
     expect(await outcomes[1]).toMatchObject({ error: atUpstream });
-    expect(requests[1]?.queueWait.isWaiting).toBe(false);
+    expect(requests[1]?.attempt.queueWait.isWaiting).toBe(false);
   });
 
   test("while it is queued on its own, after its batch failed: an upstream was called before", async () => {
     const { upstream, send, release } = setUpBusyBatching();
-    const requests = ["a", "b"].map(withQueueWait);
+    const requests = ["a", "b"].map(attempted);
     const outcomes = requests.map((request) => outcomeOf(send(request)));
     await release();
     upstream.requests[1]?.fail(tooManyTokens());
     await settled();
-    upstream.requests[2]!.request.queueWait!.isWaiting = true;
+    upstream.requests[2]!.request.attempt!.queueWait.isWaiting = true;
     await timeOut(requests[0]!);
     expect(await outcomes[0]).toMatchObject({ error: atUpstream });
   });
@@ -210,7 +206,7 @@ test("the client that disconnects while its request is queued is not charged for
   const { send } = setUpBusyBatching();
   const request = requestOf("a");
   const outcome = outcomeOf(send(request));
-  request.signal.abort(clientClosedError());
+  request.client.abort(clientClosedError());
   const { error } = (await outcome) as { error: GatewayError };
   expect(error).toMatchObject({ kind: "client_closed", details: { notSent: true } });
   expect(mayHaveBeenBilled(1, error)).toBe(false);
@@ -218,13 +214,15 @@ test("the client that disconnects while its request is queued is not charged for
 
 test("all requests of a batch have its wait for the limits of the target", async () => {
   const { upstream, send, release } = setUpBusyBatching();
-  const waits = ["a", "b"].map(() => ({ ms: 0, isWaiting: false, admittedAt: 0 }));
-  const responses = waits.map((queueWait, at) => send({ ...requestOf(`${at}`), queueWait }));
+  const attempts = ["a", "b"].map(() => attemptWith());
+  const responses = attempts.map((attempt, at) => send({ ...requestOf(`${at}`), attempt }));
   await release();
-  Object.assign(upstream.requests[1]!.request.queueWait!, { ms: 40, admittedAt: 90 });
+  Object.assign(upstream.requests[1]!.request.attempt!.queueWait, { ms: 40, admittedAt: 90 });
   upstream.requests[1]?.respond();
   await Promise.all(responses);
-  expect(waits).toEqual(Array(2).fill({ ms: 40, isWaiting: false, admittedAt: 90 }));
+  expect(attempts.map(({ queueWait }) => queueWait)).toEqual(
+    Array(2).fill({ ms: 40, isWaiting: false, admittedAt: 90 }),
+  );
 });
 
 describe("a batch that fails", () => {

@@ -1,10 +1,10 @@
 /** An input that hangs the upstream does not hold up the other requests of its batch. */
 import { afterAll, expect, test } from "bun:test";
-import type { QueueWait } from "../../server/request/stage.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import {
+  attemptWith,
   type CountedRequest,
   outcomeOf,
   requestOf,
@@ -15,11 +15,14 @@ import {
 } from "./stage-fixture.ts";
 
 /** A batch of these texts whose attempt timeout has passed. */
-async function slowBatch(texts: readonly string[], queueWait?: QueueWait) {
+async function slowBatch(texts: readonly string[], isWaiting = false) {
   const { upstream, send, release } = setUpBusyBatching();
-  const attempt = { startedAt: 0, timeoutMs: () => 0, followsSlow: false };
+  const queueWait = { ms: 0, isWaiting, admittedAt: 0 };
   const requests = texts.map(
-    (text): CountedRequest => ({ ...requestOf(text), attempt, ...(queueWait && { queueWait }) }),
+    (text): CountedRequest => ({
+      ...requestOf(text),
+      attempt: attemptWith({ queueWait, timeoutMs: () => 0 }),
+    }),
   );
   const outcomes = requests.map((request) => outcomeOf(send(request)));
   await release();
@@ -38,13 +41,13 @@ test("each request of a slow batch is sent on its own, and only the one that han
   expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
   expect(await outcomes[1]).toHaveProperty("value.vectors", [vectorFor("b")]);
   // The request that hangs has an upstream request of its own, so the batch is canceled.
-  expect(batch.request.signal.aborted).toBe(true);
-  expect(requestFor("hangs")?.request.signal.aborted).toBe(false);
+  expect(batch.request.signal().aborted).toBe(true);
+  expect(requestFor("hangs")?.request.signal().aborted).toBe(false);
   const reason = new Error("gone");
-  requests[2]?.signal.abort(reason);
+  requests[2]?.client.abort(reason);
   expect(await outcomes[2]).toEqual({ error: reason });
-  expect(requestFor("hangs")?.request.signal.aborted).toBe(true);
-  expect(requests.map(({ signal }) => signal.listeners.size)).toEqual([0, 0, 0]);
+  expect(requestFor("hangs")?.request.signal().aborted).toBe(true);
+  expect(requests.map(({ client }) => client.listeners.size)).toEqual([0, 0, 0]);
 });
 
 test("a batch that is only slow still serves its requests, and the others are canceled", async () => {
@@ -80,8 +83,7 @@ test("more inputs that hang than are sent at a time do not hold up the others", 
 });
 
 test("a batch that waits for the limits of its target is not separated", async () => {
-  const queueWait = { ms: 0, isWaiting: true, admittedAt: 0 };
-  const { upstream, batch, outcomes } = await slowBatch(["a", "b"], queueWait);
+  const { upstream, batch, outcomes } = await slowBatch(["a", "b"], true);
   await Bun.sleep(600);
   expect(upstream.requests).toHaveLength(2);
   batch.respond();
@@ -90,7 +92,7 @@ test("a batch that waits for the limits of its target is not separated", async (
 
 test("a request whose other attempt was slow joins no batch", async () => {
   const { upstream, send } = setUpBusyBatching();
-  const attempt = { startedAt: 0, timeoutMs: () => 60_000, followsSlow: true };
+  const attempt = attemptWith({ followsSlow: true });
   void send({ ...requestOf("slow before"), attempt });
   expect(upstream.requestedTexts).toEqual([["first"], ["slow before"]]);
 });

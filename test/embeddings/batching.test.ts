@@ -33,7 +33,7 @@ describe("a request to an idle target", () => {
     upstream.requests[0]?.respond(response);
     expect(await upstreamResponse).toBe(response);
     expect(request.record.routing.batchSize).toBeUndefined();
-    expect(request.signal.listeners.size).toBe(1); // The upstream's own.
+    expect(request.client.listeners.size).toBe(1); // The upstream's own.
   });
 
   test("that arrives with others is batched with them, in the same turn of the event loop", async () => {
@@ -246,16 +246,18 @@ describe("a batch", () => {
 
   test("of which one request has started counts as started, and so do all its requests once it is sent", async () => {
     const { upstream, send, release } = setUpBusyBatching();
-    const requests = ["a", "b", "c"].map((text) => requestOf(text));
-    requests[1]!.record.routing.hasStarted = true;
+    const requests = ["a", "b", "c"].map((text) => ({
+      ...requestOf(text),
+      parts: { hasStarted: text === "b" },
+    }));
     const responses = requests.map(send);
     await release();
-    expect(upstream.requests[1]?.request.record).toBe(requests[1]!.record);
+    expect(upstream.requests[1]?.request.parts?.hasStarted).toBe(true);
     upstream.requests[1]?.respond();
     for (const [at, { vectors }] of (await Promise.all(responses)).entries()) {
       expect(vectors).toEqual([vectorFor("abc"[at] ?? "")]);
     }
-    expect(requests.map(({ record }) => record.routing.hasStarted)).toEqual([true, true, true]);
+    expect(requests.map(({ parts }) => parts.hasStarted)).toEqual([true, true, true]);
   });
 
   test("does not confuse the value of `user` with another option", async () => {

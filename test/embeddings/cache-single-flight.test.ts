@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
+import { reportServed } from "../../server/embeddings/embedding-usage.ts";
 import { apportion } from "../../server/lib/apportion.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
@@ -19,6 +20,7 @@ import {
   textQuery,
   upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
+import { countsOf } from "./stage-fixture.ts";
 
 const model = modelNamed("model", "space");
 const maxBytes = 1e6;
@@ -35,10 +37,12 @@ function before(response: EmbeddingsResponse, options: Partial<CacheStageOptions
     singleFlight,
     enabled: () => true,
     ...options,
-  })(async () => {
-    requested++;
-    return response;
-  });
+  })(
+    reportServed(async () => {
+      requested++;
+      return response;
+    }),
+  );
   return { cache, singleFlight, send, requested: () => requested };
 }
 
@@ -55,7 +59,7 @@ describe("an upstream", () => {
     setup.upstreamRequests[2]?.respond("numbers", true);
     setup.upstreamRequests[1]?.respond("floats", true);
     for (const pending of [known, inFlight, whole]) await expectVectors(pending);
-    expect(whole.request.record.embeddings).toMatchObject({
+    expect(countsOf(whole.request.record)).toMatchObject({
       inputs: 100,
       cachedInputs: 90,
       upstreamTokens: 70,
@@ -70,7 +74,7 @@ describe("an upstream", () => {
     setup.upstreamRequests[0]?.respond("base64", true);
     await expectVectors(pending);
     expect((await upstreamResponseOf(pending)).usage).toEqual({ inputTokens: 4 * 3 + 5 });
-    expect(pending.request.record.embeddings).toMatchObject({
+    expect(countsOf(pending.request.record)).toMatchObject({
       inputs: 4,
       cachedInputs: 2,
       upstreamTokens: 9,
@@ -85,7 +89,7 @@ describe("an upstream", () => {
     const again = setup.start(textQuery(["a"], { single: true }), model, "another key");
     await expectVectors(again);
     expect(setup.upstreamRequests).toHaveLength(1);
-    expect(again.request.record.embeddings).toMatchObject({
+    expect(countsOf(again.request.record)).toMatchObject({
       inputs: 1,
       cachedInputs: 1,
       upstreamTokens: 0,
@@ -107,11 +111,12 @@ describe("an upstream", () => {
   test("gets every request for a model with the cache switched off", async () => {
     const response = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
     const { cache, send, requested } = before(response, { enabled: ({ id }) => id !== "off" });
-    const request = requestOf(textQuery(["a"]), modelNamed("off", "space"));
-    for (let i = 0; i < 3; i++) await send(request);
+    const requestUncached = () => requestOf(textQuery(["a"]), modelNamed("off", "space"));
+    const request = requestUncached();
+    for (const each of [request, requestUncached(), requestUncached()]) await send(each);
     expect(requested()).toBe(3);
     expect(cache.size).toBe(0);
-    expect(request.record.embeddings).toMatchObject({
+    expect(countsOf(request.record)).toMatchObject({
       inputs: 1,
       cachedInputs: 0,
       upstreamTokens: 2,
@@ -257,7 +262,7 @@ describe("usage", () => {
     setup.upstreamRequests[1]?.respond("base64", true);
     expect((await upstreamResponseOf(mixed)).usage).toBeUndefined();
     // The usage of this request's own upstream request is reported.
-    expect(mixed.request.record.embeddings.upstreamTokens).toBe(4);
+    expect(mixed.request.record.upstreamTokens).toBe(4);
   });
 });
 

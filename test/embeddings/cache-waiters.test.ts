@@ -15,13 +15,14 @@ import {
   textQuery,
   upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
+import { countsOf } from "./stage-fixture.ts";
 
 const model = modelNamed("model", "space");
 const maxBytes = 1e6;
 const upstreamSignal = (
   { upstreamRequests }: ReturnType<typeof startCache>,
   at: number,
-): AbortSignal => upstreamRequests[at]!.request.signal;
+): AbortSignal => upstreamRequests[at]!.request.signal();
 const trouble = () => new GatewayError("upstream_error", "The upstream failed.");
 const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 
@@ -74,8 +75,8 @@ describe("requests that wait for an input in flight", () => {
     for (const { outcome } of [first, ...waiting]) expect(errorOf(await outcome)).toBe(error);
     expect(setup.upstreamRequests).toHaveLength(1);
     expect([setup.singleFlight.size, setup.cache.size]).toEqual([0, 0]);
-    for (const { request } of waiting) expect(request.record.embeddings.upstreamTokens).toBe(0);
-    expect(first.request.record.embeddings.upstreamTokens).toBeUndefined();
+    for (const { request } of waiting) expect(request.record.upstreamTokens).toBe(0);
+    expect(first.request.record.upstreamTokens).toBeUndefined();
   });
 
   test("get the vectors although its client disconnects: nothing is billed twice", async () => {
@@ -89,7 +90,7 @@ describe("requests that wait for an input in flight", () => {
     expect(setup.upstreamRequests).toHaveLength(1);
     // It sent the upstream request, so it is charged for it.
     expect((await upstreamResponseOf(first)).usage).toEqual({ inputTokens: 1 });
-    expect(first.request.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
+    expect(countsOf(first.request.record)).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
   });
 
   test("cancel the upstream request at once when all of them are aborted", async () => {
@@ -115,7 +116,7 @@ describe("requests that wait for an input in flight", () => {
     const two = setup.start(textQuery(["a", "b"]), model);
     const three = setup.start(textQuery(["b", "d"]), model);
     const four = setup.start(textQuery(["d", "e"]), model);
-    const canceled = () => setup.upstreamRequests.map(({ request: call }) => call.signal.aborted);
+    const canceled = () => setup.upstreamRequests.map(({ request: call }) => call.signal().aborted);
     one.cancel.abort(disconnectError());
     expect(canceled()).toEqual([false, false, false, false]);
     // The request for "b" continues for the third client; no client waits for "a" any more.
@@ -126,7 +127,7 @@ describe("requests that wait for an input in flight", () => {
     four.cancel.abort(disconnectError());
     expect(canceled()).toEqual([true, true, true, true]);
     for (const upstreamRequest of setup.pending())
-      upstreamRequest.fail(upstreamRequest.request.signal.reason);
+      upstreamRequest.fail(upstreamRequest.request.signal().reason);
     for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
   });
 
@@ -264,7 +265,7 @@ describe("requests that wait for an input in flight", () => {
     expect(both.ended).toBe(false);
     setup.upstreamRequests[1]?.respond("base64", true);
     expect(errorOf(await both.outcome)).toBe(error);
-    expect(both.request.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
+    expect(countsOf(both.request.record)).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
   });
 });
 

@@ -2,11 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
+import { reportServed } from "../../server/embeddings/embedding-usage.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Priority } from "../../server/request/http-types.ts";
 import { composeStages } from "../../server/request/stage.ts";
 import {
+  countsOf,
   type EmbeddingsRequest,
   type EmbeddingsSend,
   HeldUpstream,
@@ -54,7 +56,7 @@ function setUp() {
   const cache = new EmbeddingCache({ maxBytes: 1e6 });
   const singleFlight = new SingleFlight();
   const send = composeStages(
-    [cacheStage({ cache, singleFlight, enabled: () => true }), queue.stage],
+    [cacheStage({ cache, singleFlight, enabled: () => true }), reportServed, queue.stage],
     upstream.next,
   );
   const start = (priority: Priority, ...texts: string[]) => {
@@ -74,7 +76,7 @@ describe("an interactive request for an input of a batch request", () => {
     const { upstream, queue, singleFlight, start } = setUp();
     const indexing = start("batch", "a");
     const user = start("interactive", "a");
-    expect(queue.waiting.map(({ request }) => request.record.priority)).toEqual([
+    expect(queue.waiting.map(({ request }) => request.context.priority)).toEqual([
       "batch",
       "interactive",
     ]);
@@ -87,7 +89,7 @@ describe("an interactive request for an input of a batch request", () => {
     upstream.requests[1]!.respond();
     expect(await indexing.outcome).toMatchObject(vectorsOf("a"));
     for (const { record } of [indexing, user])
-      expect(record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
+      expect(countsOf(record)).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
     expect(singleFlight.size).toBe(0);
   });
 
@@ -100,7 +102,7 @@ describe("an interactive request for an input of a batch request", () => {
     await settled();
     upstream.requests[0]!.respond();
     for (const { outcome } of all) expect(await outcome).toMatchObject(vectorsOf("a"));
-    expect(all.map(({ record }) => record.embeddings.cachedInputs)).toEqual([0, 1, 1]);
+    expect(all.map(({ record }) => record.cachedInputs)).toEqual([0, 1, 1]);
   });
 
   test("that is shed as a batch request sends its own upstream request", async () => {

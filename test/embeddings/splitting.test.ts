@@ -1,6 +1,7 @@
 /** A request that exceeds the targets' limits is split, and its response is the same as that of one request. */
 
 import { describe, expect, test } from "bun:test";
+import { reportServed } from "../../server/embeddings/embedding-usage.ts";
 import { split } from "../../server/embeddings/split.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingCapabilities, EmbeddingsResponse } from "../../server/upstream/contract.ts";
@@ -144,7 +145,7 @@ describe("a larger request", () => {
     for (const part of received) {
       expect(part.query).toMatchObject(same);
       expect(part.query.single).toBe(false);
-      expect(part.record).toBe(request.record);
+      expect(part.report).toBe(request.record);
       expect(part.model).toBe(request.model);
     }
   });
@@ -213,7 +214,7 @@ describe("a larger request", () => {
   test("counts what was served, and what was canceled, when one of its sub-requests fails", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: capabilitiesOf({ maxItems: 2 }), maxParallel: 3 })(
-      upstream.next,
+      reportServed(upstream.next),
     );
     const request = requestFor(numbered(8), model);
     const outcome = outcomeOf(send(request));
@@ -352,9 +353,9 @@ describe("a sub-request that fails", () => {
     expect(await outcome).toEqual({ error });
     expect(upstream.requests).toHaveLength(3);
     expect(upstream.inFlight).toBe(0);
-    expect(upstream.requests[0]?.request.signal.aborted).toBe(true);
-    expect(request.signal.aborted).toBe(false);
-    expect(request.signal.listeners.size).toBe(0);
+    expect(upstream.requests[0]?.request.signal().aborted).toBe(true);
+    expect(request.signal().aborted).toBe(false);
+    expect(request.client.listeners.size).toBe(0);
   });
 });
 
@@ -374,11 +375,11 @@ describe("a client that disconnects", () => {
     const outcome = outcomeOf(send(request));
     await settled();
     const reason = new Error("gone");
-    request.signal.abort(reason);
+    request.client.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     expect(upstream.requests).toHaveLength(2);
     expect(upstream.inFlight).toBe(0);
-    expect(request.signal.listeners.size).toBe(0);
+    expect(request.client.listeners.size).toBe(0);
   });
 
   test("gets no further sub-requests sent, even if the upstream ignores the abort", async () => {
@@ -390,7 +391,7 @@ describe("a client that disconnects", () => {
     const outcome = outcomeOf(send(request));
     await settled();
     const reason = new Error("gone");
-    request.signal.abort(reason);
+    request.client.abort(reason);
     for (const response of visits) response();
     expect(await outcome).toEqual({ error: reason });
     expect(visits).toHaveLength(2);
@@ -400,7 +401,7 @@ describe("a client that disconnects", () => {
     const { send, seen: received } = through({ maxItems: 1 });
     const request = requestFor(["a", "b"], model);
     const reason = new Error("gone");
-    request.signal.abort(reason);
+    request.client.abort(reason);
     expect(await outcomeOf(send(request))).toEqual({ error: reason });
     expect(received).toEqual([]);
   });
@@ -409,6 +410,6 @@ describe("a client that disconnects", () => {
     const { send } = through({ maxItems: 1 });
     const request = requestFor(["a", "b"], model);
     await send(request);
-    expect(request.signal.listeners.size).toBe(0);
+    expect(request.client.listeners.size).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import { Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
-import type { Send, StageRequest } from "../../server/request/stage.ts";
+import type { RoutedAttempt, Send, StageRequest } from "../../server/request/stage.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type {
   EmbeddingCapabilities,
@@ -64,7 +64,10 @@ export function countedSignal(): CountedSignal {
   });
 }
 
-export type CountedRequest = EmbeddingsRequest & { readonly signal: CountedSignal };
+/** A request whose record the test reads. */
+export type RecordedRequest = EmbeddingsRequest & { readonly record: RequestRecord };
+
+export type CountedRequest = RecordedRequest & { readonly client: CountedSignal };
 
 export const textsOf = (request: EmbeddingsRequest): readonly string[] =>
   request.query.input.kind === "text" ? request.query.input.texts : [];
@@ -79,6 +82,9 @@ export function requestFor(
 ): CountedRequest {
   const allInputs = "kind" in input ? input : { kind: "text" as const, texts: input };
   const [target] = model.targets;
+  const client = countedSignal();
+  const record = new RequestRecord("req_test", "embeddings", 0);
+  record.embeddings.inputs = entriesOf(allInputs).length;
   return {
     operation: "embeddings",
     temp: noRequestTemp,
@@ -92,11 +98,35 @@ export function requestFor(
     },
     model,
     ...(target && { target }),
-    signal: countedSignal(),
+    client,
+    signal: () => client,
     deadline: new Deadline({ client: connectedClient, timeoutMs: 60_000, clock: () => 0 }),
-    record: new RequestRecord("req_test", "embeddings", 0),
+    record,
+    context: record,
+    report: record,
   };
 }
+
+/** An attempt of the routing stage. */
+export const attemptWith = (values: Partial<RoutedAttempt> = {}): RoutedAttempt => ({
+  queueWait: { ms: 0, isWaiting: false, admittedAt: 0 },
+  wasSent: false,
+  startedAt: 0,
+  timeoutMs: () => 60_000,
+  followsSlow: false,
+  ...values,
+});
+
+/** The counts of the ledger row. */
+export const countsOf = ({
+  embeddings: { inputs },
+  cachedInputs,
+  upstreamTokens,
+}: RequestRecord) => ({
+  inputs,
+  cachedInputs,
+  upstreamTokens,
+});
 
 const connectedClient = new SignalClient(new AbortController().signal);
 
@@ -118,7 +148,7 @@ export const responseTo = ({ query }: EmbeddingsRequest): EmbeddingsResponse => 
 };
 
 export interface HeldRequest {
-  readonly request: EmbeddingsRequest;
+  readonly request: RecordedRequest;
   respond(response?: EmbeddingsResponse): void;
   fail(error: unknown): void;
 }
@@ -135,9 +165,10 @@ export class HeldUpstream {
       this.inFlight--;
     };
     promise.then(onSettled, onSettled);
-    request.signal.addEventListener("abort", () => reject(request.signal.reason));
+    const signal = request.signal();
+    signal.addEventListener("abort", () => reject(signal.reason));
     this.requests.push({
-      request,
+      request: request as RecordedRequest,
       respond: (response = responseTo(request)) => resolve(response),
       fail: reject,
     });

@@ -156,7 +156,7 @@ class Upstream {
     try {
       for (let turn = 0; turn < wait; turn++) {
         await settled();
-        if (request.signal.aborted) throw request.signal.reason;
+        if (request.signal().aborted) throw request.signal().reason;
       }
       return this.#respond(request, behavior);
     } finally {
@@ -213,7 +213,7 @@ function expectOwnOutcome(
   scenario: Scenario,
 ): void {
   const entries = entriesOf(request.query.input);
-  const hasDisconnected = request.signal.aborted;
+  const hasDisconnected = request.signal().aborted;
   if ("value" in outcome) {
     expect(entries.some(isPoisoned)).toBe(false);
     expect(outcome.value.vectors).toEqual(entries.map((entry) => vectorFor(entry, request.query)));
@@ -222,7 +222,7 @@ function expectOwnOutcome(
     return;
   }
   const { error } = outcome;
-  if (hasDisconnected && error === request.signal.reason) return;
+  if (hasDisconnected && error === request.signal().reason) return;
   expect(error).toBeInstanceOf(GatewayError);
   const { kind, message } = error as GatewayError;
   switch (kind) {
@@ -272,14 +272,14 @@ async function expectOwnResponses(scenario: Scenario): Promise<void> {
     const outcome = outcomeOf(send(request));
     if (one.disconnectsAfter !== undefined) {
       await inTurns(one.disconnectsAfter);
-      request.signal.abort(new Error(`${whose} disconnected`));
+      request.client.abort(new Error(`${whose} disconnected`));
     }
     return { request, outcome: await outcome };
   });
   const ended = await Promise.all(requests);
   for (const [whose, { request, outcome }] of ended.entries()) {
     expectOwnOutcome(whose, request, outcome, upstream, scenario);
-    expect(request.signal.listeners.size).toBe(0);
+    expect(request.client.listeners.size).toBe(0);
   }
   await inTurns(6);
   expect(upstream.underWay).toBe(0);

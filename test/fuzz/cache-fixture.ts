@@ -5,7 +5,7 @@ import {
   EmbeddingCache,
   type EmbeddingCacheOptions,
 } from "../../server/embeddings/cache/embedding-cache.ts";
-import { quarterTokens } from "../../server/embeddings/embedding-usage.ts";
+import { quarterTokens, reportServed } from "../../server/embeddings/embedding-usage.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -23,11 +23,13 @@ import type {
 } from "../../server/upstream/contract.ts";
 
 export type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
+/** A request whose record the test reads. */
+export type RecordedRequest = EmbeddingsRequest & { readonly record: RequestRecord };
 export type Form = "base64" | "numbers" | "floats";
 
 /** A request made by the test, as if it had arrived over HTTP. */
 export interface PendingRequest {
-  readonly request: EmbeddingsRequest;
+  readonly request: RecordedRequest;
   readonly cancel: AbortController;
   readonly outcome: Promise<RequestOutcome>;
   ended: boolean;
@@ -39,7 +41,7 @@ export type RequestOutcome =
 
 /** One request that has reached the upstream. */
 export interface UpstreamRequest {
-  readonly request: EmbeddingsRequest;
+  readonly request: RecordedRequest;
   readonly inputs: readonly (string | readonly number[])[];
   readonly respond: (form: Form, hasUsage: boolean) => void;
   readonly fail: (error: unknown) => void;
@@ -143,7 +145,7 @@ export function requestOf(
   cancel = new AbortController(),
   caller = "key",
   timeoutMs = 60_000,
-): EmbeddingsRequest {
+): RecordedRequest {
   // `client_closed` is a disconnect; any other reason ends the request like its timeout.
   const client = new AbortController();
   const timeout = new AbortController();
@@ -160,7 +162,18 @@ export function requestOf(
   const record = new RequestRecord("request", "embeddings", 0);
   record.caller = { id: caller } as NonNullable<RequestRecord["caller"]>;
   const signal = AbortSignal.any([deadline.signal, timeout.signal]);
-  return { operation: "embeddings", query, model, signal, deadline, temp: noRequestTemp, record };
+  record.embeddings.inputs = inputsOf(query.input).length;
+  return {
+    operation: "embeddings",
+    query,
+    model,
+    signal: () => signal,
+    deadline,
+    temp: noRequestTemp,
+    record,
+    context: record,
+    report: record,
+  };
 }
 
 export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
@@ -168,7 +181,8 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
   const singleFlight = new SingleFlight();
   const upstreamRequests: UpstreamRequest[] = [];
 
-  const next = (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
+  const next = (given: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
+    const request = given as RecordedRequest;
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
     const inputs = inputsOf(request.query.input);
     const upstreamRequest: UpstreamRequest = {
@@ -195,7 +209,7 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
         Object.assign(upstreamRequest, {
           state: "failed",
           error,
-          abandoned: request.signal.aborted,
+          abandoned: request.signal().aborted,
         });
         reject(error);
       },
@@ -204,7 +218,7 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
     return promise;
   };
 
-  const send = cacheStage({ cache, singleFlight, enabled: () => true })(next);
+  const send = cacheStage({ cache, singleFlight, enabled: () => true })(reportServed(next));
 
   return {
     cache,

@@ -74,13 +74,13 @@ async function play(steps: readonly Step[], limits: EmbeddingCacheOptions) {
       // The upstream request is canceled now or later; while other clients wait for it, it is not canceled.
       if (!step.late)
         for (const upstreamRequest of ownOf(disconnecting))
-          if (upstreamRequest.request.signal.aborted) upstreamRequest.fail(disconnectError());
+          if (upstreamRequest.request.signal().aborted) upstreamRequest.fail(disconnectError());
     }
     if (step.do === "flood") flood(simulation.cache);
     if (step.do === "settle") {
       await settle();
       for (const pending of pendingRequests) {
-        const gone = pending.request.signal.aborted && ownOf(pending).length === 0;
+        const gone = pending.request.signal().aborted && ownOf(pending).length === 0;
         expect(pending.ended || !gone, "a disconnected client still waits").toBe(true);
       }
     }
@@ -91,8 +91,8 @@ async function play(steps: readonly Step[], limits: EmbeddingCacheOptions) {
     await settle();
     const upstreamRequest = simulation.pending().at(-1);
     if (!upstreamRequest) break;
-    if (upstreamRequest.request.signal.aborted)
-      upstreamRequest.fail(upstreamRequest.request.signal.reason);
+    if (upstreamRequest.request.signal().aborted)
+      upstreamRequest.fail(upstreamRequest.request.signal().reason);
     else respondOrReject(upstreamRequest, "base64", true);
   }
   expect(
@@ -154,7 +154,7 @@ function checkError(
   { error }: RequestOutcome & { ok: false },
   simulation: Simulation,
 ): void {
-  if (request.signal.aborted && error === request.signal.reason) return;
+  if (request.signal().aborted && error === request.signal().reason) return;
   const upstreamRequest = simulation.upstreamRequests.find((one) => one.error === error);
   if (!upstreamRequest) throw error;
   if (upstreamRequest.request.record === request.record) return;
@@ -184,14 +184,14 @@ function checkRecord(
   const requestedMaterials = own.flatMap(materials);
   expect(new Set(requestedMaterials).size).toBe(requestedMaterials.length);
   const count = inputsOf(query.input).length;
-  expect([record.embeddings.inputs, record.embeddings.cachedInputs]).toEqual([
+  expect([record.embeddings.inputs, record.cachedInputs]).toEqual([
     count,
     count - requestedMaterials.length,
   ]);
   if (!outcome.ok) return;
   const reportedTokens = own.map(({ response }) => response?.usage?.inputTokens);
   const known = reportedTokens.every((tokens) => tokens !== undefined);
-  expect(record.embeddings.upstreamTokens).toBe(
+  expect(record.upstreamTokens).toBe(
     known ? sumTokens(own.flatMap(({ inputs }) => inputs)) : undefined,
   );
 }
@@ -219,7 +219,7 @@ describe("requests that share a cache", () => {
         for (const [at, pending] of simulation.pendingRequests.entries()) {
           const outcome = simulation.outcomes[at] as RequestOutcome;
           if (outcome.ok) checkResponse(pending, outcome, simulation);
-          known += outcome.ok && pending.request.record.embeddings.cachedInputs > 0 ? 1 : 0;
+          known += outcome.ok && pending.request.record.cachedInputs > 0 ? 1 : 0;
         }
       }),
       tries(600),

@@ -176,12 +176,12 @@ export class RoutingSimulation {
     const request = { ...requestFor(["x"], model), operation };
     this.requestCount++;
     const timer = this.time.start(deadlineMs, () =>
-      request.signal.abort(new GatewayError("upstream_timeout", "too late")),
+      request.client.abort(new GatewayError("upstream_timeout", "too late")),
     );
     const disconnectTimer =
       clientTimeoutMs !== undefined &&
       this.time.start(clientTimeoutMs, () =>
-        request.signal.abort(new GatewayError("client_closed", "gone")),
+        request.client.abort(new GatewayError("client_closed", "gone")),
       );
     const end = (error?: unknown): void => {
       this.time.stop(timer);
@@ -248,11 +248,11 @@ export class RoutingSimulation {
     });
     const onAbort = (): void => {
       this.time.stop(timer);
-      reject(request.signal.reason);
+      reject(request.signal().reason);
     };
-    const removeListener = (): void => request.signal.removeEventListener("abort", onAbort);
+    const removeListener = (): void => request.signal().removeEventListener("abort", onAbort);
     const { timer } = this.#act(behavior, () => resolve(responseTo(request)), reject);
-    request.signal.addEventListener("abort", onAbort);
+    request.signal().addEventListener("abort", onAbort);
     promise.then(removeListener, removeListener);
     return promise;
   };

@@ -101,7 +101,7 @@ describe("with one healthy target, whatever the others do", () => {
       expect(extra, `seed ${seed}`).toBeLessThanOrEqual(most);
       for (const { inFlight } of simulation.registry.usedTargets())
         expect(inFlight, `seed ${seed}`).toBe(0);
-      for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
+      for (const { request } of simulation.outcomes) expect(request.client.listeners.size).toBe(0);
     }
     // Several hanging targets, a burst of requests and a clock jump can use up the retry budget.
     // Such seeds are rare, so the share of few seeds varies.
@@ -222,8 +222,8 @@ describe("when all targets are down", () => {
     const paid = new Set<unknown>();
     let count = 0;
     for (const { request, error } of attempts) {
-      if (paid.has(request.record)) count++;
-      if (error?.definition.mayBeBilled && !error.details.notSent) paid.add(request.record);
+      if (paid.has(request.report)) count++;
+      if (error?.definition.mayBeBilled && !error.details.notSent) paid.add(request.report);
     }
     return count;
   };

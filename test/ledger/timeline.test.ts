@@ -95,8 +95,7 @@ test("a hedged attempt that lost is canceled, and a stream that still runs is no
 test("the time in the queue, adapted and dropped parameters are in the timeline", () => {
   const record = recordOf();
   record.queuedMs = 12.34;
-  record.parameters.adapted = ["size"];
-  record.parameters.dropped = ["user"];
+  record.deviations = { adapted: ["size"], dropped: ["user"] };
   expect(readTimeline(writeTimeline(record))).toMatchObject({
     queuedMs: 12.3,
     adapted: ["size"],

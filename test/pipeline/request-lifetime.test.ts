@@ -97,7 +97,7 @@ test("a request without HTTP counts against the rate limits of its key", async (
 });
 
 const untilAborted: Send<EmbeddingsQuery, string> = ({ signal }) =>
-  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  new Promise((_, reject) => signal().addEventListener("abort", () => reject(signal().reason)));
 
 test("a request without HTTP ends at its timeout", async () => {
   using pipeline = openPipeline(10, 1);

@@ -75,7 +75,7 @@ function openPipeline(
   const listeners = countListeners(client.signal);
   const send: Send<GenerationQuery, string> = async ({ signal }) => {
     state.sent++;
-    signal.addEventListener("abort", () => state.canceled++);
+    signal().addEventListener("abort", () => state.canceled++);
     return "images";
   };
   const headers = new Headers({ authorization: "Bearer sk-test", "idempotency-key": "order-1" });
@@ -96,7 +96,12 @@ function openEvents() {
       events.closed++;
     }
   }
-  const written = (): Written => ({ kind: "stream", chunks: generate(), usage: () => undefined });
+  const written = (): Written => ({
+    kind: "stream",
+    chunks: generate(),
+    usage: () => undefined,
+    deviations: () => ({}),
+  });
   return { events, written };
 }
 
@@ -123,7 +128,12 @@ test("a stream whose recording cannot be stored is sent, and its request gives e
   async function* events() {
     yield { body: "data: {}\n\n", mayBeLast: true };
   }
-  const written = (): Written => ({ kind: "stream", chunks: events(), usage: () => undefined });
+  const written = (): Written => ({
+    kind: "stream",
+    chunks: events(),
+    usage: () => undefined,
+    deviations: () => ({}),
+  });
   let discarded = 0;
   const { request, rows, inFlight, state, listeners } = openPipeline(written, {
     responses: {

@@ -57,7 +57,7 @@ function expectNothingLeft(simulation: RoutingSimulation): void {
   for (const { inFlight, concurrency } of simulation.registry.usedTargets()) {
     expect([inFlight, concurrency.slots.waiting]).toEqual([0, 0]);
   }
-  for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
+  for (const { request } of simulation.outcomes) expect(request.client.listeners.size).toBe(0);
 }
 
 describe("with more concurrent requests than the targets can serve", () => {

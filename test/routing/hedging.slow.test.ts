@@ -161,7 +161,7 @@ describe("a target that exceeds its attempt timeout", () => {
     const outcome = outcomeOf(send(requestFor(["x"], model)));
     await until(() => upstream.requests.length === 2);
     spendAll(arranged);
-    await until(() => upstream.requests[0]?.request.signal.aborted === true);
+    await until(() => upstream.requests[0]?.request.signal().aborted === true);
     upstream.requests[1]?.fail(overloaded());
     expect(await outcome).toMatchObject({ error: { kind: "upstream_overloaded" } });
   });
@@ -209,13 +209,13 @@ describe("a hedge", () => {
     const { request, outcome, first, hedge } = await sendHedged();
     hedge.respond({ vectors: [[2]] });
     expect(await outcome).toMatchObject({ value: { vectors: [[2]] } });
-    expect(first.request.signal.aborted).toBe(true);
-    expect(hedge.request.signal.aborted).toBe(false);
+    expect(first.request.signal().aborted).toBe(true);
+    expect(hedge.request.signal().aborted).toBe(false);
     expect(request.record.routing.target).toBe(b);
     expect(request.record.routing.attempts).toBe(2);
     // A canceled request may be billed.
     expect(request.record.cost.earlierAttemptMayBeBilled).toBe(true);
-    expect(request.signal.listeners.size).toBe(0);
+    expect(request.client.listeners.size).toBe(0);
   });
 
   test("is canceled when the first attempt succeeds", async () => {
@@ -226,7 +226,7 @@ describe("a hedge", () => {
     expect(await outcome).toMatchObject({ value: { vectors: [[1]] } });
     await until(() => upstream.inFlight === 0);
     expect(request.record.routing.target).toBe(a);
-    expect(request.signal.listeners.size).toBe(0);
+    expect(request.client.listeners.size).toBe(0);
   });
 });
 
@@ -295,7 +295,7 @@ describe("when both attempts fail", () => {
       expect(upstream.requests).toHaveLength(2);
       expect(request.record.routing.target).toBe(a);
       expect(request.record.routing.attempts).toBe(2);
-      expect(request.signal.listeners.size).toBe(0);
+      expect(request.client.listeners.size).toBe(0);
     },
   );
 
@@ -321,11 +321,11 @@ describe("a client that disconnects", () => {
   test("cancels both attempts", async () => {
     const { upstream, request, outcome } = await sendHedged();
     const reason = new GatewayError("client_closed", "gone");
-    request.signal.abort(reason);
+    request.client.abort(reason);
     expect(await outcome).toEqual({ error: reason });
-    for (const visit of upstream.requests) expect(visit.request.signal.reason).toBe(reason);
+    for (const visit of upstream.requests) expect(visit.request.signal().reason).toBe(reason);
     expect(upstream.inFlight).toBe(0);
-    expect(request.signal.listeners.size).toBe(0);
+    expect(request.client.listeners.size).toBe(0);
   });
 
   test("before the hedge prevents the hedge", async () => {
@@ -333,7 +333,7 @@ describe("a client that disconnects", () => {
     await train(20, 10);
     const request = requestFor(["x"], model);
     const outcome = outcomeOf(send(request));
-    request.signal.abort(new Error("gone"));
+    request.client.abort(new Error("gone"));
     expect(await outcome).toHaveProperty("error.message", "gone");
     await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);

@@ -38,7 +38,7 @@ async function oneRequest(
   simulation.sendRequest();
   await simulation.time.run();
   expect(simulation.outcomes).toHaveLength(1);
-  expect(simulation.outcomes[0]!.request.signal.listeners.size).toBe(0);
+  expect(simulation.outcomes[0]!.request.client.listeners.size).toBe(0);
   for (const { inFlight } of simulation.registry.usedTargets()) expect(inFlight).toBe(0);
   return {
     simulation,

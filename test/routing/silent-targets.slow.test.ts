@@ -34,7 +34,7 @@ function servedAfter({ outcomes }: RoutingSimulation, moment: number): number[] 
 function expectNothingLeft(simulation: RoutingSimulation): void {
   expect(simulation.outcomes).toHaveLength(simulation.requestCount);
   for (const { inFlight } of simulation.registry.usedTargets()) expect(inFlight).toBe(0);
-  for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
+  for (const { request } of simulation.outcomes) expect(request.client.listeners.size).toBe(0);
 }
 
 describe("requests that wait for a hanging target are served within five seconds of the recovery of another", () => {

@@ -41,7 +41,13 @@ const { signal } = new AbortController();
 const generate = (
   send: (request: UpstreamRequest) => Promise<UpstreamResponse>,
   more: Partial<GenerationQuery>,
-) => clientWith(send).generations({ query: query(more), target, signal, temp: noRequestTemp });
+) =>
+  clientWith(send).generations({
+    query: query(more),
+    target,
+    signal: () => signal,
+    temp: noRequestTemp,
+  });
 
 const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
@@ -121,7 +127,12 @@ describe("a checkpoint", () => {
   const generatedBy = async (model: string, name: unknown): Promise<string> => {
     const client = clientWith(async () => responseOf(["image"], { sd_model_name: name }));
     const { kind } = await client
-      .generations({ query: query(), target: { ...target, model }, signal, temp: noRequestTemp })
+      .generations({
+        query: query(),
+        target: { ...target, model },
+        signal: () => signal,
+        temp: noRequestTemp,
+      })
       .catch((error) => {
         if (!(error instanceof GatewayError)) throw error;
         return { kind: error.kind };

@@ -1,6 +1,6 @@
 /** The price lists: each names its source, and belongs to an existing kind of upstream. */
 import { describe, expect, test } from "bun:test";
-import { recordCost } from "../../server/images/image-cost.ts";
+import { reportCost } from "../../server/images/image-cost.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import {
   listedEmbeddingPrice,
@@ -77,7 +77,12 @@ describe("an image at a link has the price of its resolution class", () => {
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
       metadata: { ...(quality && { quality }) },
     };
-    recordCost(response, { operation: "generations", target, query: imageQuery, record });
+    reportCost(response, {
+      operation: "generations",
+      target,
+      query: imageQuery,
+      report: record,
+    });
     return record.cost.actual;
   };
 

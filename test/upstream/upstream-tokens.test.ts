@@ -77,7 +77,7 @@ function arrange(overrides: Partial<TokenSetup> = {}) {
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>
-    reach.embeddings({ query, target: to, signal });
+    reach.embeddings({ query, target: to, signal: () => signal });
   return { setup, tokenRequests, sent, call, send, target };
 }
 

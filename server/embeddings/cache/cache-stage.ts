@@ -10,13 +10,7 @@ import type { Send, Stage } from "../../request/stage.ts";
 import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../../upstream/contract.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
-import {
-  addServed,
-  countedTokens,
-  responseOf,
-  sumOfKnown,
-  tokensPerInput,
-} from "../embedding-usage.ts";
+import { responseOf, tokensPerInput } from "../embedding-usage.ts";
 import type { InFlightQuery, SingleFlight } from "../single-flight.ts";
 import { itemsOf, unsplittableReason } from "../split.ts";
 import { writeBase64Response } from "../vector-formats.ts";
@@ -63,16 +57,15 @@ class CacheStage implements InputSources {
 
   readonly send: EmbeddingsSend = (request) => {
     const { enabled, taskTypesTranslated } = this.#options;
-    const { query, model, record } = request;
+    const { query, model, context } = request;
     const { input } = query;
     const count = itemsOf(input);
-    record.embeddings.inputs = count;
     const isUncached =
-      !enabled(model) || record.cachePolicy === "no-store" || unsplittableReason(query, model);
-    if (isUncached) return this.#bypassCache(request);
-    record.embeddings.cachedInputs = count;
-    record.embeddings.upstreamTokens = 0;
-    record.embeddings.upstreamCost = 0;
+      !enabled(model) || context.cachePolicy === "no-store" || unsplittableReason(query, model);
+    if (isUncached) {
+      request.report.addSentInputs(count);
+      return this.#next(request);
+    }
     const prefix = cacheKeyPrefix(
       query,
       model,
@@ -87,29 +80,22 @@ class CacheStage implements InputSources {
     const reading = this.#fetchShared(request, keys);
     if (reading) return reading.then(() => this.#resolve(request, keys));
     const isInFlight =
-      record.cachePolicy === "use" && this.singleFlight.find(first, record.priority);
+      context.cachePolicy === "use" && this.singleFlight.find(first, context.priority);
     return count > 1 || isInFlight
       ? this.#resolve(request, keys)
       : this.sendUpstream(request, keys);
   };
 
-  async #bypassCache(request: EmbeddingsRequest): Promise<EmbeddingsResponse> {
-    const response = await this.#next(request);
-    request.record.embeddings.upstreamTokens = countedTokens(response);
-    request.record.embeddings.upstreamCost = response.cost;
-    return response;
-  }
-
   readCache(request: EmbeddingsRequest, key: string): CachedEmbedding | undefined {
-    const { query, record } = request;
-    return record.cachePolicy === "use" ? this.#options.cache.get(key, query.encoding) : undefined;
+    const { query, context } = request;
+    return context.cachePolicy === "use" ? this.#options.cache.get(key, query.encoding) : undefined;
   }
 
   /** The response to a request with one input. If it is base64, its serialized body is built once and kept. */
   #cachedResponse(request: EmbeddingsRequest, key: string): EmbeddingsResponse | undefined {
     const { cache } = this.#options;
     const { model, encoding } = request.query;
-    const mayBeKept = encoding === "base64" && request.record.cachePolicy === "use";
+    const mayBeKept = encoding === "base64" && request.context.cachePolicy === "use";
     const kept = mayBeKept ? cache.getResponse(key) : undefined;
     if (kept?.serialized?.model === model) return kept;
     const found = this.readCache(request, key);
@@ -130,7 +116,7 @@ class CacheStage implements InputSources {
    */
   #fetchShared(request: EmbeddingsRequest, keys: readonly string[]): Promise<void> | undefined {
     const { cache, singleFlight, shared } = this.#options;
-    const { cachePolicy, priority } = request.record;
+    const { cachePolicy, priority } = request.context;
     if (!shared || cachePolicy !== "use") return undefined;
     const missing = keys.filter((key) => !cache.has(key) && !singleFlight.find(key, priority));
     const reading = missing.length > 0 ? shared.get(missing) : undefined;
@@ -154,19 +140,9 @@ class CacheStage implements InputSources {
     embeddings?: EmbeddingsByKey,
   ): Promise<EmbeddingsResponse> {
     const { singleFlight } = this;
-    const { record } = request;
-    const { upstreamTokens, upstreamCost, servedTokens, servedCost } = record.embeddings;
-    record.embeddings.upstreamTokens = undefined;
-    record.embeddings.upstreamCost = undefined;
-    record.embeddings.cachedInputs -= keys.length;
+    request.report.addSentInputs(keys.length);
     const flight = singleFlight.start(request, keys);
     const onResponse = (response: EmbeddingsResponse): EmbeddingsResponse => {
-      // Replaces the sums of the sub-requests, if the request was split.
-      record.embeddings.servedTokens = servedTokens;
-      record.embeddings.servedCost = servedCost;
-      addServed(record.embeddings, response);
-      record.embeddings.upstreamTokens = sumOfKnown(upstreamTokens, countedTokens(response));
-      record.embeddings.upstreamCost = sumOfKnown(upstreamCost, response.cost);
       try {
         this.#storeResults(request, keys, response, flight, embeddings);
       } catch (error) {

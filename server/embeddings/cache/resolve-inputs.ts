@@ -6,6 +6,7 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StageRequest } from "../../request/stage.ts";
 import type {
+  Deviations,
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
@@ -57,13 +58,17 @@ export class InputResolution {
   /** The inputs that other requests have in flight. */
   readonly #joined = new Map<string, InFlightQuery>();
   #waitsLeft: number;
+  /** Some inputs were sent to an upstream. */
+  #hasSent = false;
+  /** How the request for these inputs was changed. */
+  #deviations: Deviations | undefined;
 
   constructor(sources: InputSources, request: EmbeddingsRequest, keys: readonly string[]) {
     this.#sources = sources;
     this.#request = request;
     this.#keys = keys;
     this.#indexes = firstIndexes(keys);
-    this.#waitsLeft = request.record.cachePolicy === "use" ? maxWaits : 0;
+    this.#waitsLeft = request.context.cachePolicy === "use" ? maxWaits : 0;
   }
 
   /** Usually takes one round, and another one if a request that it waited for returned no vector. */
@@ -78,7 +83,7 @@ export class InputResolution {
       await this.#sendAndWait(ownKeys);
       missing = this.#takeJoinedResults();
     }
-    const response = assembleResponse(this.#keys, this.#embeddings);
+    const response = this.#assemble();
     // Vectors of different lengths mean that the model has changed since the cached ones were received.
     const isCurrent = this.#sources.generation === generation && haveSameLength(response.vectors);
     return isCurrent ? response : this.#sendAll();
@@ -86,7 +91,7 @@ export class InputResolution {
 
   /** Finds inputs in the cache and in flight. Returns the others, which this request has to send. */
   #lookUp(missing: readonly string[]): string[] {
-    const { priority } = this.#request.record;
+    const { priority } = this.#request.context;
     const ownKeys: string[] = [];
     for (const key of missing) {
       const embedding = this.#sources.readCache(this.#request, key);
@@ -108,7 +113,8 @@ export class InputResolution {
     // own upstream request is charged to this client.
     await sending;
     await waiting;
-    if (waiting && this.#request.signal.aborted) throw waitAbortError(this.#request);
+    const signal = waiting && this.#request.signal();
+    if (signal?.aborted) throw waitAbortError(signal, this.#hasSent);
     for (const flight of flights) if (flight.alsoFails(this.#request)) throw flight.error;
   }
 
@@ -130,23 +136,29 @@ export class InputResolution {
 
   /** Cached vectors may be wrong or out of date: all inputs are sent to the upstream. */
   async #sendAll(): Promise<EmbeddingsResponse> {
-    this.#request.record.embeddings.cachedInputs = this.#keys.length;
     this.#embeddings.clear();
     await this.#sendInputs([...this.#indexes.keys()]);
-    const response = assembleResponse(this.#keys, this.#embeddings);
+    const response = this.#assemble();
     if (haveSameLength(response.vectors)) return response;
     throw invalidResponse("its vectors are of different lengths");
+  }
+
+  #assemble(): EmbeddingsResponse {
+    const response = assembleResponse(this.#keys, this.#embeddings);
+    return this.#deviations ? { ...response, deviations: this.#deviations } : response;
   }
 
   /** Sends some of the inputs as a request of their own. */
   async #sendInputs(keys: readonly string[]): Promise<void> {
     const indexes = keys.map((key) => this.#indexes.get(key) as number);
+    this.#hasSent = true;
     try {
-      await this.#sources.sendUpstream(
+      const { deviations } = await this.#sources.sendUpstream(
         selectInputs(this.#request, indexes),
         keys,
         this.#embeddings,
       );
+      if (deviations) this.#deviations = deviations;
     } catch (error) {
       // The error's index counts the inputs that were sent. It is mapped back to the client's inputs.
       throw remapInputIndex(error, indexes);

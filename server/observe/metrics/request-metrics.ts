@@ -115,7 +115,8 @@ export class RequestMetrics {
       series.stages[stage].observe((to - from) / 1000);
     });
     if (routing.timedAttempts) this.#observeAttempts(record, routing.timedAttempts, request);
-    const { inputs, cachedInputs } = embeddings;
+    const { inputs } = embeddings;
+    const { cachedInputs } = record;
     if (cachedInputs > 0) {
       series.cachedInputs ??= this.#inputs.series(model, "cache");
       series.cachedInputs.add(cachedInputs);

@@ -136,6 +136,7 @@ function commonAttributes(
 function usageAttributes({
   usage,
   embeddings,
+  cachedInputs,
   images,
   deliveredImages,
 }: RequestRecord): Attributes {
@@ -145,7 +146,7 @@ function usageAttributes({
     ...(outputTokens !== undefined && { "gen_ai.usage.output_tokens": outputTokens }),
     ...(embeddings.inputs > 0 && {
       "vexel.inputs": embeddings.inputs,
-      "vexel.cached_inputs": embeddings.cachedInputs,
+      "vexel.cached_inputs": cachedInputs,
     }),
     ...(deliveredImages !== undefined && {
       "gen_ai.request.choice.count": images.requested,
@@ -160,7 +161,7 @@ function attemptAttributes(
   error: string | undefined,
 ): Attributes {
   const { target, queuedMs, isHedge } = attempt;
-  const { upstreamTokens } = record.embeddings;
+  const { upstreamTokens } = record;
   // The tokens of a split request belong to several attempts.
   const isOnlyAttempt = record.routing.attempts === 1 && error === undefined;
   return {

@@ -62,12 +62,12 @@ export function createConnectionTests(options: ConnectionTestsOptions): Connecti
       if (kind === "embedding") {
         const input = { kind: "text", texts: [text] } as const;
         const query = { model, input, single: true, encoding: "float", extraFields: {} } as const;
-        return upstreamClient.embeddings({ query, target, signal });
+        return upstreamClient.embeddings({ query, target, signal: () => signal });
       }
       const temp = createTemp("connection-test");
       try {
         const query = { model, prompt: text, stream: false, options: {}, extraFields: {} };
-        return await upstreamClient.generations({ query, target, signal, temp });
+        return await upstreamClient.generations({ query, target, signal: () => signal, temp });
       } finally {
         await temp.clear();
       }

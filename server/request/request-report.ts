@@ -1,0 +1,64 @@
+/**
+ * What stages know and learn about a request. The pipeline owns the request record: stages read the request's context,
+ * return their response, and report the facts that must be known even if the request fails. They never read a report.
+ */
+import type { Target } from "../upstream/contract.ts";
+import type { Caller } from "./caller.ts";
+import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
+import type { RequestTrace } from "./request-trace.ts";
+import type { AttemptStart, TargetSelection, TimedAttempt } from "./timeline.ts";
+
+/** What is known about a request before its first stage. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly caller: Caller | undefined;
+  readonly priority: Priority;
+  readonly cachePolicy: CachePolicy;
+  /** Undefined: tracing is off. */
+  readonly trace: RequestTrace | undefined;
+}
+
+/** Every fact is added; none replaces or removes another. */
+export interface RequestReport {
+  /**
+   * A short description for the ledger row: what happened to an image request, or why a target was skipped, retried or
+   * hedged.
+   */
+  addStep(description: string): void;
+  /** The request waited in a queue of the gateway, before an attempt. */
+  addQueueTime(ms: number): void;
+  /** A request or a sub-request entered the routing stage. */
+  addRoutedRequest(): void;
+  addSelection(selection: TargetSelection): void;
+  /** Undefined: the timeline is full. */
+  startAttempt(start: AttemptStart): TimedAttempt | undefined;
+  /** The last attempt ended before anything was sent to its target, so it does not count. */
+  attemptNotSent(isFollowUp: boolean): void;
+  /** An attempt has ended whose upstream received the request, or one of its sub-requests. */
+  reachedUpstream(): void;
+  /** The target whose response or error ends the request, or one of its sub-requests. */
+  addSettled(target: Target): void;
+  /** Several requests were sent as one. `size`: how many. */
+  addBatch(size: number): void;
+  /** The request was sent again, to the same target or another, after an attempt that may have been billed. */
+  earlierAttemptMayBeBilled(): void;
+
+  /** Embeddings: inputs that are sent to an upstream. */
+  addSentInputs(inputs: number): void;
+  /**
+   * Embeddings: an upstream request was served. Undefined: the upstream did not report its tokens or its cost in US
+   * dollars.
+   */
+  addServed(inputs: number, tokens: number | undefined, cost: number | undefined): void;
+  /** Embeddings: inputs of sub-requests that were canceled because another one failed. They may be billed. */
+  addCanceledInputs(inputs: number): void;
+
+  /** Images: a target has generated images. `cost`: in US dollars. Undefined: unknown. */
+  addCost(cost: number | undefined): void;
+  /** Images: the usage of generated images, whether or not they are delivered. */
+  addUsage(usage: RequestUsage): void;
+  /** Images that may have been billed, but for which no response reports a cost. */
+  addPossiblyBilled(images: number): void;
+  /** Images that are requested from another target after they may have been billed. */
+  addRequestedAgain(images: number): void;
+}
