@@ -99,6 +99,19 @@ describe("a target that fails", () => {
     expect(health.state(20)).toBe("ejected");
   });
 
+  test("and is ejected again while an old probe hangs is not half-open until the next probe", () => {
+    const candidate = candidateNamed("a");
+    const { health } = candidate;
+    eject(candidate, 0);
+    health.start(1000);
+    health.start(3000);
+    health.recordSuccess(3010, 1000, 2010, 0);
+    eject(candidate, 3020);
+    health.recordEnd(3030, 3000, { kind: "neutral" }, () => false);
+    expect(health.state(3040)).toBe("ejected");
+    expect(health.state(4020)).toBe("half_open");
+  });
+
   test("is not judged by requests that clients canceled", () => {
     const candidate = candidateNamed("a");
     for (let request = 0; request < 100; request++) end(candidate, 0, { kind: "neutral" });

@@ -125,6 +125,7 @@ export class CircuitBreaker {
     this.#openedAt = now;
     this.#openReason = `${this.#failures} failures in a row, the last: ${reason}`;
     this.#failures = 0;
+    this.#isProbing = false;
     this.#probes = 0;
     this.#scheduleProbe(now);
     return true;
