@@ -21,7 +21,7 @@ export interface SeparationOptions {
 
 /** After this time without a response the next request is sent: several inputs of a batch may hang the upstream. */
 const maxWaitMs = 250;
-/** If so many requests fail in the same way as the batch and none succeeds, no input is the cause. */
+/** If this many requests of a failed batch fail as well and none succeeds, no input is the cause. */
 const maxFailures = 2;
 
 /** Never rejects: every member settles on its own. `isInFlight`: the batch may still get a response. */
@@ -41,7 +41,7 @@ export async function separate(
   let failures = 0;
   let failure: unknown;
   const sendOne = async (member: BatchMember): Promise<void> => {
-    if (failures >= maxFailures) return member.fail(failure);
+    if (failures >= maxFailures && !isInFlight) return member.fail(failure);
     const error = await sendAlone(member, batch, options);
     if (error === undefined || isRefused(error)) failures = Number.NEGATIVE_INFINITY;
     else if (!member.request.signal().aborted) {
