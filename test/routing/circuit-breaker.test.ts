@@ -102,12 +102,14 @@ describe("a target that fails", () => {
   test("and is ejected again while an old probe hangs is not half-open until the next probe", () => {
     const candidate = candidateNamed("a");
     const { health } = candidate;
-    eject(candidate, 0);
-    health.start(1000);
-    health.start(3000);
-    health.recordSuccess(3010, 1000, 2010, 0);
-    eject(candidate, 3020);
-    health.recordEnd(3030, 3000, { kind: "neutral" }, () => false);
+    const old = Array.from({ length: 5 }, () => health.start(0));
+    eject(candidate, 10);
+    health.start(1010);
+    health.start(3010);
+    health.recordSuccess(3011, 1010, 2001, 0);
+    const failure = { kind: "failure", errorKind: "upstream_error" } as const;
+    for (const _ of old) health.recordEnd(3020, 0, failure, () => false);
+    health.recordEnd(3030, 3010, { kind: "neutral" }, () => false);
     expect(health.state(3040)).toBe("ejected");
     expect(health.state(4020)).toBe("half_open");
   });
