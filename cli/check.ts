@@ -2,8 +2,8 @@
 
 import { existsSync } from "node:fs";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
-import { fileText } from "../server/config/yaml/file-text.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
+import { fileText } from "../server/config/yaml/yaml-file.ts";
 import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
 import { CertificateError, readCertificate } from "../server/http/certificate.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";

@@ -4,9 +4,9 @@
  */
 import { existsSync } from "node:fs";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
-import { describeOrigin } from "../server/config/origin.ts";
-import { builtInUpstreams } from "../server/config/sources/built-in-upstreams.ts";
+import { describeOrigin } from "../server/config/snapshot.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
+import { builtInUpstreams } from "../server/config/sources/provisioned-upstreams.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
 import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import { ownCommand } from "../server/process/own-command.ts";

@@ -3,7 +3,7 @@ import { version } from "../package.json";
 import { build, type Gateway } from "./app.ts";
 import { generateKey } from "./auth/generate-key.ts";
 import { type Configuration, openConfiguration } from "./config/reload/open-configuration.ts";
-import { fileText } from "./config/yaml/file-text.ts";
+import { fileText } from "./config/yaml/yaml-file.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { releaseAll } from "./lib/tasks.ts";

@@ -2,8 +2,7 @@
  * The playgrounds of the console (/admin/api/playground): requests to OpenAI's endpoints, authenticated by a session
  * instead of an API key. Limits, budgets and the ledger treat them like any other request, under the user's id.
  */
-import { keyBudgets } from "../config/build/key-budgets.ts";
-import { keyLimits } from "../config/build/limit-scopes.ts";
+import { keyBudgets, keyLimits } from "../config/build/limits-and-budgets.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { brand } from "../lib/branded.ts";

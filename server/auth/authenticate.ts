@@ -4,8 +4,7 @@
  * `Caller` can get.
  */
 
-import { keyBudgets } from "../config/build/key-budgets.ts";
-import { keyLimits } from "../config/build/limit-scopes.ts";
+import { keyBudgets, keyLimits } from "../config/build/limits-and-budgets.ts";
 import type { Key, Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

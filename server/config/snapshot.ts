@@ -1,5 +1,6 @@
 /** The config snapshot: immutable, built and swapped atomically. A request keeps the snapshot that it began with. */
 
+import type { policyNames } from "../../contract/admin/constants.ts";
 import type { Budget, BudgetedOwner, Limits } from "../../contract/limits-and-budgets.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
@@ -7,7 +8,7 @@ import type { Target, Upstream } from "../upstream/contract.ts";
 /** Where an entry comes from: vexel.yaml, the environment, the store, or the built-in models. */
 export type Source = "yaml" | "environment" | "store" | "built-in";
 
-/** The origin of one entity; origin.ts describes it. */
+/** Where one entity comes from. Only stored entities can be edited at runtime. */
 export interface EntityOrigin {
   readonly source: Source;
   /** Such as `vexel.yaml line 12` or `OPENAI_API_KEY`. Absent for stored entities and built-in models. */
@@ -22,7 +23,7 @@ export interface EntityOrigin {
 export type ParameterPolicy = "adapt" | "strict" | "drop" | "pass";
 
 /** How one of several available targets is selected. */
-export type PolicyName = "p2c" | "weighted" | "cost" | "sticky";
+export type PolicyName = (typeof policyNames)[number];
 
 export interface Model {
   /** The id that clients send as `model`. */
@@ -143,3 +144,22 @@ export interface Snapshot {
   /** The origin of every entity except stored keys, by kind and id (`originOf`). */
   readonly origins?: ReadonlyMap<string, EntityOrigin>;
 }
+
+/** The kinds of entities that have an origin. */
+export type OriginKind = "upstream" | "model" | "project" | "webhook" | "key";
+
+export const isReadOnly = ({ source }: EntityOrigin): boolean => source !== "store";
+
+/** Such as `yaml: vexel.yaml line 12`, `environment: OPENAI_API_KEY`, `store` or `built-in`. */
+export function describeOrigin({ source, location }: EntityOrigin): string {
+  return location === undefined ? source : `${source}: ${location}`;
+}
+
+export const originKey = (kind: OriginKind, id: string): string => `${kind} ${id}`;
+
+/** Stored keys have no entry of their own, because there may be 100,000. */
+export const originOf = (
+  { origins }: Pick<Snapshot, "origins">,
+  kind: OriginKind,
+  id: string,
+): EntityOrigin | undefined => origins?.get(originKey(kind, id));

@@ -2,9 +2,9 @@
  * A provider's key in the environment provisions its upstream and its known models, unless the file disables that.
  */
 import { describe, expect, test } from "bun:test";
-import { builtInUpstreams } from "../../server/config/sources/built-in-upstreams.ts";
 import { fromEnvironment, ollamaUrl } from "../../server/config/sources/environment-source.ts";
 import { providers, variablesOf } from "../../server/config/sources/providers.ts";
+import { builtInUpstreams } from "../../server/config/sources/provisioned-upstreams.ts";
 import { catalogModels } from "../../server/upstream/catalog/served-models.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 

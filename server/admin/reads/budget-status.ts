@@ -3,7 +3,7 @@ import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
 import type { Budget, Limits } from "../../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../../budgets/budgets.ts";
 import type { BudgetStatus } from "../../budgets/over-budget.ts";
-import { keyScope, modelScope, projectScope } from "../../config/build/limit-scopes.ts";
+import { keyScope, modelScope, projectScope } from "../../config/build/limits-and-budgets.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { LimitScope } from "../../limits/limiter.ts";
 import type { Rate } from "../../limits/rate-limit-counters.ts";

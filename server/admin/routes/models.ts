@@ -11,8 +11,8 @@ import type {
   ShownTarget,
 } from "../../../contract/admin.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
-import { originOf } from "../../config/origin.ts";
 import type { Model } from "../../config/snapshot.ts";
+import { originOf } from "../../config/snapshot.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { entityChanges, idOf } from "../entities/change-entities.ts";

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { overviewSchema } from "../../../contract/admin/overview.ts";
 import type { Overview } from "../../../contract/admin.ts";
-import { originOf } from "../../config/origin.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
+import { originOf } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { LedgerFilter } from "../../storage/ports/ledger-queries.ts";
 import { type Actor, maySeeProject } from "../actor.ts";

@@ -2,9 +2,9 @@
 
 import { missingLib } from "../../lib/executable.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { builtInUpstreams } from "../sources/built-in-upstreams.ts";
 import { type FromEnvironment, fromEnvironment } from "../sources/environment-source.ts";
-import type { ProvisionedUpstream } from "../sources/provision.ts";
+import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
+import { builtInUpstreams } from "../sources/provisioned-upstreams.ts";
 import { describeLeftOut, emptyStoredConfig, type StoredConfig } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
 import type { Environment } from "../yaml/parse-yaml.ts";

@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Limits } from "../../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../../lib/deep-freeze.ts";
 import type { Key, Project } from "../snapshot.ts";
-import { keyBudgets } from "./key-budgets.ts";
-import { keyLimits, keyScope } from "./limit-scopes.ts";
+import { keyBudgets, keyLimits, keyScope } from "./limits-and-budgets.ts";
 
 export interface StoredKeyChange {
   readonly key: Key;

@@ -18,8 +18,8 @@ import { composeSnapshot, type LoadedSnapshot } from "../build/load-snapshot.ts"
 import { StoredKeys } from "../build/stored-keys.ts";
 import { ConfigEntities } from "../entities/config-entities.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { builtInUpstreams as builtInModels } from "../sources/built-in-upstreams.ts";
 import { fromEnvironment } from "../sources/environment-source.ts";
+import { builtInUpstreams as builtInModels } from "../sources/provisioned-upstreams.ts";
 import { createStoredKeyReader } from "../sources/read-stored-keys.ts";
 import { readStoredConfig } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";

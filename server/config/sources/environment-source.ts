@@ -10,7 +10,7 @@ import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/ind
 import { kinds } from "../../upstream/kinds.ts";
 import type { Environment } from "../yaml/parse-yaml.ts";
 import { type Provider, providers, variablesOf } from "./providers.ts";
-import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
+import type { ProvisionedModel, ProvisionedUpstream } from "./provisioned-upstreams.ts";
 
 export interface FromEnvironment {
   readonly upstreams: readonly ProvisionedUpstream[];

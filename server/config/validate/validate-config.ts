@@ -1,8 +1,8 @@
 /** Validates a whole configuration, from `vexel.yaml` alone or together with the entities of the store. */
 import type { Upstream } from "../../upstream/contract.ts";
 import { kinds } from "../../upstream/kinds.ts";
-import { configuredLimits } from "../build/limit-scopes.ts";
-import type { ProvisionedUpstream } from "../sources/provision.ts";
+import { configuredLimits } from "../build/limits-and-budgets.ts";
+import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import type { Note } from "../yaml/problem.ts";
 import { explainIssue, valueAt } from "./error-messages.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";

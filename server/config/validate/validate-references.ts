@@ -8,7 +8,7 @@ import { adapters } from "../../upstream/adapters/index.ts";
 import { vectorSpaceOf } from "../../upstream/catalog/index.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import { providers, variablesOf } from "../sources/providers.ts";
-import type { ProvisionedUpstream } from "../sources/provision.ts";
+import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import type { Note, Path } from "../yaml/problem.ts";
 import type { ConfigFile } from "./schema.ts";
 

@@ -1,6 +1,24 @@
-/** The built-in models, which need no account. */
+/**
+ * Upstreams that do not come from the configuration file, and their models: built in, which need no account, or
+ * provisioned by an environment variable.
+ */
+
 import { missingLib } from "../../lib/executable.ts";
-import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
+import type { CatalogModel } from "../../upstream/catalog/served-models.ts";
+import type { Upstream } from "../../upstream/contract.ts";
+
+export interface ProvisionedUpstream {
+  /** The environment variable that provisions it. Absent for built-in models. */
+  readonly variable?: string;
+  readonly upstream: Upstream;
+  readonly models: readonly ProvisionedModel[];
+}
+
+export interface ProvisionedModel extends CatalogModel {
+  /** Its name at the upstream. */
+  readonly name: string;
+  readonly description?: string;
+}
 
 const builtIn = (
   id: string,

@@ -1,7 +1,12 @@
-/** `limits` in vexel.yaml, and the scope names under which usage is counted. */
+/** `limits` and `budget` in vexel.yaml: the scopes that requests count against, and the budgets they are charged to. */
 import type { z } from "zod";
-import { firstKeyId, type Limits } from "../../../contract/limits-and-budgets.ts";
-import type { limits } from "../../../contract/schemas/limits.ts";
+import {
+  type Budget,
+  type BudgetedOwner,
+  firstKeyId,
+  type Limits,
+} from "../../../contract/limits-and-budgets.ts";
+import type { budget, limits } from "../../../contract/schemas/limits.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Key, Model, Snapshot } from "../snapshot.ts";
 
@@ -80,4 +85,36 @@ export function limitTable(
 function addModel(model: Model, add: (id: string, own: Limits | undefined) => void): void {
   add(modelScope(model.id), model.limits);
   for (const target of model.targets) add(targetScope(model.id, target), target.limits);
+}
+
+type ConfiguredBudget = z.output<typeof budget> | undefined;
+
+/** Leaves out the limits that the file does not set. */
+export function budgetOf(given: ConfiguredBudget): { readonly budget?: Budget } {
+  if (!given) return {};
+  const { unknownPrice, ...limits } = given;
+  const entries = Object.entries(limits).filter(([, limit]) => limit !== undefined);
+  return { budget: { ...Object.fromEntries(entries), unknownPrice } };
+}
+
+/** The budgets of the key and of its project. Absent if there is none, so that most requests skip the check. */
+export function keyBudgets(
+  { id, name, budget: own, project: projectName }: Key,
+  projects: Snapshot["projects"],
+): { readonly budgets?: readonly BudgetedOwner[] } {
+  const project = projectName === undefined ? undefined : projects?.get(projectName);
+  const budgets: readonly BudgetedOwner[] = [
+    ...(own ? [{ scope: "key", id, name, budget: own } as const] : []),
+    ...(project?.budget
+      ? [
+          {
+            scope: "project",
+            id: project.name,
+            name: project.name,
+            budget: project.budget,
+          } as const,
+        ]
+      : []),
+  ];
+  return budgets.length === 0 ? {} : { budgets };
 }
