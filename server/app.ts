@@ -5,15 +5,10 @@
 import { version } from "../package.json";
 import { LiveTail } from "./admin/reads/live-tail.ts";
 import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
-import { createImageFiles } from "./api/image-files.ts";
-import { createImageResultHandler } from "./api/image-results.ts";
-import { createModelHandlers, createServeAs } from "./api/route-handlers.ts";
-import { createStatusHandlers } from "./api/status-handlers.ts";
+import { createServeAs } from "./api/route-handlers.ts";
 import type { Snapshot } from "./config/snapshot.ts";
 import { type OpenedEvents, openEvents } from "./events/open-events.ts";
-import { unknownUrl } from "./http/dispatch.ts";
 import { maxConnections } from "./http/max-connections.ts";
-import type { Handlers } from "./http/routes.ts";
 import type { Log } from "./lib/log.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { gatewayGauges } from "./observe/metrics/gateway-gauges.ts";
@@ -34,6 +29,7 @@ import { createConnectionTests } from "./upstream/connection-test/connection-tes
 import type { BuiltInModel } from "./upstream/contract.ts";
 import { needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
+import { wireHandlers } from "./wiring/handlers.ts";
 import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
 import { wireRequestPath } from "./wiring/request-path.ts";
 import type { Runtime } from "./wiring/runtime.ts";
@@ -214,46 +210,14 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       live_viewers: live.viewers,
     }),
   };
-  const modelServices = {
-    serve: pipeline.serve,
-    send: requestPath.send,
-    maxInputs: settings.VEXEL_MAX_INPUTS,
-  };
-  const handlers: Handlers = {
-    ...createModelHandlers({
-      ...modelServices,
-      snapshot,
-      startedAt: Math.floor(startedAt / 1000),
-      now: Date.now,
-    }),
-    result: createImageResultHandler({
-      snapshot,
-      store: requestPath.idempotencyStore,
-      now: Date.now,
-    }),
-    imageFile: createImageFiles({
-      store: requestPath.imageLinks,
-      check: requestPath.imageLinks.check,
-      now: Date.now,
-    }),
-    ...createStatusHandlers({
-      snapshot,
-      version,
-      publicUrl: settings.VEXEL_PUBLIC_URL,
-      now: Date.now,
-      hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
-      isReady,
-      isDraining: () => isDraining,
-      connections: () => server.connections(),
-      ledger,
-      database: requestPath.forwarding,
-      replicas: requestPath.replicas,
-    }),
-    metrics: async ({ method, path, headers }) => {
-      if (!metrics?.respond) throw unknownUrl(method, path);
-      return metrics.respond(headers);
-    },
-  };
+  const handlers = wireHandlers(runtime, requestPath, {
+    startedAt,
+    metrics,
+    hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
+    isReady,
+    isDraining: () => isDraining,
+    connections: () => server.connections(),
+  });
   const isAdminOn = settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "";
   const admin =
     configChanges && isAdminOn
@@ -274,7 +238,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
             createTemp: temp.createTemp,
           }),
           capabilitiesOf: upstreams.client.imageCapabilities,
-          serve: createServeAs(modelServices),
+          serve: createServeAs(requestPath.modelServices),
           live,
           fileProblems: () => ({
             "vexel.yaml": options.fileProblem?.(),

@@ -6,7 +6,7 @@ import type { ConnectionCounts } from "../http/server/http-server.ts";
 import { StaticContent } from "../http/static-content.ts";
 import { createWelcome } from "./welcome.ts";
 
-interface StatusHandlerOptions {
+export interface StatusHandlerOptions {
   readonly snapshot: () => Snapshot;
   readonly version: string;
   readonly publicUrl: string;

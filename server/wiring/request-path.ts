@@ -146,6 +146,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     admittedImages,
     pipeline,
     send,
+    modelServices: { serve: pipeline.serve, send, maxInputs: settings.VEXEL_MAX_INPUTS },
   };
 }
 

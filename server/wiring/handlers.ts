@@ -1,0 +1,51 @@
+/** Constructs the handlers of all public routes. */
+import { version } from "../../package.json";
+import { createImageFiles } from "../api/image-files.ts";
+import { createImageResultHandler } from "../api/image-results.ts";
+import { createModelHandlers } from "../api/route-handlers.ts";
+import { createStatusHandlers, type StatusHandlerOptions } from "../api/status-handlers.ts";
+import { unknownUrl } from "../http/dispatch.ts";
+import type { Handlers } from "../http/routes.ts";
+import type { Metrics } from "../observe/metrics/open-metrics.ts";
+import type { RequestPath } from "./request-path.ts";
+import type { Runtime } from "./runtime.ts";
+
+interface HandlersOptions
+  extends Pick<StatusHandlerOptions, "hasConsole" | "isReady" | "isDraining" | "connections"> {
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Undefined: metrics are off. */
+  readonly metrics: Metrics | undefined;
+}
+
+export function wireHandlers(
+  { settings, snapshot, now }: Runtime,
+  requestPath: RequestPath,
+  { startedAt, metrics, ...status }: HandlersOptions,
+): Handlers {
+  const { modelServices, idempotencyStore, imageLinks, ledger, forwarding, replicas } = requestPath;
+  return {
+    ...createModelHandlers({
+      ...modelServices,
+      snapshot,
+      startedAt: Math.floor(startedAt / 1000),
+      now,
+    }),
+    result: createImageResultHandler({ snapshot, store: idempotencyStore, now }),
+    imageFile: createImageFiles({ store: imageLinks, check: imageLinks.check, now }),
+    ...createStatusHandlers({
+      ...status,
+      snapshot,
+      version,
+      publicUrl: settings.VEXEL_PUBLIC_URL,
+      ledger,
+      database: forwarding,
+      replicas,
+      now,
+    }),
+    metrics: async ({ method, path, headers }) => {
+      if (!metrics?.respond) throw unknownUrl(method, path);
+      return metrics.respond(headers);
+    },
+  };
+}
