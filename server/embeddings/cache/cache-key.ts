@@ -63,11 +63,15 @@ const taskTypeKey = ({ field, given, meaning }: TaskType, taskTypeTranslated: bo
 export function cacheKey(prefix: string, input: EmbeddingInput, at: number): string {
   if (input.kind === "tokens") return hash(`${prefix}i${(input.tokens[at] ?? []).join(",")}`);
   const text = input.texts[at] ?? "";
+  const isWellFormed = text.isWellFormed();
+  if (isWellFormed && text.length < longText) return hash(`${prefix}t${text}`);
+  const sha256 = new Bun.SHA256().update(`${prefix}${isWellFormed ? "t" : "u"}`);
   // A lone surrogate has no UTF-8: every one would be hashed as the same replacement character.
-  if (text.isWellFormed()) return hash(`${prefix}t${text}`);
-  const utf16 = Buffer.from(text, "utf16le");
-  return new Bun.SHA256().update(`${prefix}u`).update(utf16).digest("base64");
+  return sha256.update(isWellFormed ? text : Buffer.from(text, "utf16le")).digest("base64");
 }
+
+/** A longer text is hashed without the copy that joining it with the prefix would take. */
+const longText = 2048;
 
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 
