@@ -137,7 +137,7 @@ interface WatchCertificateOptions {
   readonly now: () => number;
 }
 
-export interface WatchedCertificate {
+interface WatchedCertificate {
   /** The newest valid certificate. */
   current(): Certificate;
   /** Why the files were not applied: the previous certificate stays. Undefined: the files are in force. */

@@ -7,7 +7,7 @@ import type { LoadedImage } from "../upstream/contract.ts";
 import { imageTypeOf } from "./image-head.ts";
 import { signLink, verifyLink } from "./signed-link.ts";
 
-export interface ImageLinksOptions {
+interface ImageLinksOptions {
   /** The data folder; it must exist. */
   readonly folder: string;
   readonly ttlMs: number;

@@ -9,7 +9,7 @@ import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";
 import { LedgerForwarder } from "./ledger-forwarder.ts";
 
-export interface ForwardingOptions {
+interface ForwardingOptions {
   readonly store: SqliteLedgerStore;
   readonly shared: Pick<SharedStorage, "ledger" | "spend">;
   /** Rows that are not in `store` yet. */

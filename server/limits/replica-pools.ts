@@ -24,7 +24,7 @@ interface ReplicaPoolsOptions {
   readonly resources: AsyncDisposableStack;
 }
 
-export interface ReplicaPools {
+interface ReplicaPools {
   readonly pools: SharedPools;
   /** The number of limits and budgets of which this process leases a part. */
   leases(): number;

@@ -48,7 +48,7 @@ export function guardAgainstCrashes(log: Log): CrashGuard {
   };
 }
 
-export interface RestartPlan {
+interface RestartPlan {
   /** Crashes in a row, this one included. */
   readonly crashes: number;
   /** Undefined: the process must not restart. */

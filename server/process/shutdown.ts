@@ -78,7 +78,7 @@ interface Drainable {
   close(): Promise<void>;
 }
 
-export interface StopOptions {
+interface StopOptions {
   readonly gateway: Drainable;
   readonly stop: Stop;
   readonly crash: CrashGuard;

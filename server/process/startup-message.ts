@@ -4,7 +4,7 @@ import type { Model, Snapshot } from "../config/snapshot.ts";
 import { missingLib } from "../lib/executable.ts";
 import { ownCommand } from "./own-command.ts";
 
-export interface StartupMessageOptions {
+interface StartupMessageOptions {
   readonly url: string;
   readonly snapshot: Snapshot;
   /** Set only if the key was just created: it cannot be shown again. */

@@ -16,7 +16,7 @@ import { serveMetrics } from "../observe/metrics/metrics-endpoint.ts";
 import type { Stop } from "./shutdown.ts";
 import { type WorkerMessage, workerVariable } from "./worker-process.ts";
 
-export interface SuperviseOptions {
+interface SuperviseOptions {
   /** The number of workers. */
   readonly count: number;
   readonly port: number;

@@ -13,7 +13,7 @@ interface StoringModel {
   readonly storeContentMs?: number;
 }
 
-export interface StoredContentOptions {
+interface StoredContentOptions {
   /** The data folder. */
   readonly folder: string;
   readonly maxBytes: number;
@@ -28,7 +28,7 @@ export interface StoredContentOptions {
   readonly resources: AsyncDisposableStack;
 }
 
-export interface StoredContent extends Pick<ContentStore, "begin"> {
+interface StoredContent extends Pick<ContentStore, "begin"> {
   /** Logs content that could not be stored. */
   onNotStored(requestId: string, error: unknown): void;
   /** Undefined: not stored, expired, or the model stores no content any more. */

@@ -16,7 +16,7 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
 import type { Runtime } from "./runtime.ts";
 
-export interface EmbeddingsWiringOptions {
+interface EmbeddingsWiringOptions {
   readonly upstreamClient: UpstreamClient;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly registry: TargetRegistry;
@@ -29,7 +29,7 @@ export interface EmbeddingsWiringOptions {
   readonly execute: Execute;
 }
 
-export interface EmbeddingsWiring {
+interface EmbeddingsWiring {
   readonly send: StageLists["embeddings"];
   startDriftChecks(): void;
   /** Cancels the drift checks in flight, and starts no more. */

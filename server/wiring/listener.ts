@@ -39,8 +39,7 @@ export function wireCertificate(runtime: Runtime, configured: ConfiguredCertific
   return certificate;
 }
 
-export interface ListenerParts
-  extends Pick<ListenOptions, "handlers" | "mounts" | "maxConnections"> {
+interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts" | "maxConnections"> {
   /** The current certificate. Undefined: plain HTTP. */
   readonly tls: ListenOptions["tls"] | undefined;
   readonly temp: OpenedTempStorage;

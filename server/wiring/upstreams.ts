@@ -23,8 +23,6 @@ interface UpstreamsOptions {
 /** The timeout of the free health check of an ejected target. */
 const healthCheckTimeoutMs = 5000;
 
-export type Upstreams = ReturnType<typeof wireUpstreams>;
-
 export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
   const { settings, snapshot, log, now, clock, random, resources } = runtime;
   const { builtInModels, fetchOnly, onSuspectResponses } = options;

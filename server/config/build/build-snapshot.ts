@@ -29,7 +29,7 @@ import { KeyMap } from "./key-map.ts";
 import { budgetOf, configuredLimits, limitTable } from "./limits-and-budgets.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
 
-export interface SnapshotSources {
+interface SnapshotSources {
   readonly version: number;
   readonly config: Config;
   readonly environment: readonly ProvisionedUpstream[];
@@ -42,9 +42,9 @@ export interface SnapshotSources {
 }
 
 /** The lists of the configuration whose entries have an origin. */
-export type ConfigList = "upstreams" | "models" | "projects" | "webhooks" | "keys";
+type ConfigList = "upstreams" | "models" | "projects" | "webhooks" | "keys";
 
-export interface BuildResult {
+interface BuildResult {
   readonly snapshot: Snapshot;
   readonly warnings: readonly string[];
 }

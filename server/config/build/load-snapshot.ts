@@ -47,7 +47,7 @@ export interface Sources {
   readonly storedKeys: StoredKeys;
 }
 
-export interface ComposeOptions {
+interface ComposeOptions {
   readonly version: number;
   readonly now: LoadOptions["now"] | undefined;
   readonly inspectFolder: InspectFolder | undefined;

@@ -14,7 +14,7 @@ import {
 import { keyOf, type Note } from "../yaml/problem.ts";
 import type { YamlConfig } from "../yaml/read-yaml.ts";
 
-export interface MergedConfig {
+interface MergedConfig {
   readonly config: Config;
   readonly leftOut: readonly LeftOutEntity[];
   /** The origin of an entry, by list and index. */

@@ -27,7 +27,7 @@ export interface EntityView {
   readonly problem?: string;
 }
 
-export interface EntityViewSources {
+interface EntityViewSources {
   readonly yaml: YamlConfig;
   readonly snapshot: Snapshot;
   readonly stored: StoredConfig;

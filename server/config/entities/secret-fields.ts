@@ -46,7 +46,7 @@ export const hideSecrets = (entity: Entity): JsonObject =>
   mapSecrets(entity, () => secretPlaceholder);
 
 /** A placeholder with the last characters of the secret, so that people can tell which one is stored. */
-export interface MaskedSecret {
+interface MaskedSecret {
   readonly $secret: true;
   /** Absent: the secret is too short, or contains spaces. */
   readonly lastFour?: string;

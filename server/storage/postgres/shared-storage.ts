@@ -48,7 +48,7 @@ export interface SharedStorage {
   close(): Promise<void>;
 }
 
-export interface SharedStorageOptions {
+interface SharedStorageOptions {
   /** `DATABASE_URL`. */
   readonly url: string;
   /** The data folder. */

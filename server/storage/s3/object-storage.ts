@@ -14,7 +14,7 @@ export interface ObjectStorage {
   readonly objects: ObjectStore;
 }
 
-export interface ObjectStorageOptions {
+interface ObjectStorageOptions {
   /** `BLOB_URL`. */
   readonly url: string;
   readonly imagesMaxBytes: number;
