@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- replicas [ROWS]`: the load of replicas on PostgreSQL and Redis. How fast one replica, and three at
- * the same time, forward the ledger rows that waited for the database; and how many lease calls Redis serves.
+ * the same time, forward the ledger rows that waited for the database; and what limits cost that are shared through
+ * Redis, with 20, 2,000 and 10,000 limited keys.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,12 +9,10 @@ import { join } from "node:path";
 import { LedgerForwarder } from "../server/ledger/ledger-forwarder.ts";
 import { PostgresDatabase } from "../server/storage/postgres/database.ts";
 import { PostgresLedgerStore } from "../server/storage/postgres/ledger-store.ts";
-import { RedisConnection } from "../server/storage/redis/client.ts";
-import { redisLeases } from "../server/storage/redis/lease-script.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { sharedPostgres } from "../test/storage/postgres-server.ts";
-import { startRedis } from "../test/storage/redis-server.ts";
 import { makeRow } from "./ledger-rows.ts";
+import { measureLimitedKeys } from "./limited-keys.ts";
 import { cpuMs } from "./proc.ts";
 
 const rowCount = Number(process.argv[2] ?? 60_000);
@@ -67,54 +66,7 @@ async function measureForwarding(replicas: number): Promise<void> {
   for (const store of stores) await store.close();
 }
 
-async function measureLeases(): Promise<void> {
-  const redis = await startRedis();
-  const connection = new RedisConnection({ url: redis.url });
-  await connection.attempted();
-  const leases = redisLeases(connection);
-  const [calls, replicas, pools] = [40_000, 100, 20] as const;
-  const redisCpuMs = async (): Promise<number> => {
-    const text = String(await redis.command("INFO", "cpu"));
-    const seconds = [...text.matchAll(/used_cpu_(?:sys|user):([\d.]+)/g)].map(([, s]) => Number(s));
-    return seconds.reduce((sum, each) => sum + each, 0) * 1000;
-  };
-  const before = await redisCpuMs();
-  const from = performance.now();
-  for (let at = 0; at < calls; at += 200) {
-    await Promise.all(
-      Array.from({ length: 200 }, (_, number) =>
-        leases.lease({
-          pool: `rate:${(at + number) % pools}`,
-          holder: `${(at / 20 + number) % replicas}`,
-          limit: 60_000,
-          unit: 60_000,
-          refills: true,
-          isSemaphore: false,
-          sequence: at + number + 1,
-          granted: 0,
-          spent: 0,
-          acknowledged: 0,
-          least: 1,
-          needed: 1,
-          wanted: 10,
-          leaseMs: 5000,
-          retentionMs: 60_000,
-          epoch: "",
-          unspent: 60_000 * 60_000,
-        }),
-      ),
-    );
-  }
-  const seconds = (performance.now() - from) / 1000;
-  const cpu = (await redisCpuMs()) - before;
-  console.log(
-    `Redis: ${Math.round(calls / seconds)} lease calls/s from one client, ${((cpu * 1000) / calls).toFixed(1)} µs of CPU of Redis each`,
-  );
-  connection.close();
-  await redis.stop();
-}
-
 for (const replicas of [1, 3]) await measureForwarding(replicas);
-await measureLeases();
+for (const keys of [20, 2000, 10_000]) await measureLimitedKeys(folder, keys);
 rmSync(folder, { recursive: true, force: true });
 process.exit(0);

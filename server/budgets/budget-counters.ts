@@ -1,7 +1,7 @@
 /**
  * The counters behind budgets, and the thresholds of the event `budget.threshold`. They are synchronous and local: a
  * request checks and reserves in all of its budgets in one step, without I/O. Shared counters
- * (`leased-budget-counters.ts`) reserve from slices that they lease in the background.
+ * (`shared-budget-counters.ts`) know the state as of the last reply of the shared budgets.
  * `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that both must obey.
  */
 import {
@@ -10,6 +10,7 @@ import {
   type BudgetOwner,
   firstKeyId,
 } from "../../contract/limits-and-budgets.ts";
+import type { BudgetDemand, BudgetState } from "../storage/ports/shared-limits.ts";
 
 /** Thresholds that cause an event, in percent. */
 export const thresholds = [50, 80, 100] as const;
@@ -17,6 +18,21 @@ export type Threshold = (typeof thresholds)[number];
 
 /** Rounding errors of floating-point sums must not refuse the tenth of ten requests that fit. */
 const tolerance = 1e-9;
+
+/** What a request has reserved in a budget, in US dollars. */
+export interface ReservedAmount {
+  readonly reserved: number;
+  /** The request may cost more than is reserved. */
+  readonly mayExceedReservation: boolean;
+}
+
+/** The part of a budget that replicas share: this process knows its state as of the last reply. */
+export interface SharedBudget {
+  demand(limit: number, maxDollars: number, dollars: number): BudgetDemand;
+  accept(state: BudgetState): void;
+  /** The request got this reservation. */
+  keep(amount: ReservedAmount, hold: string): void;
+}
 
 /**
  * The US dollars that one key or project has spent in one period, and those reserved for its requests in flight: sums
@@ -87,14 +103,8 @@ export class BudgetCounter {
     return exceeds(this.spent, dollars, limit);
   }
 
-  /** Shared counters: whether less than `dollars` is leased for one more request, and more may be leased now. */
-  canLease?(dollars: number, limit: number): boolean;
-
-  /**
-   * Shared counters: leases `maxDollars`, or at least `dollars`, for one more request, if it can. Resolves when the
-   * lease is granted or refused.
-   */
-  lease?(maxDollars: number, dollars: number, limit: number): Promise<void>;
+  /** The part that replicas share. Absent: the budget belongs to this process. */
+  readonly shared?: SharedBudget;
 
   /** `mayExceedReservation`: the request may cost more than is reserved. */
   reserve(dollars: number, mayExceedReservation: boolean): void {
@@ -109,6 +119,16 @@ export class BudgetCounter {
     if (mayExceedReservation) this.#underReserved--;
     // Without reservations the sum is exactly 0, free of rounding errors.
     this.#reserved = this.#openReservations === 0 ? 0 : Math.max(0, this.#reserved - dollars);
+  }
+
+  /** The end of a request, with its cost. */
+  settle(
+    { reserved, mayExceedReservation }: ReservedAmount,
+    dollars: number,
+    _hold?: string,
+  ): void {
+    this.release(reserved, mayExceedReservation);
+    if (dollars > 0) this.spend(dollars);
   }
 
   /** Thresholds that were reached before the first call count as reported, for example by an earlier process. */
@@ -147,7 +167,7 @@ export class BudgetCounter {
   }
 }
 
-const exceeds = (used: number, additional: number | undefined, limit: number): boolean =>
+export const exceeds = (used: number, additional: number | undefined, limit: number): boolean =>
   additional === undefined ? used >= limit : used + additional > limit * (1 + tolerance);
 
 function highestThreshold(spent: number, limit: number): Threshold | 0 {
@@ -166,8 +186,11 @@ export interface BudgetCountersOptions {
 
 /** The budget counters of this process. */
 export class BudgetCounters {
-  /** Several processes share the counters: a request can reserve only from a leased amount. */
-  readonly isShared: boolean = false;
+  /** Whether a request is reserved in the budgets that replicas share, and not in this process. */
+  get isShared(): boolean {
+    return false;
+  }
+
   protected readonly spentBefore: BudgetCountersOptions["spentBefore"];
   readonly #maxCounters: number;
   readonly #counters = new Map<string, BudgetCounter>();

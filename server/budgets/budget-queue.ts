@@ -11,18 +11,28 @@ import { clientClosedError } from "../request/deadline.ts";
 
 export interface BudgetWait {
   readonly charged: readonly BudgetedOwner[];
-  /** Throws an error that `isOnlyReserved` recognizes as long as the budget is too small. */
-  readonly tryReserve: () => void;
+  /**
+   * Throws, or rejects with, an error that `isOnlyReserved` recognizes as long as the budget is too small. A promise:
+   * the budget is shared, and other replicas release reservations, too.
+   */
+  readonly tryReserve: () => Promise<void> | undefined;
+  /** Other replicas reserve from the budget, too. */
+  readonly isShared: boolean;
+  /** Releases a reservation that was made after the request has left the queue. */
+  readonly release: () => void;
   /** The last error of `tryReserve`. */
   refusal: unknown;
   readonly signal: AbortSignal;
 }
 
 interface Waiter extends BudgetWait {
+  isTrying: boolean;
   readonly resume: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
+/** How often requests that wait for shared budgets are tried: other replicas report no released reservations. */
+const pollMs = 100;
 /** After each settled request, queued requests are tried until this many have failed: the others need about as much. */
 const maxRejectedTries = 16;
 
@@ -39,6 +49,7 @@ export interface BudgetQueueOptions {
 export class BudgetQueue {
   readonly #options: BudgetQueueOptions;
   readonly #waiters = new Set<Waiter>();
+  #isPolling = false;
 
   constructor(options: BudgetQueueOptions) {
     this.#options = options;
@@ -55,7 +66,7 @@ export class BudgetQueue {
     if (waitMs === 0 || this.size >= max) throw refusal;
     if (signal.aborted) throw clientClosedError();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { ...request, resume: resolve, reject: reject };
+    const waiter: Waiter = { ...request, isTrying: false, resume: resolve, reject: reject };
     const end = (reason: unknown): void => {
       this.#waiters.delete(waiter);
       reject(reason);
@@ -65,6 +76,7 @@ export class BudgetQueue {
     const timer = timers.start(waitMs, () => end(waiter.refusal));
     signal.addEventListener("abort", onAbort);
     this.#waiters.add(waiter);
+    this.#pollShared();
     try {
       await promise;
       return clock() - arrivedAt;
@@ -76,22 +88,44 @@ export class BudgetQueue {
 
   /** A request that was charged to these budgets has been settled. */
   onReleased(charged: readonly BudgetedOwner[]): void {
+    void this.#tryWaiting((waiter) => sharesBudget(waiter.charged, charged));
+  }
+
+  #pollShared(): void {
+    const isShared = (waiter: Waiter): boolean => waiter.isShared;
+    if (this.#isPolling || !this.#waiters.values().some(isShared)) return;
+    this.#isPolling = true;
+    this.#options.timers.start(pollMs, async () => {
+      await this.#tryWaiting(isShared);
+      this.#isPolling = false;
+      this.#pollShared();
+    });
+  }
+
+  /** Tries the requests in their order. With budgets of this process, everything happens in the same turn. */
+  async #tryWaiting(isAffected: (waiter: Waiter) => boolean): Promise<void> {
     let rejectedTries = 0;
     for (const waiter of this.#waiters) {
-      if (!sharesBudget(waiter.charged, charged)) continue;
+      if (waiter.isTrying || !isAffected(waiter)) continue;
       try {
-        waiter.tryReserve();
-        waiter.resume();
+        waiter.isTrying = true;
+        const trying = waiter.tryReserve();
+        if (trying) await trying;
+        this.#end(waiter, waiter.resume);
       } catch (error) {
         waiter.refusal = error;
-        if (isOnlyReserved(error)) {
-          if (++rejectedTries === maxRejectedTries) return;
-          continue;
-        }
-        waiter.reject(error);
+        if (!isOnlyReserved(error)) this.#end(waiter, () => waiter.reject(error));
+        else if (++rejectedTries === maxRejectedTries) return;
+      } finally {
+        waiter.isTrying = false;
       }
-      this.#waiters.delete(waiter);
     }
+  }
+
+  /** The request may have left the queue meanwhile. */
+  #end(waiter: Waiter, end: () => void): void {
+    if (this.#waiters.delete(waiter)) end();
+    else waiter.release();
   }
 }
 

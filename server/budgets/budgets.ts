@@ -7,8 +7,15 @@ import { endOfPeriod, type Period, periodNames, periods } from "../../contract/b
 import type { EventData } from "../../contract/events.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import type { RequestBudgets } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
-import { type BudgetCounter, type BudgetCounters, chargedOwner } from "./budget-counters.ts";
+import type { BudgetState, Reserved } from "../storage/ports/shared-limits.ts";
+import {
+  type BudgetCounter,
+  type BudgetCounters,
+  chargedOwner,
+  type ReservedAmount,
+} from "./budget-counters.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
 
 /** The estimated cost of a request. */
@@ -40,10 +47,16 @@ export interface Budgets {
    * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
-  /** Whether `reserve` lacks an amount of a budget that several processes share, and it may be leased now. */
-  mustLease(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): boolean;
-  /** After `mustLease`: leases the amount that `reserve` lacks. */
-  lease(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Promise<void>;
+  /**
+   * The demand of a request on budgets that replicas share. Undefined: `reserve` decides in this process. Throws
+   * GatewayError if a budget requires a price that is not known.
+   */
+  demand(
+    charged: readonly BudgetedOwner[],
+    estimate: Estimate,
+    at: number,
+    onReserved: (reservation: Reservation) => void,
+  ): RequestBudgets | undefined;
   status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
 }
 
@@ -61,29 +74,36 @@ type ReportThresholds = (budget: BudgetInPeriod) => void;
 /** The reservation of one request. */
 class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
-  readonly #budgets: readonly BudgetInPeriod[];
-  readonly #maxDollars: number;
-  /** Budgets that reserve the likely cost instead of the upper bound. */
-  readonly #underReserved: readonly BudgetInPeriod[];
+  readonly #reserved: readonly {
+    readonly budget: BudgetInPeriod;
+    readonly amount: ReservedAmount;
+  }[];
   readonly #report: ReportThresholds;
+  readonly #hold: string | undefined;
   #isSettled = false;
 
+  /**
+   * `underReserved`: budgets that reserve the likely cost instead of the upper bound. `hold`: the name of the
+   * reservation in shared budgets.
+   */
   constructor(
     budgets: readonly BudgetInPeriod[],
-    maxDollars: number,
-    estimate: number | undefined,
+    { dollars, maxDollars = dollars }: Pick<Estimate, "dollars" | "maxDollars">,
     report: ReportThresholds,
     underReserved: readonly BudgetInPeriod[] = none,
+    hold?: string,
   ) {
-    this.estimate = estimate;
-    this.#budgets = budgets;
-    this.#maxDollars = maxDollars;
-    this.#underReserved = underReserved;
+    this.estimate = dollars;
     this.#report = report;
-    for (const budget of budgets) {
-      const isUnderReserved = underReserved.includes(budget);
-      budget.counter.reserve(this.#reservedOn(isUnderReserved), isUnderReserved);
-    }
+    this.#hold = hold;
+    this.#reserved = budgets.map((budget) => {
+      const mayExceedReservation = underReserved.includes(budget);
+      const reserved = (mayExceedReservation ? dollars : maxDollars) ?? 0;
+      budget.counter.reserve(reserved, mayExceedReservation);
+      const amount = { reserved, mayExceedReservation };
+      if (hold !== undefined) budget.counter.shared?.keep(amount, hold);
+      return { budget, amount };
+    });
   }
 
   settle(cost: number | undefined, additionalCost = 0): void {
@@ -94,19 +114,12 @@ class BudgetReservation implements Reservation {
     this.#end(0);
   }
 
-  #reservedOn(isUnderReserved: boolean): number {
-    return isUnderReserved ? (this.estimate ?? 0) : this.#maxDollars;
-  }
-
   #end(dollars: number): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    for (const budget of this.#budgets) {
-      const isUnderReserved = this.#underReserved.includes(budget);
-      budget.counter.release(this.#reservedOn(isUnderReserved), isUnderReserved);
-      if (dollars <= 0) continue;
-      budget.counter.spend(dollars);
-      this.#report(budget);
+    for (const { budget, amount } of this.#reserved) {
+      budget.counter.settle(amount, dollars, this.#hold);
+      if (dollars > 0) this.#report(budget);
     }
   }
 }
@@ -177,20 +190,26 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     });
   };
 
+  const budgetsFor = (
+    charged: readonly BudgetedOwner[],
+    { dollars, isCertain }: Estimate,
+    at: number,
+  ): BudgetInPeriod[] => {
+    const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
+    if (strict && (!isCertain || dollars === undefined)) throw priceUnknownError(strict);
+    counters.evictIdle();
+    return allBudgetsOf(charged, at);
+  };
+
   return {
     reserve: (charged, estimate, at) => {
-      const { dollars, isCertain, maxDollars = dollars } = estimate;
-      const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
-      if (strict && (!isCertain || dollars === undefined)) throw priceUnknownError(strict);
-      counters.evictIdle();
-      const budgets = allBudgetsOf(charged, at);
-      // A free request is always served.
-      const isFree = dollars === 0 && isCertain;
+      const { dollars, maxDollars = dollars } = estimate;
+      const budgets = budgetsFor(charged, estimate, at);
       const [likelyDollars, maxOrUnknown] = [dollars || undefined, maxDollars || undefined];
       const exceedsUpperBound = ({ counter, limit }: BudgetInPeriod): boolean =>
         counter.wouldExceed(maxOrUnknown, limit);
-      if (isFree || !budgets.some(exceedsUpperBound)) {
-        return new BudgetReservation(budgets, maxDollars ?? 0, dollars, report);
+      if (isFree(estimate) || !budgets.some(exceedsUpperBound)) {
+        return new BudgetReservation(budgets, estimate, report);
       }
       const underReserved = budgets.filter(exceedsUpperBound);
       // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest
@@ -200,20 +219,28 @@ export function createBudgets(options: BudgetsOptions): Budgets {
           counter.hasUnderReserved || counter.wouldExceed(likelyDollars, limit),
       );
       if (exceeded.length > 0) throw refuse(exceeded, { dollars, maxDollars }, at);
-      return new BudgetReservation(budgets, maxDollars ?? 0, dollars, report, underReserved);
+      return new BudgetReservation(budgets, estimate, report, underReserved);
     },
-    mustLease: (charged, { dollars, maxDollars = dollars }, at) => {
-      if (!counters.isShared || !dollars || !maxDollars) return false;
-      const least = Math.min(dollars, maxDollars);
-      return allBudgetsOf(charged, at).some(({ counter, limit }) =>
-        counter.canLease?.(least, limit),
-      );
-    },
-    lease: async (charged, { dollars = 0, maxDollars = dollars }, at) => {
-      const leases = allBudgetsOf(charged, at).map(({ counter, limit }) =>
-        counter.lease?.(maxDollars, dollars, limit),
-      );
-      await Promise.all(leases);
+    demand: (charged, estimate, at, onReserved) => {
+      if (!counters.isShared) return undefined;
+      const { dollars, maxDollars = dollars } = estimate;
+      const budgets = budgetsFor(charged, estimate, at);
+      const accept = (states: readonly BudgetState[], reservation: Reserved): BudgetInPeriod[] => {
+        for (const [i, state] of states.entries()) budgets[i]?.counter.shared?.accept(state);
+        return budgets.filter((_, i) => states[i]?.reservation === reservation);
+      };
+      return {
+        demands: budgets.flatMap(({ counter, limit }) => {
+          const shared = counter.shared?.demand(limit, maxDollars ?? 0, dollars ?? 0);
+          if (!shared) return [];
+          return isFree(estimate) ? { ...shared, limit: Number.MAX_VALUE } : shared;
+        }),
+        refusal: (states) => refuse(accept(states, "nothing"), { dollars, maxDollars }, at),
+        keep: (hold, states) => {
+          const underReserved = accept(states, "likely");
+          onReserved(new BudgetReservation(budgets, estimate, report, underReserved, hold));
+        },
+      };
     },
     status: (budgeted, at) => {
       counters.evictIdle();
@@ -221,6 +248,9 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     },
   };
 }
+
+/** A free request is always served. */
+const isFree = ({ dollars, isCertain }: Estimate): boolean => dollars === 0 && isCertain;
 
 const isAmount = (cost: number | undefined): cost is number =>
   cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;

@@ -6,9 +6,12 @@
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { ReservedRequest } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import { noDemand } from "../limits/limiter.ts";
+import type { RequestBudgets, SharedLimiter } from "../limits/shared-limiter.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { Operation } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
+import type { Reservation } from "../request/reservation.ts";
 import type {
   EmbeddingsQuery,
   GenerationQuery,
@@ -39,6 +42,8 @@ export interface RequestChargingOptions {
   };
   /** Requests that wait for reservations to be released. */
   readonly queue: BudgetQueue;
+  /** Takes from the budgets that replicas share. Absent: they belong to this process. */
+  readonly shared?: Pick<SharedLimiter, "take"> | undefined;
 }
 
 export interface PlannedRequest {
@@ -65,11 +70,18 @@ type ReserveOutcome = "reserved" | "must_wait";
 
 export interface RequestCharging {
   /**
+   * Shared budgets: the demand of the request, to be reserved in the same call as its limits. Undefined: `reserve`
+   * reserves its cost. Throws GatewayError.
+   */
+  demand(request: ChargedRequest): RequestBudgets | undefined;
+  /**
    * Runs before the first upstream request. Undefined: the cost is reserved, or the key has no budget. A promise: the
-   * amount that the request lacks is leased from the other replicas first, or the request must wait. Throws, or rejects
-   * with, GatewayError if the budget is too small.
+   * budgets are shared with other replicas, or the request must wait. Throws, or rejects with, GatewayError if the
+   * budget is too small.
    */
   reserve(request: ChargedRequest): Promise<ReserveOutcome> | undefined;
+  /** Whether a request with this error may wait for its budget with `waitAndReserve`. */
+  mayWait(request: ChargedRequest, error: unknown): boolean;
   /**
    * Waits until other requests release enough of the budget for an embeddings request, and reserves it. Resolves with
    * the milliseconds waited.
@@ -84,6 +96,7 @@ export function createRequestCharging({
   planImageQuery,
   reservations,
   queue,
+  shared,
 }: RequestChargingOptions): RequestCharging {
   const observedCosts = new ObservedCosts();
 
@@ -132,14 +145,13 @@ export function createRequestCharging({
 
   type Estimated = ReturnType<typeof estimateOf>;
 
-  /** Throws GatewayError if the budget is too small. */
-  const reserveNow = (
+  const keep = (
     { operation, record }: ChargedRequest,
     caller: BudgetedCaller,
-    { estimate: estimatedCost, observe }: Estimated,
+    { observe }: Estimated,
+    reservation: Reservation,
   ): void => {
     const { requestId, at, endpoint, model = null } = record;
-    const reservation = budgets.reserve(caller.budgets, estimatedCost, at);
     record.cost.reservation = observe
       ? {
           estimate: reservation.estimate,
@@ -158,56 +170,81 @@ export function createRequestCharging({
     reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
   };
 
-  const reserveOrWait = (
+  const demandOf = (
     request: ChargedRequest,
     caller: BudgetedCaller,
     estimated: Estimated,
-  ): ReserveOutcome => {
-    try {
-      reserveNow(request, caller, estimated);
-      return "reserved";
-    } catch (refusal) {
-      // Image requests run for a minute: too long to wait for their reservations.
-      if (request.operation === "embeddings" && isOnlyReserved(refusal)) return "must_wait";
-      throw refusal;
+  ): RequestBudgets | undefined =>
+    budgets.demand(caller.budgets, estimated.estimate, request.record.at, (reservation) =>
+      keep(request, caller, estimated, reservation),
+    );
+
+  /**
+   * Throws, or rejects with, GatewayError if the budget is too small. A promise: the budgets are shared. All other
+   * budgets are reserved in the same turn.
+   */
+  const reserveNow = (
+    request: ChargedRequest,
+    caller: BudgetedCaller,
+    estimated: Estimated,
+  ): Promise<void> | undefined => {
+    const reserveLocally = (): void => {
+      const { at } = request.record;
+      keep(request, caller, estimated, budgets.reserve(caller.budgets, estimated.estimate, at));
+    };
+    const demand = demandOf(request, caller, estimated);
+    if (shared && demand) {
+      const taking = shared.take({ ...noLimits, budgets: demand });
+      return taking.then((grant) => (grant ? undefined : reserveLocally()));
     }
+    reserveLocally();
+    return undefined;
   };
 
-  const leaseAndReserve = async (
-    request: ChargedRequest,
-    caller: BudgetedCaller,
-    estimated: Estimated,
-  ): Promise<ReserveOutcome> => {
-    // No `await` may come between the last check and the reservation: other requests reserve from the same slice.
-    for (let leases = 0; leases < maxLeases; leases++) {
-      if (!budgets.mustLease(caller.budgets, estimated.estimate, request.record.at)) break;
-      await budgets.lease(caller.budgets, estimated.estimate, request.record.at);
-    }
-    return reserveOrWait(request, caller, estimated);
+  // Image requests run for a minute: too long to wait for their reservations.
+  const mayWait = ({ operation }: ChargedRequest, error: unknown): boolean =>
+    operation === "embeddings" && isOnlyReserved(error);
+
+  const orMustWait = (request: ChargedRequest, refusal: unknown): ReserveOutcome => {
+    if (mayWait(request, refusal)) return "must_wait";
+    throw refusal;
   };
 
   return {
+    mayWait,
+    demand: (request) => {
+      const { caller } = request.record;
+      return hasBudgets(caller) ? demandOf(request, caller, estimateOf(request)) : undefined;
+    },
     reserve: (request) => {
-      const { caller, at } = request.record;
+      const { caller } = request.record;
       if (!hasBudgets(caller)) return undefined;
-      const estimated = estimateOf(request);
-      if (budgets.mustLease(caller.budgets, estimated.estimate, at))
-        return leaseAndReserve(request, caller, estimated);
-      const outcome = reserveOrWait(request, caller, estimated);
-      return outcome === "reserved" ? undefined : Promise.resolve(outcome);
+      try {
+        return reserveNow(request, caller, estimateOf(request))?.then(
+          () => "reserved",
+          (refusal) => orMustWait(request, refusal),
+        );
+      } catch (refusal) {
+        return Promise.resolve(orMustWait(request, refusal));
+      }
     },
     waitAndReserve: async (request, signal) => {
-      const { caller } = request.record;
+      const { record } = request;
+      const { caller } = record;
       if (!hasBudgets(caller)) return 0;
       // Estimated once: the reservation is tried again whenever another request ends.
       const estimated = estimateOf(request);
-      const tryReserve = (): void => reserveNow(request, caller, estimated);
+      const tryReserve = () => reserveNow(request, caller, estimated);
       try {
-        tryReserve();
+        const reserving = tryReserve();
+        if (reserving) await reserving;
         return 0;
       } catch (refusal) {
         if (!isOnlyReserved(refusal)) throw refusal;
-        return queue.wait({ charged: caller.budgets, tryReserve, refusal, signal });
+        const release = (): void => record.cost.reservation?.release();
+        const isShared = shared !== undefined;
+        const charged = caller.budgets;
+        return queue.wait({ charged, tryReserve, isShared, release, refusal, signal });
       }
     },
     end: (record, error) => {
@@ -244,8 +281,8 @@ function settle(record: RequestRecord, error?: GatewayError): void {
   if (billedTimes > 0 && estimate !== undefined) record.cost.estimated = billedTimes * estimate;
 }
 
-/** After other requests have used up the leased amount of a request this many times, no more is leased for it. */
-const maxLeases = 5;
+/** A call that takes only from budgets. */
+const noLimits = { scopes: [], demand: noDemand, slots: [] };
 
 const atLeastObserved = (
   observed: number,

@@ -6,12 +6,12 @@ import type { OpenedLedger } from "../ledger/open-ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { realTimers } from "../lib/timers.ts";
-import type { SharedPools } from "../limits/leased-pool.ts";
+import type { SharedLimiter } from "../limits/shared-limiter.ts";
 import { BudgetCounters } from "./budget-counters.ts";
 import { BudgetQueue } from "./budget-queue.ts";
 import { createBudgets } from "./budgets.ts";
 import { createRequestCharging, type RequestChargingOptions } from "./charge-request.ts";
-import { LeasedBudgetCounters } from "./leased-budget-counters.ts";
+import { SharedBudgetCounters } from "./shared-budget-counters.ts";
 
 interface OpenBudgetsOptions
   extends Pick<RequestChargingOptions, "planImageQuery" | "reservations">,
@@ -20,7 +20,7 @@ interface OpenBudgetsOptions
   readonly queueTimeoutMs: number;
   readonly maxQueued: number;
   /** The budgets that replicas share. Undefined: each process counts for itself. */
-  readonly pools: SharedPools | undefined;
+  readonly shared: SharedLimiter | undefined;
   readonly log: Pick<Log, "warn">;
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
@@ -28,7 +28,7 @@ interface OpenBudgetsOptions
 }
 
 export function openBudgets(options: OpenBudgetsOptions) {
-  const { spent, pools, log, emit, clock } = options;
+  const { spent, shared, log, emit, clock } = options;
   const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
       return spent(owner, period);
@@ -41,8 +41,8 @@ export function openBudgets(options: OpenBudgetsOptions) {
       );
     }
   };
-  const counters = pools
-    ? new LeasedBudgetCounters(pools, { spentBefore })
+  const counters = shared
+    ? new SharedBudgetCounters(shared, { spentBefore })
     : new BudgetCounters({ spentBefore });
   const budgets = createBudgets({
     counters,
@@ -57,6 +57,7 @@ export function openBudgets(options: OpenBudgetsOptions) {
       budgets,
       planImageQuery: options.planImageQuery,
       reservations: options.reservations,
+      shared,
       queue: new BudgetQueue({
         waitMs: options.queueTimeoutMs,
         max: options.maxQueued,

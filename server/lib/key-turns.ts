@@ -27,12 +27,27 @@ export class KeyTurns<T> {
     for (const [key, items] of this.#byKey) {
       const item = items.find(isReady);
       if (item === undefined) continue;
-      this.remove(key, item);
-      this.#byKey.delete(key);
-      if (items.length > 0) this.#byKey.set(key, items);
+      this.takeTurn(key, item);
       return item;
     }
     return undefined;
+  }
+
+  /** The first item that `isReady` accepts, in the order of turns. It stays in the queue until `takeTurn`. */
+  find(isReady: (item: T) => boolean): T | undefined {
+    for (const items of this.#byKey.values()) {
+      const item = items.find(isReady);
+      if (item !== undefined) return item;
+    }
+    return undefined;
+  }
+
+  /** Removes the item. The next turn of its key is the last one. */
+  takeTurn(key: string, item: T): void {
+    const items = this.#byKey.get(key);
+    if (!this.remove(key, item) || !items) return;
+    this.#byKey.delete(key);
+    if (items.length > 0) this.#byKey.set(key, items);
   }
 
   /** False: the item is not in the queue. */

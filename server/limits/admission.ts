@@ -14,13 +14,12 @@ import { FairQueue, refreshSlots, type Waiter } from "./fair-queue.ts";
 import {
   Limiter,
   type LimitScope,
-  leaseAndTake,
-  mustLease,
   noDemand,
+  type Shortage,
   settleDemand,
   take,
 } from "./limiter.ts";
-import type { RateLimitCounters } from "./rate-limit-counters.ts";
+import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
 import { rateLimitExceeded, writeRateLimitHeaders } from "./rate-limit-headers.ts";
 import {
   actualDemand,
@@ -28,10 +27,13 @@ import {
   type LimitedQuery,
   type RequestOutcome,
 } from "./request-demand.ts";
+import type { RequestBudgets, SharedGrant, SharedLimiter } from "./shared-limiter.ts";
 
 interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
   readonly counters: RateLimitCounters;
+  /** Takes from the counters that replicas share. Absent: each process counts for itself. */
+  readonly shared?: SharedLimiter | undefined;
   /** The limit of concurrent image requests. */
   readonly maxImageRequests: number;
   /** The limit of queued requests. */
@@ -50,6 +52,23 @@ interface AdmissionRequest {
   readonly priority: Priority;
   /** The client's signal; read only if the request must wait. */
   readonly signal: () => AbortSignal;
+  /** Shared limits: the budgets that are reserved in the same call. */
+  readonly budgets?: RequestBudgets | undefined;
+}
+
+/** What a request takes before it starts. */
+interface EntryDemand extends Pick<AdmissionRequest, "budgets"> {
+  readonly scopes: readonly LimitScope[];
+  /** One slot of each. */
+  readonly neededSlots: readonly ConcurrencySlots[];
+  readonly demand: Demand;
+}
+
+interface Entry {
+  /** The rate limit that the request exceeds: it has taken nothing. */
+  readonly exceeded?: Shortage | undefined;
+  /** False: the request has taken from its rate limits, and must wait for its slots. */
+  readonly hasSlots: boolean;
 }
 
 /** Must be released exactly once, however the request ends. */
@@ -59,7 +78,7 @@ export interface AdmissionTicket {
 }
 
 /** A request for one slot in each of several scopes. */
-interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
+interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal" | "budgets"> {
   /** The API key, for fair queueing. */
   readonly key: string;
   readonly model: Pick<PermittedModel, "id" | "kind">;
@@ -101,9 +120,9 @@ export class Admission {
       return { waitedMs: 0, release: () => this.release(neededSlots, clock() - enteredAt) };
     }
     const demand = demandOf(query);
-    const exceeded = mustLease(scopes, demand, clock())
-      ? await leaseAndTake(scopes, demand, clock)
-      : take(scopes, demand, clock());
+    const { budgets } = request;
+    const entering = this.enter({ scopes, neededSlots, demand, budgets });
+    const { exceeded, hasSlots } = entering instanceof Promise ? await entering : entering;
     const arrivedAt = clock();
     if (exceeded) throw rateLimitExceeded(exceeded, model.id, limitOwner(exceeded.scope, caller));
     let admittedAt = arrivedAt;
@@ -112,13 +131,14 @@ export class Admission {
       settleDemand(scopes, demand, actualDemand(demand, outcome), now);
       this.release(neededSlots, now - admittedAt);
     };
-    if (this.#queue.tryEnter(neededSlots)) return { waitedMs: 0, release };
+    if (hasSlots) return { waitedMs: 0, release };
     try {
       await this.waitForSlots({
         key: caller.id,
         priority,
         model,
         neededSlots,
+        budgets,
         signal,
         hasStarted: () => false,
         wasSent: false,
@@ -129,6 +149,39 @@ export class Admission {
     }
     admittedAt = clock();
     return { waitedMs: admittedAt - arrivedAt, release };
+  }
+
+  /**
+   * Takes from the rate limits and, if all are free, one of each of the slots. Shared limits: one call, which also
+   * reserves the budgets with the slots. Throws GatewayError if a budget is too small; then nothing is taken.
+   */
+  enter(entry: EntryDemand): Entry | Promise<Entry> {
+    const { shared } = this.#options;
+    return shared?.isReachable && entry.scopes.length > 0
+      ? this.#enterShared(shared, entry)
+      : this.#enterLocally(entry);
+  }
+
+  #enterLocally({ scopes, neededSlots, demand }: EntryDemand): Entry {
+    const exceeded = take(scopes, demand, this.#options.clock());
+    return { exceeded, hasSlots: !exceeded && this.#queue.tryEnter(neededSlots) };
+  }
+
+  async #enterShared(shared: SharedLimiter, entry: EntryDemand): Promise<Entry> {
+    const { scopes, neededSlots, demand, budgets } = entry;
+    for (const slots of neededSlots) if (slots.waiting === 0) slots.shared?.assumeFree();
+    // Behind other requests in the queue, it takes only from its rate limits now.
+    const isEntering = this.#queue.tryEnter(neededSlots);
+    const entering = isEntering ? { slots: neededSlots, budgets } : { slots: [] };
+    let hasSlots = false;
+    let grant: SharedGrant | undefined;
+    try {
+      grant = await shared.take({ scopes, demand, ...entering });
+      hasSlots = isEntering && grant?.outcome === "taken";
+    } finally {
+      if (isEntering && !hasSlots) this.#giveBack(neededSlots);
+    }
+    return grant ? { exceeded: grant.exceeded, hasSlots } : this.#enterLocally(entry);
   }
 
   /** Writes the `x-ratelimit-*` headers of the limits that apply to the request. */
@@ -151,7 +204,7 @@ export class Admission {
     this.applyLimits();
     const now = this.#options.clock();
     const scope = this.#limiter.shown(id, now);
-    await scope?.readShared(now);
+    if (scope) await this.#options.shared?.read([scope]);
     return scope;
   }
 
@@ -160,35 +213,51 @@ export class Admission {
     return this.#queue.size;
   }
 
-  /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
+  /** Takes a slot in every scope, after a wait if necessary, and reserves the budgets with it. Throws GatewayError. */
   async waitForSlots(request: SlotRequest): Promise<void> {
-    if (this.#queue.tryEnter(request.neededSlots)) return;
-    if (request.neededSlots.some((slots) => slots.canLease?.())) {
-      await leaseSlots(request.neededSlots);
-      if (this.#queue.tryEnter(request.neededSlots)) return;
-    }
-    const { key, priority, model, neededSlots, hasStarted, wasSent } = request;
+    const { key, priority, model, neededSlots, budgets, hasStarted, wasSent } = request;
+    const { shared } = this.#options;
+    const isShared = shared !== undefined && neededSlots.some((slots) => slots.shared);
+    if (!isShared && this.#queue.tryEnter(neededSlots)) return;
     const { clock, timers, queueTimeoutMs } = this.#options;
     const signal = request.signal();
     if (signal.aborted) throw queueAbortError(signal, wasSent);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const now = clock();
+    const end = (reason: unknown): void => {
+      this.#queue.cancel(waiter, clock());
+      reject(reason);
+    };
+    const takeShared = async (limiter: SharedLimiter): Promise<boolean> => {
+      if (!limiter.isReachable) return true;
+      try {
+        const grant = await limiter.take({
+          scopes: [],
+          demand: noDemand,
+          slots: neededSlots,
+          budgets,
+        });
+        if (grant) return grant.outcome === "taken";
+        return neededSlots.every(({ inFlight, limit }) => inFlight <= limit);
+      } catch (error) {
+        end(error);
+        return false;
+      }
+    };
     const waiter: Waiter = {
       key,
       priority,
       neededSlots,
       hasStarted,
+      ...(isShared && { take: () => takeShared(shared) }),
       admit: () => resolve(),
       reject: (reason) => reject(noSlotError(reason, model.id, neededSlots, wasSent)),
     };
     // Before `wait`, which admits the request if its limit was lifted meanwhile.
     this.#refreshAfter(refreshSlots(neededSlots, now), now);
     this.#queue.wait(waiter, now);
-    const onAbort = (): void => {
-      // If the request already holds its slots, its owner releases them.
-      this.#queue.cancel(waiter, clock());
-      reject(queueAbortError(signal, wasSent));
-    };
+    // If the request already holds its slots, its owner releases them.
+    const onAbort = (): void => end(queueAbortError(signal, wasSent));
     const timer = timers.start(queueTimeoutMs[model.kind], () =>
       this.#queue.timeOut(waiter, clock()),
     );
@@ -204,6 +273,12 @@ export class Admission {
   /** Releases one slot of each of these. */
   release(heldSlots: readonly ConcurrencySlots[], heldMs: number): void {
     for (const slots of heldSlots) slots.release(heldMs);
+    this.admitWaiting();
+  }
+
+  /** Slots were acquired and are not used. */
+  #giveBack(acquired: readonly ConcurrencySlots[]): void {
+    for (const slots of acquired) slots.giveBack();
     this.admitWaiting();
   }
 
@@ -238,21 +313,6 @@ export class Admission {
     this.#limiter.apply(limits ?? new Map(), now);
     this.#refreshAfter(this.#queue.refresh(now), now);
   }
-}
-
-/**
- * Leases the missing slots in their order, as queued requests do (`FairQueue`). No slot is leased after one that is
- * missing.
- */
-async function leaseSlots(neededSlots: readonly ConcurrencySlots[]): Promise<void> {
-  const free: ConcurrencySlots[] = [];
-  for (const slots of neededSlots) {
-    if (slots.canLease?.()) await slots.lease?.();
-    if (!slots.hasFreeSlot) break;
-    slots.entering++;
-    free.push(slots);
-  }
-  for (const slots of free) slots.entering--;
 }
 
 /** The owner of the limit, for the error message. */

@@ -1,4 +1,25 @@
 /** Concurrency slots, a counting semaphore: bounds the requests in flight, with an estimate of the wait. */
+import type { SlotDemand, SlotState } from "../storage/ports/shared-limits.ts";
+
+/** Slots that replicas share: this process knows their state as of the last reply. */
+export interface SharedSlots {
+  readonly name: string;
+  /** The limit of all replicas. */
+  readonly sharedLimit: number;
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** A slot was acquired here, and is now requested from the other replicas. */
+  demand(): SlotDemand;
+  /** The reply to `demand`. `hold`: the name of the slot. Undefined: the request got none. */
+  accept(state: SlotState, hold: string | undefined, now: number): void;
+  /** There was no reply to `demand`. */
+  fail(): void;
+  read(state: SlotState, now: number): void;
+  /** A slot may have been released elsewhere: the next request asks for it. */
+  assumeFree(): void;
+  /** The names of the slots in use, also of those that were acquired while the shared limits were unreachable. */
+  held(newHold: () => string): readonly string[];
+}
 
 /** The weight of the latest duration in the average (EWMA). */
 const weight = 0.2;
@@ -8,10 +29,6 @@ export class ConcurrencySlots {
   inFlight = 0;
   /** Queued requests that need a slot here, and possibly in other scopes as well. */
   waiting = 0;
-  /** Shared slots: queued requests that could use a slot here, because they lack none of the slots before it. */
-  usable = 0;
-  /** Shared slots: requests that lease slots before they queue. */
-  entering = 0;
   /** The average milliseconds that a slot is held. */
   #meanHeldMs: number | undefined;
 
@@ -37,19 +54,10 @@ export class ConcurrencySlots {
     return !this.hasFreeSlot;
   }
 
-  /** Whether other replicas use the slots, too. */
-  get isShared(): boolean {
-    return false;
+  /** The same slots, if other processes use them, too. */
+  get shared(): SharedSlots | undefined {
+    return undefined;
   }
-
-  /** Shared slots: whether none is leased that is free, and one may be leased now. */
-  canLease?(): boolean;
-
-  /** Shared slots: leases one more, if it can. */
-  lease?(): Promise<void>;
-
-  /** Shared slots: reads the state of the slots, for display. */
-  readShared?(): Promise<void>;
 
   /** The requests in flight of all processes, as last read. */
   get sharedInFlight(): number {
@@ -66,6 +74,11 @@ export class ConcurrencySlots {
    */
   refresh(_now: number): number {
     return Number.POSITIVE_INFINITY;
+  }
+
+  /** A slot was acquired and is not used. */
+  giveBack(): void {
+    this.inFlight--;
   }
 
   release(heldMs: number): void {

@@ -13,6 +13,11 @@ export interface Waiter {
   readonly neededSlots: readonly ConcurrencySlots[];
   /** Whether work was already done for the request: then it is neither refused nor timed out. */
   hasStarted(): boolean;
+  /**
+   * Shared slots: takes the slots of `neededSlots` from the other processes. False: not all of them are free. Absent:
+   * the slots belong to this process.
+   */
+  readonly take?: () => Promise<boolean>;
   /** Called when the request holds all of its slots. */
   admit(now: number): void;
   reject(reason: "timeout" | "full"): void;
@@ -33,9 +38,8 @@ export class FairQueue {
   readonly #missedSlots = new WeakMap<Waiter, Set<ConcurrencySlots>>();
   /** A request that missed every slot that it lacks. Free slots that it needs are kept for it (starvation guard). */
   #starved: Waiter | undefined;
-  /** Shared slots of which queued requests could use some. */
-  readonly #usable = new Set<ConcurrencySlots>();
-  #hasSharedSlots = false;
+  /** Requests that have acquired their slots here, and take them from the other processes. */
+  readonly #taking = new Set<Waiter>();
 
   /** `max`: the limit of queued requests. */
   constructor(max: number) {
@@ -59,11 +63,8 @@ export class FairQueue {
    */
   wait(waiter: Waiter, now: number): void {
     this.#turns[waiter.priority].add(waiter.key, waiter);
-    for (const slots of waiter.neededSlots) {
-      slots.waiting++;
-      if (slots.isShared) this.#hasSharedSlots = true;
-    }
-    if (this.#hasSharedSlots || canEnter(waiter)) this.admitWaiting(now);
+    for (const slots of waiter.neededSlots) slots.waiting++;
+    if (canEnter(waiter)) this.admitWaiting(now);
     if (this.size <= this.#max) return;
     const { interactive, batch } = this.#turns;
     const mayLeave = (queued: Waiter): boolean => !queued.hasStarted();
@@ -84,13 +85,27 @@ export class FairQueue {
   /** Admits every request that can enter. Must be called whenever a slot becomes free. */
   admitWaiting(now: number): void {
     for (let waiter = this.#next(); waiter; waiter = this.#next()) {
-      this.#left(waiter);
       for (const slots of waiter.neededSlots) slots.acquire();
-      waiter.admit(now);
+      if (waiter.take) void this.#takeShared(waiter, waiter.take, now);
+      else this.#admit(waiter, now);
     }
-    if (!this.#hasSharedSlots) return;
-    this.#countUsable();
-    refreshSlots([...this.#usable], now);
+  }
+
+  #admit(waiter: Waiter, now: number): void {
+    this.#turns[waiter.priority].takeTurn(waiter.key, waiter);
+    this.#left(waiter);
+    waiter.admit(now);
+  }
+
+  /** The request keeps its turn until it has its slots. */
+  async #takeShared(waiter: Waiter, take: () => Promise<boolean>, now: number): Promise<void> {
+    this.#taking.add(waiter);
+    const isTaken = await take();
+    // False: the request has left the queue.
+    const isQueued = this.#taking.delete(waiter);
+    if (isTaken && isQueued) this.#admit(waiter, now);
+    else for (const slots of waiter.neededSlots) slots.giveBack();
+    this.admitWaiting(now);
   }
 
   /** The queue timeout of the request is over. A request that has started stays in the queue. */
@@ -118,25 +133,25 @@ export class FairQueue {
 
   #left(waiter: Waiter): void {
     for (const slots of waiter.neededSlots) slots.waiting--;
+    this.#taking.delete(waiter);
     if (this.#starved === waiter) this.#starved = undefined;
   }
 
-  /** Removes the next request that can enter. */
+  /** The next request that can enter. */
   #next(): Waiter | undefined {
     const { interactive, batch } = this.#turns;
     const starved = this.#starved;
-    if (starved && canEnter(starved)) {
-      return this.#turns[starved.priority].next((waiter) => waiter === starved);
-    }
+    if (starved && !this.#taking.has(starved) && canEnter(starved)) return starved;
     const passed: Waiter[] = [];
     const isReady = (waiter: Waiter): boolean => {
+      if (this.#taking.has(waiter)) return false;
       const isAble = canEnter(waiter, starved?.neededSlots);
       if (!isAble && waiter.neededSlots.length > 1) passed.push(waiter);
       return isAble;
     };
     const isBatchNext = this.#interactiveInRow >= maxInteractiveInRow;
     const [first, second] = isBatchNext ? [batch, interactive] : [interactive, batch];
-    const found = first.next(isReady) ?? second.next(isReady);
+    const found = first.find(isReady) ?? second.find(isReady);
     if (!found) return undefined;
     const isCounted = found.priority === "interactive" && batch.size > 0;
     this.#interactiveInRow = isCounted ? this.#interactiveInRow + 1 : 0;
@@ -153,25 +168,6 @@ export class FairQueue {
       // For a request that waits for the limit of its own key, no shared slots are kept.
       const isStarved = waiter.neededSlots.every((slots) => slots.hasFreeSlot || missed.has(slots));
       if (isStarved) this.#starved ??= waiter;
-    }
-  }
-
-  /**
-   * Shared slots: how many queued requests could use a slot. A request leases its slots in their order, so it could use
-   * a slot if it lacks none of those before it. Without an order, two replicas would each hold the slot that the other
-   * one lacks.
-   */
-  #countUsable(): void {
-    for (const slots of this.#usable) slots.usable = 0;
-    this.#usable.clear();
-    for (const { neededSlots } of this.#waiters()) {
-      for (const slots of neededSlots) {
-        if (!slots.isShared) continue;
-        const isFree = slots.limit - slots.inFlight - slots.usable > 0;
-        slots.usable++;
-        this.#usable.add(slots);
-        if (!isFree) break;
-      }
     }
   }
 }

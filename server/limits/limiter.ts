@@ -50,14 +50,6 @@ export class LimitScope {
     this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));
   }
 
-  /** Reads the state that processes share, for display. */
-  async readShared(now: number): Promise<void> {
-    await Promise.all([
-      this.slots.readShared?.(),
-      ...this.buckets.map(({ bucket }) => bucket.leases?.readShared(now)),
-    ]);
-  }
-
   /** Whether a new scope would be the same. */
   isUnused(now: number): boolean {
     const { inFlight, waiting } = this.slots;
@@ -178,63 +170,12 @@ export function take(
   demand: Demand,
   now: number,
 ): Shortage | undefined {
-  const exceeded = shortage(scopes, demand, now) ?? unleased(scopes, demand, now);
+  const exceeded = shortage(scopes, demand, now);
   if (exceeded) return exceeded;
   for (const scope of scopes) {
     for (const { rate, bucket } of scope.buckets) bucket.take(demand[rate], now);
   }
   return undefined;
-}
-
-/** The retry delay if the shared pool has enough, but this process could not lease a slice in time. */
-const unleasedRetryMs = 100;
-
-function unleased(
-  scopes: readonly LimitScope[],
-  demand: Demand,
-  now: number,
-): Shortage | undefined {
-  for (const scope of scopes) {
-    for (const { rate, bucket } of scope.buckets) {
-      const requested = demand[rate];
-      if (requested === 0 || (bucket.leases?.isLeased(requested, now) ?? true)) continue;
-      const { limit } = bucket;
-      const used = limit - bucket.remaining(now);
-      return { scope, rate, limit, used, requested, waitMs: unleasedRetryMs };
-    }
-  }
-  return undefined;
-}
-
-/** A request is refused after other requests have taken its leased items this many times. */
-const maxLeases = 5;
-
-/**
- * Whether items must be leased before the request takes them (`leaseAndTake`). False: `take` needs no wait, or nothing
- * can be leased.
- */
-export function mustLease(scopes: readonly LimitScope[], demand: Demand, now: number): boolean {
-  for (const { buckets } of scopes) {
-    for (const { rate, bucket } of buckets) {
-      if (demand[rate] > 0 && bucket.leases?.canLease(demand[rate], now)) return true;
-    }
-  }
-  return false;
-}
-
-/** Leases the missing items, and takes from all buckets. */
-export async function leaseAndTake(
-  scopes: readonly LimitScope[],
-  demand: Demand,
-  clock: () => number,
-): Promise<Shortage | undefined> {
-  // No `await` may come between the last check and `take`: other requests take from the same slice.
-  for (let leases = 0; leases < maxLeases && mustLease(scopes, demand, clock()); leases++) {
-    const now = clock();
-    const needed = scopes.flatMap(({ buckets }) => buckets.filter(({ rate }) => demand[rate] > 0));
-    await Promise.all(needed.map(({ rate, bucket }) => bucket.leases?.lease(demand[rate], now)));
-  }
-  return take(scopes, demand, clock());
 }
 
 export const noDemand: Demand = { requests: 0, tokens: 0, images: 0, pixels: 0 };

@@ -1,8 +1,10 @@
 /**
- * The counters behind rate limits and concurrency limits. They are synchronous and local: a request checks and takes
- * from all of its counters in one step, without I/O. Shared counters hand out slices that they lease in the background.
+ * The counters behind rate limits and concurrency limits. Local counters are synchronous: a request checks and takes
+ * from all of its counters in one step. Shared counters (`shared-counters.ts`) know the state as of the last reply, and
+ * `shared-limiter.ts` takes from all of them in one call.
  * `test/limits/rate-limit-counters.laws.ts` has the laws (contract tests) that every implementation must obey.
  */
+import type { RateDemand } from "../storage/ports/shared-limits.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
@@ -31,20 +33,15 @@ export interface RateCounter {
   refund(count: number, now: number): void;
   /** Changes the limit. Usage stays counted, in proportion. */
   resize(limit: number, now: number): void;
-  /** Absent: all items belong to this process. */
-  readonly leases?: RateLeases;
+  /** Absent: the items belong to this process. */
+  readonly shared?: SharedRate;
 }
 
-/** The leases of a counter that processes share. */
-export interface RateLeases {
-  /** Whether `count` items can be taken in this process. False: they must be leased first. */
-  isLeased(count: number, now: number): boolean;
-  /** Whether `count` items are not leased, and may be leased now. */
-  canLease(count: number, now: number): boolean;
-  /** Leases `count` items. Resolves when the lease is granted or refused. */
-  lease(count: number, now: number): Promise<void>;
-  /** Reads the state of the shared counter, for display. */
-  readShared(now: number): Promise<void>;
+/** The part of a counter that replicas share: this process knows its state as of the last reply. */
+export interface SharedRate {
+  demand(count: number, now: number): RateDemand;
+  /** The state in a reply, in missing parts. `now`: when the call was sent. */
+  accept(missing: number, now: number): void;
 }
 
 /** `scope`: the owner of the limit, such as `key:key_1`. Each scope has one counter of each kind at a time. */

@@ -14,14 +14,8 @@ import type {
   ModerationResponse,
 } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
-import {
-  type LimitScope,
-  leaseAndTake,
-  mustLease,
-  noDemand,
-  settleDemand,
-  take,
-} from "./limiter.ts";
+import type { ConcurrencySlots } from "./concurrency-slots.ts";
+import { type LimitScope, noDemand, settleDemand } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
@@ -52,19 +46,20 @@ export const enforceTargetLimits =
       const arrivedAt = clock();
       const { context, parts, attempt } = request;
       if (attempt) attempt.queueWait.isWaiting = true;
-      await takeWhenAvailable(scopes, demand, request, options);
       const neededSlots = scopes.map(({ slots }) => slots);
+      const hasSlots = await enterWhenAvailable({ scopes, neededSlots, demand }, request, options);
       const settle = (actual: Demand): void => settleDemand(scopes, demand, actual, clock());
       try {
-        await admission.waitForSlots({
-          key: context.caller?.id ?? "",
-          priority: context.priority,
-          model: request.model,
-          neededSlots,
-          hasStarted: () => hasStarted(request),
-          wasSent: attempt?.wasSent === true,
-          signal: request.signal,
-        });
+        if (!hasSlots)
+          await admission.waitForSlots({
+            key: context.caller?.id ?? "",
+            priority: context.priority,
+            model: request.model,
+            neededSlots,
+            hasStarted: () => hasStarted(request),
+            wasSent: attempt?.wasSent === true,
+            signal: request.signal,
+          });
       } catch (error) {
         settle(noDemand);
         throw error;
@@ -98,19 +93,23 @@ export const enforceTargetLimits =
       request.target?.scopes ? sendWithinLimits(request, request.target.scopes) : next(request);
   };
 
-async function takeWhenAvailable<Q>(
-  scopes: readonly LimitScope[],
-  demand: Demand,
+interface TargetDemand {
+  readonly scopes: readonly LimitScope[];
+  readonly neededSlots: readonly ConcurrencySlots[];
+  readonly demand: Demand;
+}
+
+/** Takes from the rate limits, after a wait if the request has started. Returns whether it also got its slots. */
+async function enterWhenAvailable<Q>(
+  demanded: TargetDemand,
   request: StageRequest<Q>,
-  { clock, waitMs }: TargetLimitOptions,
-): Promise<void> {
+  { admission, clock, waitMs }: TargetLimitOptions,
+): Promise<boolean> {
   const { model } = request;
   const until = clock() + waitMs[model.kind];
   for (;;) {
-    const exceeded = mustLease(scopes, demand, clock())
-      ? await leaseAndTake(scopes, demand, clock)
-      : take(scopes, demand, clock());
-    if (!exceeded) return;
+    const { exceeded, hasSlots } = await admission.enter(demanded);
+    if (!exceeded) return hasSlots;
     if (!hasStarted(request) || clock() + exceeded.waitMs > until)
       throw atLimit(model.id, exceeded.waitMs);
     await sleep(exceeded.waitMs, request.signal());

@@ -36,6 +36,18 @@ export class TokenBucket {
     return Math.max(0, Math.ceil((count * partsPerItem - this.#parts) / this.#limit));
   }
 
+  /** The parts that a full bucket has more. */
+  missing(now: number): number {
+    this.#fill(now);
+    return this.#limit * partsPerItem - this.#parts;
+  }
+
+  /** Replaces the state by one that another process has counted. */
+  setMissing(parts: number, now: number): void {
+    this.#parts = this.#limit * partsPerItem - parts;
+    this.#at = Math.floor(now);
+  }
+
   msUntilFull(now: number): number {
     this.#fill(now);
     return Math.ceil((this.#limit * partsPerItem - this.#parts) / this.#limit);

@@ -8,7 +8,6 @@ import { resolveModel } from "../auth/authenticate.ts";
 import type { ChargedRequest } from "../budgets/charge-request.ts";
 import { itemsOf } from "../embeddings/split.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
@@ -144,16 +143,14 @@ export async function executeWithin<Q extends LimitedQuery, A>(
     wholeMs -= Math.round(await lifetime.reserveMemory(memory));
   }
 
-  // Limits before budgets: a queued request reserves no budget that others could spend, unless it has waited for its
-  // budget and is queued again.
-  if (isLimited) lifetime.ticket = await admit(lifetime, execution);
-  let waitedMs = lifetime.ticket?.waitedMs ?? 0;
-
+  // A queued request reserves no budget that others could spend, unless it has waited for its budget and is queued
+  // again.
   const charged = caller.budgets && { operation, query, model, record };
-  const reserving = charged && charging.reserve(charged);
-  if (charged && reserving && (await reserving) === "must_wait") {
-    waitedMs += await waitForBudget(lifetime, execution, charged);
-  }
+  let mustWait = isLimited && (await admit(lifetime, execution, charged)) === "must_wait";
+  const reserving = charged && !mustWait && !record.cost.reservation && charging.reserve(charged);
+  if (reserving) mustWait = (await reserving) === "must_wait";
+  let waitedMs = lifetime.ticket?.waitedMs ?? 0;
+  if (charged && mustWait) waitedMs += await waitForBudget(lifetime, execution, charged);
 
   record.queuedMs = waitedMs;
   const timeoutMs = wholeMs - Math.round(waitedMs);
@@ -185,14 +182,20 @@ async function waitForBudget<Q extends LimitedQuery, A>(
   execution: Execution<Q, A>,
   charged: ChargedRequest,
 ): Promise<number> {
-  const { services, ticket } = lifetime;
-  // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
-  // again.
-  ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
-  lifetime.ticket = undefined;
-  const waitedMs = await services.charging.waitAndReserve(charged, execution.client.signal);
-  if (needsAdmission(lifetime, execution)) lifetime.ticket = await admit(lifetime, execution);
+  releaseTicket(lifetime);
+  const { charging } = lifetime.services;
+  const waitedMs = await charging.waitAndReserve(charged, execution.client.signal);
+  if (needsAdmission(lifetime, execution)) await admit(lifetime, execution);
   return waitedMs + (lifetime.ticket?.waitedMs ?? 0);
+}
+
+/**
+ * The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
+ * again.
+ */
+function releaseTicket(lifetime: RequestLifetime): void {
+  lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
+  lifetime.ticket = undefined;
 }
 
 const needsAdmission = <Q extends LimitedQuery, A>(
@@ -200,11 +203,27 @@ const needsAdmission = <Q extends LimitedQuery, A>(
   { caller, model, isPartOfRequest }: Execution<Q, A>,
 ): boolean => !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
 
-function admit<Q extends LimitedQuery, A>(
-  { services, record: { priority } }: RequestLifetime,
+/**
+ * Takes from the limits. `charged`: with shared limits, the budgets are reserved in the same call, or the request must
+ * wait for other requests to release their reservations.
+ */
+async function admit<Q extends LimitedQuery, A>(
+  lifetime: RequestLifetime,
   { caller, model, query, client }: Execution<Q, A>,
-): Promise<AdmissionTicket | undefined> {
-  return services.admission.admit({ caller, model, query, priority, signal: () => client.signal });
+  charged?: ChargedRequest,
+): Promise<"admitted" | "must_wait"> {
+  const { admission, charging } = lifetime.services;
+  const { priority } = lifetime.record;
+  const signal = (): AbortSignal => client.signal;
+  const budgets = charged && charging.demand(charged);
+  try {
+    const request = { caller, model, query, priority, signal, budgets };
+    lifetime.ticket = await admission.admit(request);
+    return "admitted";
+  } catch (error) {
+    if (budgets && charging.mayWait(charged, error)) return "must_wait";
+    throw error;
+  }
 }
 
 /** Makes the ticket refund the rate limits: the client did not cause the wait. */

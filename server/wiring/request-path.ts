@@ -5,10 +5,10 @@ import { tryPlanQuery } from "../images/plan/plan.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { realTimers } from "../lib/timers.ts";
 import { Admission } from "../limits/admission.ts";
-import type { SharedPools } from "../limits/leased-pool.ts";
-import { leasedRateLimitCounters } from "../limits/leased-rate-limit-counters.ts";
 import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../limits/response-memory.ts";
+import { sharedRateLimitCounters } from "../limits/shared-counters.ts";
+import type { SharedLimiter } from "../limits/shared-limiter.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import { logInternalError, type RequestObserver, reportRequests } from "../observe/request-line.ts";
 import { createPipeline, type Execute } from "../pipeline/handle-request.ts";
@@ -65,7 +65,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     onSuspectResponses: () => embeddings.clearCache(),
   });
   const { client: upstreamClient, registry } = upstreams;
-  const limits = wireLimits(runtime, replicas?.pools);
+  const limits = wireLimits(runtime, replicas?.limiter);
   // Called only after the pipeline below is created.
   const execute: Execute = (request) => pipeline.execute(request);
   const parts = { upstreamClient, registry, limits, execute };
@@ -90,7 +90,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
       tryPlanQuery(query, upstreamClient.imageCapabilities(target, operation), policy),
     queueTimeoutMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,
     maxQueued: settings.VEXEL_MAX_QUEUE,
-    pools: replicas?.pools,
+    shared: replicas?.limiter,
   });
   const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
   // While the object store is unreachable, expired images wait for the next sweep.
@@ -150,25 +150,25 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   };
 }
 
-/** `pools`: the limits that replicas share. Undefined: each process counts for itself. */
+/** `shared`: the limits that replicas share. Undefined: each process counts for itself. */
 function wireLimits(
   { settings, snapshot, clock }: Runtime,
-  pools: SharedPools | undefined,
+  shared: SharedLimiter | undefined,
 ): TargetLimitOptions {
   const waitMs = {
     embedding: settings.VEXEL_QUEUE_TIMEOUT * 1000,
     image: settings.VEXEL_IMAGES_QUEUE_TIMEOUT * 1000,
   };
-  const admission: Admission = new Admission({
+  const admission = new Admission({
     snapshot,
-    counters: pools
-      ? leasedRateLimitCounters(pools, () => admission.admitWaiting())
-      : localRateLimitCounters,
+    counters: shared ? sharedRateLimitCounters(shared) : localRateLimitCounters,
+    shared,
     maxImageRequests: settings.VEXEL_MAX_IMAGE_REQUESTS,
     maxWaiting: settings.VEXEL_MAX_QUEUE,
     queueTimeoutMs: waitMs,
     clock,
     timers: realTimers,
   });
+  if (shared) shared.onFreeSlot = () => admission.admitWaiting();
   return { admission, waitMs, clock, usageOf: plausibleUsage };
 }

@@ -2,7 +2,7 @@
 
 import { openImageLinks } from "../images/open-image-links.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import { openReplicaPools } from "../limits/replica-pools.ts";
+import { openSharedLimits } from "../limits/open-shared-limits.ts";
 import type { Settings } from "../settings.ts";
 import { SecretBox } from "../storage/encrypt-secret.ts";
 import type { BlobStore } from "../storage/ports/blob-store.ts";
@@ -52,7 +52,7 @@ export const wireLedger = (runtime: Runtime, shared: SharedStorage | undefined) 
 export function wireReplicas(runtime: Runtime, redis: RedisConnection) {
   const { settings } = runtime;
   return {
-    ...openReplicaPools({ ...runtime, redis, folder: settings.VEXEL_DATA }),
+    ...openSharedLimits({ ...runtime, redis, folder: settings.VEXEL_DATA }),
     /** The embedding cache. Undefined: it is off. */
     embeddings: openSharedCache(runtime, redis),
     claims: new RedisRequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),

@@ -1,23 +1,66 @@
-/** Laws (contract tests) of `BudgetCounters`, for every implementation: local counters, and slices of shared ones. */
+/** Laws (contract tests) of `BudgetCounters`, for every implementation: local counters, and shared ones. */
 import { describe, expect, type Test, test } from "bun:test";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
-import type { BudgetCounter, BudgetCounters } from "../../server/budgets/budget-counters.ts";
+import type { BudgetCounters } from "../../server/budgets/budget-counters.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noDemand } from "../../server/limits/limiter.ts";
+import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
+import type { BudgetState } from "../../server/storage/ports/shared-limits.ts";
 import { budgeted } from "./budgets-fixture.ts";
 
 type SpentBefore = (owner: BudgetOwner, period: string) => number;
 
 const today = "2026-11-15";
+const noLimits = { scopes: [], demand: noDemand, slots: [] };
+
+/** The counters, and with shared ones the limiter that takes from them. */
+export interface TestCounters {
+  readonly counters: BudgetCounters;
+  readonly limiter?: SharedLimiter;
+}
 
 /** `create`: counters over a ledger in which an owner has spent this much in a period. */
 export function budgetCounterLaws(
   name: string,
-  create: (spentBefore: SpentBefore) => BudgetCounters,
+  createAll: (spentBefore: SpentBefore) => TestCounters,
   law: Test<[]> = test,
 ): void {
-  /** Whether the counter refuses a request of this cost, after the lease of the cost was requested. */
-  const refuses = async (counter: BudgetCounter, dollars: number, limit: number) => {
-    await counter.lease?.(dollars, dollars, limit);
-    return counter.wouldExceed(dollars, limit);
+  const create = (spentBefore: SpentBefore): BudgetCounters => createAll(spentBefore).counters;
+
+  /** A counter, and a request on it: reserves its cost, and returns its end. Undefined: the request is refused. */
+  const setUp = (limit: number, spentBefore: SpentBefore = () => 0) => {
+    const { counters, limiter } = createAll(spentBefore);
+    const counter = counters.counterOf(budgeted({ day: limit }), today);
+    const send = async (
+      dollars: number | undefined,
+    ): Promise<((cost: number) => void) | undefined> => {
+      const amount = { reserved: dollars ?? 0, mayExceedReservation: false };
+      const { shared } = counter;
+      let hold: string | undefined;
+      if (limiter && shared) {
+        const budgets = {
+          demands: [shared.demand(limit, amount.reserved, amount.reserved)],
+          keep: (name: string) => {
+            hold = name;
+            shared.keep(amount, name);
+          },
+          refusal: ([state]: readonly BudgetState[]) => {
+            if (state) shared.accept(state);
+            return new GatewayError("over_budget", "refused");
+          },
+        };
+        await limiter.take({ ...noLimits, budgets }).catch(() => undefined);
+        if (hold === undefined) return undefined;
+      } else if (counter.wouldExceed(dollars, limit)) return undefined;
+      counter.reserve(amount.reserved, false);
+      return (cost) => counter.settle(amount, cost, hold);
+    };
+    const refuses = async (dollars: number | undefined): Promise<boolean> => {
+      const end = await send(dollars);
+      end?.(0);
+      return end === undefined;
+    };
+    return { counter, send, refuses };
   };
 
   describe(`${name} budget counters`, () => {
@@ -31,34 +74,32 @@ export function budgetCounterLaws(
     });
 
     law("reservations count until they are released, and spending stays", async () => {
-      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
-      expect(await refuses(counter, 0.75, 1)).toBe(false);
-      counter.reserve(0.75, false);
-      expect(await refuses(counter, 0.25, 1)).toBe(false);
-      expect(await refuses(counter, 0.5, 1)).toBe(true);
+      const { counter, send, refuses } = setUp(1);
+      const end = await send(0.75);
+      expect(await refuses(0.25)).toBe(false);
+      expect(await refuses(0.5)).toBe(true);
       expect(counter.isExhaustedFor(0.5, 1)).toBe(false);
-      counter.release(0.75, false);
-      counter.spend(0.5);
+      end?.(0.5);
       expect([counter.spent, counter.reserved]).toEqual([0.5, 0]);
-      expect(await refuses(counter, 0.5, 1)).toBe(false);
+      expect(await refuses(0.5)).toBe(false);
       expect(counter.isExhaustedFor(0.75, 1)).toBe(true);
     });
 
-    law("a request of unknown cost fits until the limit is reached", () => {
-      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
-      expect(counter.wouldExceed(undefined, 1)).toBe(false);
-      counter.watch(1);
-      counter.spend(1);
-      expect(counter.wouldExceed(undefined, 1)).toBe(true);
+    law("a request of unknown cost fits until the limit is reached", async () => {
+      const { send, refuses } = setUp(1);
+      expect(await refuses(undefined)).toBe(false);
+      (await send(undefined))?.(1);
+      expect(await refuses(undefined)).toBe(true);
     });
 
     law("ten tenths fit into one dollar", async () => {
-      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
+      const { send, refuses } = setUp(1);
       for (let request = 0; request < 10; request++) {
-        expect(await refuses(counter, 0.1, 1)).toBe(false);
-        counter.spend(0.1);
+        const end = await send(0.1);
+        expect(end).toBeDefined();
+        end?.(0.1);
       }
-      expect(await refuses(counter, 0.1, 1)).toBe(true);
+      expect(await refuses(0.1)).toBe(true);
     });
 
     law("a request that may cost more than it reserves is marked until it is released", () => {

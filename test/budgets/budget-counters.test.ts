@@ -2,4 +2,6 @@
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { budgetCounterLaws } from "./budget-counters.laws.ts";
 
-budgetCounterLaws("local", (spentBefore) => new BudgetCounters({ spentBefore, maxCounters: 8 }));
+budgetCounterLaws("local", (spentBefore) => ({
+  counters: new BudgetCounters({ spentBefore, maxCounters: 8 }),
+}));

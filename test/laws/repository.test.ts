@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   routing: ["lib", "upstream", "config", "request", "limits"],
   embeddings: ["lib", "storage", "upstream", "config", "request", "limits"],
   images: ["lib", "temp-storage", "storage", "upstream", "workers", "config", "request", "routing"],
-  budgets: ["lib", "upstream", "ledger", "request", "limits"],
+  budgets: ["lib", "storage", "upstream", "ledger", "request", "limits"],
   idempotency: ["lib", "temp-storage", "storage", "upstream", "request", "images"],
   pipeline: [
     "lib",

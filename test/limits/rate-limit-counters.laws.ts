@@ -1,29 +1,57 @@
-/**
- * Laws (contract tests) of `RateLimitCounters`, for every implementation: local counters, and slices of shared ones.
- */
+/** Laws (contract tests) of `RateLimitCounters`, for every implementation: local counters, and shared ones. */
 import { describe, expect, type Test, test } from "bun:test";
+import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
+import { LimitScope, noDemand } from "../../server/limits/limiter.ts";
 import type { RateCounter, RateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
+import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
+
+/** The counters, and with shared ones the limiter that takes from them. */
+export interface TestRateLimitCounters {
+  readonly counters: RateLimitCounters;
+  readonly limiter?: SharedLimiter;
+}
 
 /** `create`: counters whose clock is `now`. */
 export function rateLimitCounterLaws(
   name: string,
-  create: (now: () => number) => RateLimitCounters,
+  create: (now: () => number) => TestRateLimitCounters,
   law: Test<[]> = test,
 ): void {
   const minute = 60_000;
 
-  /** A counter, and whether it admits a request after the lease of the items was requested. */
+  const rateOf = (scope: LimitScope): RateCounter => {
+    const bucket = scope.bucket("requests");
+    if (!bucket) throw new Error("no limit of requests");
+    return bucket;
+  };
+
+  /** A counter, and the wait that it reports when it knows the shared state. */
   const setUp = (limit: number, at = 0) => {
     let now = at;
-    const counter = create(() => now).createRate("key:key_1", "requests", limit, now);
+    const { counters, limiter } = create(() => now);
+    const scope = new LimitScope("key:key_1", { requestsPerMinute: limit }, counters, now);
+    const counter = rateOf(scope);
     const waitMs = async (count: number, later: number): Promise<number> => {
       now = later;
-      await counter.leases?.lease(count, now);
-      const ms = counter.waitMs(count, now);
-      expect(ms > 0 || (counter.leases?.isLeased(count, now) ?? true)).toBe(true);
-      return ms;
+      await limiter?.read([scope]);
+      return counter.waitMs(count, now);
     };
     return { counter, waitMs };
+  };
+
+  /** Acquires a slot, if one is free. */
+  const acquire = async (
+    slots: ConcurrencySlots,
+    limiter: SharedLimiter | undefined,
+  ): Promise<boolean> => {
+    slots.shared?.assumeFree();
+    if (!slots.hasFreeSlot) return false;
+    slots.acquire();
+    if (!limiter) return true;
+    const grant = await limiter.take({ scopes: [], demand: noDemand, slots: [slots] });
+    if (grant?.outcome === "taken") return true;
+    slots.giveBack();
+    return false;
   };
 
   describe(`${name} rate limit counters`, () => {
@@ -93,31 +121,30 @@ export function rateLimitCounterLaws(
     });
 
     law("counters of other scopes and rates are not affected", async () => {
-      const counters = create(() => 0);
-      const one = counters.createRate("key:key_1", "requests", 10, 0);
-      const others: RateCounter[] = [
-        counters.createRate("key:key_2", "requests", 10, 0),
-        counters.createRate("key:key_1", "tokens", 10, 0),
-      ];
-      one.take(10, 0);
-      await one.leases?.lease(1, 0);
-      for (const other of others) await other.leases?.lease(1, 0);
-      expect(others.map((other) => other.remaining(0))).toEqual([10, 10]);
+      const { counters, limiter } = create(() => 0);
+      const limits = { requestsPerMinute: 10, tokensPerMinute: 10 };
+      const [one, other] = ["key:key_1", "key:key_2"].map(
+        (id) => new LimitScope(id, limits, counters, 0),
+      ) as [LimitScope, LimitScope];
+      rateOf(one).take(10, 0);
+      await limiter?.read([one, other]);
+      expect(rateOf(one).remaining(0)).toBe(0);
+      expect(one.bucket("tokens")?.remaining(0)).toBe(10);
+      expect(rateOf(other).remaining(0)).toBe(10);
     });
 
     law("slots are free up to their limit, and again after a release", async () => {
-      const slots = create(() => 0).createSlots("key:key_1");
+      const { counters, limiter } = create(() => 0);
+      const slots = counters.createSlots("key:key_1");
       expect(slots.hasFreeSlot).toBe(true);
       slots.limit = 2;
-      for (let request = 0; request < 2; request++) {
-        await slots.lease?.();
-        expect(slots.hasFreeSlot).toBe(true);
-        slots.acquire();
-      }
-      await slots.lease?.();
+      expect(await acquire(slots, limiter)).toBe(true);
+      expect(await acquire(slots, limiter)).toBe(true);
+      expect(await acquire(slots, limiter)).toBe(false);
       expect([slots.hasFreeSlot, slots.inFlight]).toEqual([false, 2]);
       slots.release(10);
       expect([slots.hasFreeSlot, slots.inFlight]).toEqual([true, 1]);
+      expect(await acquire(slots, limiter)).toBe(true);
     });
   });
 }

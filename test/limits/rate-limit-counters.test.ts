@@ -2,4 +2,4 @@
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { rateLimitCounterLaws } from "./rate-limit-counters.laws.ts";
 
-rateLimitCounterLaws("local", () => localRateLimitCounters);
+rateLimitCounterLaws("local", () => ({ counters: localRateLimitCounters }));

@@ -74,6 +74,8 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     maxConcurrent: { requests: 10, connections: 10_000 },
     charging: {
       reserve: () => undefined,
+      demand: () => undefined,
+      mayWait: () => false,
       waitAndReserve: async () => 0,
       end: () => undefined,
     },

@@ -1,13 +1,16 @@
 /** Limits and budgets that replicas share through Redis: exact, also when a replica dies. */
 import { afterAll, expect } from "bun:test";
-import { LeasedBudgetCounters } from "../../server/budgets/leased-budget-counters.ts";
+import { type Budgets, createBudgets } from "../../server/budgets/budgets.ts";
+import { SharedBudgetCounters } from "../../server/budgets/shared-budget-counters.ts";
+import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
-import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
-import { LimitScope, leaseAndTake, noDemand } from "../../server/limits/limiter.ts";
-import type { RateCounter } from "../../server/limits/rate-limit-counters.ts";
+import { LimitScope, noDemand, take } from "../../server/limits/limiter.ts";
+import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
+import type { Reservation } from "../../server/request/reservation.ts";
+import { leaseMs } from "../../server/storage/ports/shared-limits.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
-import { budgeted } from "../budgets/budgets-fixture.ts";
+import { budgeted, noon } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
@@ -16,7 +19,7 @@ import { rateLimitCounterLaws } from "../limits/rate-limit-counters.laws.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
-import { type TestReplica, testReplicas } from "./shared-pools.ts";
+import { type TestReplica, testReplicas } from "./test-replicas.ts";
 
 const fake = startFake();
 const adminToken = "admin-token-of-shared-limits";
@@ -63,10 +66,10 @@ const oneReplica = (now: () => number): TestReplica => {
   return replica;
 };
 
-const countersOf = (replica: TestReplica) => leasedRateLimitCounters(replica, () => undefined);
+const countersOf = ({ limiter }: TestReplica) => sharedRateLimitCounters(limiter);
 
-const rateOf = (replica: TestReplica, perMinute: number): RateCounter =>
-  countersOf(replica).createRate("key:a", "requests", perMinute, 0);
+const scopeOf = (replica: TestReplica, requestsPerMinute: number): LimitScope =>
+  new LimitScope("key:a", { requestsPerMinute }, countersOf(replica), 0);
 
 function tenSlotsOf(replica: TestReplica): ConcurrencySlots {
   const slots = countersOf(replica).createSlots("key:a");
@@ -74,140 +77,134 @@ function tenSlotsOf(replica: TestReplica): ConcurrencySlots {
   return slots;
 }
 
-/** The counter of a budget of a dollar per day. */
-const budgetOf = (replica: TestReplica, spent: number) =>
-  new LeasedBudgetCounters(replica, { spentBefore: () => spent }).counterOf(
-    budgeted({ day: 1 }),
-    "2026-11-15",
-  );
+const nothing = { scopes: [], demand: noDemand, slots: [] };
+const oneRequest = { ...noDemand, requests: 1 };
 
-rateLimitCounterLaws("leased", (now) => countersOf(oneReplica(now)), testWithRedis);
+/** Sends one request to each of the replicas, and again, until they refuse it. Returns how many they admitted. */
+async function sendAll(
+  replicas: readonly TestReplica[],
+  scopes: readonly LimitScope[],
+  now: number,
+  most = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  const counts = replicas.map(async ({ limiter }, at) => {
+    const scope = scopes[at] as LimitScope;
+    for (let admitted = 0; admitted < most; admitted++) {
+      const isAdmitted = limiter.isReachable
+        ? (await limiter.take({ ...nothing, scopes: [scope], demand: oneRequest }))?.outcome ===
+          "taken"
+        : take([scope], oneRequest, now) === undefined;
+      if (!isAdmitted) return admitted;
+    }
+    return most;
+  });
+  return sum(await Promise.all(counts));
+}
 
-budgetCounterLaws(
-  "leased",
-  (spentBefore) =>
-    new LeasedBudgetCounters(
-      oneReplica(() => 0),
-      { spentBefore, maxCounters: 8 },
-    ),
+async function acquire({ limiter }: TestReplica, slots: ConcurrencySlots): Promise<boolean> {
+  slots.acquire();
+  const grant = await limiter.take({ ...nothing, slots: [slots] });
+  if (grant?.outcome === "taken") return true;
+  slots.giveBack();
+  return false;
+}
+
+const dollarADay = budgeted({ day: 1 });
+
+const budgetsOf = ({ limiter }: TestReplica, spent: () => number): Budgets =>
+  createBudgets({
+    counters: new SharedBudgetCounters(limiter, { spentBefore: spent }),
+    emit: () => undefined,
+  });
+
+/** Reserves this cost. Returns the reservation, or undefined if the budget is too small. */
+async function reserve({ limiter }: TestReplica, own: Budgets, dollars: number) {
+  const { promise, resolve, reject } = Promise.withResolvers<Reservation>();
+  const budgets = own.demand([dollarADay], { dollars, isCertain: true }, noon, resolve);
+  limiter.take({ ...nothing, budgets }).catch(reject);
+  return promise.catch((error: GatewayError) => void expect(error.kind).toBe("over_budget"));
+}
+
+rateLimitCounterLaws(
+  "shared",
+  (now) => {
+    const replica = oneReplica(now);
+    return { counters: countersOf(replica), limiter: replica.limiter };
+  },
   testWithRedis,
 );
 
-/** Takes one item after the other until the counter refuses. Returns how many it took. */
-async function takeAll(counter: RateCounter, now: number, most = Number.POSITIVE_INFINITY) {
-  let taken = 0;
-  while (taken < most) {
-    await counter.leases?.lease(1, now);
-    if (counter.waitMs(1, now) > 0 || !counter.leases?.isLeased(1, now)) return taken;
-    counter.take(1, now);
-    taken++;
-  }
-  return taken;
-}
-
-testWithRedis(
-  "three replicas together admit exactly the limit, and a dead replica's slice is released when its lease expires",
-  async () => {
-    let now = 0;
-    const replicas = testReplicas(3, { redis, now: () => now });
-    const [a, b, dead] = replicas.map((replica) => rateOf(replica, 1000)) as [
-      RateCounter,
-      RateCounter,
-      RateCounter,
-    ];
-    // The third replica leases more than it uses, and dies.
-    await dead.leases?.lease(100, now);
-    const taken = [await takeAll(dead, now, 40)];
-    taken.push(...(await Promise.all([takeAll(a, now), takeAll(b, now)])));
-    expect(taken.every((count) => count > 0)).toBe(true);
-    expect(sum(taken)).toBe(940);
-    now = 6000;
-    const refilled = (1000 * now) / 60_000;
-    taken.push(...(await Promise.all([takeAll(a, now), takeAll(b, now)])));
-    // What the dead replica had reported as spent stays spent: here nothing, so its whole slice returns.
-    expect(sum(taken)).toBeGreaterThanOrEqual(1000 + refilled);
-    expect(sum(taken)).toBeLessThanOrEqual(1000 + refilled + 40);
+budgetCounterLaws(
+  "shared",
+  (spentBefore) => {
+    const { limiter } = oneReplica(() => 0);
+    return {
+      limiter,
+      counters: new SharedBudgetCounters(limiter, { spentBefore, maxCounters: 8 }),
+    };
   },
+  testWithRedis,
 );
+
+testWithRedis("three replicas together admit exactly the limit", async () => {
+  const now = 0;
+  const replicas = testReplicas(3, { redis, now: () => now });
+  const scopes = replicas.map((replica) => scopeOf(replica, 1000));
+  expect(await sendAll(replicas, scopes, now)).toBe(1000);
+});
 
 testWithRedis(
   "three replicas together have exactly the limit of slots, and slots of a dead replica are released",
   async () => {
     let now = 0;
-    const slots = testReplicas(3, { redis, now: () => now }).map(tenSlotsOf);
-    const acquireAll = async (some: readonly ConcurrencySlots[]): Promise<number> => {
+    const replicas = testReplicas(3, { redis, now: () => now });
+    const slots = replicas.map(tenSlotsOf);
+    const acquireAll = async (from: number): Promise<number> => {
       let acquired = 0;
       for (let isAnyFree = true; isAnyFree; ) {
         isAnyFree = false;
-        for (const one of some) {
-          await one.lease?.();
-          if (!one.hasFreeSlot) continue;
-          one.acquire();
+        for (let at = from; at < 3; at++) {
+          if (!(await acquire(replicas[at] as TestReplica, slots[at] as ConcurrencySlots)))
+            continue;
           acquired++;
           isAnyFree = true;
         }
       }
       return acquired;
     };
-    expect(await acquireAll(slots)).toBe(10);
-    const [dead, ...alive] = slots;
-    now = 6000;
-    expect(await acquireAll(alive)).toBe(dead?.inFlight ?? 0);
+    expect(await acquireAll(0)).toBe(10);
+    // The requests of the living replicas run for longer than a lease.
+    for (now = 2000; now < leaseMs; now += 2000) {
+      for (const { limiter } of replicas.slice(1)) limiter.renew();
+      await Promise.all(replicas.map((replica) => replica.settle()));
+    }
+    expect(await acquireAll(1)).toBe(slots[0]?.inFlight ?? 0);
   },
 );
 
-/**
- * A hundred replicas in virtual time, with requests at random moments. Returns the requests that were admitted, and the
- * calls of Redis of each replica per second.
- */
-async function simulate(limitPerSecond: number, requestsPerSecond: number, seconds: number) {
-  const [count, stepMs, tickMs] = [100, 20, 500];
+testWithRedis("a hundred replicas stay within a limit, with one call of each request", async () => {
+  const [count, stepMs, seconds, limitPerSecond, requestsPerSecond] = [100, 20, 4, 20, 2000];
   let now = 0;
   const replicas = testReplicas(count, { redis, now: () => now });
-  const counters = replicas.map((replica) => rateOf(replica, limitPerSecond * 60));
+  const scopes = replicas.map((replica) => scopeOf(replica, limitPerSecond * 60));
   const random = randomFrom(17);
-  let admitted = 0;
-  const send = async (counter: RateCounter): Promise<void> => {
-    // As the admission does: no other request comes between the check and the start.
-    if (counter.leases?.canLease(1, now)) await counter.leases?.lease(1, now);
-    if (counter.waitMs(1, now) > 0 || !counter.leases?.isLeased(1, now)) return;
-    counter.take(1, now);
-    admitted++;
-  };
+  let [admitted, sent] = [0, 0];
   for (; now < seconds * 1000; now += stepMs) {
-    const arrivals = Array.from({ length: (requestsPerSecond * stepMs) / 1000 }, () =>
-      Math.floor(random() * count),
-    );
-    await Promise.all(arrivals.map((at) => send(counters[at] as RateCounter)));
-    if (now % tickMs === 0) await Promise.all(replicas.map((replica) => replica.tick()));
+    const arrivals = Array.from({ length: (requestsPerSecond * stepMs) / 1000 }, async () => {
+      const at = Math.floor(random() * count);
+      const [replica, scope] = [replicas[at] as TestReplica, scopes[at] as LimitScope];
+      sent++;
+      return sendAll([replica], [scope], now, 1);
+    });
+    admitted += sum(await Promise.all(arrivals));
     // The bucket is full at first: never more than the full bucket and its refill is admitted.
     expect(admitted).toBeLessThanOrEqual(limitPerSecond * (60 + (now + 1) / 1000));
   }
-  const calls = replicas.reduce((sum, replica) => sum + replica.calls, 0);
-  return { admitted, callsPerReplica: calls / count / seconds };
-}
-
-testWithRedis("a hundred replicas stay within a limit, with few calls of Redis", async () => {
-  // docs/capacity.md has the figures of ten seconds.
-  const below = await simulate(1000, 1000, 4);
-  expect(below.admitted).toBe(4000);
-  expect(below.callsPerReplica).toBeLessThan(5);
-  const above = await simulate(20, 2000, 4);
-  expect(above.admitted).toBeGreaterThan(0.95 * 20 * (60 + 4));
-  expect(above.callsPerReplica).toBeLessThan(20);
+  expect(admitted).toBe(Math.floor(limitPerSecond * (60 + (now - stepMs) / 1000)));
+  expect(sum(replicas.map(({ calls }) => calls))).toBe(sent);
 });
 
 testWithRedis("a burst of requests within limit and budget is admitted", async () => {
-  const [replica] = testReplicas(1, { redis, now: () => 0 }) as [TestReplica];
-  const scope = new LimitScope("key:a", { requestsPerMinute: 1000 }, countersOf(replica), 0);
-  const taken: unknown[] = [];
-  for (let request = 0; request < 60; request++) {
-    taken.push(leaseAndTake([scope], { ...noDemand, requests: 1 }, () => 0));
-    // The first requests lease a slice. Requests that arrive meanwhile wait for the next slice.
-    if (request % 20 === 9) await Promise.resolve();
-  }
-  expect((await Promise.all(taken)).filter((shortage) => shortage !== undefined)).toEqual([]);
-
   const limits = "limits: { requestsPerMinute: 100000, tokensPerMinute: 1000000 }";
   await using gateways = await startGateways(1, `${limits}, budget: { day: 1000 }`);
   const statuses = await Promise.all(
@@ -222,57 +219,58 @@ testWithRedis("a burst of requests within limit and budget is admitted", async (
 testWithRedis("three replicas together spend exactly the budget", async () => {
   const spentBefore = 0.25;
   const replicas = testReplicas(3, { redis, now: () => 0 });
-  const counters = replicas.map((replica) => budgetOf(replica, spentBefore));
+  const budgets = replicas.map((replica) => budgetsOf(replica, () => spentBefore));
   let spent = spentBefore;
-  const spendAll = async (): Promise<void> => {
-    for (let isAnyAdmitted = true; isAnyAdmitted; ) {
-      isAnyAdmitted = false;
-      for (const counter of counters) {
-        await counter.lease?.(0.01, 0.01, 1);
-        if (counter.wouldExceed(0.01, 1)) continue;
-        counter.reserve(0.01, false);
-        counter.release(0.01, false);
-        counter.spend(0.01);
-        spent += 0.01;
-        isAnyAdmitted = true;
-      }
+  const spendAll = async (replica: TestReplica, own: Budgets): Promise<void> => {
+    for (;;) {
+      const reservation = await reserve(replica, own, 0.01);
+      if (!reservation) return;
+      spent += 0.01;
+      reservation.settle(0.01);
     }
   };
-  await spendAll();
-  expect(spent).toBeGreaterThan(0.95);
-  // Slices that are too small for a request are given back.
-  for (let tick = 0; tick < 3; tick++) await Promise.all(replicas.map((replica) => replica.tick()));
-  await spendAll();
+  await Promise.all(replicas.map((replica, at) => spendAll(replica, budgets[at] as Budgets)));
   expect(spent).toBeCloseTo(1, 9);
-  expect(counters.map((counter) => Math.round(counter.spent * 100))).toEqual([100, 100, 100]);
+  // A replica knows the state of its last call.
+  for (const [at, own] of budgets.entries())
+    expect(await reserve(replicas[at] as TestReplica, own, 0.01)).toBeUndefined();
+  const status = budgets.map((own) => own.status(dollarADay, noon)[0]?.spent ?? 0);
+  expect(status.map((shown) => Math.round(shown * 100))).toEqual([100, 100, 100]);
 });
 
+testWithRedis(
+  "the spending of a budget is that of the ledger after Redis has lost its data",
+  async () => {
+    const [replica] = testReplicas(1, { redis, now: () => now }) as [TestReplica];
+    let [now, ledger] = [0, 0];
+    const budgets = budgetsOf(replica, () => ledger);
+    (await reserve(replica, budgets, 0.5))?.settle(0.5);
+    // A request of another replica, which could not reach Redis at its end.
+    ledger = 0.75;
+    now = 11_000;
+    await replica.settle();
+    await server.command("FLUSHALL");
+    expect(await reserve(replica, budgets, 0.26)).toBeUndefined();
+    (await reserve(replica, budgets, 0.25))?.settle(0.25);
+    expect(await reserve(replica, budgets, 0.01)).toBeUndefined();
+    expect(budgets.status(dollarADay, noon)[0]?.spent).toBeCloseTo(1, 9);
+  },
+);
+
 testWithRedis("a replica with all slots leaves other replicas their share", async () => {
-  const [a, b] = testReplicas(2, { redis, now: () => now }) as [TestReplica, TestReplica];
   let now = 0;
+  const [a, b] = testReplicas(2, { redis, now: () => now }) as [TestReplica, TestReplica];
   const [busy, waiting] = [tenSlotsOf(a), tenSlotsOf(b)];
-  for (let request = 0; request < 10; request++) {
-    await busy.lease?.();
-    busy.acquire();
-  }
-  await waiting.lease?.();
-  expect(waiting.hasFreeSlot).toBe(false);
+  for (let request = 0; request < 10; request++) await acquire(a, busy);
+  expect(await acquire(b, waiting)).toBe(false);
   // Both replicas ask for slots. Each request that ends on the busy replica is followed by another one, if it gets one.
-  let acquired = 0;
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < 10; round++) {
     now += 200;
     busy.release(1);
-    await Promise.all([a.tick(), b.tick()]);
-    await busy.lease?.();
-    if (busy.hasFreeSlot) busy.acquire();
-    await waiting.lease?.();
-    for (; waiting.hasFreeSlot; acquired++) {
-      waiting.acquire();
-      await waiting.lease?.();
-    }
+    await acquire(a, busy);
+    await acquire(b, waiting);
   }
-  expect(acquired).toBe(5);
-  expect(busy.inFlight).toBe(5);
+  expect([busy.inFlight, waiting.inFlight]).toEqual([5, 5]);
 });
 
 testWithRedis(
@@ -280,38 +278,45 @@ testWithRedis(
   async () => {
     let isReachable = true;
     const replicas = testReplicas(3, { redis, now: () => 0, isReachable: () => isReachable });
-    const counters = replicas.map((replica) => rateOf(replica, 900));
-    await Promise.all(counters.map((counter) => takeAll(counter, 0, 100)));
-    await Promise.all(replicas.map((replica) => replica.tick()));
+    const scopes = replicas.map((replica) => scopeOf(replica, 900));
+    expect(await sendAll(replicas, scopes, 0, 100)).toBe(300);
     isReachable = false;
-    const shares = await Promise.all(counters.map((counter) => takeAll(counter, 0)));
+    const shares: number[] = [];
+    for (const at of [0, 1, 2])
+      shares.push(await sendAll(replicas.slice(at, at + 1), scopes.slice(at, at + 1), 0));
     expect(Math.min(...shares)).toBeGreaterThanOrEqual(200);
     expect(Math.max(...shares)).toBeLessThanOrEqual(300);
     isReachable = true;
-    await Promise.all(replicas.map((replica) => replica.tick()));
+    for (const { limiter } of replicas) {
+      limiter.recover();
+      await limiter.close();
+    }
     // The requests that were admitted without Redis count.
-    const rest = await Promise.all(counters.map((counter) => takeAll(counter, 0)));
-    expect(sum(rest)).toBeLessThanOrEqual(Math.max(0, 600 - sum(shares)));
+    const rest = await sendAll(replicas, scopes, 0);
+    expect(rest).toBe(Math.max(0, 600 - sum(shares)));
   },
 );
 
+testWithRedis("each replica has at least one slot and one request without Redis", async () => {
+  const replicas = testReplicas(10, { redis, now: () => 0, isReachable: () => false });
+  const scopes = replicas.map((replica) => scopeOf(replica, 3));
+  expect(await sendAll(replicas, scopes, 0)).toBe(10);
+  const slots = countersOf(replicas[0] as TestReplica).createSlots("key:a");
+  slots.limit = 3;
+  expect(slots.hasFreeSlot).toBe(true);
+  slots.acquire();
+  expect(slots.hasFreeSlot).toBe(false);
+});
+
 testWithRedis("a flush of Redis gives no replica more than was left", async () => {
   const replicas = testReplicas(3, { redis, now: () => 0 });
-  const counters = replicas.map((replica) => rateOf(replica, 900));
-  const [first] = replicas.map((replica) => budgetOf(replica, 0));
-  await first?.lease?.(0.75, 0.75, 1);
-  first?.spend(0.75);
-  const taken = await Promise.all(counters.map((counter) => takeAll(counter, 0, 200)));
-  for (let round = 0; round < 3; round++) await Promise.all(replicas.map(({ tick }) => tick()));
+  const scopes = replicas.map((replica) => scopeOf(replica, 900));
+  expect(await sendAll(replicas, scopes, 0, 200)).toBe(600);
+  // What a replica knows is the state of its last call.
+  for (const [at, { limiter }] of replicas.entries())
+    await limiter.read([scopes[at] as LimitScope]);
   await server.command("FLUSHALL");
-  taken.push(...(await Promise.all(counters.map((counter) => takeAll(counter, 0)))));
-  expect(sum(taken)).toBeLessThanOrEqual(900);
-  expect(sum(taken)).toBeGreaterThan(800);
-  await first?.lease?.(0.25, 0.25, 1);
-  expect(first?.wouldExceed(0.25, 1)).toBe(false);
-  first?.spend(0.25);
-  await first?.lease?.(0.01, 0.01, 1);
-  expect(first?.wouldExceed(0.01, 1)).toBe(true);
+  expect(await sendAll(replicas, scopes, 0)).toBe(300);
 });
 
 testWithRedis(

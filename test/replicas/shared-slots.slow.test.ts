@@ -1,18 +1,20 @@
 /** Limits and budgets below the number of replicas: replicas that share Redis use them fully, and never exceed them. */
 import { afterAll, describe, expect } from "bun:test";
-import { LeasedBudgetCounters } from "../../server/budgets/leased-budget-counters.ts";
-import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
-import { LimitScope, leaseAndTake, noDemand } from "../../server/limits/limiter.ts";
+import { createBudgets } from "../../server/budgets/budgets.ts";
+import { SharedBudgetCounters } from "../../server/budgets/shared-budget-counters.ts";
+import type { GatewayError } from "../../server/lib/gateway-error.ts";
+import { LimitScope, noDemand } from "../../server/limits/limiter.ts";
+import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
-import { budgeted } from "../budgets/budgets-fixture.ts";
+import { budgeted, noon } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
-import { testReplicas } from "./shared-pools.ts";
 import { type SlotsCase, type SlotsResult, simulateSlots } from "./slots-simulation.ts";
+import { testReplicas } from "./test-replicas.ts";
 
 let server: RedisServer;
 let redis: RedisConnection;
@@ -136,20 +138,16 @@ testWithRedis(
   async () => {
     for (const requestsPerMinute of [1, 2, 3, 8]) {
       let now = 0;
-      const scopes = testReplicas(10, { redis, now: () => now }).map(
-        (replica) =>
-          new LimitScope(
-            "key:a",
-            { requestsPerMinute },
-            leasedRateLimitCounters(replica, () => {}),
-            0,
-          ),
-      );
+      const replicas = testReplicas(10, { redis, now: () => now }).map(({ limiter }) => ({
+        limiter,
+        scope: new LimitScope("key:a", { requestsPerMinute }, sharedRateLimitCounters(limiter), 0),
+      }));
       let admitted = 0;
+      const demand = { ...noDemand, requests: 1 };
       const sendToAll = async (): Promise<void> => {
-        for (const scope of scopes) {
-          const shortage = await leaseAndTake([scope], { ...noDemand, requests: 1 }, () => now);
-          if (!shortage) admitted++;
+        for (const { limiter, scope } of replicas) {
+          const grant = await limiter.take({ scopes: [scope], demand, slots: [] });
+          if (grant?.outcome === "taken") admitted++;
         }
       };
       await sendToAll();
@@ -163,28 +161,22 @@ testWithRedis(
 
 testWithRedis("a budget for fewer requests than replicas is spent on any replica", async () => {
   for (const requests of [1, 2, 3, 8]) {
-    const replicas = testReplicas(10, { redis, now: () => 0 });
-    const counters = replicas.map((replica) =>
-      new LeasedBudgetCounters(replica, { spentBefore: () => 0 }).counterOf(
-        budgeted({ day: requests }),
-        "2026-11-15",
-      ),
-    );
+    const key = budgeted({ day: requests });
+    const replicas = testReplicas(10, { redis, now: () => 0 }).map(({ limiter }) => ({
+      limiter,
+      budgets: createBudgets({
+        counters: new SharedBudgetCounters(limiter, { spentBefore: () => 0 }),
+        emit: () => undefined,
+      }),
+    }));
     let spent = 0;
-    const sendToAll = async (): Promise<void> => {
-      for (const counter of counters) {
-        await counter.lease?.(1, 1, requests);
-        if (counter.wouldExceed(1, requests)) continue;
-        counter.reserve(1, false);
-        counter.release(1, false);
-        counter.spend(1);
+    for (const { limiter, budgets: own } of [...replicas, ...replicas]) {
+      const budgets = own.demand([key], { dollars: 1, isCertain: true }, noon, (reservation) => {
+        reservation.settle(1);
         spent++;
-      }
-    };
-    // Slices that were leased in advance are given back within three intervals.
-    for (let round = 0; round < requests; round++) {
-      await sendToAll();
-      for (let tick = 0; tick < 3; tick++) await Promise.all(replicas.map((one) => one.tick()));
+      });
+      const taking = limiter.take({ scopes: [], demand: noDemand, slots: [], budgets });
+      await taking.catch((error: GatewayError) => expect(error.kind).toBe("over_budget"));
     }
     expect(spent).toBe(requests);
   }

@@ -5,12 +5,12 @@
 import { randomUUID } from "node:crypto";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { Admission } from "../../server/limits/admission.ts";
-import { leasedRateLimitCounters } from "../../server/limits/leased-rate-limit-counters.ts";
+import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import type { RedisConnection } from "../../server/storage/redis/client.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
-import { type TestReplica, testReplicas } from "./shared-pools.ts";
+import { type TestReplica, testReplicas } from "./test-replicas.ts";
 
 export interface SlotsCase {
   readonly concurrent: number;
@@ -31,7 +31,7 @@ export interface SlotsResult {
   readonly callsPerSecond: number;
 }
 
-const tickMs = 500;
+const renewMs = 2000;
 const warmUpMs = 1000;
 /** The default of image requests. */
 const queueTimeoutMs = 30_000;
@@ -71,9 +71,11 @@ class SlotsSimulation {
     const { clients } = slotsCase;
     this.#served = clients.map(() => 0);
     this.#replicas = testReplicas(clients.length, { redis, now: () => this.now });
-    this.#stopNotices = this.#replicas.map((replica) => replica.watchNotices());
-    for (const [at, replica] of this.#replicas.entries()) {
-      const admission = this.#admissionOf(replica);
+    const admissions = this.#replicas.map((replica) => this.#admissionOf(replica));
+    this.#stopNotices = this.#replicas.map((replica, at) =>
+      replica.watchNotices(() => admissions[at]?.admitWaiting()),
+    );
+    for (const [at, admission] of admissions.entries()) {
       for (let client = 0; client < (clients[at] ?? 0); client++) void this.#send(admission, at);
     }
   }
@@ -88,8 +90,9 @@ class SlotsSimulation {
     const { concurrent, withProject } = this.#case;
     const limits = new Map<string, Limits>([["key:a", { concurrent }]]);
     if (withProject) limits.set("project:a", { concurrent });
-    const admission: Admission = new Admission({
-      counters: leasedRateLimitCounters(replica, () => admission.admitWaiting()),
+    return new Admission({
+      counters: sharedRateLimitCounters(replica.limiter),
+      shared: replica.limiter,
       snapshot: () => ({ limits }),
       maxImageRequests: 1,
       maxWaiting: 1000,
@@ -100,7 +103,6 @@ class SlotsSimulation {
         stop: (timer) => void this.#timed.delete(timer as Timed),
       },
     });
-    return admission;
   }
 
   async #send(admission: Admission, at: number): Promise<void> {
@@ -141,11 +143,8 @@ class SlotsSimulation {
   }
 
   async settle(): Promise<void> {
-    await Promise.all(
-      this.#replicas.map((replica) =>
-        this.now % tickMs === 0 ? replica.tick() : replica.settle(),
-      ),
-    );
+    if (this.now % renewMs === 0) for (const { limiter } of this.#replicas) limiter.renew();
+    await Promise.all(this.#replicas.map((replica) => replica.settle()));
   }
 
   close(): SlotsResult {

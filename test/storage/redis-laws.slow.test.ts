@@ -3,14 +3,14 @@ import { testsWith } from "../programs.ts";
 import {
   redisEmbeddings,
   redisRequestClaims,
-  redisSharedLeases,
+  redisSharedLimits,
 } from "./laws/redis-implementations.ts";
 import { requestClaimsLaws } from "./laws/request-claims.laws.ts";
 import { sharedEmbeddingsLaws } from "./laws/shared-embeddings.laws.ts";
-import { sharedLeasesLaws } from "./laws/shared-leases.laws.ts";
+import { sharedLimitsLaws } from "./laws/shared-limits.laws.ts";
 
 testsWith(["redis"], import.meta.file, () => {
   requestClaimsLaws(redisRequestClaims);
   sharedEmbeddingsLaws(redisEmbeddings);
-  sharedLeasesLaws(redisSharedLeases);
+  sharedLimitsLaws(redisSharedLimits);
 });

@@ -31,7 +31,7 @@ interface GaugeSources {
   readonly replicas:
     | {
         health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
-        leases(): number;
+        readonly limiter: { readonly held: number };
       }
     | undefined;
   /** The embedding cache that replicas share. Undefined: there is none. */
@@ -227,9 +227,9 @@ const replicaGauges = ({
     read: () => replicas?.health().replicas,
   },
   {
-    name: "vexel_leases",
-    help: "Limits and budgets of which this process leases a part.",
-    read: () => replicas?.leases(),
+    name: "vexel_shared_holds",
+    help: "Concurrency slots and budget reservations that requests of this process hold in Redis.",
+    read: () => replicas?.limiter.held,
   },
   {
     name: "vexel_shared_cache_rejected",

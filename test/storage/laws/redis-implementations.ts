@@ -1,14 +1,14 @@
 /** The Redis implementation of each storage port. The location of a storage is the URL of a database of its own. */
 import { RedisConnection } from "../../../server/storage/redis/client.ts";
-import { redisLeases } from "../../../server/storage/redis/lease-script.ts";
 import { RedisRequestClaims } from "../../../server/storage/redis/request-claims.ts";
 import { RedisEmbeddings } from "../../../server/storage/redis/shared-embeddings.ts";
+import { RedisSharedLimits } from "../../../server/storage/redis/shared-limits.ts";
 import { freePort } from "../postgres-server.ts";
 import { RedisServer } from "../redis-server.ts";
 import type { Implementation } from "./backend.ts";
 import { type ClaimsReplica, claimLeaseMs } from "./request-claims.laws.ts";
 import type { EmbeddingsReplica } from "./shared-embeddings.laws.ts";
-import type { LeasesReplica } from "./shared-leases.laws.ts";
+import type { LimitsReplica } from "./shared-limits.laws.ts";
 
 /** One server for all laws of the test process. It ends with the process. */
 let started: Promise<RedisServer> | undefined;
@@ -49,7 +49,7 @@ export const redisEmbeddings = inRedis<EmbeddingsReplica>((redis, now) => ({
   close: async () => redis.close(),
 }));
 
-export const redisSharedLeases = inRedis<LeasesReplica>((redis, now) => ({
-  leases: redisLeases(redis, now),
+export const redisSharedLimits = inRedis<LimitsReplica>((redis, now) => ({
+  limits: new RedisSharedLimits(redis, now),
   close: async () => redis.close(),
 }));

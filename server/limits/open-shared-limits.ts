@@ -1,6 +1,6 @@
 /**
- * What replicas share through Redis to apply limits and budgets together: the pools behind them, and the number of
- * replicas. Reports an outage of Redis.
+ * Opens the limits and budgets that replicas share through Redis, with the number of replicas. Reports an outage of
+ * Redis.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,12 +8,14 @@ import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
+import { backgroundTimers } from "../lib/timers.ts";
+import { leaseMs } from "../storage/ports/shared-limits.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
-import { redisLeases, watchSlotNotices } from "../storage/redis/lease-script.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
-import type { LeasedPool, SharedPools } from "./leased-pool.ts";
+import { RedisSharedLimits, watchSlotNotices } from "../storage/redis/shared-limits.ts";
+import { SharedLimiter } from "./shared-limiter.ts";
 
-interface ReplicaPoolsOptions {
+interface SharedLimitsOptions {
   readonly redis: RedisConnection;
   /** The data folder. */
   readonly folder: string;
@@ -24,20 +26,17 @@ interface ReplicaPoolsOptions {
   readonly resources: AsyncDisposableStack;
 }
 
-interface ReplicaPools {
-  readonly pools: SharedPools;
-  /** The number of limits and budgets of which this process leases a part. */
-  leases(): number;
+interface OpenedSharedLimits {
+  readonly limiter: SharedLimiter;
   /** For `GET /readyz`. */
   health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
 }
 
-const tickMs = 500;
 const reportMs = 1000;
 /** The shortest time between two lines of the log. */
 const reportFailuresMs = 10_000;
 
-export function openReplicaPools(options: ReplicaPoolsOptions): ReplicaPools {
+export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimits {
   const { redis, folder, log, emit, clock, resources } = options;
   const replica = randomUUID();
   const file = join(folder, "replicas");
@@ -51,27 +50,27 @@ export function openReplicaPools(options: ReplicaPoolsOptions): ReplicaPools {
   const reportInBackground = (): void => ignoreRejection(report());
   const reporting = setInterval(reportInBackground, reportMs);
   reportInBackground();
-  const scheduled = new Set<LeasedPool>();
-  const ticking = setInterval(() => {
-    const now = clock();
-    for (const pool of scheduled) if (!pool.tick(now)) scheduled.delete(pool);
-  }, tickMs);
-
-  const stopNotices = watchSlotNotices(redis, replica, (name) => {
-    for (const pool of scheduled) if (pool.name === name) pool.notice(clock());
-  });
-
-  const leases = redisLeases(redis);
   let reportedAt = Number.NEGATIVE_INFINITY;
   /**
-   * Logs why a lease failed, except for an outage of Redis, which `reportUnavailable` logs. Requests are refused after
-   * any other error, such as a Redis key that another program wrote.
+   * Logs why a call failed, except for an outage of Redis, which `reportUnavailable` logs. Any other error is one such
+   * as a Redis key that another program wrote.
    */
-  const reportFailedLease = (error: unknown): void => {
+  const onError = (error: unknown): void => {
     if (error instanceof RedisUnavailableError || clock() - reportedAt < reportFailuresMs) return;
     reportedAt = clock();
-    log.error("lease-failed", { reason: String(error) });
+    log.error("shared-limits-failed", { reason: String(error) });
   };
+  const limiter = new SharedLimiter({
+    limits: new RedisSharedLimits(redis),
+    replica,
+    isReachable: () => redis.isAvailable,
+    replicas: () => registry.count,
+    clock,
+    timers: backgroundTimers,
+    onError,
+  });
+  const renewing = setInterval(() => limiter.renew(), leaseMs / 3);
+  const stopNotices = watchSlotNotices(redis, replica, (name) => limiter.onReleased(name));
 
   const reportUnavailable = (reason: string): void => {
     log.error("redis-unavailable", { reason, replicas: registry.count });
@@ -82,32 +81,21 @@ export function openReplicaPools(options: ReplicaPoolsOptions): ReplicaPools {
     if (!state.isAvailable) return reportUnavailable(state.reason);
     log.warn("redis-recovered", { replicas: registry.count });
     emit({ type: "redis.recovered", data: { replicas: registry.count } });
+    limiter.recover();
     reportInBackground();
   });
 
   resources.defer(async () => {
     clearInterval(reporting);
-    clearInterval(ticking);
+    clearInterval(renewing);
     stopListening();
     stopNotices();
-    // All requests have ended: each pool reports its spending and gives its lease back.
-    await Promise.all([...scheduled].map((pool) => pool.giveBack()));
+    // All requests have ended.
+    await limiter.close();
     ignoreRejection(registry.leave());
   });
   return {
-    pools: {
-      replica,
-      lease: (request) =>
-        leases.lease(request).catch((error: unknown) => {
-          reportFailedLease(error);
-          throw error;
-        }),
-      isReachable: () => redis.isAvailable,
-      replicas: () => registry.count,
-      clock,
-      schedule: (pool) => scheduled.add(pool),
-    },
-    leases: () => scheduled.size,
+    limiter,
     health: () => ({
       redis: redis.isAvailable ? "available" : "unavailable",
       replicas: registry.count,

@@ -1,0 +1,296 @@
+/**
+ * The limits and budgets that replicas share, as one replica uses them: one call takes everything that a request needs.
+ * What requests give back at their end is sent with the call of the next request, or shortly afterwards, without a wait.
+ * Slots and reservations are renewed while their requests run.
+ */
+import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Timers } from "../lib/timers.ts";
+import type {
+  BudgetDemand,
+  BudgetSettlement,
+  BudgetState,
+  HeldReservation,
+  HeldSlot,
+  LimitsOutcome,
+  LimitsSettlement,
+  RateDemand,
+  SharedLimits,
+  SlotDemand,
+} from "../storage/ports/shared-limits.ts";
+import type { ConcurrencySlots, SharedSlots } from "./concurrency-slots.ts";
+import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
+import type { Demand, Rate, SharedRate } from "./rate-limit-counters.ts";
+
+export interface SharedLimiterOptions {
+  readonly limits: SharedLimits;
+  /** A name of this process that no other process has. */
+  readonly replica: string;
+  /** False: the shared limits are unreachable, and each replica applies its share. */
+  readonly isReachable: () => boolean;
+  /** The number of replicas, as last known. */
+  readonly replicas: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly timers: Timers;
+  /** A call failed. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface SharedDemand {
+  readonly scopes: readonly LimitScope[];
+  readonly demand: Demand;
+  /** One slot of each, which was acquired in this process. Slots that are not shared are ignored. */
+  readonly slots: readonly ConcurrencySlots[];
+  readonly budgets?: RequestBudgets | undefined;
+}
+
+/** The budgets of a request, for the call that takes its limits and its budgets together. */
+export interface RequestBudgets {
+  readonly demands: readonly BudgetDemand[];
+  /** The cost is reserved under this name. */
+  keep(hold: string, states: readonly BudgetState[]): void;
+  /** The error of a request that does not fit into a budget. */
+  refusal(states: readonly BudgetState[]): GatewayError;
+}
+
+/** What a request got. */
+export interface SharedGrant {
+  readonly outcome: Exclude<LimitsOutcome, "over_budget">;
+  /** The rate limit that the request exceeds. */
+  readonly exceeded: Shortage | undefined;
+}
+
+interface PendingSettlement extends LimitsSettlement {
+  readonly rates: RateDemand[];
+  readonly slots: HeldSlot[];
+  readonly budgets: BudgetSettlement[];
+}
+
+/** After an error, the shares of the limits apply for this time. */
+const retryMs = 100;
+/** The longest delay of a settlement that no call takes along. */
+const settleMs = 2;
+/** The most slots and reservations that one call renews. */
+const renewAtOnce = 500;
+
+export class SharedLimiter {
+  readonly #options: SharedLimiterOptions;
+  #count = 0;
+  /** Not sent yet. Undefined: nothing. */
+  #settlement: PendingSettlement | undefined;
+  #isTimerStarted = false;
+  /** Taken from the shares of an outage. */
+  readonly #owed = new Map<SharedRate, number>();
+  readonly #slotsInUse = new Set<SharedSlots>();
+  /** Slots that requests of this process have lacked, by name. */
+  readonly #lacked = new Map<string, SharedSlots>();
+  #sent: Promise<void> = Promise.resolve();
+  /** Called when a slot that queued requests lack may be free. */
+  onFreeSlot: () => void = () => undefined;
+  /** When a call last failed. Undefined: a later one has succeeded. */
+  #failedAt: number | undefined;
+  /** When the shared limits became reachable again. */
+  recoveredAt = Number.NEGATIVE_INFINITY;
+  readonly #reservations = new Set<HeldReservation>();
+
+  constructor(options: SharedLimiterOptions) {
+    this.#options = options;
+  }
+
+  get isReachable(): boolean {
+    if (this.#failedAt !== undefined && this.clock() - this.#failedAt < retryMs) return false;
+    return this.#options.isReachable();
+  }
+
+  get replicas(): number {
+    return Math.max(1, this.#options.replicas());
+  }
+
+  clock(): number {
+    return this.#options.clock();
+  }
+
+  /** The number of slots and reservations that are renewed. */
+  get held(): number {
+    let slots = 0;
+    for (const { inFlight } of this.#slotsInUse) slots += inFlight;
+    return slots + this.#reservations.size;
+  }
+
+  /**
+   * Takes everything in one call. Undefined: there was no reply, and this replica applies its share. Throws GatewayError
+   * if a budget is too small.
+   */
+  async take({ scopes, demand, slots, budgets }: SharedDemand): Promise<SharedGrant | undefined> {
+    const { limits, replica } = this.#options;
+    const at = this.clock();
+    const hold = this.#newHold();
+    const taken = sharedRates(scopes);
+    const rates = taken.map(({ rate, shared }) => shared.demand(demand[rate], at));
+    const shared = slots.flatMap((one) => one.shared ?? []);
+    const slotDemands: SlotDemand[] = shared.map((one) => one.demand());
+    const call = { hold, replica, rates, slots: slotDemands, budgets: budgets?.demands ?? [] };
+    const reply = await limits.take(call, this.#takeSettlement()).catch(this.#onError);
+    if (!reply) {
+      for (const one of shared) one.fail();
+      return undefined;
+    }
+    if (this.#failedAt !== undefined) this.recover();
+    const { outcome } = reply;
+    const slotHold = outcome === "taken" ? hold : undefined;
+    for (const [i, { shared: rate }] of taken.entries()) rate.accept(reply.missing[i] ?? 0, at);
+    for (const [i, state] of reply.slots.entries()) shared[i]?.accept(state, slotHold, at);
+    if (outcome === "taken") budgets?.keep(hold, reply.budgets);
+    if (outcome === "over_budget") throw budgets?.refusal(reply.budgets);
+    // At once: a later reply changes the state of the same limits.
+    const exceeded = outcome === "rate_exceeded" ? shortage(scopes, demand, at) : undefined;
+    return { outcome, exceeded };
+  }
+
+  /** Reads the state of limits, for display or to find a free slot. */
+  async read(scopes: readonly LimitScope[], ...slots: readonly ConcurrencySlots[]): Promise<void> {
+    const { limits, replica } = this.#options;
+    const at = this.clock();
+    const rates = sharedRates(scopes);
+    const shared = [...scopes.map((scope) => scope.slots), ...slots].flatMap(
+      (one) => one.shared ?? [],
+    );
+    if (!this.isReachable || rates.length + shared.length === 0) return;
+    const demand = {
+      hold: "",
+      replica,
+      rates: rates.map(({ shared: rate }) => rate.demand(0, at)),
+      slots: shared.map(({ name, sharedLimit }) => ({ name, limit: sharedLimit })),
+      budgets: [],
+    };
+    try {
+      const reply = await limits.take(demand, this.#takeSettlement());
+      for (const [i, { shared: rate }] of rates.entries()) rate.accept(reply.missing[i] ?? 0, at);
+      for (const [i, state] of reply.slots.entries()) shared[i]?.read(state, at);
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
+  settleRate(rate: RateDemand): void {
+    this.#pending().rates.push(rate);
+  }
+
+  /** `isLacking`: other requests probably wait for the slot, so it is released at once. */
+  releaseSlot(slot: HeldSlot, isLacking: boolean): void {
+    this.#pending().slots.push(slot);
+    if (isLacking) queueMicrotask(() => this.#flush());
+  }
+
+  /** Renews the reservation until it is settled. */
+  keepReservation(reservation: HeldReservation): void {
+    this.#reservations.add(reservation);
+  }
+
+  settleBudget(settlement: BudgetSettlement): void {
+    if (settlement.held) this.#reservations.delete(settlement.held);
+    this.#pending().budgets.push(settlement);
+  }
+
+  owe(rate: SharedRate, count: number): void {
+    this.#owed.set(rate, (this.#owed.get(rate) ?? 0) + count);
+  }
+
+  keep(slots: SharedSlots): void {
+    this.#slotsInUse.add(slots);
+  }
+
+  forget(slots: SharedSlots): void {
+    this.#slotsInUse.delete(slots);
+  }
+
+  waitFor(slots: SharedSlots): void {
+    this.#lacked.set(slots.name, slots);
+  }
+
+  /** Another replica released a slot. */
+  onReleased(name: string): void {
+    const slots = this.#lacked.get(name);
+    if (!slots) return;
+    if (slots.waiting === 0) {
+      this.#lacked.delete(name);
+      return;
+    }
+    slots.assumeFree();
+    this.onFreeSlot();
+  }
+
+  /** The shared limits are reachable again: reports what was taken and acquired meanwhile. */
+  recover(): void {
+    const now = this.clock();
+    this.recoveredAt = now;
+    this.#failedAt = undefined;
+    for (const [rate, count] of this.#owed)
+      if (count !== 0) this.settleRate(rate.demand(count, now));
+    this.#owed.clear();
+    this.renew();
+  }
+
+  /** Renews the slots and reservations of the requests in flight. To be called every third of their lease. */
+  renew(): void {
+    const newHold = (): string => this.#newHold();
+    const slots = [...this.#slotsInUse].flatMap((one) =>
+      one.held(newHold).map((hold): HeldSlot => ({ name: one.name, hold })),
+    );
+    const reservations = [...this.#reservations];
+    for (let from = 0; from < Math.max(slots.length, reservations.length); from += renewAtOnce) {
+      const to = from + renewAtOnce;
+      this.#send(this.#options.limits.renew(slots.slice(from, to), reservations.slice(from, to)));
+    }
+  }
+
+  /** Resolves when everything that requests have given back is sent. */
+  async close(): Promise<void> {
+    this.#flush();
+    await this.#sent;
+  }
+
+  readonly #onError = (error: unknown): undefined => {
+    this.#failedAt = this.clock();
+    this.#options.onError(error);
+  };
+
+  #newHold(): string {
+    return `${this.#options.replica}:${++this.#count}`;
+  }
+
+  #pending(): PendingSettlement {
+    this.#settlement ??= { rates: [], slots: [], budgets: [] };
+    if (!this.#isTimerStarted) {
+      this.#isTimerStarted = true;
+      this.#options.timers.start(settleMs, () => {
+        this.#isTimerStarted = false;
+        this.#flush();
+      });
+    }
+    return this.#settlement;
+  }
+
+  #takeSettlement(): LimitsSettlement | undefined {
+    const settlement = this.#settlement;
+    this.#settlement = undefined;
+    return settlement;
+  }
+
+  /** Lost if the shared limits are unreachable: slots and reservations expire, and budgets are read from the ledger. */
+  #flush(): void {
+    const settlement = this.#takeSettlement();
+    if (settlement) this.#send(this.#options.limits.settle(settlement));
+  }
+
+  #send(call: Promise<void>): void {
+    this.#sent = call.catch(this.#onError);
+  }
+}
+
+const sharedRates = (
+  scopes: readonly LimitScope[],
+): readonly { readonly rate: Rate; readonly shared: SharedRate }[] =>
+  scopes.flatMap(({ buckets }) =>
+    buckets.flatMap(({ rate, bucket: { shared } }) => (shared ? { rate, shared } : [])),
+  );
