@@ -205,6 +205,8 @@ async function openStores(
     DATABASE_URL === "" ? undefined : await import("./storage/postgres/shared-storage.ts");
   const shared = await sharedStorage?.openSharedStorage({
     url: DATABASE_URL,
+    readUrl: settings.DATABASE_READ_URL,
+    poolSize: settings.DATABASE_POOL_SIZE,
     folder,
     responseTtlMs,
     log,

@@ -16,6 +16,12 @@ const isUrlOrEmpty = (text: string): boolean => text === "" || URL.canParse(text
 const specialCharacters =
   "must be a valid URL; percent-encode special characters of the user and the password, such as / as %2F";
 
+const postgresUrl = z
+  .string()
+  .regex(/^(postgres(ql)?:\/\/\S+)?$/, "must be a postgres:// URL")
+  .refine(isUrlOrEmpty, specialCharacters)
+  .default("");
+
 export const settingsTable = {
   PORT: wholeNumber(8080, 0, 65_535).describe("Port to listen on."),
   HOST: z
@@ -35,14 +41,19 @@ export const settingsTable = {
     .describe(
       "Data folder: the ledger, API keys, temp files, stored images and responses and, with `VEXEL_CACHE_PERSIST=disk`, cached embeddings.",
     ),
-  DATABASE_URL: z
-    .string()
-    .regex(/^(postgres(ql)?:\/\/\S+)?$/, "must be a postgres:// URL")
-    .refine(isUrlOrEmpty, specialCharacters)
-    .default("")
-    .describe(
-      "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
-    ),
+  DATABASE_URL: postgresUrl.describe(
+    "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
+  ),
+  DATABASE_URL_FILE: text.describe("File with the URL of the database, instead of the URL itself."),
+  DATABASE_POOL_SIZE: wholeNumber(4, 2, 100).describe(
+    "The most connections that a process opens to the database, and as many to the read replica.",
+  ),
+  DATABASE_READ_URL: postgresUrl.describe(
+    "URL of a read replica (hot standby) of the database. The request list and the usage of the admin API and the console are read from it. Empty: they are read from `DATABASE_URL`.",
+  ),
+  DATABASE_READ_URL_FILE: text.describe(
+    "File with the URL of the read replica, instead of the URL itself.",
+  ),
   REDIS_URL: z
     .string()
     .regex(/^((redis|valkey)s?:\/\/\S+)?$/, "must be a redis:// or rediss:// URL")
@@ -54,7 +65,6 @@ export const settingsTable = {
   REDIS_URL_FILE: text.describe(
     "File with the URL of the Redis server, instead of the URL itself.",
   ),
-  DATABASE_URL_FILE: text.describe("File with the URL of the database, instead of the URL itself."),
   BLOB_URL: z
     .string()
     .regex(/^(s3:\/\/\S+)?$/, "must be an s3:// URL")
@@ -368,6 +378,7 @@ export class SettingsError extends Error {
 /** Settings whose value must appear neither on a screen nor in a log. */
 export const secretSettings: ReadonlySet<string> = new Set([
   "BLOB_URL",
+  "DATABASE_READ_URL",
   "DATABASE_URL",
   "REDIS_URL",
   "VEXEL_ADMIN_TOKEN",
@@ -380,6 +391,7 @@ export const secretSettings: ReadonlySet<string> = new Set([
 /** Settings that may be in a file, such as a mounted secret: `NAME_FILE` has its path. */
 const fileSettings = [
   "DATABASE_URL",
+  "DATABASE_READ_URL",
   "REDIS_URL",
   "BLOB_URL",
   "VEXEL_SECRET",
@@ -437,6 +449,8 @@ function combinationProblem(settings: Settings): string | undefined {
     return `${shared} is set without VEXEL_SECRET. Gateways that share storage encrypt stored credentials and sign image links with the same secret: set VEXEL_SECRET to the same random text for all of them.`;
   if (settings.VEXEL_WORKERS > 1 && settings.DATABASE_URL === "")
     return "VEXEL_WORKERS is greater than 1 without DATABASE_URL. Several processes cannot share the keys and the ledger of one data folder: set DATABASE_URL, or VEXEL_WORKERS=1.";
+  if (settings.DATABASE_READ_URL !== "" && settings.DATABASE_URL === "")
+    return "DATABASE_READ_URL is set without DATABASE_URL. A read replica serves queries of the console only: set DATABASE_URL to its primary.";
   const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = settings;
   const tlsHint = "HTTPS needs both; plain HTTP needs neither.";
   if (cert === "" && key !== "") return `VEXEL_TLS_KEY is set without VEXEL_TLS_CERT. ${tlsHint}`;

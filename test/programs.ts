@@ -17,6 +17,7 @@ export const packages = {
   ip: "iproute2",
   nginx: "nginx",
   openssl: "openssl",
+  pgbouncer: "pgbouncer",
   postgresql: "postgresql",
   promtool: "prometheus",
   redis: "redis-server",
@@ -32,6 +33,7 @@ const names: Partial<Record<Program, readonly string[]>> = {
   haproxy: ["haproxy", "/usr/sbin/haproxy"],
   ip: ["ip", "/usr/sbin/ip"],
   nginx: ["nginx", "/usr/sbin/nginx"],
+  pgbouncer: ["pgbouncer", "/usr/sbin/pgbouncer"],
   // `VEXEL_TEST_REDIS_SERVER` is the path of another server, such as `valkey-server`.
   redis: [process.env.VEXEL_TEST_REDIS_SERVER ?? "redis-server", "valkey-server"],
 };

@@ -36,3 +36,9 @@ test("for a misspelled setting, the setting with the most similar name is sugges
     { name: "VEXEL_IMAGE_TTTL", nearest: "VEXEL_IMAGE_TTL" },
   ]);
 });
+
+test("a read replica without its primary is refused", () => {
+  expect(() => readSettings({ DATABASE_READ_URL: "postgres://standby/vexel" })).toThrow(
+    "DATABASE_READ_URL is set without DATABASE_URL.",
+  );
+});

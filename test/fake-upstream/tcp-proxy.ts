@@ -1,6 +1,6 @@
 /**
- * TCP proxy in front of the fake upstream's HTTP server. A handler can take over a connection and send bytes that no
- * HTTP library would: half a header, too short a body, a reset.
+ * TCP proxy in front of the fake upstream's HTTP server, or of another server. A handler can take over a connection and
+ * send bytes that no HTTP library would: half a header, too short a body, a reset.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -15,6 +15,8 @@ export interface TcpProxy {
   readonly port: number;
   /** By the port from which the proxy connects to the inner server: the client port that the server sees. */
   connection(port: number): Connection | undefined;
+  /** Closes all connections; new ones lead to another server, as after a failover. */
+  switchTo(port: number): void;
   close(): void;
 }
 
@@ -63,9 +65,13 @@ const connectionOf = (client: Socket, inner: Socket): Connection => ({
 
 export function openTcpProxy(innerPort: number): TcpProxy {
   const open = new Set<Socket>();
+  const destroyAll = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  let target = innerPort;
   const connections = new Map<number, Connection>();
   const server = createServer((client) => {
-    const inner = connect(innerPort, "127.0.0.1");
+    const inner = connect(target, "127.0.0.1");
     for (const socket of [client, inner]) {
       open.add(socket);
       // A broken connection is what many tests are about; `close` follows and cleans up.
@@ -88,9 +94,13 @@ export function openTcpProxy(innerPort: number): TcpProxy {
   return {
     port: (server.address() as AddressInfo).port,
     connection: (port) => connections.get(port),
+    switchTo: (port) => {
+      target = port;
+      destroyAll();
+    },
     close: () => {
       server.close();
-      for (const socket of open) socket.destroy();
+      destroyAll();
     },
   };
 }

@@ -20,7 +20,7 @@ const hasStrategies = (): boolean => Number(pathOf("postgresql").split("/").at(-
 /** PostgreSQL refuses to run as root. */
 const isRoot = process.getuid?.() === 0;
 const [nobody, nogroup] = [65_534, 65_534];
-const unprivileged = isRoot
+export const unprivileged = isRoot
   ? ["setpriv", `--reuid=${nobody}`, `--regid=${nogroup}`, "--clear-groups"]
   : ["setpriv"];
 
@@ -30,21 +30,19 @@ export class PostgresServer {
   #process: Bun.Subprocess | undefined;
   #options: readonly string[] = [];
 
-  constructor(port: number) {
+  /** `primary`: a running server, of which this one becomes a standby (streaming replication). */
+  constructor(port: number, primary?: PostgresServer) {
     this.port = port;
     if (isRoot) chownSync(this.#folder, nobody, nogroup);
-    const options = "-U vexel -A trust --no-sync -E UTF8 --locale=C.UTF-8".split(" ");
+    const [program, options] = primary
+      ? ["pg_basebackup", `-h 127.0.0.1 -p ${primary.port} -U vexel -R -X stream -c fast --no-sync`]
+      : ["initdb", "-U vexel -A trust --no-sync -E UTF8 --locale=C.UTF-8"];
+    const path = join(pathOf("postgresql"), program);
     const { exitCode, stderr } = Bun.spawnSync(
-      [
-        ...unprivileged,
-        join(pathOf("postgresql"), "initdb"),
-        "-D",
-        join(this.#folder, "data"),
-        ...options,
-      ],
+      [...unprivileged, path, "-D", join(this.#folder, "data"), ...options.split(" ")],
       { cwd: this.#folder },
     );
-    if (exitCode !== 0) throw new Error(`initdb failed: ${stderr}`);
+    if (exitCode !== 0) throw new Error(`${program} failed: ${stderr}`);
     removeAtExit(this.#folder);
   }
 
@@ -155,14 +153,17 @@ export async function freePort(): Promise<number> {
 }
 
 /** While `initdb` runs, another process may take the port that was free. Then another port is tried. */
-async function startPostgres(attempts = 3): Promise<PostgresServer> {
-  const server = new PostgresServer(await freePort());
+export async function startPostgres(
+  primary?: PostgresServer,
+  attempts = 3,
+): Promise<PostgresServer> {
+  const server = new PostgresServer(await freePort(), primary);
   try {
     await server.start();
     return server;
   } catch (error) {
     if (attempts === 1) throw error;
-    return startPostgres(attempts - 1);
+    return startPostgres(primary, attempts - 1);
   }
 }
 

@@ -2,6 +2,9 @@
  * The connection pool to PostgreSQL (`DATABASE_URL`). The first query applies the migrations. Every query has a
  * timeout, after which the server cancels it (`statement_timeout`), and the connection is used again. A connection on
  * which the server does not even report that is silent: the next query uses new connections.
+ *
+ * PgBouncer in transaction mode may send each transaction to another session of the server. So no statement is
+ * prepared by name, and locks and settings last no longer than a transaction.
  */
 import { SQL } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
@@ -14,6 +17,8 @@ import { postgresMigrations } from "./migrations/index.ts";
 
 export interface PostgresOptions {
   readonly url: string;
+  /** The setting that has the URL, for error messages. A read replica is not migrated: the primary is. */
+  readonly setting?: "DATABASE_URL" | "DATABASE_READ_URL";
   /** Unix milliseconds, recorded with the migrations. */
   readonly now: () => number;
   readonly maxConnections?: number;
@@ -32,7 +37,8 @@ export class PostgresDatabase implements SqlDatabase {
 
   constructor(options: PostgresOptions) {
     this.#options = {
-      maxConnections: 8,
+      setting: "DATABASE_URL",
+      maxConnections: 4,
       timeoutMs: 10_000,
       migrations: postgresMigrations,
       ...options,
@@ -105,7 +111,8 @@ export class PostgresDatabase implements SqlDatabase {
   }
 
   #migrate(): Promise<void> {
-    const { migrations, now } = this.#options;
+    const { setting, migrations, now } = this.#options;
+    if (setting === "DATABASE_READ_URL") return Promise.resolve();
     return this.#begin((queries) => migrate(queries, migrations, now()));
   }
 
@@ -125,16 +132,16 @@ export class PostgresDatabase implements SqlDatabase {
   async #run<T>(work: (pool: SQL, run: Run) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error("The database connection is closed.");
     const pool = this.#pool;
-    const { timeoutMs } = this.#options;
-    const run = new Run(timeoutMs, () => this.#replace(pool));
+    const { setting, timeoutMs } = this.#options;
+    const run = new Run(setting, timeoutMs, () => this.#replace(pool));
     try {
       return await Promise.race([work(pool, run), run.late]);
     } catch (error) {
       const state = sqlState(error);
-      if (state === queryCanceled) throw tooSlow(timeoutMs, error);
+      if (state === queryCanceled) throw tooSlow(setting, timeoutMs, error);
       // A session may stay read-only, or lead to the earlier primary, after the database can be written again.
       if (state === readOnly) this.#replace(pool);
-      throw isConnectionError(error) ? unreachable(error) : error;
+      throw isConnectionError(error) ? unreachable(setting, error) : error;
     } finally {
       run.end();
     }
@@ -150,6 +157,7 @@ export class PostgresDatabase implements SqlDatabase {
 
 /** One query or transaction, with its timeouts. */
 class Run {
+  readonly #setting: string;
   readonly #timeoutMs: number;
   /** How much later than the server this process ends a query: the report of the server is on its way. */
   readonly #graceMs: number;
@@ -160,12 +168,13 @@ class Run {
   #error: GatewayError | undefined;
 
   /** `onSilent`: the server has not responded, although it cancels slow queries. */
-  constructor(timeoutMs: number, onSilent: () => void) {
+  constructor(setting: string, timeoutMs: number, onSilent: () => void) {
+    this.#setting = setting;
     this.#timeoutMs = timeoutMs;
     this.#graceMs = Math.min(1000, timeoutMs / 4);
     this.#onSilent = onSilent;
     this.#stop = startTimeout(timeoutMs + 2 * this.#graceMs, () =>
-      this.#fail(this.#hasConnection ? tooSlow(timeoutMs) : busy(timeoutMs)),
+      this.#fail(this.#hasConnection ? tooSlow(setting, timeoutMs) : busy(setting, timeoutMs)),
     );
   }
 
@@ -187,7 +196,8 @@ class Run {
     this.throwIfEnded();
     const stop = startTimeout(this.#timeoutMs + this.#graceMs, () => {
       this.#onSilent();
-      this.#fail(unreachable(`no response within ${this.#timeoutMs + this.#graceMs} ms`));
+      const waitedMs = this.#timeoutMs + this.#graceMs;
+      this.#fail(unreachable(this.#setting, `no response within ${waitedMs} ms`));
     });
     try {
       const result = (await connection.unsafe(text, [...values])) as Row[] & { count?: number };
@@ -231,18 +241,18 @@ function isConnectionError(error: unknown): boolean {
   return queryErrors.has(error.code) ? state === readOnly || unavailableStates.test(state) : true;
 }
 
-const unreachable = (cause: unknown): GatewayError =>
-  unavailable("The database of this gateway (DATABASE_URL) cannot be reached.", cause);
+const unreachable = (setting: string, cause: unknown): GatewayError =>
+  unavailable(`The database of this gateway (${setting}) cannot be reached.`, cause);
 
-const tooSlow = (timeoutMs: number, cause?: unknown): GatewayError =>
+const tooSlow = (setting: string, timeoutMs: number, cause?: unknown): GatewayError =>
   unavailable(
-    `A query of the database of this gateway (DATABASE_URL) took longer than ${timeoutMs / 1000} s and was canceled.`,
+    `A query of the database of this gateway (${setting}) took longer than ${timeoutMs / 1000} s and was canceled.`,
     cause ?? `no result within ${timeoutMs} ms`,
   );
 
-const busy = (timeoutMs: number): GatewayError =>
+const busy = (setting: string, timeoutMs: number): GatewayError =>
   unavailable(
-    `No connection to the database of this gateway (DATABASE_URL) was free within ${timeoutMs / 1000} s.`,
+    `No connection to the database of this gateway (${setting}) was free within ${timeoutMs / 1000} s.`,
     "all connections were in use",
   );
 

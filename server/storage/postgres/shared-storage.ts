@@ -51,6 +51,10 @@ export interface SharedStorage {
 interface SharedStorageOptions {
   /** `DATABASE_URL`. */
   readonly url: string;
+  /** `DATABASE_READ_URL`: the read replica for ledger queries of the console. Empty: they use the database itself. */
+  readonly readUrl: string;
+  /** `DATABASE_POOL_SIZE`: the most connections to each of the two. */
+  readonly poolSize: number;
   /** The data folder. */
   readonly folder: string;
   readonly responseTtlMs: number;
@@ -63,9 +67,18 @@ interface SharedStorageOptions {
 
 /** Rejects with StoreError if the database cannot be used, and there is no copy of the configuration to start from. */
 export async function openSharedStorage(options: SharedStorageOptions): Promise<SharedStorage> {
-  const { url, folder, responseTtlMs, log, now, clock } = options;
+  const {
+    url,
+    readUrl,
+    poolSize: maxConnections,
+    folder,
+    responseTtlMs,
+    log,
+    now,
+    clock,
+  } = options;
   const copy = new LastKnownConfig(folder, now);
-  const db = new PostgresDatabase({ url, now });
+  const db = new PostgresDatabase({ url, now, maxConnections });
   try {
     await db.migrate();
   } catch (error) {
@@ -80,6 +93,9 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
       servedFrom: "the last known configuration",
     });
   }
+  const setting = "DATABASE_READ_URL";
+  const readDb =
+    readUrl === "" ? db : new PostgresDatabase({ url: readUrl, setting, now, maxConnections });
   const serverNow = () => db.serverNow();
   return {
     now: serverNow,
@@ -91,10 +107,11 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
     ledger: new PostgresLedgerStore(db),
-    queries: createPostgresLedgerQueries(db, clock),
+    queries: createPostgresLedgerQueries(readDb, clock),
     spend: new SharedSpend(db, now),
     responses: createPostgresResponses({ db, ttlMs: responseTtlMs, now: serverNow }),
     close: async () => {
+      await readDb.close();
       await db.close();
       copy.close();
     },
