@@ -222,9 +222,9 @@ describe("concurrent requests without HTTP", () => {
     await using opened = open();
     const { gateway, fakes, embed, row } = opened;
     const release = hold(fakes[0]);
-    const first = embed(["a"]);
+    const first = embed(["a"], { priority: "interactive" });
     await fakes[0].arrived(1);
-    const second = embed(["a"], { priority: "interactive" });
+    const second = embed(["a"]);
     const overHttp = gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
     await until(() => gateway.inFlight() === 3);
     release();

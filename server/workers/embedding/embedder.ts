@@ -33,7 +33,7 @@ export interface Embedder {
 }
 
 /**
- * An idle model accepts the largest request: 2,048 inputs and 32 MiB of text weigh 10,240. A smaller limit would refuse
+ * An idle model accepts the largest request: 2,048 inputs and 8 MiB of text weigh 4,096. A smaller limit would refuse
  * it each time, with the advice to try again.
  */
 const defaultMaxQueued = 16_384;
