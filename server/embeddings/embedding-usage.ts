@@ -42,7 +42,7 @@ export function embeddingsCost(
   targets: readonly Target[],
 ): number | undefined {
   const { sentInputs, servedTokens, servedCost } = record.embeddings;
-  const { target, usedSeveralTargets } = record.routing;
+  const { target, hasSeveralTargets, routedRequests } = record.routing;
   // Cached inputs, and inputs that another request in flight embedded (single-flight), cost nothing here.
   if (sentInputs === 0) return 0;
   if (servedCost !== undefined) return servedCost;
@@ -51,8 +51,8 @@ export function embeddingsCost(
   const { tokenPrice } = target;
   if (tokenPrice === undefined) return undefined;
   // Sub-requests went to several targets, and the record does not say which target served which.
-  if (usedSeveralTargets && targets.some((other) => other.tokenPrice !== tokenPrice))
-    return undefined;
+  const isDivided = hasSeveralTargets && routedRequests > 1;
+  if (isDivided && targets.some((other) => other.tokenPrice !== tokenPrice)) return undefined;
   return (servedTokens * tokenPrice) / 1_000_000;
 }
 

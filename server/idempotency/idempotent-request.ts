@@ -28,7 +28,6 @@ interface IdempotentRequestOptions {
   readonly store: IdempotencyStore;
   readonly incoming: IncomingRequest;
   readonly record: RequestRecord;
-  readonly operation: Operation;
   readonly query: unknown;
   /** The request continues after the client disconnects. */
   readonly finishOnDisconnect: boolean;
@@ -76,7 +75,7 @@ export class IdempotentRequest {
 
   /** Returns the stored response of an earlier identical request, if there is one. */
   async claim(): Promise<ReplayedResponse | undefined> {
-    const { store, incoming, record, operation, query } = this.#options;
+    const { store, incoming, record, query } = this.#options;
     const { headers, signal, requestId } = incoming;
     const idempotencyKey = readIdempotencyKey(headers.get("idempotency-key"));
     const clientRequestId = headers.get("x-client-request-id");
@@ -85,7 +84,7 @@ export class IdempotentRequest {
       requestId,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       ...(clientRequestId && { clientRequestId }),
-      fingerprint: () => fingerprintOf(operation, query as GenerationQuery),
+      fingerprint: () => fingerprintOf(record.endpoint, query as GenerationQuery),
       signal,
     });
     if (claim.kind === "replay") {

@@ -5,7 +5,7 @@
 
 import type { ParameterPolicy } from "../config/snapshot.ts";
 import type { RequestUsage } from "../request/http-types.ts";
-import { isFollowUp, type Send, type Stage, type StageRequest } from "../request/stage.ts";
+import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
@@ -173,7 +173,7 @@ async function prepareEdit<Q extends ImageQuery>(
   try {
     return await prepareSources(query, { edits, tools, job, onAdapted });
   } catch (error) {
-    request.report.attemptNotSent(isFollowUp(request));
+    request.report.attemptNotSent(request.tried?.failure !== undefined);
     throw error;
   }
 }
@@ -185,7 +185,7 @@ function sendQuery<Q extends ImageQuery>(
   next: Send<Q, ImageResponse>,
 ): Promise<ImageResponse> {
   const { tried } = request;
-  const parts = { hasStarted: isFollowUp(request) };
+  const parts = { hasStarted: tried?.failure !== undefined };
   return fanOut(
     { ...plan, query },
     {

@@ -19,7 +19,7 @@ import {
 } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { CachePolicy, Operation, Priority, RequestUsage } from "../request/http-types.ts";
-import type { RequestRecord } from "../request/request-record.ts";
+import { RequestRecord } from "../request/request-record.ts";
 import type { RequestTrace } from "../request/request-trace.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
@@ -27,7 +27,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 
 interface Execution<Q extends LimitedQuery, A> {
-  readonly endpoint: Pick<Endpoint<Q, A>, "responseBytes">;
+  readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "responseBytes">;
   readonly caller: Caller;
   readonly model: PermittedModel;
   readonly query: Q;
@@ -77,21 +77,22 @@ export async function execute<Q extends LimitedQuery, A, T>(
   request: InternalRequest<Q, A, T>,
 ): Promise<T> {
   const { requestId, caller, query, endpoint, send, timeoutMs, isPartOfRequest = false } = request;
-  const source = { requestId, bytesReceived: 0 };
   const shedder = isPartOfRequest ? undefined : loadShedder;
-  const lifetime = new RequestLifetime(services, shedder, endpoint, source);
-  const { record } = lifetime;
-  record.trace = request.trace;
+  const record = new RequestRecord(requestId, endpoint.operation, services.now());
+  const lifetime = new RequestLifetime(services, shedder, record, { bytesReceived: 0 });
+  record.startedAt = services.clock();
   record.receivedAt = record.startedAt;
+  record.trace = request.trace;
   try {
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();
     record.caller = caller;
+    record.priority = request.priority;
     lifetime.admitLoad(caller, request.priority);
     record.cachePolicy = request.cachePolicy ?? "use";
     record.model = snapshot.models.get(query.model)?.id;
     const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
-    lifetime.model = model;
+    record.permittedModel = model;
     if (endpoint.kind === "image" && !isPartOfRequest)
       lifetime.temp = services.createTemp(caller.id);
     if (request.signal.aborted) throw clientClosedError();
@@ -116,7 +117,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     // An error after the settlement is one of the ledger.
     if (lifetime.isSettled) throw toGatewayError(thrown, undefined);
     const error = toGatewayError(thrown, lifetime.signal);
-    if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);
+    if (record.permittedModel) endpoint.chargeFailed?.(record, record.permittedModel, error);
     await lifetime.logIfRejects(() => lifetime.settle(error.definition.status, error));
     throw error;
   } finally {
@@ -129,10 +130,11 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   lifetime: RequestLifetime,
   execution: Execution<Q, A>,
 ): Promise<A> {
-  const { services, record, operation, kind } = lifetime;
+  const { services, record } = lifetime;
   const { charging } = services;
   const { endpoint, caller, model, query, send, client } = execution;
-  const isLimited = needsAdmission(lifetime, execution);
+  const { operation, kind } = endpoint;
+  const isLimited = needsAdmission(execution);
   // An image that cannot be stored is refused before it is billed.
   if (kind === "image") lifetime.temp.ensureSpace();
 
@@ -185,7 +187,7 @@ async function waitForBudget<Q extends LimitedQuery, A>(
   releaseTicket(lifetime);
   const { charging } = lifetime.services;
   const waitedMs = await charging.waitAndReserve(charged, execution.client.signal);
-  if (needsAdmission(lifetime, execution)) await admit(lifetime, execution);
+  if (needsAdmission(execution)) await admit(lifetime, execution);
   return waitedMs + (lifetime.ticket?.waitedMs ?? 0);
 }
 
@@ -198,10 +200,13 @@ function releaseTicket(lifetime: RequestLifetime): void {
   lifetime.ticket = undefined;
 }
 
-const needsAdmission = <Q extends LimitedQuery, A>(
-  { kind }: RequestLifetime,
-  { caller, model, isPartOfRequest }: Execution<Q, A>,
-): boolean => !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
+const needsAdmission = <Q extends LimitedQuery, A>({
+  endpoint: { kind },
+  caller,
+  model,
+  isPartOfRequest,
+}: Execution<Q, A>): boolean =>
+  !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
 
 /**
  * Takes from the limits. `charged`: with shared limits, the budgets are reserved in the same call, or the request must

@@ -20,7 +20,7 @@ import type {
   Priority,
   RequestHeaders,
 } from "../request/http-types.ts";
-import type { RequestRecord } from "../request/request-record.ts";
+import { RequestRecord } from "../request/request-record.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel } from "./endpoint.ts";
@@ -47,15 +47,18 @@ async function handleRequest<Q extends LimitedQuery, A>(
   http: HttpRequest<Q, A>,
 ): Promise<OutgoingResponse> {
   const { services, endpoint, incoming } = http;
-  const lifetime = new RequestLifetime(services, http.loadShedder, endpoint, incoming);
-  const { record } = lifetime;
+  const record = new RequestRecord(incoming.requestId, endpoint.operation, services.now());
+  const lifetime = new RequestLifetime(services, http.loadShedder, record, incoming);
+  record.startedAt = services.clock();
+  record.clientAddress = incoming.clientAddress;
   try {
     record.trace = services.startTrace?.(incoming.requestId, incoming.headers);
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
     const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
     record.caller = caller; // from now on, the request gets a ledger row
-    lifetime.admitLoad(caller, priorityOf(incoming.headers, caller));
+    record.priority = priorityOf(incoming.headers, caller);
+    lifetime.admitLoad(caller, record.priority);
     if (endpoint.kind === "embedding") {
       record.cachePolicy = cachePolicyOf(incoming.headers);
     }
@@ -65,7 +68,7 @@ async function handleRequest<Q extends LimitedQuery, A>(
     record.receivedAt = services.clock();
     const { query } = parsed;
     const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
-    lifetime.model = model;
+    record.permittedModel = model;
     if (model.storeContentMs !== undefined) await lifetime.recordContent(model, query);
     return lifetime.finish(await respond(http, lifetime, caller, model, query));
   } catch (thrown) {
@@ -133,11 +136,11 @@ async function writeFailure<Q extends LimitedQuery, A>(
   // in memory, unless too many rows wait there already, and retries to write it.
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
   const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
-  const response = toErrorResponse(lifetime.clientError(error));
+  const response = toErrorResponse(record.clientError(error));
   // Before the ledger row is written: afterwards a gateway that ends closes its storage.
   await lifetime.releaseFailed(error);
   if (!isSettled) {
-    if (lifetime.model) endpoint.chargeFailed?.(record, lifetime.model, error);
+    if (record.permittedModel) endpoint.chargeFailed?.(record, record.permittedModel, error);
     // A client that has disconnected receives nothing.
     record.outcome.bytesOut = error.kind === "client_closed" ? 0 : Buffer.byteLength(response.body);
     try {

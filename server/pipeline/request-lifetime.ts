@@ -19,29 +19,14 @@ import {
   SignalClient,
   shuttingDownError,
 } from "../request/deadline.ts";
-import type {
-  IncomingRequest,
-  Operation,
-  OutgoingResponse,
-  Priority,
-} from "../request/http-types.ts";
-import { recordedMessage } from "../request/recorded-message.ts";
-import { RequestRecord } from "../request/request-record.ts";
+import type { IncomingRequest, OutgoingResponse, Priority } from "../request/http-types.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import { noRequestTemp, type RequestTemp } from "../temp-storage/request-temp.ts";
-import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import { RecordedContent } from "./record-content.ts";
 
-/** The operation of a request, and the kind of model that serves it. */
-interface RequestKind {
-  readonly operation: Operation;
-  readonly kind: "embedding" | "image";
-}
-
 /** Where a request comes from: an HTTP request, or the gateway itself. */
 interface RequestSource {
-  readonly requestId: string;
-  readonly clientAddress?: string;
   /** Bytes of the request body received so far. */
   readonly bytesReceived: number;
   /** Releases the memory of the request body. */
@@ -52,11 +37,8 @@ type Release = (lifetime: RequestLifetime, error: GatewayError | undefined) => v
 
 export class RequestLifetime {
   readonly services: PipelineServices;
-  readonly kind: RequestKind["kind"];
-  readonly operation: Operation;
+  /** The ledger row is made from it. */
   readonly record: RequestRecord;
-  /** The model, once it is resolved. */
-  model: PermittedModel | undefined;
   /** Temp storage for large values, until the request ends. */
   temp: RequestTemp = noRequestTemp;
   /** Image requests: whether an identical request was made before, and what happens if the client disconnects. */
@@ -66,7 +48,6 @@ export class RequestLifetime {
   /** Undefined: the request is part of another, which is counted already. */
   readonly #loadShedder: LoadShedder | undefined;
   readonly #source: RequestSource;
-  readonly #started: number;
   #deadline: Deadline | undefined;
   /** The API key whose slot of the load shedder the request holds. */
   #loadSlotKey: string | undefined;
@@ -81,23 +62,17 @@ export class RequestLifetime {
   constructor(
     services: PipelineServices,
     loadShedder: LoadShedder | undefined,
-    { kind, operation }: RequestKind,
+    record: RequestRecord,
     source: RequestSource,
   ) {
     this.services = services;
-    this.kind = kind;
-    this.operation = operation;
+    this.record = record;
     this.#loadShedder = loadShedder;
     this.#source = source;
-    this.#started = services.clock();
-    this.record = new RequestRecord(source.requestId, operation, services.now());
-    this.record.startedAt = this.#started;
-    this.record.clientAddress = source.clientAddress;
   }
 
   /** The load shedder admits the authenticated request, or throws GatewayError. */
   admitLoad(caller: Caller, priority: Priority): void {
-    this.record.priority = priority;
     this.#loadShedder?.admit(caller.id, priority);
     this.#loadSlotKey = caller.id;
   }
@@ -126,7 +101,6 @@ export class RequestLifetime {
       store: idempotencyStore,
       incoming,
       record: this.record,
-      operation: this.operation,
       query,
       finishOnDisconnect: (model.onDisconnect ?? onDisconnect) === "finish",
       retryPaid: model.retryPaid === true,
@@ -164,13 +138,17 @@ export class RequestLifetime {
    */
   startDeadline(timeoutMs: number, client: RequestClient): Deadline {
     this.#deadline = new Deadline({
-      client: this.kind === "image" ? this.#imageClient(client) : client,
+      client: this.#isImage ? this.#imageClient(client) : client,
       timeoutMs,
       clock: this.services.clock,
     });
-    // A request without temp storage is part of one that was admitted, or its response is not an image.
-    if (this.temp !== noRequestTemp) this.services.admittedImages.add(this.#deadline);
+    if (this.#isImage) this.services.admittedImages.add(this.#deadline);
     return this.#deadline;
+  }
+
+  /** Other requests have no temp storage: their responses are not images, or they are part of an image request. */
+  get #isImage(): boolean {
+    return this.temp !== noRequestTemp;
   }
 
   /**
@@ -198,15 +176,6 @@ export class RequestLifetime {
     return this.#deadline && this.idempotent?.replayContext(this.#deadline.signal, this.temp);
   }
 
-  /** The error for the client: an image that may have been billed is generated again only if the client decides so. */
-  clientError(error: GatewayError): GatewayError {
-    const mayBeBilled =
-      this.kind === "image" &&
-      !this.model?.retryPaid &&
-      mayHaveBeenBilled(this.record.routing.attempts, error);
-    return mayBeBilled ? withBillingWarning(error) : error;
-  }
-
   get isSettled(): boolean {
     return this.#settling !== undefined;
   }
@@ -224,23 +193,14 @@ export class RequestLifetime {
     const { record } = this;
     const error = this.#causeOf(ended);
     const { clock, ledger, charging } = this.services;
-    const { outcome } = record;
-    outcome.status = error?.definition.status ?? status;
-    outcome.error = error?.kind;
-    if (error)
-      outcome.errorMessage = recordedMessage(this.clientError(error), record.model !== undefined);
-    outcome.latencyMs = clock() - this.#started;
-    outcome.bytesIn = this.#source.bytesReceived;
+    record.end(status, error, clock(), this.#source.bytesReceived);
     this.logIfThrows(RequestLifetime.#endDeadline);
     if (record.cost.reservation) this.logIfThrows(() => charging.end(record, error));
     try {
       return record.caller ? await ledger.settle(record.ledgerRow(record.caller)) : "settled";
     } catch (failure) {
       // The client gets this error instead of the response. The log line and the ledger row have the same error.
-      if (!error && failure instanceof GatewayError) {
-        outcome.status = failure.definition.status;
-        outcome.error = failure.kind;
-      }
+      if (!error && failure instanceof GatewayError) record.addLedgerFailure(failure);
       throw failure;
     } finally {
       this.#releaseCounters(error);
@@ -265,7 +225,7 @@ export class RequestLifetime {
     // budget forever.
     ({ record }) => record.cost.reservation?.release(),
     ({ record, ticket }, error) =>
-      ticket?.release({ usage: record.usage, wasSent: wasSent(record, error), error }),
+      ticket?.release({ usage: record.usage, wasSent: record.wasSent(error), error }),
     (lifetime) => lifetime.takeMemory()?.(),
     (lifetime) => lifetime.#source.releaseBody?.(),
     (lifetime) => lifetime.#endLoad(),
@@ -281,7 +241,7 @@ export class RequestLifetime {
   }
 
   get #hasFiles(): boolean {
-    return this.#uploads?.dispose !== undefined || this.temp !== noRequestTemp;
+    return this.#uploads?.dispose !== undefined || this.#isImage;
   }
 
   /** Uploads and temp storage. Never rejects. A second call waits for the first. */
@@ -342,10 +302,10 @@ export class RequestLifetime {
    * content. Never throws: the response already holds resources, so an error must not replace it.
    */
   finish(response: OutgoingResponse): OutgoingResponse {
-    const { caller } = this.record;
-    if (caller && (caller.scopes || this.model?.scopes)) {
+    const { caller, permittedModel } = this.record;
+    if (caller && (caller.scopes || permittedModel?.scopes)) {
       this.logIfThrows(() =>
-        this.services.admission.writeHeaders(caller, this.model, response.headers),
+        this.services.admission.writeHeaders(caller, permittedModel, response.headers),
       );
     }
     const content = this.#takeContent();
@@ -385,7 +345,3 @@ export class RequestLifetime {
     }
   }
 }
-
-/** Whether the request reached an upstream, or may have. */
-const wasSent = ({ routing }: RequestRecord, error: GatewayError | undefined): boolean =>
-  routing.attempts > 0 && (routing.reachedUpstream || !error?.details.notSent);

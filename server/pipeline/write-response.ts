@@ -118,7 +118,7 @@ async function writeStream(
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
     });
-    const clientError = (error: GatewayError): GatewayError => lifetime.clientError(error);
+    const clientError = (error: GatewayError): GatewayError => record.clientError(error);
     const ending = { settle, clientError, clear };
     const stream = settleAtEnd(chunks, ending, lifetime.signal ?? neverAborted);
     const body = idempotent?.recordStream(stream, { ...headers }) ?? stream;

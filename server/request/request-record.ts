@@ -1,11 +1,20 @@
 /** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
 import type { LedgerRow } from "../ledger/ledger.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Deviations, Target } from "../upstream/contract.ts";
-import type { Caller } from "./caller.ts";
-import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
+import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
+import type { Caller, PermittedModel } from "./caller.ts";
+import type { CachePolicy, Operation, Priority, RequestUsage } from "./http-types.ts";
+import type {
+  CostRecord,
+  EmbeddingsRecord,
+  ImagesRecord,
+  OutcomeRecord,
+  RoutingRecord,
+} from "./record-sections.ts";
+import { recordedMessage } from "./recorded-message.ts";
 import type { RequestContext, RequestReport } from "./request-report.ts";
 import type { RequestTrace } from "./request-trace.ts";
-import type { Reservation } from "./reservation.ts";
 import {
   type AttemptStart,
   maxTimedAttempts,
@@ -13,102 +22,6 @@ import {
   type TimedAttempt,
   writeTimeline,
 } from "./timeline.ts";
-
-/** The attempts at targets. */
-class RoutingRecord {
-  /** The target of the last attempt, or the one whose response or error was returned. */
-  target: Target | undefined;
-  attempts = 0;
-  /**
-   * Requests that entered the routing stage: one, or one for each sub-request of a split request. Not counted: retries,
-   * hedged requests, the fan-out of an image request, and follow-up requests for missing images.
-   */
-  routedRequests = 0;
-  /** An attempt has ended whose upstream received the request, or one of its sub-requests. */
-  reachedUpstream = false;
-  /** The number of requests in the batch, if this request waited to be batched. */
-  batchSize: number | undefined;
-  /** The first attempts, in start order. Undefined: none. */
-  timedAttempts: TimedAttempt[] | undefined;
-  /** How each target was selected last. Undefined: none was. */
-  selections: TargetSelection[] | undefined;
-  previousTarget: Target | undefined;
-  hasSeveralTargets = false;
-
-  /** Parts of the response may come from different targets. */
-  get usedSeveralTargets(): boolean {
-    return this.hasSeveralTargets && this.routedRequests > 1;
-  }
-
-  /** How the target of the ledger row was selected. */
-  get selection(): TargetSelection | undefined {
-    return this.selections?.find(({ target }) => target === this.target);
-  }
-}
-
-/** The inputs of an embeddings request. */
-interface EmbeddingsRecord {
-  /** 0 for other requests. */
-  inputs: number;
-  /** Inputs that were sent to an upstream. The others were cached, in flight for another request, or duplicates. */
-  sentInputs: number;
-  /** Inputs that an upstream has served. */
-  servedInputs: number;
-  /**
-   * The token count of the upstream requests that were served. Undefined if it is unknown, because an upstream reported
-   * none.
-   */
-  servedTokens: number | undefined;
-  /** The same for the cost in US dollars. */
-  servedCost: number | undefined;
-  /** Inputs of sub-requests that were canceled because another one failed or the request was aborted. May be billed. */
-  canceledInputs: number;
-  /** The request failed, and is charged for the part that was served. */
-  isPartCharged: boolean;
-}
-
-/** The images of an image request. */
-interface ImagesRecord {
-  /** How many images the client requested. */
-  requested: number;
-  /** Images in the response: sent to the client, or stored for it. Undefined if there is no image response. */
-  delivered: number | undefined;
-  /** Images that may have been billed, but for which no response reports a cost. */
-  possiblyBilled: number;
-  /** Images that were requested from another target after they may have been billed. */
-  requestedAgain: number;
-  /** The number of attempts that requested images which earlier targets left out. */
-  fillAttempts: number;
-}
-
-/** Costs in US dollars. */
-interface CostRecord {
-  /** Undefined if the cost is unknown. */
-  actual: number | undefined;
-  /** A stage has reported a cost. */
-  isReported: boolean;
-  /**
-   * The cost that may have been billed: charged to budgets in addition to `actual`, or instead of it if that is
-   * unknown.
-   */
-  estimated: number | undefined;
-  /** The budget reservation, until the request ends. Undefined if no budget applies. */
-  reservation: Reservation | undefined;
-  /** The request was sent again, to the same target or another, after an error that may have been billed. */
-  earlierAttemptMayBeBilled: boolean;
-}
-
-/** How the request ended. */
-interface OutcomeRecord {
-  status: number;
-  /** The key of the error in the error table. */
-  error: string | undefined;
-  /** The message of the error that the client got, shortened. */
-  errorMessage: string | null;
-  latencyMs: number;
-  bytesIn: number;
-  bytesOut: number;
-}
 
 const noDeviations: Deviations = Object.freeze({});
 
@@ -118,7 +31,7 @@ const maxSteps = 24;
 /** Its owner is the pipeline. Stages see it as their context and their report only. */
 export class RequestRecord implements RequestContext, RequestReport {
   readonly requestId: string;
-  readonly endpoint: string;
+  readonly endpoint: Operation;
   /** Unix milliseconds. */
   readonly at: number;
   /** When the request arrived: milliseconds, monotonic. */
@@ -135,7 +48,9 @@ export class RequestRecord implements RequestContext, RequestReport {
   /** The IP address of the client, for the log. Undefined: the gateway itself sent the request. */
   clientAddress: string | undefined;
   caller: Caller | undefined;
+  /** Its id, also if the caller may not use it. Undefined: the request names no model of the configuration. */
   model: string | undefined;
+  permittedModel: PermittedModel | undefined;
   priority: Priority = "interactive";
   cachePolicy: CachePolicy = "use";
   usage: RequestUsage | undefined;
@@ -143,7 +58,17 @@ export class RequestRecord implements RequestContext, RequestReport {
    * Short descriptions, in order: what happened to an image request, and why targets were skipped, retried or hedged.
    */
   steps: string[] | undefined;
-  readonly routing = new RoutingRecord();
+  readonly routing: RoutingRecord = {
+    target: undefined,
+    previousTarget: undefined,
+    attempts: 0,
+    routedRequests: 0,
+    reachedUpstream: false,
+    hasSeveralTargets: false,
+    batchSize: undefined,
+    timedAttempts: undefined,
+    selections: undefined,
+  };
   readonly embeddings: EmbeddingsRecord = {
     inputs: 0,
     sentInputs: 0,
@@ -177,7 +102,7 @@ export class RequestRecord implements RequestContext, RequestReport {
     bytesIn: 0,
     bytesOut: 0,
   };
-  constructor(requestId: string, endpoint: string, at: number) {
+  constructor(requestId: string, endpoint: Operation, at: number) {
     this.requestId = requestId;
     this.endpoint = endpoint;
     this.at = at;
@@ -293,6 +218,38 @@ export class RequestRecord implements RequestContext, RequestReport {
   get upstreamTokens(): number | undefined {
     const { sentInputs, servedInputs, servedTokens, isPartCharged } = this.embeddings;
     return servedInputs >= sentInputs || isPartCharged ? servedTokens : undefined;
+  }
+
+  /** Whether the request reached an upstream, or may have. */
+  wasSent(error: GatewayError | undefined): boolean {
+    const { attempts, reachedUpstream } = this.routing;
+    return attempts > 0 && (reachedUpstream || !error?.details.notSent);
+  }
+
+  /** The error for the client: an image that may have been billed is generated again only if the client decides so. */
+  clientError(error: GatewayError): GatewayError {
+    const mayBeBilled =
+      this.endpoint !== "embeddings" &&
+      !this.permittedModel?.retryPaid &&
+      mayHaveBeenBilled(this.routing.attempts, error);
+    return mayBeBilled ? withBillingWarning(error) : error;
+  }
+
+  /** `now`: milliseconds, monotonic. */
+  end(status: number, error: GatewayError | undefined, now: number, bytesIn: number): void {
+    const { outcome } = this;
+    outcome.status = error?.definition.status ?? status;
+    outcome.error = error?.kind;
+    if (error)
+      outcome.errorMessage = recordedMessage(this.clientError(error), this.model !== undefined);
+    outcome.latencyMs = now - this.startedAt;
+    outcome.bytesIn = bytesIn;
+  }
+
+  /** The ledger row could not be written. */
+  addLedgerFailure({ kind, definition }: GatewayError): void {
+    this.outcome.status = definition.status;
+    this.outcome.error = kind;
   }
 
   /** Undefined if no image was generated. Images that were billed, but not delivered, do not count. */

@@ -49,7 +49,7 @@ export interface TriedTargets {
   imageCount: number;
   /** How many of the images that are requested now may have been billed already. */
   maybeBilled: number;
-  /** Why the targets did not generate the missing images. Absent: none was tried yet. */
+  /** A follow-up for missing images: why the earlier targets did not generate them. Absent: none was tried yet. */
   readonly failure?: { readonly error: unknown };
 }
 
@@ -81,9 +81,6 @@ export interface RoutedAttempt {
 /** Whether work was already done for the request: a part of it, or the request itself, was sent to an upstream. */
 export const hasStarted = <Q>({ parts, attempt }: StageRequest<Q>): boolean =>
   parts?.hasStarted === true || attempt?.wasSent === true;
-
-/** The request is for images that earlier targets left out. */
-export const isFollowUp = <Q>({ tried }: StageRequest<Q>): boolean => tried?.failure !== undefined;
 
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;

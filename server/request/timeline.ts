@@ -56,7 +56,7 @@ interface TimelineSource {
   readonly routing: {
     readonly target: Target | undefined;
     readonly timedAttempts: readonly TimedAttempt[] | undefined;
-    readonly selection: TargetSelection | undefined;
+    readonly selections: readonly TargetSelection[] | undefined;
     readonly batchSize: number | undefined;
   };
   readonly deviations: Deviations;
@@ -100,10 +100,11 @@ interface StoredTimeline {
 
 /** null: nothing to store. This is the usual case of a cached request, and it allocates nothing. */
 export function writeTimeline(record: TimelineSource): string | null {
-  const { timedAttempts, selection, batchSize } = record.routing;
+  const { timedAttempts, selections, batchSize, target } = record.routing;
   const { adapted, dropped } = record.deviations;
   const { queuedMs } = record;
   if (!timedAttempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
+  const selection = selections?.find((each) => each.target === target);
   // JSON leaves out members that are undefined.
   return JSON.stringify({
     q: queuedMs > 0 ? inTenths(queuedMs) : undefined,

@@ -1,13 +1,7 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import {
-  isFollowUp,
-  type QueueWait,
-  type RoutedAttempt,
-  type Send,
-  type StageRequest,
-} from "../request/stage.ts";
+import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/stage.ts";
 import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
@@ -98,7 +92,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       target,
       startedAt: this.startedAt,
       isHedge: this.#isHedge,
-      isFollowUp: isFollowUp(request),
+      isFollowUp: request.tried?.failure !== undefined,
       spanId,
     });
     let response: A;

@@ -4,7 +4,7 @@
  * also hedged.
  */
 import { sleep } from "../lib/timers.ts";
-import { isFollowUp, type Stage, type StageRequest } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import { type AttemptedRequest, type RoutingStage, TargetAttempt } from "./attempt.ts";
 import { type HedgeOptions, hedgedRequest } from "./hedge.ts";
 import type { Candidate, SelectionContext } from "./policies.ts";
@@ -252,7 +252,8 @@ class RoutedRequest<Q, A> {
 
   /** The image stages report themselves what targets may have billed for missing images. */
   #reportBilled(): void {
-    if (!isFollowUp(this.#request)) this.#request.report.earlierAttemptMayBeBilled();
+    const { tried, report } = this.#request;
+    if (!tried?.failure) report.earlierAttemptMayBeBilled();
   }
 
   #hedge(): TargetAttempt<Q, A> | undefined {
