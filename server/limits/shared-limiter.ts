@@ -21,7 +21,7 @@ import type { ConcurrencySlots, SharedSlots } from "./concurrency-slots.ts";
 import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
 import type { Demand, Rate, SharedRate } from "./rate-limit-counters.ts";
 
-export interface SharedLimiterOptions {
+interface SharedLimiterOptions {
   readonly limits: SharedLimits;
   /** A name of this process that no other process has. */
   readonly replica: string;
@@ -36,7 +36,7 @@ export interface SharedLimiterOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export interface SharedDemand {
+interface SharedDemand {
   readonly scopes: readonly LimitScope[];
   readonly demand: Demand;
   /** One slot of each, which was acquired in this process. Slots that are not shared are ignored. */
