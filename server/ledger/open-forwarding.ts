@@ -2,6 +2,7 @@
 
 import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
+import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
@@ -30,6 +31,12 @@ export interface LedgerForwarding {
 }
 
 const refreshEveryMs = 2000;
+/**
+ * Rows are rolled up once one of them has waited this long. The longer they wait, the more of them every query and
+ * refresh reads; the sooner, the more often the same sums are changed.
+ */
+const rollUpAfterMs = 4000;
+const rollUpEveryMs = 2000;
 
 export function openForwarding(options: ForwardingOptions): LedgerForwarding {
   const { store, shared, pendingRows, log, emit, clock } = options;
@@ -61,6 +68,7 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
       refreshedAt = clock();
     },
   });
+  const rollUps = startRollUps(shared.ledger, log);
   return {
     spent: (owner, period) => {
       const known = shared.spend.read(owner, period);
@@ -70,6 +78,35 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
     },
     backlog: () => unforwarded.rows + pendingRows().length,
     isReachable: () => forwarder.isReachable,
-    close: () => forwarder.close(),
+    close: async () => {
+      await forwarder.close();
+      await rollUps.close();
+    },
+  };
+}
+
+/** Not by the forwarder: rows are rolled up also while it forwards a backlog. */
+function startRollUps(ledger: Pick<SharedStorage["ledger"], "rollUp">, log: Log) {
+  let running: Promise<void> | undefined;
+  let isFailing = false;
+  const run = async (): Promise<void> => {
+    try {
+      await ledger.rollUp(rollUpAfterMs);
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) log.warn("ledger-not-rolled-up", { reason: logReason(error) });
+      isFailing = true;
+    }
+    running = undefined;
+  };
+  const timer = setInterval(() => {
+    running ??= run();
+  }, rollUpEveryMs);
+  timer.unref();
+  return {
+    close: async (): Promise<void> => {
+      clearInterval(timer);
+      await running;
+    },
   };
 }

@@ -230,7 +230,7 @@ describe("imports point one way", () => {
     const own: Readonly<Record<string, string>> = {
       "server/storage/sqlite/migrate.ts": "the table of the migrations",
       "server/storage/postgres/migrate.ts": "the table of the migrations",
-      "server/storage/postgres/ledger-partitions.ts": "one partition of the ledger per month",
+      "server/storage/postgres/ledger-partitions.ts": "one partition of the ledger per day",
     };
     const wrong = held
       .filter((file) => !/^server\/storage\/\w+\/migrations\//.test(file) && !(file in own))

@@ -50,6 +50,13 @@ testWithPostgres(
     expect(failed).toEqual([]);
     await until(async () => (await sharedRows(server, databaseUrl)).length >= completed.length);
     expect((await sharedRows(server, databaseUrl)).toSorted()).toEqual(completed.toSorted());
+    await until(async () => {
+      const [left] = await server.execute<{ batches: number }>(
+        databaseName(databaseUrl),
+        "SELECT count(*)::int AS batches FROM vexel.ledger_batches",
+      );
+      return left?.batches === 0;
+    });
     const [usage] = await server.execute<{ requests: string }>(
       databaseName(databaseUrl),
       "SELECT sum(requests)::text AS requests FROM vexel.usage_by_hour",

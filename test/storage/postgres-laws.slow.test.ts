@@ -15,6 +15,7 @@ import {
   postgresLedger,
   postgresResponseStore,
   postgresResponses,
+  rolledUpPostgresLedger,
 } from "./laws/postgres-implementations.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
@@ -27,6 +28,7 @@ testsWith(["postgresql"], import.meta.file, () => {
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
   ledgerStoreLaws(postgresLedger);
+  ledgerStoreLaws(rolledUpPostgresLedger);
   responseStoreLaws(postgresResponseStore);
   sharedResponsesLaws(postgresResponses);
 });

@@ -1,10 +1,15 @@
-/** The spend table of PostgreSQL: expired sums are found by an index, and changed sums are read by every replica. */
+/** The sums of the ledger in PostgreSQL: each row is counted once, by queries and by every replica's budgets. */
 import { expect } from "bun:test";
+import { appendStatement } from "../../server/storage/postgres/append-ledger-rows.ts";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
+import { jsonParameter } from "../../server/storage/postgres/json-parameter.ts";
+import { dropOldestDay } from "../../server/storage/postgres/ledger-partitions.ts";
+import { createPostgresLedgerQueries } from "../../server/storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../../server/storage/postgres/ledger-store.ts";
 import { SharedSpend } from "../../server/storage/postgres/shared-spend.ts";
 import type { Queries, SqlValue } from "../../server/storage/sql/database.ts";
 import { closeAfterEach } from "../clean-up.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { sharedPostgres, testWithPostgres } from "./postgres-server.ts";
 
 const closing = closeAfterEach();
@@ -12,13 +17,31 @@ const closing = closeAfterEach();
 /** Keeps the plan of each statement that has values. */
 class ExplainedDatabase extends PostgresDatabase {
   readonly plans: string[] = [];
+  /** Changes the rows of each result. */
+  received = <Row>(rows: readonly Row[]): readonly Row[] => rows;
 
-  override async query<Row>(text: string, values: readonly SqlValue[] = []) {
-    if (values.length > 0) {
-      const { rows } = await super.query<object>(`EXPLAIN ${text}`, values);
-      this.plans.push(rows.flatMap((row) => Object.values(row)).join("\n"));
-    }
-    return super.query<Row>(text, values);
+  override query<Row>(text: string, values: readonly SqlValue[] = []) {
+    return this.#explained({ query: (...statement) => super.query(...statement) }).query<Row>(
+      text,
+      values,
+    );
+  }
+
+  override transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    return super.transaction((queries) => work(this.#explained(queries)));
+  }
+
+  #explained(queries: Queries): Queries {
+    return {
+      query: async <Row>(text: string, values: readonly SqlValue[] = []) => {
+        if (values.length > 0) {
+          const { rows } = await queries.query<object>(`EXPLAIN ${text}`, values);
+          this.plans.push(rows.flatMap((row) => Object.values(row)).join("\n"));
+        }
+        const { rows, count } = await queries.query<Row>(text, values);
+        return { rows: this.received(rows), count };
+      },
+    };
   }
 }
 
@@ -91,8 +114,9 @@ testWithPostgres("only the sums of the current periods are read, by indexes", as
   const { spend } = await openSpend(db);
   await spend.refresh();
   await spend.refresh();
-  expect(db.plans).toHaveLength(2);
-  for (const plan of db.plans) {
+  const plans = db.plans.filter((plan) => plan.includes("spent"));
+  expect(plans).toHaveLength(2);
+  for (const plan of plans) {
     expect(plan).toContain("Index Scan on spent_by_day");
     expect(plan).toContain("Index Scan on spent_by_month");
     expect(plan).not.toContain("Seq Scan");
@@ -136,12 +160,10 @@ testWithPostgres(
     const db = await openSpendTable();
     const { spend, read, change } = await openSpend(db);
     let server = "first";
-    const query = db.query.bind(db);
-    db.query = async <Row>(text: string, values?: readonly SqlValue[]) => {
-      const { rows, count } = await query<Row>(text, values);
+    db.received = (rows) => {
       // The first server has counted further than the second.
       const end = server === "first" ? { end: "1000000000" } : {};
-      return { rows: rows.map((row) => ({ ...row, ...end, server })), count };
+      return rows.map((row) => ({ ...row, ...end, server }));
     };
     await spend.refresh();
     await change(3);
@@ -150,5 +172,119 @@ testWithPostgres(
     server = "second";
     await spend.refresh();
     expect(read()).toBe(3);
+  },
+);
+
+const noon = Date.UTC(2026, 7, 20, 12);
+const total = { from: 0, to: 1e15, interval: "total", limit: 10 } as const;
+const owner = { scope: "key", id: "file:ci" } as const;
+
+/** One replica: appends, rolls up, and reads usage and spending. */
+async function openReplica(url: string) {
+  const db = new PostgresDatabase({ url, now: () => 1, maxConnections: 4 });
+  closing(db);
+  const spend = new SharedSpend(db, () => noon);
+  const queries = createPostgresLedgerQueries(db, () => performance.now());
+  return {
+    db,
+    store: new PostgresLedgerStore(db),
+    counted: async () => {
+      await spend.refresh();
+      const { groups } = await queries.usage(total);
+      return {
+        requests: groups[0]?.requests ?? 0,
+        dollars: spend.read(owner, "2026-08-20") ?? Number.NaN,
+      };
+    },
+  };
+}
+
+const createDatabase = async () => (await sharedPostgres()).createDatabase();
+
+testWithPostgres(
+  "while replicas append and roll up at the same time, each sees every row exactly once",
+  async () => {
+    const url = await createDatabase();
+    const replicas = await Promise.all([1, 2, 3].map(() => openReplica(url)));
+    const batches = Array.from({ length: 30 }, () =>
+      Array.from({ length: 20 }, () => ledgerRow(noon, { cost: 1 })),
+    );
+    let appended = 0;
+    let isDone = false;
+    const rollingUp = replicas.map(async ({ store }) => {
+      while (!isDone) await store.rollUp();
+    });
+    const reading = replicas.map(async ({ counted }) => {
+      while (!isDone) {
+        const before = appended;
+        const { requests, dollars } = await counted();
+        expect(requests).toBeGreaterThanOrEqual(before);
+        expect(requests % 20).toBe(0);
+        expect(dollars).toBeGreaterThanOrEqual(before);
+        expect(dollars).toBeLessThanOrEqual(requests);
+      }
+    });
+    await Promise.all(
+      replicas.map(async ({ store }, replica) => {
+        for (const [at, rows] of batches.entries()) {
+          if (at % replicas.length !== replica) continue;
+          await store.append(rows);
+          appended += rows.length;
+        }
+      }),
+    );
+    isDone = true;
+    await Promise.all([...rollingUp, ...reading]);
+    await replicas[0]!.store.rollUp();
+    for (const { db, counted } of replicas) {
+      expect(await counted()).toEqual({ requests: 600, dollars: 600 });
+      const { rows } = await db.query(
+        `SELECT (SELECT count(*) FROM vexel.ledger_batches)::int AS batches,
+           (SELECT sum(requests) FROM vexel.usage_by_hour)::int AS hours,
+           (SELECT sum(requests) FROM vexel.usage_by_day_without_key)::int AS days`,
+      );
+      expect(rows).toEqual([{ batches: 0, hours: 600, days: 600 }]);
+    }
+  },
+);
+
+testWithPostgres(
+  "rows whose transaction commits after a later one was rolled up are counted, too",
+  async () => {
+    const { db, store, counted } = await openReplica(await createDatabase());
+    await store.append([ledgerRow(noon, { cost: 1 })]);
+    await db.transaction(async (queries) => {
+      const late = jsonParameter([ledgerRow(noon, { cost: 2 })]);
+      await queries.query(appendStatement, [late, noon, noon]);
+      await store.append([ledgerRow(noon, { cost: 4 })]);
+      await store.rollUp();
+      expect(await counted()).toEqual({ requests: 2, dollars: 5 });
+    });
+    expect(await counted()).toEqual({ requests: 3, dollars: 7 });
+    await store.rollUp();
+    expect(await counted()).toEqual({ requests: 3, dollars: 7 });
+  },
+);
+
+testWithPostgres("a day whose rows are not rolled up yet is not dropped", async () => {
+  const { db, store, counted } = await openReplica(await createDatabase());
+  await store.append([ledgerRow(noon, { cost: 1 })]);
+  expect(await dropOldestDay(db, noon + 40 * 86_400_000)).toBe(false);
+  await store.rollUp();
+  expect(await dropOldestDay(db, noon + 40 * 86_400_000)).toBe(true);
+  expect(await counted()).toEqual({ requests: 1, dollars: 1 });
+});
+
+testWithPostgres(
+  "rows wait for the roll-up as long as it was told, by the clock of the database",
+  async () => {
+    const { db, store } = await openReplica(await createDatabase());
+    await store.append([ledgerRow(noon)]);
+    const batches = async () => (await db.query("SELECT FROM vexel.ledger_batches")).rows.length;
+    await store.rollUp(3_600_000);
+    expect(await batches()).toBe(1);
+    await db.query("UPDATE vexel.ledger_batches SET appended_at = appended_at - interval '1 hour'");
+    await store.rollUp(3_600_000);
+    expect(await batches()).toBe(0);
   },
 );

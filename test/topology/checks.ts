@@ -85,7 +85,7 @@ export interface LedgerCheck {
   readonly counted: number;
 }
 
-/** Waits until the replicas have forwarded their rows. */
+/** Waits until the replicas have forwarded and rolled up their rows. */
 export async function checkLedger({ query }: Topology, load: Load): Promise<LedgerCheck> {
   const requestIds = [...load.requestIds];
   let missing = requestIds;
@@ -99,10 +99,15 @@ export async function checkLedger({ query }: Topology, load: Load): Promise<Ledg
     if (missing.length === 0 || performance.now() > end) break;
     await Bun.sleep(100);
   }
-  const [sums] = await query<{ rows: number; counted: number }>(
-    `SELECT (SELECT count(*) FROM vexel.ledger)::int AS rows,
-       (SELECT sum(requests) FROM vexel.usage_by_hour)::int AS counted`,
-  );
+  let sums: { rows: number; counted: number; batches: number } | undefined;
+  do {
+    await Bun.sleep(100);
+    [sums] = await query<{ rows: number; counted: number; batches: number }>(
+      `SELECT (SELECT count(*) FROM vexel.ledger)::int AS rows,
+         (SELECT sum(requests) FROM vexel.usage_by_hour)::int AS counted,
+         (SELECT count(*) FROM vexel.ledger_batches)::int AS batches`,
+    );
+  } while (sums?.batches !== 0 && performance.now() < end);
   return { missing, double: duplicatesIn(ids), rows: sums?.rows ?? 0, counted: sums?.counted ?? 0 };
 }
 

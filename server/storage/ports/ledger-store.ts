@@ -16,7 +16,7 @@ export interface LedgerStore {
   /**
    * One step of pruning: deletes rows that arrived before `before` (Unix milliseconds), the oldest first, and roll-ups
    * and daily sums that are older still. A step deletes at most `limit` rows of all tables. True: there may be more. A
-   * store with a table per month drops the oldest month as a whole, once all of it is older than `before`.
+   * store with a table per day drops the oldest day as a whole, once all of it is older than `before`.
    */
   prune(before: number, limit: number): Promise<boolean>;
   close(): Promise<void>;

@@ -1,51 +1,48 @@
 /**
- * The partitions of the ledger: one table per month (UTC), such as `ledger_2026_11`. A month is created before its
- * first row, and dropped as a whole when its retention is over.
+ * The partitions of the ledger: one table per day (UTC), such as `ledger_2026_11_15`. A day is created before its first
+ * row, and dropped as a whole when its retention is over.
  */
 
 import type { Queries } from "../sql/database.ts";
+import { dayMs } from "../sql/ledger-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 
 /** Any constant: the key of the advisory lock of the partitions. */
 const lockKey = 8_350_917_202;
 
-interface Month {
+interface Day {
   readonly table: string;
   /** Unix milliseconds. */
   readonly from: number;
   readonly to: number;
 }
 
-export function monthOf(at: number): Month {
-  const date = new Date(at);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-  return {
-    table: `ledger_${String(year).padStart(4, "0")}_${String(month + 1).padStart(2, "0")}`,
-    from: Date.UTC(year, month),
-    to: Date.UTC(year, month + 1),
-  };
+export function dayOf(at: number): Day {
+  const from = at - (at % dayMs);
+  const name = new Date(from).toISOString().slice(0, "2026-11-15".length).replaceAll("-", "_");
+  return { table: `ledger_${name}`, from, to: from + dayMs };
 }
 
-/** The months that have a table, the oldest first. */
-export async function listMonths(db: Queries): Promise<Month[]> {
+/** The days that have a table, the oldest first. */
+export async function listDays(db: Queries): Promise<Day[]> {
   const { rows } = await db.query<{ name: string }>(
     `SELECT child.relname::text AS name FROM pg_inherits
      JOIN pg_class child ON child.oid = inhrelid
      WHERE inhparent = 'vexel.ledger'::regclass ORDER BY 1`,
   );
   return rows.flatMap(({ name }) => {
-    const [, year, month] = /^ledger_(\d+)_(\d\d)$/.exec(name) ?? [];
-    return year && month ? [monthOf(Date.UTC(Number(year), Number(month) - 1))] : [];
+    const [, year, month, day] = /^ledger_(\d{4})_(\d\d)_(\d\d)$/.exec(name) ?? [];
+    return day ? [dayOf(Date.UTC(Number(year), Number(month) - 1, Number(day)))] : [];
   });
 }
 
 /**
- * In a transaction. The new table is attached, which does not block readers and writers of the other months, unlike
+ * In a transaction. The new table is attached, which does not block readers and writers of the other days, unlike
  * CREATE TABLE ... PARTITION OF.
  */
-export async function createMonth(db: Queries, { table, from, to }: Month): Promise<void> {
+export async function createDay(db: Queries, { table, from, to }: Day): Promise<void> {
   await db.query("SELECT pg_advisory_xact_lock($1::bigint)", [lockKey]);
-  if ((await listMonths(db)).some((month) => month.table === table)) return;
+  if ((await listDays(db)).some((day) => day.table === table)) return;
   await db.query(
     `CREATE TABLE vexel.${table} (LIKE vexel.ledger INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`,
   );
@@ -54,14 +51,23 @@ export async function createMonth(db: Queries, { table, from, to }: Month): Prom
   );
 }
 
-/** Drops the oldest month if it ended before `before`. False: none is that old. */
-export function dropOldestMonth(db: PostgresDatabase, before: number): Promise<boolean> {
+/**
+ * Drops the oldest day if it ended before `before`, and all its rows are rolled up. False: there is none, or it is
+ * dropped later.
+ */
+export function dropOldestDay(db: PostgresDatabase, before: number): Promise<boolean> {
   return db.transaction(async (transaction) => {
     await transaction.query("SELECT pg_advisory_xact_lock($1::bigint)", [lockKey]);
-    const [oldest] = await listMonths(transaction);
+    const [oldest] = await listDays(transaction);
     if (!oldest || oldest.to > before) return false;
     // It needs a short exclusive lock. Behind a long query it gives up instead of making all others wait.
     await transaction.query("SET LOCAL lock_timeout = '2s'");
+    await transaction.query("LOCK TABLE ONLY vexel.ledger IN ACCESS EXCLUSIVE MODE");
+    const { rows } = await transaction.query(
+      "SELECT FROM vexel.ledger_batches WHERE first_at < $1 LIMIT 1",
+      [oldest.to],
+    );
+    if (rows.length > 0) return false;
     await transaction.query(`DROP TABLE vexel.${oldest.table}`);
     return true;
   });

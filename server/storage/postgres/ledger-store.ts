@@ -1,17 +1,18 @@
-/** The ledger in PostgreSQL: the rows of all replicas, partitioned by month. Retention drops whole months. */
+/** The ledger in PostgreSQL: the rows of all replicas, partitioned by day. Retention drops whole days. */
 import { periodNames } from "../../../contract/budget-periods.ts";
-import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import type { SqlValue } from "../sql/database.ts";
-import { usageExtraRetentionMs } from "../sql/ledger-columns.ts";
+import { dayMs, usageExtraRetentionMs } from "../sql/ledger-columns.ts";
+import { rollUps } from "../sql/roll-ups.ts";
 import { spentExtraRetentionMs } from "../sqlite/spend-table.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
-import { createMonth, dropOldestMonth, monthOf } from "./ledger-partitions.ts";
+import { createDay, dayOf, dropOldestDay } from "./ledger-partitions.ts";
+import { rollUpLedger } from "./roll-up-ledger.ts";
 
-/** "No partition of relation found for row": another replica has dropped the month. */
+/** "No partition of relation found for row": another replica has dropped the day. */
 const noPartition = "23514";
 const deadlockDetected = "40P01";
 const maxAttempts = 3;
@@ -24,13 +25,15 @@ const deleteOldest = (table: string, order: string, condition: string): string =
      SELECT ctid FROM vexel.${table} WHERE ${condition}
      ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED
    ))`;
-const oldestUsage = deleteOldest("usage_by_hour", "hour", "hour < $1");
+const oldestUsage = Object.values(rollUps).map(({ table, start }) =>
+  deleteOldest(table, start, `${start} < $1`),
+);
 const oldestDailySums = deleteOldest("spent", "period", "period LIKE '____-__-__' AND period < $1");
 
 export class PostgresLedgerStore implements LedgerStore {
   readonly #db: PostgresDatabase;
-  /** Months whose table exists. */
-  readonly #months = new Set<string>();
+  /** Days whose table exists. */
+  readonly #days = new Set<string>();
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -38,29 +41,44 @@ export class PostgresLedgerStore implements LedgerStore {
 
   async append(rows: readonly LedgerRow[]): Promise<void> {
     if (rows.length === 0) return;
-    const json = jsonParameter(rows);
+    const times = rows.map(({ at }) => at);
+    const values = [jsonParameter(rows), Math.min(...times), Math.max(...times)];
     for (let attempt = 1; ; attempt++) {
-      await this.#createMonths(rows);
+      await this.#createDays(times);
       try {
-        await this.#db.query(appendStatement, [json]);
+        await this.#db.query(appendStatement, values);
         return;
       } catch (error) {
         const state = sqlState(error);
         const isTemporary = state === noPartition || state === deadlockDetected;
         if (!isTemporary || attempt === maxAttempts) throw explained(error);
-        this.#months.clear();
+        this.#days.clear();
       }
     }
   }
 
-  /** Drops the oldest month if all of it arrived before `before`. The rows of other months stay. */
+  /**
+   * Adds the appended rows to the sums if some were appended more than `olderThanMs` ago. Queries and budgets count the
+   * others, too.
+   */
+  rollUp(olderThanMs = 0): Promise<void> {
+    return rollUpLedger(this.#db, olderThanMs);
+  }
+
+  /** Drops the oldest day if all of it arrived before `before`. The rows of other days stay. */
   async prune(before: number, limit: number): Promise<boolean> {
-    const isDropped = await dropOldestMonth(this.#db, before);
-    this.#months.clear();
-    const hasUsage = await this.#pruneOldest(oldestUsage, before - usageExtraRetentionMs, limit);
+    await this.rollUp();
+    const isDropped = await dropOldestDay(this.#db, before);
+    this.#days.clear();
+    const usageBefore = before - usageExtraRetentionMs;
+    let hasMore = isDropped;
+    for (const statement of oldestUsage) {
+      const isFull = await this.#pruneOldest(statement, usageBefore - (usageBefore % dayMs), limit);
+      hasMore ||= isFull;
+    }
     const { day } = periodNames(before - spentExtraRetentionMs);
     const hasSums = await this.#pruneOldest(oldestDailySums, day, limit);
-    return isDropped || hasUsage || hasSums;
+    return hasMore || hasSums;
   }
 
   /** True: there may be more. */
@@ -69,25 +87,16 @@ export class PostgresLedgerStore implements LedgerStore {
     return count === limit;
   }
 
-  /** US dollars, in the rows of all replicas. `period`: such as 2026-11-15, 2026-11 or total. */
-  async sumSpent({ scope, id }: BudgetOwner, period: string): Promise<number> {
-    const { rows } = await this.#db.query<{ dollars: number }>(
-      "SELECT dollars FROM vexel.spent WHERE scope = $1 AND id = $2 AND period = $3",
-      [scope, id, period],
-    );
-    return rows[0]?.dollars ?? 0;
-  }
-
   close(): Promise<void> {
     return this.#db.close();
   }
 
-  async #createMonths(rows: readonly LedgerRow[]): Promise<void> {
-    for (const { at } of rows) {
-      const month = monthOf(at);
-      if (this.#months.has(month.table)) continue;
-      await this.#db.transaction((db) => createMonth(db, month));
-      this.#months.add(month.table);
+  async #createDays(times: readonly number[]): Promise<void> {
+    for (const at of times) {
+      const day = dayOf(at);
+      if (this.#days.has(day.table)) continue;
+      await this.#db.transaction((db) => createDay(db, day));
+      this.#days.add(day.table);
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Lists ledger rows. The roll-ups are the index: they have the hours with matching rows, and the first and last request
- * id of these rows.
+ * Lists ledger rows. The roll-ups by hour are the index: they have the hours with matching rows, and the first and last
+ * request id of these rows. The rows that are not rolled up yet are summed like them.
  */
 import { rowNames, rowTypes } from "../ledger-row-values.ts";
 import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
@@ -8,7 +8,10 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
 import { columnOf, hourMs } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
-import { listMonths } from "./ledger-partitions.ts";
+import { rollUps } from "../sql/roll-ups.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { type Batches, readSnapshot, usageOf } from "./ledger-batches.ts";
+import { listDays } from "./ledger-partitions.ts";
 
 /** The longest search for one page. */
 const listMs = 3000;
@@ -33,14 +36,16 @@ const maxHours = 512;
 
 /** `clock`: milliseconds, monotonic. */
 export async function listRows(
-  db: Queries,
+  db: PostgresDatabase,
   query: LedgerListQuery,
   clock: () => number,
 ): Promise<LedgerPage> {
   const until = clock() + listMs;
   const { limit } = query;
   const cursor = parseCursor(query.cursor);
-  const hours = await hoursOfRows(db, query, cursor?.hour);
+  const hours = await readSnapshot(db, (queries, batches) =>
+    hoursOfRows(queries, query, batches, cursor?.hour),
+  );
   const entries: LedgerRow[] = [];
   for (let at = 0, count = firstHours; at < hours.length; count = Math.min(count * 4, maxHours)) {
     const searched = hours.slice(at, at + count);
@@ -64,11 +69,12 @@ export async function listRows(
 async function hoursOfRows(
   db: Queries,
   query: LedgerListQuery,
+  batches: Batches | undefined,
   latestHour: number | undefined,
 ): Promise<readonly HourOfRows[]> {
   const { requestId, failed = query.error !== undefined } = query;
-  // Usage outlives the rows: hours before the oldest month have none.
-  const [oldest] = await listMonths(db);
+  // Usage outlives the rows: hours before the oldest day have none.
+  const [oldest] = await listDays(db);
   const from = Math.max(query.from ?? 0, oldest?.from ?? 0);
   const parameters = new Parameters();
   const conditions = [
@@ -81,11 +87,18 @@ async function hoursOfRows(
     const placeholder = parameters.add(requestId);
     conditions.push(`first_id <= ${placeholder}`, `last_id >= ${placeholder}`);
   }
+  const condition = conditions.join(" AND ") + filterOf(query, "= ''", parameters);
+  const { table } = query.keyId === undefined ? rollUps.hourWithoutKey : rollUps.hour;
+  const sources = [
+    `vexel.${table}`,
+    ...(batches ? [`(${usageOf(batches, parameters)}) AS pending`] : []),
+  ];
+  const parts = sources.map(
+    (source) => `SELECT hour, first_id, last_id FROM ${source} WHERE ${condition}`,
+  );
   const { rows } = await db.query<HourOfRows>(
     `SELECT hour::float8 AS hour, min(first_id) AS first, max(last_id) AS last
-     FROM vexel.usage_by_hour
-     WHERE ${conditions.join(" AND ")}${filterOf(query, "= ''", parameters)}
-     GROUP BY 1 ORDER BY 1 DESC`,
+     FROM (${parts.join(" UNION ALL ")}) AS usage GROUP BY 1 ORDER BY 1 DESC`,
     parameters.values,
   );
   return rows;
@@ -110,6 +123,9 @@ async function rowsOfHours(
   }));
   const parameters = new Parameters();
   const [json, most] = [parameters.add(JSON.stringify(ranges)), parameters.add(limit)];
+  // The hours are in the order of time. With their bounds, PostgreSQL plans for few partitions.
+  const [first, end] = [ranges.at(-1)?.from ?? 0, ranges[0]?.to ?? 0];
+  const bounds = `at >= ${parameters.add(first)} AND at < ${parameters.add(end)}`;
   const filter = filterOf(query, "IS NULL", parameters) + rowFilterOf(query, parameters);
   const { rows } = await db.query<LedgerRow>(
     `SELECT found.* FROM jsonb_to_recordset(${json}::text::jsonb)
@@ -118,7 +134,7 @@ async function rowsOfHours(
        SELECT ${listedColumns} FROM vexel.ledger
        WHERE request_id BETWEEN range.first AND range.last
          AND (range.before IS NULL OR request_id < range.before)
-         AND at >= range."from" AND at < range."to"${filter}
+         AND at >= range."from" AND at < range."to" AND ${bounds}${filter}
        ORDER BY request_id DESC LIMIT ${most}
      ) AS found
      ORDER BY range.hour DESC, found."requestId" DESC LIMIT ${most}`,

@@ -4,11 +4,13 @@
  */
 import { join } from "node:path";
 import type { Queries } from "../sql/database.ts";
+import { hourMs } from "../sql/ledger-columns.ts";
+import { type RollUp, rollUps } from "../sql/roll-ups.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { readTable, type TableRow } from "../sqlite/read-tables.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
-import { createMonth, monthOf } from "./ledger-partitions.ts";
+import { createDay, dayOf } from "./ledger-partitions.ts";
 
 export interface MovedTable {
   readonly table: string;
@@ -25,17 +27,23 @@ interface TableMove {
 }
 
 /** SQLite's roll-ups do not have the request ids of their rows. */
-const boundIds = `
-  UPDATE vexel.usage_by_hour AS usage SET first_id = found.first_id, last_id = found.last_id
-  FROM (
-    SELECT at - at % 3600000 AS hour, key_id, coalesce(project, '') AS project,
-      coalesce(model, '') AS model, coalesce(upstream, '') AS upstream,
-      coalesce(target_model, '') AS target_model,
-      min(request_id) AS first_id, max(request_id) AS last_id
-    FROM vexel.ledger GROUP BY 1, 2, 3, 4, 5, 6
-  ) AS found
-  WHERE (usage.hour, usage.key_id, usage.project, usage.model, usage.upstream, usage.target_model)
-    = (found.hour, found.key_id, found.project, found.model, found.upstream, found.target_model)`;
+const boundIds = ({ table, columns }: RollUp): string => {
+  const names = columns.map((name) => `coalesce(${name}, '') AS ${name}`).join(", ");
+  return `
+    UPDATE vexel.${table} AS usage SET first_id = found.first_id, last_id = found.last_id
+    FROM (
+      SELECT hour, ${columns.join(", ")}, min(request_id) AS first_id, max(request_id) AS last_id
+      FROM (SELECT at - at % ${hourMs} AS hour, request_id, ${names} FROM vexel.ledger) AS named
+      GROUP BY hour, ${columns.join(", ")}
+    ) AS found
+    WHERE (${["hour", ...columns].map((name) => `usage.${name}`).join(", ")})
+      = (${["hour", ...columns].map((name) => `found.${name}`).join(", ")})`;
+};
+
+const moveRollUp = (rollUp: RollUp): TableMove =>
+  rollUp.start === "day"
+    ? { table: rollUp.table }
+    : { table: rollUp.table, defaults: { first_id: "", last_id: "" }, after: boundIds(rollUp) };
 
 /** The tables of each file, with the same columns in both databases. */
 const files: Readonly<Record<string, readonly TableMove[]>> = {
@@ -48,9 +56,9 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "revisions" },
   ],
   "ledger.db": [
-    { table: "ledger", before: createMonths },
+    { table: "ledger", before: createDays },
     { table: "spent" },
-    { table: "usage_by_hour", defaults: { first_id: "", last_id: "" }, after: boundIds },
+    ...Object.values(rollUps).map(moveRollUp),
   ],
   "events.db": [{ table: "events" }, { table: "deliveries" }, { table: "marks" }],
 };
@@ -113,9 +121,7 @@ async function moveTable(db: Queries, path: string, move: TableMove): Promise<Mo
   return { table, rows: count };
 }
 
-async function createMonths(db: Queries, rows: readonly TableRow[]): Promise<void> {
-  const months = new Map(
-    rows.map(({ at }) => monthOf(Number(at))).map((each) => [each.table, each]),
-  );
-  for (const month of months.values()) await createMonth(db, month);
+async function createDays(db: Queries, rows: readonly TableRow[]): Promise<void> {
+  const days = new Map(rows.map(({ at }) => dayOf(Number(at))).map((each) => [each.table, each]));
+  for (const day of days.values()) await createDay(db, day);
 }

@@ -1,6 +1,7 @@
 /**
  * The spending of all replicas, as stored in PostgreSQL: a local copy of the spend table for budgets, which are
- * checked synchronously. The sums of the current periods are read once, and then only changes.
+ * checked synchronously, plus the rows that are not in the table yet. The sums of the current periods are read once, and
+ * then only changes.
  *
  * Changes are found by `xmin`, the transaction that wrote a row: a read includes all transactions before the oldest one
  * that was still running, so the next read needs only the rows of that one and later ones. A time or a sequence would
@@ -9,9 +10,11 @@
  */
 import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
-import type { LedgerRow } from "../ports/ledger-row.ts";
-import { SpendTally } from "../sqlite/spend-table.ts";
+import { Parameters, type Queries } from "../sql/database.ts";
+import { dayMs } from "../sql/ledger-columns.ts";
+import { type ChargedRow, SpendTally } from "../sqlite/spend-table.ts";
 import type { PostgresDatabase } from "./database.ts";
+import { type Batches, readSnapshot, rowsOf } from "./ledger-batches.ts";
 
 /** One row per sum. If there is none, one row without a sum. */
 interface Row {
@@ -31,7 +34,12 @@ interface LastRead {
   readonly server: string;
 }
 
-const dayMs = 86_400_000;
+interface ReadSums {
+  readonly rows: readonly Row[];
+  readonly read: LastRead;
+  /** The rows are all sums, and not only those that changed. */
+  readonly isComplete: boolean;
+}
 
 /** The conditions on `period` are those of the indexes. */
 const currentSums = `
@@ -46,7 +54,10 @@ const changedSums = `${currentSums} AND age(spent.xmin) <= age($5::text::xid)`;
 export class SharedSpend {
   readonly #db: PostgresDatabase;
   readonly #now: () => number;
+  /** The sums of the spend table. */
   #dollars = new Map<string, number>();
+  /** The sums of the rows that the spend table lacks. */
+  #pending = new Map<string, number>();
   #last: LastRead | undefined;
 
   /** `now`: Unix milliseconds. */
@@ -58,21 +69,36 @@ export class SharedSpend {
   /** Undefined: the database has not been read yet. */
   read({ scope, id }: BudgetOwner, period: string): number | undefined {
     if (this.#last === undefined) return undefined;
-    return this.#dollars.get(keyOf(scope, id, period)) ?? 0;
+    const key = keyOf(scope, id, period);
+    return (this.#dollars.get(key) ?? 0) + (this.#pending.get(key) ?? 0);
   }
 
   /** Rows that were just forwarded: they count until the next refresh reads them. */
-  add(rows: readonly LedgerRow[]): void {
+  add(rows: readonly ChargedRow[]): void {
     const tally = new SpendTally();
     for (const row of rows) tally.add(row);
     for (const { scope, id, period, dollars } of tally.sums) {
       const key = keyOf(scope, id, period);
-      this.#dollars.set(key, (this.#dollars.get(key) ?? 0) + dollars);
+      this.#pending.set(key, (this.#pending.get(key) ?? 0) + dollars);
     }
   }
 
   /** Rejects while the database is unreachable. */
   async refresh(): Promise<void> {
+    const { sums, charged } = await readSnapshot(this.#db, async (db, batches) => ({
+      sums: await this.#readSums(db),
+      charged: batches ? await readCharged(db, batches) : [],
+    }));
+    if (sums.isComplete) this.#dollars = new Map();
+    for (const { scope, id, period, dollars } of sums.rows) {
+      if (scope !== null) this.#dollars.set(keyOf(scope, id, period), dollars);
+    }
+    this.#last = sums.read;
+    this.#pending = new Map();
+    this.add(charged);
+  }
+
+  async #readSums(db: Queries): Promise<ReadSums> {
     const now = this.#now();
     // A request that began yesterday may still be charged to yesterday.
     const [today, yesterday] = [periodNames(now), periodNames(now - dayMs)];
@@ -80,21 +106,26 @@ export class SharedSpend {
     const periods = values.join(" ");
     const last = this.#last;
     if (last?.periods === periods) {
-      const { rows } = await this.#db.query<Row>(changedSums, [...values, last.end]);
-      if (rows[0]?.server === last.server) return this.#set(rows, periods);
+      const { rows } = await db.query<Row>(changedSums, [...values, last.end]);
+      const read = { periods, ...(rows[0] as Row) };
+      if (read.server === last.server) return { rows, read, isComplete: false };
     }
-    const { rows } = await this.#db.query<Row>(currentSums, values);
-    this.#dollars = new Map();
-    this.#set(rows, periods);
-  }
-
-  #set(rows: readonly Row[], periods: string): void {
-    for (const { scope, id, period, dollars } of rows) {
-      if (scope !== null) this.#dollars.set(keyOf(scope, id, period), dollars);
-    }
-    const { end, server } = rows[0] as Row;
-    this.#last = { periods, end, server };
+    const { rows } = await db.query<Row>(currentSums, values);
+    return { rows, read: { periods, ...(rows[0] as Row) }, isComplete: true };
   }
 }
 
 const keyOf = (scope: string, id: string, period: string): string => `${scope} ${period} ${id}`;
+
+/** The rows of batches, summed by key, project and day. */
+async function readCharged(db: Queries, batches: Batches): Promise<readonly ChargedRow[]> {
+  const parameters = new Parameters();
+  const { rows } = await db.query<ChargedRow>(
+    `SELECT key_id AS "keyId", project, min(at)::float8 AS at,
+       sum(cost) AS cost, sum(estimated_cost) AS "estimatedCost"
+     FROM ${rowsOf(batches, parameters)}
+     WHERE cost > 0 OR estimated_cost > 0 GROUP BY key_id, project, at / ${dayMs}`,
+    parameters.values,
+  );
+  return rows;
+}

@@ -39,7 +39,7 @@ export interface SharedStorage {
   readonly audit: AuditLog;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
-  readonly ledger: LedgerStore;
+  readonly ledger: LedgerStore & Pick<PostgresLedgerStore, "rollUp">;
   readonly queries: LedgerQueries;
   readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
   readonly responses: SharedResponses;

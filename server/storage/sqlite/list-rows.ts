@@ -13,7 +13,8 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { hourMs, listedColumns } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
-import { daysOf, periodFilterOf, rollUps, type TimeRange } from "./usage-table.ts";
+import { rollUps } from "../sql/roll-ups.ts";
+import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
 
 export interface ListClock {
   /** Milliseconds, monotonic. */

@@ -4,7 +4,8 @@ import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-querie
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { columnOf, dayMs, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
-import { daysOf, periodFilterOf, rollUps, type TimeRange } from "./usage-table.ts";
+import { rollUps } from "../sql/roll-ups.ts";
+import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
 
 interface GroupSums {
   readonly from: number;

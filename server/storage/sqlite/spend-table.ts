@@ -58,13 +58,16 @@ interface ChargedRows extends Pick<LedgerRow, "keyId" | "project" | "at"> {
   dollars: number;
 }
 
+/** The values of a row that decide what is charged, and to whom. */
+export type ChargedRow = Pick<LedgerRow, "keyId" | "project" | "at" | "cost" | "estimatedCost">;
+
 /** Sums the new rows of one transaction: most have few keys and one day. */
 export class SpendTally {
   readonly #charged = new Map<string, ChargedRows>();
   /** The entry of the row before: the next row is often of the same key. */
   #last: ChargedRows | undefined;
 
-  add(row: LedgerRow): void {
+  add(row: ChargedRow): void {
     const dollars = dollarsOf(row);
     if (dollars === 0) return;
     const { keyId, project, at } = row;

@@ -1,31 +1,14 @@
 /**
- * The roll-ups of the ledger: usage by hour and by day, each with and without the API key, because charts of all keys
- * would otherwise read a group for each key. They are written in the same transaction as the rows, so that they always
- * agree with them, and they stay when old rows are pruned.
+ * The roll-ups of the ledger in SQLite. They are written in the same transaction as the rows, so that they always agree
+ * with them, and they stay when old rows are pruned.
  */
 import type { Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { Parameters } from "../sql/database.ts";
-import { dayMs, groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
+import { dayMs, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
+import { type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
-
-export interface RollUp {
-  readonly table: string;
-  /** The column with the start of the period. */
-  readonly start: "hour" | "day";
-  /** The columns after it in the primary key. */
-  readonly columns: readonly string[];
-}
-
-const [, ...withoutKey] = groupColumns;
-
-export const rollUps = {
-  hour: { table: "usage_by_hour", start: "hour", columns: groupColumns },
-  day: { table: "usage_by_day", start: "day", columns: groupColumns },
-  hourWithoutKey: { table: "usage_by_hour_without_key", start: "hour", columns: withoutKey },
-  dayWithoutKey: { table: "usage_by_day_without_key", start: "day", columns: withoutKey },
-} as const satisfies Record<string, RollUp>;
 
 /** Unix milliseconds. */
 export interface TimeRange {

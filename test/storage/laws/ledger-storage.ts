@@ -1,10 +1,12 @@
 /** What the laws of the ledger need from an implementation: rows, sums and queries over one storage. */
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
+import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../../../server/storage/ports/ledger-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
 import { createPostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../../../server/storage/postgres/ledger-store.ts";
+import { SharedSpend } from "../../../server/storage/postgres/shared-spend.ts";
 import { LedgerQueryThread } from "../../../server/storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../../../server/storage/sqlite/ledger-store.ts";
 
@@ -15,8 +17,8 @@ export interface LedgerStorage {
   sumSpent(owner: BudgetOwner, period: string): Promise<number>;
   /** Sums that are read locally. Absent: the implementation has none. */
   readonly sums?: SpendSums;
-  /** Whether old rows are pruned in bounded steps, or by whole months. */
-  readonly pruning: "in steps" | "by month";
+  /** Whether old rows are pruned in bounded steps, or by whole days. */
+  readonly pruning: "in steps" | "by day";
   close(): Promise<void>;
 }
 
@@ -47,8 +49,30 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
   return {
     store,
     queries: createPostgresLedgerQueries(db, () => performance.now()),
-    sumSpent: (owner, period) => store.sumSpent(owner, period),
-    pruning: "by month",
+    sumSpent: async (owner, period) => {
+      const spend = new SharedSpend(db, () => (period === "total" ? now() : Date.parse(period)));
+      await spend.refresh();
+      return spend.read(owner, period) ?? Number.NaN;
+    },
+    pruning: "by day",
     close: () => db.close(),
   };
+}
+
+/** Rows are rolled up as soon as they are appended. */
+export function openRolledUpLedger(url: string, now: () => number): LedgerStorage {
+  const storage = openPostgresLedger(url, now);
+  const store = new RolledUpStore(new PostgresDatabase({ url, now, maxConnections: 4 }));
+  const close = async (): Promise<void> => {
+    await store.close();
+    await storage.close();
+  };
+  return { ...storage, store, close };
+}
+
+class RolledUpStore extends PostgresLedgerStore {
+  override async append(rows: readonly LedgerRow[]): Promise<void> {
+    await super.append(rows);
+    await this.rollUp();
+  }
 }

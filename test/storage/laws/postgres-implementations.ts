@@ -18,7 +18,7 @@ import { LastKnownConfig } from "../../../server/storage/sqlite/last-known-confi
 import { databaseName, sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
 import { openConsoleStores, openEventStorage, openSharedResponseStore } from "./implementations.ts";
-import { openPostgresLedger } from "./ledger-storage.ts";
+import { openPostgresLedger, openRolledUpLedger } from "./ledger-storage.ts";
 import { responseTtlMs } from "./response-store.laws.ts";
 
 let template: Promise<string> | undefined;
@@ -85,6 +85,8 @@ export const postgresConfigEntityStoreWithCopy = withCopy((db, copy) =>
 export const postgresConsoleStores = inDatabase((url, now) => openConsoleStores(connect(url, now)));
 
 export const postgresLedger = inDatabase(openPostgresLedger);
+
+export const rolledUpPostgresLedger = inDatabase(openRolledUpLedger, "PostgreSQL, rolled up,");
 
 export const postgresEventStorage = inDatabase((url, now) => openEventStorage(connect(url, now)));
 

@@ -1,12 +1,40 @@
 /**
- * The ledger, partitioned by month of arrival; the spend table; and usage by hour. `first_id` and `last_id` bound the
- * request ids of a usage group: they are the index of the ledger.
+ * The ledger, partitioned by day of arrival; the batches that are not rolled up yet; the spend table; and usage by hour
+ * and by day. `first_id` and `last_id` bound the request ids of a usage group: they are the index of the ledger.
  */
 
 const latencyCounts = Array.from({ length: 13 }, (_, at) => `latency_${at} BIGINT NOT NULL`);
 
+const names = ["project", "model", "upstream", "target_model"];
+
+/** `columns`: the primary key without the start of the period. */
+const usageTable = (
+  name: string,
+  start: "hour" | "day",
+  columns: readonly string[],
+): string => `CREATE TABLE vexel.${name} (
+  ${start}       BIGINT NOT NULL,
+  ${columns.map((column) => `${column} TEXT COLLATE "C" NOT NULL`).join(", ")},
+  ${start === "hour" ? 'first_id TEXT COLLATE "C" NOT NULL, last_id TEXT COLLATE "C" NOT NULL,' : ""}
+  requests       BIGINT NOT NULL,
+  errors         BIGINT NOT NULL,
+  unmetered      BIGINT NOT NULL,
+  unpriced       BIGINT NOT NULL,
+  input_tokens   BIGINT NOT NULL,
+  output_tokens  BIGINT NOT NULL,
+  images         BIGINT NOT NULL,
+  cached_inputs  BIGINT NOT NULL,
+  inputs         BIGINT NOT NULL,
+  cost           DOUBLE PRECISION NOT NULL,
+  estimated_cost DOUBLE PRECISION NOT NULL,
+  latency_ms     DOUBLE PRECISION NOT NULL,
+  ${latencyCounts.join(", ")},
+  PRIMARY KEY (${[start, ...columns].join(", ")})
+)`;
+
 export const ledgerTables: readonly string[] = [
-  // Partitions need the time in the primary key. A row that is appended again has the same time.
+  // Partitions need the time in the primary key. A row that is appended again has the same time. `batch` is null if the
+  // row was counted when it was stored.
   `CREATE TABLE vexel.ledger (
     request_id      TEXT COLLATE "C" NOT NULL,
     at              BIGINT NOT NULL,
@@ -33,8 +61,16 @@ export const ledgerTables: readonly string[] = [
     inputs          BIGINT,
     timeline        TEXT,
     error_message   TEXT,
+    batch           BIGINT,
     PRIMARY KEY (request_id, at)
   ) PARTITION BY RANGE (at)`,
+  "CREATE INDEX ledger_by_batch ON vexel.ledger (batch)",
+  `CREATE TABLE vexel.ledger_batches (
+    id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    first_at    BIGINT NOT NULL,
+    last_at     BIGINT NOT NULL,
+    appended_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+  )`,
   `CREATE TABLE vexel.spent (
     scope   TEXT NOT NULL,
     id      TEXT NOT NULL,
@@ -46,31 +82,10 @@ export const ledgerTables: readonly string[] = [
   // those of all other days. The period of a sum never changes, so the indexes do not slow down the updates of sums.
   "CREATE INDEX spent_by_day ON vexel.spent (period) WHERE period LIKE '____-__-__'",
   "CREATE INDEX spent_by_month ON vexel.spent (period) WHERE period NOT LIKE '____-__-__'",
-  `CREATE TABLE vexel.usage_by_hour (
-    hour           BIGINT NOT NULL,
-    key_id         TEXT COLLATE "C" NOT NULL,
-    project        TEXT COLLATE "C" NOT NULL,
-    model          TEXT COLLATE "C" NOT NULL,
-    upstream       TEXT COLLATE "C" NOT NULL,
-    target_model   TEXT COLLATE "C" NOT NULL,
-    first_id       TEXT COLLATE "C" NOT NULL,
-    last_id        TEXT COLLATE "C" NOT NULL,
-    requests       BIGINT NOT NULL,
-    errors         BIGINT NOT NULL,
-    unmetered      BIGINT NOT NULL,
-    unpriced       BIGINT NOT NULL,
-    input_tokens   BIGINT NOT NULL,
-    output_tokens  BIGINT NOT NULL,
-    images         BIGINT NOT NULL,
-    cached_inputs  BIGINT NOT NULL,
-    inputs         BIGINT NOT NULL,
-    cost           DOUBLE PRECISION NOT NULL,
-    estimated_cost DOUBLE PRECISION NOT NULL,
-    latency_ms     DOUBLE PRECISION NOT NULL,
-    ${latencyCounts.join(", ")},
-    PRIMARY KEY (hour, key_id, project, model, upstream, target_model)
-  )`,
-  ...["key_id", "project", "model", "upstream"].map(
-    (column) => `CREATE INDEX usage_by_${column} ON vexel.usage_by_hour (${column}, hour)`,
-  ),
+  usageTable("usage_by_hour", "hour", ["key_id", ...names]),
+  usageTable("usage_by_day", "day", ["key_id", ...names]),
+  usageTable("usage_by_hour_without_key", "hour", names),
+  usageTable("usage_by_day_without_key", "day", names),
+  "CREATE INDEX usage_by_key_and_hour ON vexel.usage_by_hour (key_id, hour)",
+  "CREATE INDEX usage_by_key_and_day ON vexel.usage_by_day (key_id, day)",
 ];

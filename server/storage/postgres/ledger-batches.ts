@@ -1,0 +1,89 @@
+/**
+ * The batches of ledger rows that are not rolled up yet. An append adds a batch, and the roll-up deletes it in the
+ * transaction that adds its rows to the sums. So in every snapshot of the database a row is counted once: in the sums,
+ * or in a batch. A transaction that commits late is not missed, because its batch is seen when it has committed.
+ */
+import { latencyBoundsMs } from "../ports/ledger-queries.ts";
+import type { Parameters, Queries } from "../sql/database.ts";
+import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
+import type { PostgresDatabase } from "./database.ts";
+
+export interface Batches {
+  /** An array of PostgreSQL, such as `{1,2}`. */
+  readonly ids: string;
+  readonly count: number;
+  /** The times of the first and the last row, Unix milliseconds. With them, PostgreSQL plans for few partitions. */
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The oldest batches. Undefined: there are none. */
+export async function readBatches(db: Queries, limit?: number): Promise<Batches | undefined> {
+  const { rows } = await db.query<Batches>(
+    `SELECT array_agg(id)::text AS ids, count(*)::int AS count,
+       min(first_at)::float8 AS first, max(last_at)::float8 AS last
+     FROM (SELECT * FROM vexel.ledger_batches ORDER BY id LIMIT $1) AS oldest`,
+    [limit ?? null],
+  );
+  const [batches] = rows;
+  return batches && batches.count > 0 ? batches : undefined;
+}
+
+/** Reads sums and the batches that the sums lack in one snapshot of the database. */
+export const readSnapshot = <T>(
+  db: PostgresDatabase,
+  read: (db: Queries, batches: Batches | undefined) => Promise<T>,
+): Promise<T> =>
+  db.transaction(async (queries) => {
+    await queries.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+    await disableJit(queries);
+    return read(queries, await readBatches(queries));
+  });
+
+/** Compiling a statement over many partitions takes longer than running it. */
+export async function disableJit(db: Queries): Promise<void> {
+  await db.query("SET LOCAL jit = off");
+}
+
+/**
+ * The rows of batches, for FROM. OFFSET makes PostgreSQL look up each batch in the index: it has no statistics of a new
+ * partition, and would read all of it.
+ */
+export function rowsOf({ ids, first, last }: Batches, parameters: Parameters): string {
+  const [from, to] = [parameters.add(first), parameters.add(last)];
+  return `(
+    SELECT stored.* FROM unnest(${parameters.add(ids)}::text::bigint[]) AS pending (id),
+    LATERAL (
+      SELECT * FROM vexel.ledger WHERE batch = pending.id AND at >= ${from} AND at <= ${to} OFFSET 0
+    ) AS stored
+  ) AS new`;
+}
+
+const sums: Readonly<Record<string, string>> = {
+  requests: "count(*)",
+  errors: "count(error)",
+  unmetered: "count(*) FILTER (WHERE error IS NULL AND input_tokens IS NULL)",
+  unpriced: "count(*) FILTER (WHERE error IS NULL AND cost IS NULL)",
+  cost: "coalesce(sum(cost), 0)",
+  estimated_cost: "coalesce(sum(estimated_cost), 0)",
+  latency_ms: "sum(latency_ms)",
+  ...Object.fromEntries(
+    latencyColumns.map((name, at) => {
+      const above = at === 0 ? "true" : `latency_ms > ${latencyBoundsMs[at - 1]}`;
+      const bound = latencyBoundsMs[at];
+      const below = bound === undefined ? "true" : `latency_ms <= ${bound}`;
+      return [name, `count(*) FILTER (WHERE ${above} AND ${below})`];
+    }),
+  ),
+};
+
+/** The other sums have the names of their columns. */
+const sumOf = (name: string): string => sums[name] ?? `coalesce(sum(${name}), 0)::bigint`;
+
+/** The usage of batches, with the columns of `usage_by_hour`. */
+export const usageOf = (batches: Batches, parameters: Parameters): string => `
+  SELECT at - at % ${hourMs} AS hour,
+    ${groupColumns.map((name) => `coalesce(${name}, '') AS ${name}`).join(", ")},
+    min(request_id) AS first_id, max(request_id) AS last_id,
+    ${sumColumns.map((name) => `${sumOf(name)} AS ${name}`).join(", ")}
+  FROM ${rowsOf(batches, parameters)} GROUP BY 1, 2, 3, 4, 5, 6`;

@@ -1,0 +1,88 @@
+/**
+ * Rolls up the ledger: adds the rows of batches to usage by hour and by day, and to the spend table. One replica at a
+ * time does it, so no statement waits for a sum that another one changes.
+ */
+import { Parameters, type Queries } from "../sql/database.ts";
+import { dayMs, sumColumns } from "../sql/ledger-columns.ts";
+import { type RollUp, rollUps } from "../sql/roll-ups.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { type Batches, disableJit, readBatches, usageOf } from "./ledger-batches.ts";
+
+/** Any constant: the key of the advisory lock of the roll-up. */
+const lockKey = 8_350_917_203;
+/** Batches of one transaction, which has at most a thousand times as many rows. */
+const maxBatches = 200;
+
+/**
+ * Rolls up all batches if one of them is older than `olderThanMs`, by the clock of the database. Does nothing while
+ * another replica does it.
+ */
+export async function rollUpLedger(db: PostgresDatabase, olderThanMs: number): Promise<void> {
+  const { rows } = await db.query(
+    `SELECT FROM vexel.ledger_batches
+     WHERE appended_at <= clock_timestamp() - $1 * interval '1 millisecond' LIMIT 1`,
+    [olderThanMs],
+  );
+  if (rows.length === 0) return;
+  while (await db.transaction(rollUpStep));
+}
+
+/** True: there may be more. */
+async function rollUpStep(db: Queries): Promise<boolean> {
+  const { rows } = await db.query<{ locked: boolean }>(
+    "SELECT pg_try_advisory_xact_lock($1::bigint) AS locked",
+    [lockKey],
+  );
+  if (!rows[0]?.locked) return false;
+  await disableJit(db);
+  const batches = await readBatches(db, maxBatches);
+  if (!batches) return false;
+  const parameters = new Parameters();
+  await db.query(rollUpStatement(batches, parameters), parameters.values);
+  return batches.count === maxBatches;
+}
+
+const utc = "to_timestamp(hour / 1000) AT TIME ZONE 'UTC'";
+/** `firstKeyId` in SQL. */
+const firstKey = "CASE WHEN key_id LIKE 'key\\_%' THEN split_part(key_id, '-', 1) ELSE key_id END";
+const owners = `(VALUES ('key', ${firstKey}), ('project', nullif(project, ''))) AS owner (scope, id)`;
+const periods = `(VALUES (to_char(${utc}, 'YYYY-MM-DD')), (to_char(${utc}, 'YYYY-MM')), ('total')) AS time (period)`;
+
+function rollUpStatement(batches: Batches, parameters: Parameters): string {
+  const additions = Object.values(rollUps).map(
+    (rollUp) => `${rollUp.table}_added AS (${addition(rollUp)})`,
+  );
+  return `
+    WITH deleted AS (
+      DELETE FROM vexel.ledger_batches WHERE id = ANY (${parameters.add(batches.ids)}::text::bigint[])
+    ), new AS MATERIALIZED (${usageOf(batches, parameters)}),
+    ${additions.join(", ")}
+    INSERT INTO vexel.spent (scope, id, period, dollars)
+    SELECT scope, id, period, sum(cost + estimated_cost)
+    FROM new, LATERAL ${owners}, LATERAL ${periods}
+    WHERE id IS NOT NULL AND cost + estimated_cost > 0
+    GROUP BY 1, 2, 3
+    ON CONFLICT (scope, id, period) DO UPDATE SET dollars = spent.dollars + excluded.dollars`;
+}
+
+/** Adds the usage of `new` to a roll-up. */
+function addition({ table, start, columns }: RollUp): string {
+  const primaryKey = [start, ...columns].join(", ");
+  const ids = start === "hour" ? ["first_id", "last_id"] : [];
+  const period = start === "hour" ? "hour" : `hour - hour % ${dayMs}`;
+  const additions = [
+    ...ids.map(
+      (id, at) => `${id} = ${at === 0 ? "least" : "greatest"}(${table}.${id}, excluded.${id})`,
+    ),
+    ...sumColumns.map((name) => `${name} = ${table}.${name} + excluded.${name}`),
+  ];
+  return `INSERT INTO vexel.${table} (${[primaryKey, ...ids, ...sumColumns].join(", ")})
+    SELECT ${[
+      period,
+      ...columns,
+      ...ids.map((id, at) => `${at === 0 ? "min" : "max"}(${id})`),
+      ...sumColumns.map((name) => `sum(${name})`),
+    ].join(", ")}
+    FROM new GROUP BY ${[period, ...columns].join(", ")}
+    ON CONFLICT (${primaryKey}) DO UPDATE SET ${additions.join(", ")}`;
+}
