@@ -13,12 +13,13 @@ import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
 import { budgeted, noon } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
-import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
+import type { TestGateway } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { rateLimitCounterLaws } from "../limits/rate-limit-counters.laws.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
+import { startGateways } from "./test-gateways.ts";
 import { type TestReplica, testReplicas } from "./test-replicas.ts";
 
 const fake = startFake();
@@ -35,30 +36,6 @@ afterAll(async () => {
   redis?.close();
   await server?.stop();
 });
-
-/** Gateways in this process that share Redis. `key`: settings of the API key. */
-async function startGateways(
-  count: number,
-  key: string,
-  settings: Readonly<Record<string, string>> = {},
-) {
-  const connections = Array.from({ length: count }, () => new RedisConnection({ url: server.url }));
-  await Promise.all(connections.map((connection) => connection.attempted()));
-  const yaml = configFor(fake.url).replace(`key: ${testKey}`, `key: ${testKey}, ${key}`);
-  const gateways = connections.map((connection) =>
-    startGateway({ yaml, redis: connection, settings }),
-  );
-  const knowsAll = async ({ url }: TestGateway): Promise<boolean> =>
-    ((await (await fetch(`${url}/readyz`)).json()) as { replicas: number }).replicas === count;
-  for (const gateway of gateways) await until(() => knowsAll(gateway));
-  return {
-    at: (number: number): TestGateway => gateways[number % count] as TestGateway,
-    [Symbol.asyncDispose]: async () => {
-      for (const gateway of gateways) await gateway.close();
-      for (const connection of connections) connection.close();
-    },
-  };
-}
 
 const oneReplica = (now: () => number): TestReplica => {
   const [replica] = testReplicas(1, { redis, now });
@@ -206,7 +183,12 @@ testWithRedis("a hundred replicas stay within a limit, with one call of each req
 
 testWithRedis("a burst of requests within limit and budget is admitted", async () => {
   const limits = "limits: { requestsPerMinute: 100000, tokensPerMinute: 1000000 }";
-  await using gateways = await startGateways(1, `${limits}, budget: { day: 1000 }`);
+  await using gateways = await startGateways({
+    count: 1,
+    key: `${limits}, budget: { day: 1000 }`,
+    redisUrl: server.url,
+    fakeUrl: fake.url,
+  });
   const statuses = await Promise.all(
     Array.from({ length: 60 }, async (_, at) => {
       const body = { model: embeddingModel, input: `text ${at} of a burst` };
@@ -322,10 +304,11 @@ testWithRedis("a flush of Redis gives no replica more than was left", async () =
 testWithRedis(
   "three gateways together admit exactly the limits of a key, and an outage of Redis is in health, events and log until it ends",
   async () => {
-    await using gateways = await startGateways(
-      3,
-      "limits: { requestsPerMinute: 10 }, budget: { day: 5 }",
-    );
+    await using gateways = await startGateways({
+      key: "limits: { requestsPerMinute: 10 }, budget: { day: 5 }",
+      redisUrl: server.url,
+      fakeUrl: fake.url,
+    });
     const sendTo = async (gateway: TestGateway, input: string): Promise<number> => {
       const { status } = await gateway.post("/v1/embeddings", { model: embeddingModel, input });
       return status;
@@ -354,11 +337,12 @@ testWithRedis(
 );
 
 testWithRedis("every replica shows the same use of limits, also of idle ones", async () => {
-  await using gateways = await startGateways(
-    3,
-    "limits: { requestsPerMinute: 1000, tokensPerMinute: 100000, concurrent: 8 }",
-    { VEXEL_ADMIN_TOKEN: adminToken },
-  );
+  await using gateways = await startGateways({
+    key: "limits: { requestsPerMinute: 1000, tokensPerMinute: 100000, concurrent: 8 }",
+    settings: { VEXEL_ADMIN_TOKEN: adminToken },
+    redisUrl: server.url,
+    fakeUrl: fake.url,
+  });
   interface Shown {
     readonly data: readonly {
       readonly rate: string;

@@ -8,14 +8,15 @@ import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts"
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { budgeted, noon } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
-import { configFor, startGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
 import { type SlotsCase, type SlotsResult, simulateSlots } from "./slots-simulation.ts";
+import { startGateways } from "./test-gateways.ts";
 import { testReplicas } from "./test-replicas.ts";
 
+const fake = startFake();
 let server: RedisServer;
 let redis: RedisConnection;
 beforeAllWith(["redis"], async () => {
@@ -24,6 +25,7 @@ beforeAllWith(["redis"], async () => {
   await redis.attempted();
 });
 afterAll(async () => {
+  fake.close();
   redis?.close();
   await server?.stop();
 });
@@ -77,43 +79,34 @@ describe("a concurrency limit below or above the number of replicas", () => {
 testWithRedis(
   "three gateways with concurrent: 1 serve every request, one after the other",
   async () => {
-    const fake = startFake();
-    const connections = Array.from({ length: 3 }, () => new RedisConnection({ url: server.url }));
-    await Promise.all(connections.map((connection) => connection.attempted()));
-    const limited = `key: ${testKey}, limits: { concurrent: 1 }`;
-    const yaml = configFor(fake.url).replace(`key: ${testKey}`, limited);
-    const settings = { VEXEL_BATCH_WAIT_MS: "0" };
-    const gateways = connections.map((connection) =>
-      startGateway({ yaml, redis: connection, settings }),
-    );
+    await using gateways = await startGateways({
+      redisUrl: server.url,
+      fakeUrl: fake.url,
+      key: "limits: { concurrent: 1 }",
+      settings: { VEXEL_BATCH_WAIT_MS: "0" },
+    });
     const statuses = await Promise.all(
       Array.from({ length: 25 }, async (_, at) => {
         const body = { model: embeddingModel, input: `text ${at}` };
-        return (await gateways[at % 3]?.post("/v1/embeddings", body))?.status;
+        return (await gateways.at(at).post("/v1/embeddings", body)).status;
       }),
     );
     expect(statuses).toEqual(new Array(25).fill(200));
-    for (const gateway of gateways) await gateway.close();
-    for (const connection of connections) connection.close();
-    fake.close();
   },
 );
 
 testWithRedis(
   "concurrency slots in use return after Redis has lost its data, and requests are served as before",
   async () => {
-    const fake = startFake();
-    const connections = Array.from({ length: 3 }, () => new RedisConnection({ url: server.url }));
-    await Promise.all(connections.map((connection) => connection.attempted()));
-    const limited = `key: ${testKey}, limits: { concurrent: 4 }`;
-    const yaml = configFor(fake.url).replace(`key: ${testKey}`, limited);
-    const settings = { VEXEL_BATCH_WAIT_MS: "0" };
-    const gateways = connections.map((connection) =>
-      startGateway({ yaml, redis: connection, settings }),
-    );
-    const send = async (at: number): Promise<number | undefined> => {
+    await using gateways = await startGateways({
+      redisUrl: server.url,
+      fakeUrl: fake.url,
+      key: "limits: { concurrent: 4 }",
+      settings: { VEXEL_BATCH_WAIT_MS: "0" },
+    });
+    const send = async (at: number): Promise<number> => {
       const body = { model: embeddingModel, input: `lost ${at}` };
-      return (await gateways[at % 3]?.post("/v1/embeddings", body))?.status;
+      return (await gateways.at(at).post("/v1/embeddings", body)).status;
     };
     for (let round = 0; round < 5; round++) {
       // All slots are in use while the data are lost.
@@ -127,9 +120,6 @@ testWithRedis(
       release();
       expect(await Promise.all([...held, ...waiting])).toEqual(new Array(16).fill(200));
     }
-    for (const gateway of gateways) await gateway.close();
-    for (const connection of connections) connection.close();
-    fake.close();
   },
 );
 
