@@ -1,13 +1,10 @@
 /** The built-in embedding model with common clients: no vendor account, real vectors. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
-import { embedMany } from "ai";
 import { encode } from "gpt-tokenizer/encoding/cl100k_base";
-import { BadRequestError } from "openai";
 import reference from "../data/minilm/reference.json";
 import { startGateway, testKey } from "../harness.ts";
-import { bitsOf, clientOf, refusalOf } from "./arrange.ts";
+import { bitsOf, clientOf } from "./arrange.ts";
 
 // The first request starts the model's process, which takes a while on a busy machine.
 setDefaultTimeout(60_000);
@@ -99,71 +96,5 @@ describe("the built-in model", () => {
       inputTokens: tokens,
       upstream: "vexel-minilm",
     });
-  });
-
-  test("gives the same bits as numbers and as base64", async () => {
-    const [numbers, base64] = await Promise.all(
-      (["float", "base64"] as const).map((encoding_format) =>
-        client.embeddings.create({ model, input: "an otter", encoding_format }),
-      ),
-    );
-    const text = base64!.data[0]!.embedding as unknown as string;
-    expect(Buffer.from(text, "base64").toString("hex")).toBe(bitsOf(numbers!.data[0]!.embedding));
-  });
-
-  test("accepts its own number of dimensions and refuses others", async () => {
-    const response = await client.embeddings.create({ model, input: "a", dimensions: 384 });
-    expect(response.data[0]!.embedding).toHaveLength(384);
-    const error = await refusalOf(
-      client.embeddings.create({ model, input: "a", dimensions: 256 }),
-      BadRequestError,
-    );
-    expect(error.message).toContain("does not support specifying dimensions");
-  });
-
-  test("refuses a text that is too long with OpenAI's message", async () => {
-    const error = await refusalOf(
-      client.embeddings.create({ model, input: "word ".repeat(400) }),
-      BadRequestError,
-    );
-    expect(error).toMatchObject({ type: "invalid_request_error", code: null });
-    expect(error.message).toContain("This model's maximum context length is 256 tokens");
-  });
-
-  test("gives LangChain its documents and queries as vectors", async () => {
-    const langchain = new OpenAIEmbeddings({
-      model,
-      apiKey: testKey,
-      configuration: { baseURL: gateway.baseURL },
-    });
-    const vectors = await langchain.embedDocuments(texts.slice(0, 2));
-    for (const [at, vector] of vectors.entries()) {
-      expect(cosine(vector, known[at]!.vector)).toBeGreaterThan(0.999);
-    }
-  });
-
-  test("gives the AI SDK its vectors", async () => {
-    const provider = createOpenAICompatible({
-      name: "vexel",
-      baseURL: gateway.baseURL,
-      apiKey: testKey,
-    });
-    const { embeddings } = await embedMany({
-      model: provider.embeddingModel(model),
-      values: texts.slice(0, 2),
-    });
-    for (const [at, vector] of embeddings.entries()) {
-      expect(cosine(vector, known[at]!.vector)).toBeGreaterThan(0.999);
-    }
-  });
-
-  test("serves the engines path of older clients", async () => {
-    const response = await gateway.post(`/v1/engines/${model}/embeddings`, { input: texts[0] });
-    const responseBody = (await response.json()) as { data: { embedding: number[] }[] };
-    expect(cosine(responseBody.data[0]!.embedding, known[0]!.vector)).toBeGreaterThan(0.999);
-  });
-
-  test("is in the list of models with its number of dimensions", async () => {
-    expect(await client.models.retrieve(model)).toMatchObject({ id: model, dimensions: 384 });
   });
 });

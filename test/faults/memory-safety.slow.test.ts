@@ -279,23 +279,4 @@ describe("every client gets its own vectors and images, byte for byte", () => {
     startReading();
     await Promise.all(connections);
   }, 300_000);
-
-  test("while the cache serves and evicts vectors at the same time", async () => {
-    gate.resolve();
-    const random = randomOf(2);
-    let started = 0;
-    let checked = 0;
-    const client = async (): Promise<void> => {
-      while (started++ < 1000) {
-        const isChecked = await run(planOf(random, 10_000 + started), () => undefined);
-        if (isChecked) checked++;
-      }
-    };
-    await Promise.all(Array.from({ length: 100 }, client));
-    expect(checked).toBeGreaterThan(500);
-    await until(() => gateway.inFlight() === 0);
-    const hits = gateway.rows().filter(({ cachedInputs }) => (cachedInputs ?? 0) > 0);
-    expect(hits.length).toBeGreaterThan(100);
-    expect(gateway.log()).not.toContain("internal-error");
-  }, 300_000);
 });
