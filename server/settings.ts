@@ -4,6 +4,7 @@ import { z } from "zod";
 import { oidcProblem } from "./admin/sign-in/oidc/oidc-settings.ts";
 import { parseAddressList } from "./lib/address-list.ts";
 import { describeConstraint } from "./lib/zod-message.ts";
+import { parseSentinelUrl } from "./storage/redis/sentinel.ts";
 
 const text = z.string().default("");
 const wholeNumber = (fallback: number, min = 0, max = Number.POSITIVE_INFINITY) =>
@@ -56,11 +57,17 @@ export const settingsTable = {
   ),
   REDIS_URL: z
     .string()
-    .regex(/^((redis|valkey)s?:\/\/\S+)?$/, "must be a redis:// or rediss:// URL")
-    .refine(isUrlOrEmpty, specialCharacters)
+    .regex(
+      /^(((redis|valkey)s?|rediss?\+sentinel):\/\/\S+)?$/,
+      "must be a redis://, rediss://, redis+sentinel:// or rediss+sentinel:// URL",
+    )
+    .refine(
+      (url) => (url.includes("+sentinel:") ? parseSentinelUrl(url) : isUrlOrEmpty(url)),
+      `${specialCharacters}; with Sentinel, name the primary: redis+sentinel://host1:26379,host2:26379/mymaster`,
+    )
     .default("")
     .describe(
-      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS. Replicas that share it share rate limits, concurrency limits, budgets, idempotency keys in use and cached embeddings. Empty: each process counts for itself.",
+      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS, or of sentinels: `redis+sentinel://host1:26379,host2:26379/mymaster`. Replicas that share it share rate limits, concurrency limits, budgets, idempotency keys in use and cached embeddings. Empty: each process counts for itself.",
     ),
   REDIS_URL_FILE: text.describe(
     "File with the URL of the Redis server, instead of the URL itself.",

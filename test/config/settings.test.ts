@@ -42,3 +42,18 @@ test("a read replica without its primary is refused", () => {
     "DATABASE_READ_URL is set without DATABASE_URL.",
   );
 });
+
+test("the URL of sentinels must be complete, and its password stays hidden", () => {
+  const read = (url: string) => () => readSettings({ REDIS_URL: url });
+  expect(read("redis+sentinel://host1:26379,[::1]/mymaster/1")).not.toThrow();
+  expect(read("rediss+sentinel://user:pass@host/mymaster?sentinel_password=a%26b")).not.toThrow();
+  for (const url of [
+    "redis+sentinel://host1:26379,host2:26379",
+    "redis+sentinel://host1:26379,/mymaster",
+    "redis+sentinel://:pass/word@host1:26379/mymaster",
+    "redis+sentinel://host1:pass-word/mymaster",
+  ]) {
+    expect(read(url)).toThrow("with Sentinel, name the primary");
+    expect(read(url)).not.toThrow(/pass.word/);
+  }
+});

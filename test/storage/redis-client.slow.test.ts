@@ -9,6 +9,7 @@ import {
 } from "../../server/storage/redis/client.ts";
 import { watchConfigNotices } from "../../server/storage/redis/config-notices.ts";
 import { selfSigned } from "../certificate-fixture.ts";
+import { openTcpProxy } from "../fake-upstream/tcp-proxy.ts";
 import { temporaryFolder } from "../harness.ts";
 import { beforeAllWith, testWith } from "../programs.ts";
 import { until } from "../until.ts";
@@ -76,6 +77,28 @@ testWithRedis("a server that refuses writes is unavailable, and says why", async
   await until(() => redis.isAvailable);
   redis.close();
 });
+
+testWithRedis(
+  "a primary that becomes a replica is left, and the new primary behind the same address is used",
+  async () => {
+    const [earlier, next] = [await startRedis(), await startRedis()];
+    const proxy = openTcpProxy(earlier.port);
+    const redis = open({ url: `redis://127.0.0.1:${proxy.port}` });
+    await redis.attempted();
+    await earlier.command("REPLICAOF", "127.0.0.1", String(next.port));
+    await expect(redis.run((client) => client.send("SET", ["key", "value"]))).rejects.toThrow(
+      "READONLY",
+    );
+    // The new primary is not used before the address leads to it.
+    await expect(evaluate(redis)).rejects.toThrow(RedisUnavailableError);
+    proxy.switchTo(next.port);
+    await until(() => redis.isAvailable);
+    expect(await evaluate(redis)).toEqual(["key", "text", 2]);
+    redis.close();
+    proxy.close();
+    await Promise.all([earlier.stop(), next.stop()]);
+  },
+);
 
 testWithRedis(
   "a notice of a changed configuration reaches every replica, and a reconnection counts as one",

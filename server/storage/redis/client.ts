@@ -7,13 +7,14 @@ import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
 import { startTimeout } from "../../lib/timers.ts";
+import { findPrimary, parseSentinelUrl } from "./sentinel.ts";
 
 export type RedisState =
   | { readonly isAvailable: true }
   | { readonly isAvailable: false; readonly reason: string };
 
 export interface RedisOptions {
-  /** redis:// or, with TLS, rediss://. */
+  /** redis:// or, with TLS, rediss://; redis+sentinel:// or rediss+sentinel:// with the addresses of sentinels. */
   readonly url: string;
   /** The longest time for one command, or for one attempt to connect. */
   readonly timeoutMs?: number;
@@ -137,25 +138,13 @@ export class RedisConnection {
    * failed stays unusable.
    */
   async #connect(): Promise<void> {
-    const { url, timeoutMs, reconnectMs, prepare } = this.#options;
-    let [delayMs, longestMs] = reconnectMs;
-    while (!this.#isClosed) {
-      const client = new RedisClient(url, {
-        autoReconnect: false,
-        enableOfflineQueue: false,
-        connectionTimeout: timeoutMs,
-      });
+    let [delayMs, longestMs] = this.#options.reconnectMs;
+    for (let attempt = 0; !this.#isClosed; attempt++) {
       try {
-        await this.#withTimeout(client.connect());
-        client.onclose = (error) => this.#lose(client, errorMessage(error));
-        await this.#withTimeout(prepare(client));
-        if (this.#isClosed || !client.connected) throw new Error("the connection was closed");
-        this.#client = client;
+        this.#client = await this.#open(await this.#serverUrl(attempt));
         this.#change({ isAvailable: true });
         return;
       } catch (error) {
-        client.onclose = null;
-        client.close();
         this.#change({ isAvailable: false, reason: connectReason(error) });
       } finally {
         this.#firstAttempt.resolve();
@@ -163,6 +152,44 @@ export class RedisConnection {
       await this.#pause(delayMs);
       delayMs = Math.min(longestMs, delayMs * 2);
     }
+  }
+
+  async #open(url: string): Promise<RedisClient> {
+    const client = this.#createClient(url);
+    try {
+      await this.#withTimeout(client.connect());
+      client.onclose = (error) => this.#lose(client, errorMessage(error));
+      await this.#withTimeout(this.#options.prepare(client));
+      if (this.#isClosed || !client.connected) throw new Error("the connection was closed");
+      return client;
+    } catch (error) {
+      client.onclose = null;
+      client.close();
+      throw error;
+    }
+  }
+
+  #serverUrl(attempt: number): Promise<string> | string {
+    const { url } = this.#options;
+    const group = parseSentinelUrl(url);
+    if (!group) return url;
+    return findPrimary(group, attempt, async (sentinel, command, args) => {
+      const client = this.#createClient(sentinel);
+      try {
+        await this.#withTimeout(client.connect());
+        return await this.#withTimeout(client.send(command, args));
+      } finally {
+        client.close();
+      }
+    });
+  }
+
+  #createClient(url: string): RedisClient {
+    return new RedisClient(url, {
+      autoReconnect: false,
+      enableOfflineQueue: false,
+      connectionTimeout: this.#options.timeoutMs,
+    });
   }
 
   /** Stops using a connection, and connects again. */
