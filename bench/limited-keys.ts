@@ -75,6 +75,7 @@ const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 export async function measureLimitedKeys(folder: string, keys: number): Promise<void> {
+  await using started = new AsyncDisposableStack();
   const embedding = Array.from({ length: 1536 }, (_, at) => at / 1536);
   const upstream = Bun.serve({
     port: 0,
@@ -86,11 +87,15 @@ export async function measureLimitedKeys(folder: string, keys: number): Promise<
         usage: { prompt_tokens: 3, total_tokens: 3 },
       }),
   });
+  started.defer(() => upstream.stop(true));
   const redis = await startRedis();
+  started.defer(() => redis.stop());
   const yaml = configuration(`http://127.0.0.1:${upstream.port}`, keys);
   const without = await startLimited(join(folder, `${keys}-without`), yaml, {});
+  started.defer(() => without.process.stop());
   const settings = { REDIS_URL: redis.url, VEXEL_CACHE_REDIS_TTL: "0" };
   const shared = await startLimited(join(folder, `${keys}-with`), yaml, settings);
+  started.defer(() => shared.process.stop());
   const infoOf = async (section: string, field: RegExp): Promise<number> =>
     [...String(await redis.command("INFO", section)).matchAll(field)].reduce(
       (sum, [, value]) => sum + Number(value),
@@ -116,7 +121,4 @@ export async function measureLimitedKeys(folder: string, keys: number): Promise<
   console.log(
     `${keys} limited keys: ${more.toFixed(0)} µs of CPU per request more than without Redis (${median(costs).toFixed(0)} and ${median(baseline).toFixed(0)})${missed}; per request ${((after.calls - before.calls) / requests).toFixed(2)} script calls and ${redisMicroseconds.toFixed(0)} µs of CPU of Redis`,
   );
-  await Promise.all([without.process.stop(), shared.process.stop()]);
-  await redis.stop();
-  await upstream.stop(true);
 }
