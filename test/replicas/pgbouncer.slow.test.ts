@@ -53,10 +53,10 @@ testWith("postgresql", "pgbouncer")(
     await until(() => load.completed.length > 200);
     await load.stop();
     expect(load.failed).toEqual([]);
-    const rows = () => sharedRows(server, direct);
+    const rows = async () =>
+      (await sharedRows(server, direct)).filter((id) => !own.includes(id)).toSorted();
     await until(async () => (await rows()).length >= load.completed.length);
-    const found = (await rows()).filter((id) => !own.includes(id));
-    expect(found.toSorted()).toEqual(load.completed.toSorted());
+    expect(await rows()).toEqual(load.completed.toSorted());
     const sessions = await server.execute<{ count: number }>(
       "postgres",
       `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = '${databaseName(direct)}'`,
