@@ -57,6 +57,9 @@ function watchParent(onGone: () => void): ReturnType<typeof setInterval> | undef
   }, 1000);
 }
 
+/** After the last image, how long the gateway waits until its last bytes are sent. */
+const lastBytesMs = 1000;
+
 /** After a crash, how long the parts of the gateway may take to close. */
 const closeMs = 5000;
 
@@ -112,7 +115,7 @@ export async function runUntilStopped(options: StopOptions): Promise<void> {
  * After the drain timeout the gateway waits for admitted images only, because an upstream bills them. Their request
  * timeouts bound the wait. After a crash nobody is served until the restart, so that no image delays it.
  */
-async function finishImages({ gateway, stop, crash, log }: StopOptions): Promise<void> {
+async function finishImages({ gateway, stop, crash, log, clock }: StopOptions): Promise<void> {
   const images = gateway.admittedImages;
   images.close();
   const isWaiting = (): boolean => images.count > 0 && !stop.isUrgent && !crash.hasCrashed;
@@ -120,6 +123,9 @@ async function finishImages({ gateway, stop, crash, log }: StopOptions): Promise
   const seconds = Math.ceil(images.leftMs / 1000);
   log.info("shutdown-waits-for-images", { images: images.count, seconds });
   while (isWaiting()) await Bun.sleep(20);
+  // The last bytes of the last image may not be sent yet.
+  const until = clock() + lastBytesMs;
+  while (!stop.isUrgent && gateway.inFlight() > 0 && clock() < until) await Bun.sleep(20);
 }
 
 /** The crashed part may hang or throw while it closes: that must not prevent the restart. */
