@@ -271,8 +271,7 @@ function settle(record: RequestRecord, error?: GatewayError): void {
   // itself counts as the first time.
   const billedTimes =
     cost === undefined
-      ? Math.max(1, billedBefore + (isLastBilled ? 1 : 0)) +
-        images.requestedAgain / images.requested
+      ? Math.max(1, billedBefore + (isLastBilled ? 1 : 0))
       : billedBefore +
         images.possiblyBilled / images.requested +
         embeddings.canceledInputs / Math.max(1, embeddings.inputs);
@@ -297,13 +296,13 @@ const noCost: Estimate = { dollars: 0, isCertain: true };
 
 /**
  * How often the whole request may have been billed before its last attempt. A split request has several
- * sub-requests: only a retried sub-request counts, as a share of the whole. Attempts for missing images are counted
- * per image. An attempt that was rejected free of charge counts as well: the result is too high rather than too low.
+ * sub-requests: only a retried sub-request counts, as a share of the whole. An attempt that was rejected free of charge
+ * counts as well: the result is too high rather than too low.
  */
-function billedAttemptsBefore({ cost, routing, images }: RequestRecord): number {
+function billedAttemptsBefore({ cost, routing }: RequestRecord): number {
   const { attempts, routedRequests } = routing;
   if (!cost.earlierAttemptMayBeBilled || routedRequests === 0) return 0;
-  return Math.max(0, (attempts - images.fillAttempts) / routedRequests - 1);
+  return Math.max(0, attempts / routedRequests - 1);
 }
 
 /** The weight of a higher earlier cost after each observation (exponential decay). */

@@ -217,13 +217,13 @@ async function* topUpStream(
   yield* mergeResponseStreams(responses, failures[0]?.error, onMissing);
 }
 
-export async function* eventsOf(response: ImageResponse): AsyncGenerator<ImageEvent> {
+async function* eventsOf(response: ImageResponse): AsyncGenerator<ImageEvent> {
   if (response.kind === "buffered") yield { type: "buffered", response };
   else yield* response.events;
 }
 
 /** Merges several image responses into one: all images, and the metadata that they have in common. */
-export function mergeResponses(responses: readonly BufferedImageResponse[]): BufferedImageResponse {
+function mergeResponses(responses: readonly BufferedImageResponse[]): BufferedImageResponse {
   const [first] = responses;
   if (!first) throw new GatewayError("internal", "There is no response to merge.");
   if (responses.length === 1) return first;
@@ -285,7 +285,7 @@ const seedLimits = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
  * `imagesBefore`: how many images earlier upstream requests were for. A request for several images uses as many
  * consecutive seeds. A negative seed means random (-1) and is kept.
  */
-export function advanceSeed(extraFields: ExtraFields, imagesBefore: number): ExtraFields {
+function advanceSeed(extraFields: ExtraFields, imagesBefore: number): ExtraFields {
   const { seed } = extraFields;
   // Form fields are strings.
   const isText = typeof seed === "string" && /^\d{1,15}$/.test(seed);

@@ -86,9 +86,8 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
   /** Targets that generated one image although several were requested. */
   const singleImageTargets = new WeakSet<Target>();
   return (next) => async (request) => {
-    const { report, target, tried } = request;
+    const { report, target } = request;
     if (!target) throw new Error("No target was selected.");
-    tried?.targets.add(target);
     const attempt = planAttempt(request, target, tools, singleImageTargets);
     const { query: planned } = attempt.plan;
     const query = isEdit(planned) ? await prepareEdit(planned, attempt, tools) : planned;
@@ -98,7 +97,6 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       target,
       signal,
       imageCount: attempt.count,
-      tried: tried?.failure && tried,
     });
     const response = await sendQuery(query, attempt, images, next).catch((error: unknown) => {
       images.failAll(error);
@@ -173,7 +171,7 @@ async function prepareEdit<Q extends ImageQuery>(
   try {
     return await prepareSources(query, { edits, tools, job, onAdapted });
   } catch (error) {
-    request.report.attemptNotSent(request.tried?.failure !== undefined);
+    request.report.attemptNotSent();
     throw error;
   }
 }
@@ -184,15 +182,11 @@ function sendQuery<Q extends ImageQuery>(
   images: AttemptedImages,
   next: Send<Q, ImageResponse>,
 ): Promise<ImageResponse> {
-  const { tried } = request;
-  const parts = { hasStarted: tried?.failure !== undefined };
+  const parts = { hasStarted: false };
   return fanOut(
     { ...plan, query },
     {
-      send: (part) => {
-        if (tried) tried.imageCount += part.options.n ?? 1;
-        return next({ ...request, query: part, parts });
-      },
+      send: (part) => next({ ...request, query: part, parts }),
       isStreaming: request.query.stream,
       onMissing: (group) => images.addFailure(group),
       isFinal: (error) => !mayFailOver(error, request),

@@ -6,7 +6,6 @@ import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { RequestReport } from "../request/request-report.ts";
-import type { TriedTargets } from "../request/stage.ts";
 import { targetName } from "../request/timeline.ts";
 import { errorKindOf } from "../routing/retry-policy.ts";
 import type {
@@ -28,16 +27,16 @@ export const missingFor = (count: number, error: unknown): MissingImages =>
   toMissing([{ count, error }]);
 
 /** Undefined where no image is missing. */
-export const missingFrom = (groups: readonly MissingGroup[]): MissingImages | undefined =>
+const missingFrom = (groups: readonly MissingGroup[]): MissingImages | undefined =>
   countMissing(groups) > 0 ? toMissing(groups) : undefined;
 
 function toMissing(groups: readonly MissingGroup[]): MissingImages {
   const failed = groups.find(({ error }) => error !== undefined);
   const kind = missingKindOf(failed?.error);
-  return { count: countMissing(groups), kind, ...(failed && { error: failed.error }), groups };
+  return { count: countMissing(groups), kind, ...(failed && { error: failed.error }) };
 }
 
-export const countMissing = (groups: readonly MissingGroup[]): number =>
+const countMissing = (groups: readonly MissingGroup[]): number =>
   groups.reduce((sum, { count }) => sum + count, 0);
 
 /**
@@ -86,8 +85,6 @@ interface TargetAttempt {
   readonly signal: AbortSignal;
   /** How many images are requested from the target. */
   readonly imageCount: number;
-  /** Image requests with several targets: what is known of the attempts for missing images. */
-  readonly tried: TriedTargets | undefined;
 }
 
 /** Whether an upstream request that ended with this error may have been billed. */
@@ -104,10 +101,6 @@ export class AttemptedImages {
 
   constructor(attempt: TargetAttempt) {
     this.#attempt = attempt;
-    const { tried, report } = attempt;
-    if (!tried || tried.maybeBilled === 0) return;
-    report.addRequestedAgain(tried.maybeBilled);
-    tried.maybeBilled = 0;
   }
 
   /** One upstream request failed. */
@@ -118,16 +111,12 @@ export class AttemptedImages {
 
   /** All upstream requests failed: the target failed with this error. */
   failAll(error: unknown): void {
-    const { imageCount, signal, tried, report } = this.#attempt;
+    const { imageCount, signal } = this.#attempt;
     const descriptions = describeMissing(this.#failures, imageCount);
     if (descriptions.length > 1) this.#step(descriptions);
     this.#step([errorKindOf(error)]);
-    if (!isBillingUncertain(error, signal)) this.#reportBilled();
-    else if (tried?.failure) {
-      tried.maybeBilled = imageCount;
-      report.addPossiblyBilled(imageCount);
-    }
     // Otherwise the whole request is counted as possibly billed, not its upstream requests.
+    if (!isBillingUncertain(error, signal)) this.#reportBilled();
   }
 
   /** `delivered`: the number of delivered images. `error`: why other images that arrived were not delivered. */

@@ -14,7 +14,6 @@ import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
 import { reportServed } from "../embeddings/embedding-usage.ts";
 import { split } from "../embeddings/split.ts";
-import { fillMissing } from "../images/fill-missing.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
 import { type CheckPrompt, moderate } from "../images/moderate.ts";
 import { limitImageCount, preflight } from "../images/preflight.ts";
@@ -132,7 +131,6 @@ export const imageStages = (
     preflight<Q>({ rejectionReason: reasonToReject, ...tools }),
     moderate<Q>({ checkPrompt, requireAvailableTarget: requireTarget }),
     convertStream<Q>(),
-    fillMissing<Q>(),
     routeRequest<Q, ImageResponse>({
       registry,
       canServe: (request, target) => canServe(reasonToReject, request, target),

@@ -12,7 +12,7 @@ export interface RoutingRecord {
   attempts: number;
   /**
    * Requests that entered the routing stage: one, or one for each sub-request of a split request. Not counted: retries,
-   * hedged requests, the fan-out of an image request, and follow-up requests for missing images.
+   * hedged requests, and the fan-out of an image request.
    */
   routedRequests: number;
   /** An attempt has ended whose upstream received the request, or one of its sub-requests. */
@@ -56,10 +56,6 @@ export interface ImagesRecord {
   delivered: number | undefined;
   /** Images that may have been billed, but for which no response reports a cost. */
   possiblyBilled: number;
-  /** Images that were requested from another target after they may have been billed. */
-  requestedAgain: number;
-  /** The number of attempts that requested images which earlier targets left out. */
-  fillAttempts: number;
 }
 
 /** Costs in US dollars. */

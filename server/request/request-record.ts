@@ -84,8 +84,6 @@ export class RequestRecord implements RequestContext, RequestReport {
     requested: 1,
     delivered: undefined,
     possiblyBilled: 0,
-    requestedAgain: 0,
-    fillAttempts: 0,
   };
   readonly cost: CostRecord = {
     actual: undefined,
@@ -130,13 +128,12 @@ export class RequestRecord implements RequestContext, RequestReport {
   }
 
   startAttempt(start: AttemptStart): TimedAttempt | undefined {
-    const { target, startedAt, isHedge = false, isFollowUp = false, spanId } = start;
+    const { target, startedAt, isHedge = false, spanId } = start;
     const { routing } = this;
     if (routing.target !== undefined && routing.target !== target) routing.hasSeveralTargets = true;
     routing.previousTarget = routing.target;
     routing.attempts++;
-    if (isFollowUp) this.images.fillAttempts++;
-    else routing.target = target;
+    routing.target = target;
     if (startedAt === undefined) return undefined;
     routing.timedAttempts ??= [];
     if (routing.timedAttempts.length >= maxTimedAttempts) return undefined;
@@ -153,10 +150,9 @@ export class RequestRecord implements RequestContext, RequestReport {
     return attempt;
   }
 
-  attemptNotSent(isFollowUp: boolean): void {
+  attemptNotSent(): void {
     this.routing.target = this.routing.previousTarget;
     this.routing.attempts--;
-    if (isFollowUp) this.images.fillAttempts--;
   }
 
   reachedUpstream(): void {
@@ -203,10 +199,6 @@ export class RequestRecord implements RequestContext, RequestReport {
 
   addPossiblyBilled(images: number): void {
     this.images.possiblyBilled += images;
-  }
-
-  addRequestedAgain(images: number): void {
-    this.images.requestedAgain += images;
   }
 
   /** Inputs that this request did not send to an upstream. */

@@ -33,7 +33,7 @@ export interface RequestReport {
   /** Undefined: the timeline is full. */
   startAttempt(start: AttemptStart): TimedAttempt | undefined;
   /** The last attempt ended before anything was sent to its target, so it does not count. */
-  attemptNotSent(isFollowUp: boolean): void;
+  attemptNotSent(): void;
   /** An attempt has ended whose upstream received the request, or one of its sub-requests. */
   reachedUpstream(): void;
   /** The target whose response or error ends the request, or one of its sub-requests. */
@@ -59,6 +59,4 @@ export interface RequestReport {
   addUsage(usage: RequestUsage): void;
   /** Images that may have been billed, but for which no response reports a cost. */
   addPossiblyBilled(images: number): void;
-  /** Images that are requested from another target after they may have been billed. */
-  addRequestedAgain(images: number): void;
 }

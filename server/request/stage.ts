@@ -33,24 +33,11 @@ export interface StageRequest<Q> {
   readonly attempt?: RoutedAttempt | undefined;
   /** The parts of one request share it: a split embeddings request, or images that are requested one by one. */
   readonly parts?: RequestParts | undefined;
-  /** Image requests: the targets tried so far, so that another target can generate the missing images. */
-  readonly tried?: TriedTargets | undefined;
 }
 
 /** If one part was sent, the others are neither shed nor timed out in a queue: its work would be lost. */
 export interface RequestParts {
   hasStarted: boolean;
-}
-
-export interface TriedTargets {
-  /** Missing images are not requested from these targets again. */
-  readonly targets: Set<Target>;
-  /** How many images were requested from them. */
-  imageCount: number;
-  /** How many of the images that are requested now may have been billed already. */
-  maybeBilled: number;
-  /** A follow-up for missing images: why the earlier targets did not generate them. Absent: none was tried yet. */
-  readonly failure?: { readonly error: unknown };
 }
 
 export interface QueueWait {

@@ -12,8 +12,6 @@ export interface AttemptStart {
   readonly startedAt: number | undefined;
   /** A hedged request: another attempt was running. */
   readonly isHedge?: boolean;
-  /** The attempt requests images that earlier targets left out. */
-  readonly isFollowUp?: boolean;
   /** The id of its span. Absent: tracing is off. */
   readonly spanId?: string | undefined;
 }

@@ -92,7 +92,6 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       target,
       startedAt: this.startedAt,
       isHedge: this.#isHedge,
-      isFollowUp: request.tried?.failure !== undefined,
       spanId,
     });
     let response: A;

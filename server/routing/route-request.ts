@@ -30,7 +30,6 @@ import {
   selectHealthy,
   selectTarget,
   startHealthChecks,
-  untriedCandidates,
 } from "./select-target.ts";
 import type { ModelTargets } from "./target-registry.ts";
 
@@ -41,9 +40,8 @@ export const routeRequest =
   (next) => {
     const stage: RoutingStage<Q, A> = { ...options, next, lastError: undefined };
     return (request) => {
-      const { failure } = request.tried ?? {};
-      if (!failure) request.report.addRoutedRequest();
-      return new RoutedRequest(stage, request).run(failure);
+      request.report.addRoutedRequest();
+      return new RoutedRequest(stage, request).run();
     };
   };
 
@@ -70,15 +68,14 @@ class RoutedRequest<Q, A> {
 
   constructor(stage: RoutingStage<Q, A>, request: StageRequest<Q>) {
     const { registry, canServe, sizeClassOf, checkHealth } = stage;
-    const { model, query, context, tried } = request;
+    const { model, query, context } = request;
     const modelTargets = registry.targetsFor(model);
     const { candidates } = modelTargets;
-    const untried = tried ? untriedCandidates(candidates, tried) : candidates;
     const sizeClass = sizeClassOf ? sizeClassOf(query) : 0;
     this.#stage = stage;
     this.#request = request;
     this.#modelTargets = modelTargets;
-    this.#candidates = canServe ? capableCandidates(untried, request, canServe) : untried;
+    this.#candidates = canServe ? capableCandidates(candidates, request, canServe) : candidates;
     this.#attempted = { stage, request, modelTargets, sizeClass, wasSent: false };
     this.#context = {
       now: registry.clock(),
@@ -90,11 +87,8 @@ class RoutedRequest<Q, A> {
     this.#probeMode = checkHealth ? "checked" : "any";
   }
 
-  /** `failure`: set for a request for missing images: the error of the targets that did not generate them. */
-  async run(failure?: { readonly error: unknown }): Promise<A> {
-    let candidate = failure
-      ? await this.#selectNext(this.#modelTargets.candidates[0] as Candidate, failure.error)
-      : this.#selectFirst();
+  async run(): Promise<A> {
+    let candidate = this.#selectFirst();
     for (;;) {
       const { health } = candidate;
       if (this.#stage.queue && health.isAtHardLimit(this.#context.now))
@@ -102,9 +96,7 @@ class RoutedRequest<Q, A> {
       // The hard limit was lifted: earlier requests still wait for it.
       else if (health.concurrency.slots.waiting > 0) this.#stage.queue?.admitWaiting();
       try {
-        const response = await this.#attemptWithHedge(candidate);
-        if (failure) this.#request.report.addSettled(candidate.target);
-        return response;
+        return await this.#attemptWithHedge(candidate);
       } catch (error) {
         this.#hasTimedOut ||= errorKindOf(error) === "upstream_timeout";
         candidate = await this.#selectNext(candidate, error);
@@ -176,7 +168,7 @@ class RoutedRequest<Q, A> {
     const signal = this.#request.signal();
     const { checkHealth, registry } = this.#stage;
     if (signal.aborted || !mayFailOver(error, this.#request)) throw error;
-    if (mayBillFailedAttempt(error)) this.#reportBilled();
+    if (mayBillFailedAttempt(error)) report.earlierAttemptMayBeBilled();
     this.#readClock();
     const other = selectTarget(this.#selection(), this.#context, this.#probeMode);
     const waitMs = other ? 0 : this.#backoffMs(error);
@@ -245,15 +237,9 @@ class RoutedRequest<Q, A> {
       onSettled: ({ candidate }) => report.addSettled(candidate.target),
       // Upstreams may bill canceled requests.
       onWasted: (error) => {
-        if (error === undefined || mayBillFailedAttempt(error)) this.#reportBilled();
+        if (error === undefined || mayBillFailedAttempt(error)) report.earlierAttemptMayBeBilled();
       },
     };
-  }
-
-  /** The image stages report themselves what targets may have billed for missing images. */
-  #reportBilled(): void {
-    const { tried, report } = this.#request;
-    if (!tried?.failure) report.earlierAttemptMayBeBilled();
   }
 
   #hedge(): TargetAttempt<Q, A> | undefined {

@@ -4,7 +4,6 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { TriedTargets } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate, Policy, SelectionContext } from "./policies.ts";
 
@@ -209,13 +208,6 @@ export function noHealthyTarget(
     details,
   );
 }
-
-/** For a request that fills in missing images: the candidates that have not been tried for it. */
-export const untriedCandidates = (
-  candidates: readonly Candidate[],
-  { failure, targets }: TriedTargets,
-): readonly Candidate[] =>
-  failure ? candidates.filter(({ target }) => !targets.has(target)) : candidates;
 
 /**
  * The candidates that support the request; the same array if all do. A single target is always kept: its own error is

@@ -323,8 +323,6 @@ export interface MissingImages {
   readonly kind: ErrorKind;
   /** The error of the first missing image, if there was one. */
   readonly error?: unknown;
-  /** All missing images, grouped by error. */
-  readonly groups: readonly MissingGroup[];
 }
 
 /** A built-in model. A missing capability is a missing key. */

@@ -8,8 +8,8 @@ import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
-import { completedWith, sent, slowDown } from "./fill-missing-fixture.ts";
 import { startImageGateway } from "./image-gateway-fixture.ts";
+import { completedWith, sent, slowDown } from "./partial-failures-fixture.ts";
 
 interface SentRequest {
   readonly n?: number;

@@ -1,4 +1,4 @@
-/** Fixture of the fill-missing tests: a gateway in front of upstreams that fail on command. */
+/** Fixture of tests in which some images of a request fail: a gateway in front of upstreams that fail on command. */
 import { expect } from "bun:test";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
@@ -73,18 +73,13 @@ export const limitFrame = {
 // dall-e-3 makes one image per request, gpt-image-1 ten.
 const first = "{ upstream: east, model: dall-e-3, tier: 0, price: { image: 0.5 } }";
 const second = "{ upstream: west, model: gpt-image-1, tier: 1, price: { image: 0.25 } }";
-const third = "{ upstream: north, model: dall-e-3, tier: 2, price: { image: 1 } }";
 const house = (name: string, tier: number) =>
   `{ upstream: ${name}-house, model: image-model, tier: ${tier} }`;
 const richKey = "sk-test-rich-0123456789";
 
 export function startFixture() {
-  const [east, west, north] = [
-    new Upstream("east", 1024),
-    new Upstream("west", 512),
-    new Upstream("north", 1024),
-  ];
-  const all = { east, west, north };
+  const [east, west] = [new Upstream("east", 1024), new Upstream("west", 512)];
+  const all = { east, west };
   const gateway = startGateway({
     yaml: `
 upstreams:
@@ -97,12 +92,8 @@ ${Object.entries(all)
   .join("\n")}
 models:
   - { id: image-model, kind: image, targets: [${first}, ${second}] }
-  - { id: three, kind: image, targets: [${first}, ${second}, ${third}] }
   - { id: several, kind: image, targets: [${second.replace("tier: 1", "tier: 0")}, ${first.replace("tier: 0", "tier: 1")}] }
-  - { id: fickle, kind: image, onDisconnect: cancel, targets: [${first}, ${second}] }
-  - { id: alone, kind: image, targets: [${first}] }
   - { id: reckless, kind: image, retryPaid: true, targets: [${first}, ${second}] }
-  - { id: reckless-three, kind: image, retryPaid: true, targets: [${first}, ${third.replace("tier: 2", "tier: 1")}, ${second.replace("tier: 1", "tier: 2")}] }
   - { id: house, kind: image, targets: [${house("east", 0)}, ${house("west", 1)}] }
 keys:
   - { name: test, key: ${testKey} }
@@ -151,5 +142,5 @@ keys:
       missing: response.headers.get("vexel-missing"),
     };
   }
-  return { east, west, north, gateway, reset, close, row, generate, stream };
+  return { east, west, gateway, reset, close, row, generate, stream };
 }
