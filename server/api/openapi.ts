@@ -86,7 +86,7 @@ const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
   ready: { type: "application/json", schema: schemas.statusResponse },
   metrics: { type: "application/openmetrics-text" },
   openapi: { type: "application/json" },
-  welcome: { type: "text/html" },
+  root: { type: "text/html" },
 };
 
 const securityOf = ({ path }: Route): Json =>

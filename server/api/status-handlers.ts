@@ -1,10 +1,10 @@
-/** The routes that describe the gateway itself: liveness, readiness, the OpenAPI document, and the welcome page. */
+/** The routes that describe the gateway itself: liveness, readiness, the OpenAPI document, and the way to the console. */
 import type { Snapshot } from "../config/snapshot.ts";
+import { unknownUrl } from "../http/dispatch.ts";
 import { json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { ConnectionCounts } from "../http/server/http-server.ts";
 import { StaticContent } from "../http/static-content.ts";
-import { createWelcome } from "./welcome.ts";
 
 export interface StatusHandlerOptions {
   readonly snapshot: () => Snapshot;
@@ -23,14 +23,12 @@ export interface StatusHandlerOptions {
   readonly database: { isReachable(): boolean } | undefined;
   /** Undefined: replicas share nothing. */
   readonly replicas: { health(): Readonly<Record<string, string | number>> } | undefined;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 export function createStatusHandlers(
   options: StatusHandlerOptions,
-): Pick<Handlers, "health" | "ready" | "openapi" | "welcome"> {
-  const { snapshot, version, publicUrl, hasConsole, isReady, isDraining, now } = options;
+): Pick<Handlers, "health" | "ready" | "openapi" | "root"> {
+  const { snapshot, version, publicUrl, hasConsole, isReady, isDraining } = options;
   const { ledger, database, replicas, connections } = options;
   let openapi: Promise<StaticContent> | undefined;
   return {
@@ -55,7 +53,10 @@ export function createStatusHandlers(
       openapi ??= buildDocument(publicUrl, version);
       return (await openapi).respond(headers, documentHeaders);
     },
-    welcome: createWelcome({ snapshot, ready: isReady, version, hasConsole, now }),
+    root: async ({ method, path }) => {
+      if (!hasConsole) throw unknownUrl(method, path);
+      return { status: 302, headers: { location: "/console" }, body: "" };
+    },
   };
 }
 

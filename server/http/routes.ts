@@ -90,7 +90,7 @@ const gatewayRoutes = [
     path: "/openapi.json",
     summary: "Get this API as an OpenAPI 3.1 document.",
   },
-  { name: "welcome", method: "GET", path: "/", summary: "A start page for browsers." },
+  { name: "root", method: "GET", path: "/", summary: "Redirect browsers to the console." },
 ] as const satisfies readonly RouteRow[];
 
 /** The names of routes that are not aliases of another route. */

@@ -32,8 +32,7 @@ export function startupMessage({
 
   Base URL  ${clientUrl}/v1
   API key   ${apiKey}
-  Models    ${listed.join(", ") || "none"}${more}
-  Browser   ${clientUrl}/${consoleLine(clientUrl, consolePath)}
+  Models    ${listed.join(", ") || "none"}${more}${consoleLine(clientUrl, consolePath)}
 ${warnings.map((warning) => `\n  Warning: ${warning}.\n`).join("")}${tryIt(clientUrl, models, newKey)}
 `;
 }

@@ -41,7 +41,6 @@ export function wireHandlers(
       ledger,
       database: forwarding,
       replicas,
-      now,
     }),
     metrics: async ({ method, path, headers }) => {
       if (!metrics?.respond) throw unknownUrl(method, path);

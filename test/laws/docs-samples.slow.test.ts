@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import { readSettings } from "../../server/settings.ts";
 import { temporaryFolder } from "../harness.ts";
+import { createImage } from "../image-vendors/test-images.ts";
 import { promtoolErrors } from "../observe/promtool.ts";
 import { type Program, testIf, testWith } from "../programs.ts";
 import { withPython } from "../python.ts";
@@ -22,7 +23,7 @@ const pages = [
   "README.md",
   ...filesBelow("docs").filter((path) => /^docs\/[\w-]+\.md$/.test(path)),
 ];
-const image = readFileSync(join(import.meta.dir, "../../docs/images/welcome.png"));
+const image = await createImage("a boat", { width: 512, height: 512, kind: "png" });
 
 /** Files of the reader, which a page names and does not make. */
 const readerFiles: Readonly<Record<string, ReaderFiles>> = {

@@ -370,7 +370,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     }),
   ],
   openapi: async () => [await get("/openapi.json")],
-  welcome: async () => [await get("/")],
+  root: async () => [await get("/")],
 };
 
 describe("every real response matches the document", () => {
