@@ -118,7 +118,8 @@ export function checkMask(
       "the mask has no alpha channel. Its fully transparent areas say what may change",
     );
   }
-  if (image && !maskOrientation(mask, image)) {
+  // Compared as shown: the EXIF orientation is applied.
+  if (image && (mask.width !== image.width || mask.height !== image.height)) {
     throw invalidValue(
       field,
       `the mask is ${mask.width}x${mask.height} and the image ${image.width}x${image.height}. Both must have the same width and height`,
@@ -158,22 +159,6 @@ export function checkMarkup(
 
 const markupWithMask = (): GatewayError =>
   invalidValue("markup", "it cannot be combined with 'mask'. Send one of the two");
-
-/**
- * A mask of a photo with an EXIF orientation may be for the photo as stored or as shown (rotated): some tools rotate
- * the photo before they show it, some do not. If the sizes match both, it is for the photo as shown. Undefined: it fits
- * neither.
- */
-export function maskOrientation(
-  mask: ImageInspection,
-  image: ImageInspection,
-): "shown" | "stored" | undefined {
-  if (mask.width === image.width && mask.height === image.height) return "shown";
-  const isRotatedSideways = image.orientation >= 5;
-  return isRotatedSideways && mask.width === image.height && mask.height === image.width
-    ? "stored"
-    : undefined;
-}
 
 function checkType(type: string, field: string, types: readonly string[]): void {
   if (types.includes(type)) return;

@@ -1,15 +1,19 @@
 /**
- * Prepares the source images of an edit for a target: downloads links, converts formats, and rotates an image and its
- * mask by the EXIF orientation.
+ * Prepares the source images of an edit for a target: downloads links, converts formats, and rotates an image with a
+ * mask by its EXIF orientation.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import type { EditCapabilities } from "../upstream/image-capabilities.ts";
 import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
 import type { ImageJob } from "../workers/image/image-worker.ts";
-import type { ImageConversion, ImageInspection, MaskForm } from "../workers/image/messages.ts";
+import type {
+  ImageConversion,
+  ImageInspection,
+  MaskConvention,
+} from "../workers/image/messages.ts";
 import { checkBytes } from "./plan/plan-options.ts";
-import { checkMarkup, checkMask, maskOrientation } from "./preflight.ts";
+import { checkMarkup, checkMask } from "./preflight.ts";
 
 /** The tools that prepare source images. */
 export interface SourceTools {
@@ -18,7 +22,7 @@ export interface SourceTools {
   /** Inspects a checked image of the client: its dimensions, transparency and orientation. */
   inspect(file: FilePart, job: ImageJob): Promise<ImageInspection>;
   convertFile(file: FilePart, to: ImageConversion, job: ImageJob): Promise<FilePart>;
-  convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
+  convertMask(mask: FilePart, to: MaskConvention, job: ImageJob): Promise<FilePart>;
 }
 
 /** The target of one request, and the tools for its source images. */
@@ -41,11 +45,11 @@ export async function prepareSources<Q extends GenerationQuery>(
   }
   const [first] = files;
   const mask = query.mask && (await resolveFile(query.mask, "mask.image_url", preparation));
-  const rotation = first && mask ? await rotationFor(mask, first, preparation) : noRotation;
+  const isRotated = first && mask ? await needsRotation(mask, first, preparation) : false;
   const images: ImageSource[] = [];
   for (const [at, source] of query.images.entries()) {
     const file = files[at];
-    const upright = at === 0 && rotation.image;
+    const upright = at === 0 && isRotated;
     images.push(file ? toFileSource(await toReadableFile(file, preparation, upright)) : source);
   }
   const markup = query.markup && (await markupFile(query.markup, first, preparation));
@@ -53,7 +57,7 @@ export async function prepareSources<Q extends GenerationQuery>(
   return {
     ...query,
     images,
-    ...(mask && { mask: toFileSource(await toReadableMask(mask, preparation, rotation.mask)) }),
+    ...(mask && { mask: toFileSource(await toReadableMask(mask, preparation)) }),
     ...(markup && { markup: toFileSource(markup) }),
     ...(size && { options: { ...query.options, size } }),
   };
@@ -77,33 +81,19 @@ async function markupFile(
   return file;
 }
 
-/** The rotation that gives an image and its mask the same orientation. */
-interface Rotation {
-  /** The image has an EXIF orientation other than 1. */
-  readonly image: boolean;
-  /** The EXIF orientation to apply to the mask. */
-  readonly mask: number;
-}
-
-const noRotation: Rotation = { image: false, mask: 1 };
-
 /**
  * Some upstreams apply an image's EXIF orientation, some do not, and most lose it. So an image with a mask is sent
- * upright, without EXIF. A mask that was drawn on the stored pixels, before their rotation, is rotated like the image.
+ * upright, without EXIF.
  */
-async function rotationFor(
+async function needsRotation(
   mask: FilePart,
   first: FilePart,
   { tools, job }: Preparation,
-): Promise<Rotation> {
+): Promise<boolean> {
   const image = await tools.inspect(first, job);
-  const maskInspection = await tools.inspect(mask, job);
   // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
-  checkMask(maskInspection, image, mask.field);
-  return {
-    image: image.orientation !== 1,
-    mask: maskOrientation(maskInspection, image) === "stored" ? image.orientation : 1,
-  };
+  checkMask(await tools.inspect(mask, job), image, mask.field);
+  return image.orientation !== 1;
 }
 
 /**
@@ -145,14 +135,8 @@ async function toReadableFile(
   const { maxBytes = Number.POSITIVE_INFINITY } = edits;
   if (!upright && (await isReadable(file, preparation))) return file;
   preparation.onAdapted("image");
-  let smallestBytes = notConverted;
+  let smallestBytes = Number.POSITIVE_INFINITY;
   for (const to of conversionsFor(file, await tools.inspect(file, job), edits)) {
-    if (
-      to.format !== "jpeg" &&
-      smallestBytes !== notConverted &&
-      smallestBytes > maxShrinkFactor * maxBytes
-    )
-      continue;
     const converted = await tools.convertFile(file, to, job);
     if (converted.size <= maxBytes) return converted;
     smallestBytes = Math.min(smallestBytes, converted.size);
@@ -172,19 +156,18 @@ async function toReadableFile(
   );
 }
 
-/** The mask in the target's convention, rotated like the image. Unchanged if it already fits. */
+/** The mask in the target's convention. Unchanged if it already fits. */
 async function toReadableMask(
   file: FilePart,
   { edits, tools, job }: Preparation,
-  orientation: number,
 ): Promise<FilePart> {
   const { mask: convention = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
-  if (convention === "transparent" && orientation === 1 && file.size <= maxBytes) {
+  if (convention === "transparent" && file.size <= maxBytes) {
     const inspection = await tools.inspect(file, job);
     if (inspection.orientation === 1 && inspection.alphaChannel) return file;
   }
   // Without its colors, which have no meaning, the mask is small.
-  const converted = await tools.convertMask(file, { convention, orientation }, job);
+  const converted = await tools.convertMask(file, convention, job);
   if (converted.size <= maxBytes) return converted;
   const what = `in the form that this model accepts, the mask has ${converted.size} bytes`;
   throw tooLargeAfterConversion(
@@ -203,11 +186,10 @@ async function isReadable(
   return !needsAlpha || (await tools.inspect(file, job)).alphaChannel;
 }
 
-const notConverted = Number.POSITIVE_INFINITY;
-/** An image that exceeds the limit by this factor does not fit by better lossless compression. */
-const maxShrinkFactor = 4;
-
-/** Conversions from lossless to most lossy. Re-encoding a JPEG at its best quality loses next to nothing. */
+/**
+ * The conversions that are tried in order: lossless, a JPEG of the best quality, and a JPEG of lower quality.
+ * Re-encoding a JPEG at its best quality loses next to nothing.
+ */
 function conversionsFor(
   { type }: FilePart,
   { opaque, pages }: ImageInspection,
@@ -215,16 +197,14 @@ function conversionsFor(
 ): readonly ImageConversion[] {
   const accepts = (format: string): boolean => reads.includes(`image/${format}`);
   const alpha = needsAlpha && { alpha: true };
-  const png: ImageConversion = { format: "png", ...alpha };
-  const lossless: ImageConversion[] = accepts("png") ? [png, { ...png, packed: true }] : [];
+  const lossless: ImageConversion[] = [];
+  if (accepts("png")) lossless.push({ format: "png", ...alpha });
   // A webp of an animation would be animated.
-  if (accepts("webp") && pages === 1) lossless.push({ format: "webp", ...alpha });
+  else if (accepts("webp") && pages === 1) lossless.push({ format: "webp", ...alpha });
   // A jpeg has no transparency: used for opaque images, or where the target accepts nothing else.
   const mayFlatten = (opaque && !needsAlpha) || lossless.length === 0;
   if (!accepts("jpeg") || !mayFlatten) return lossless;
-  const jpegs = [undefined, 92, 85].map(
-    (quality): ImageConversion => ({ format: "jpeg", ...(quality && { quality }) }),
-  );
+  const jpegs: ImageConversion[] = [{ format: "jpeg" }, { format: "jpeg", quality: 85 }];
   return type === "image/jpeg" ? jpegs : [...lossless, ...jpegs];
 }
 

@@ -66,13 +66,12 @@ describe("the mask", () => {
     expect((await check(query)).mask?.width).toBe(1100);
   });
 
-  test("of a photo with an EXIF orientation may have the size as stored or as shown", async () => {
+  test("of a photo with an EXIF orientation has the size of the photo as shown", async () => {
     const photo = upload(await noise(64, 48).jpeg().withMetadata({ orientation: 6 }).toBuffer());
-    for (const [width, height] of [[64, 48] as const, [48, 64] as const]) {
-      const mask = file(upload(await maskPng(width, height), "mask"));
-      expect((await check(edit([photo], { mask }))).images[0]?.orientation).toBe(6);
-    }
-    const mask = file(upload(await maskPng(64, 64), "mask"));
-    await refused(edit([photo], { mask }), "invalid_value", "mask", /64x64 and the image 48x64/);
+    const mask = file(upload(await maskPng(48, 64), "mask"));
+    expect((await check(edit([photo], { mask }))).images[0]?.orientation).toBe(6);
+    const asStored = file(upload(await maskPng(64, 48), "mask"));
+    const wrongSize = /64x48 and the image 48x64/;
+    await refused(edit([photo], { mask: asStored }), "invalid_value", "mask", wrongSize);
   });
 });

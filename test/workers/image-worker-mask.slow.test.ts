@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const masked = async (mask: Uint8Array, to: MaskConvention): Promise<Uint8Array> =>
-  bytesIn(await imageWorker.mask(inBytes(mask), { convention: to }, { signal: never, temp }));
+  bytesIn(await imageWorker.mask(inBytes(mask), to, { signal: never, temp }));
 
 const [width, height] = [256, 3];
 /** All 256 alpha values. */

@@ -14,7 +14,7 @@ import type {
   ImageInspection,
   ImageTask,
   ImageWorkerResponsePart,
-  MaskForm,
+  MaskConvention,
 } from "./messages.ts";
 import { isFile, openForWorker, sizeOf, type WorkerInput } from "./worker-input.ts";
 import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
@@ -37,7 +37,7 @@ export interface ImageWorker {
    */
   convert(image: WorkerInput, to: ImageConversion, job: ImageJob): Promise<CollectedImage>;
   /** A PNG that marks the same area in another convention. In a mask without transparency, white marks the area. */
-  mask(mask: WorkerInput, to: MaskForm, job: ImageJob): Promise<CollectedImage>;
+  mask(mask: WorkerInput, to: MaskConvention, job: ImageJob): Promise<CollectedImage>;
   close(): Promise<void>;
 }
 

@@ -29,23 +29,15 @@ export interface ImageConversion {
   readonly flatten?: boolean;
   /** Adds an alpha channel even if the image is opaque. */
   readonly alpha?: boolean;
-  /** A PNG with maximum lossless compression. Takes several times as long. */
-  readonly packed?: boolean;
 }
 
 /** The pixels of a mask that mark the area to edit. */
 export type MaskConvention = "white" | "black" | "transparent";
 
-export interface MaskForm {
-  readonly convention: MaskConvention;
-  /** Also applies this EXIF orientation, so that the mask has the layout of its image. */
-  readonly orientation?: number;
-}
-
 export type ImageTask =
   | { readonly kind: "inspect" }
   | { readonly kind: "convert"; readonly to: ImageConversion }
-  | { readonly kind: "mask"; readonly to: MaskForm };
+  | { readonly kind: "mask"; readonly to: MaskConvention };
 
 /** An image as sent to the process: a file location, or the bytes. */
 export type SentImage =

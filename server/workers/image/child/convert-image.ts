@@ -6,18 +6,14 @@ import type { OpenedImage } from "./open-image.ts";
 /** Strips all metadata (EXIF, profiles, comments) after a conversion to sRGB. */
 export function convertImage(
   opened: OpenedImage,
-  { format, quality, flatten, alpha, packed }: ImageConversion,
+  { format, quality, flatten, alpha }: ImageConversion,
 ): Promise<Buffer> {
   const isAnimated = opened.pages > 1 && (format === "gif" || format === "webp");
   const image = isAnimated ? opened.all() : opened.first();
   const opaque = flatten || format === "jpeg" ? image.flatten({ background: "#ffffff" }) : image;
   const withAlpha = alpha && !flatten && format !== "jpeg" ? opaque.ensureAlpha() : opaque;
-  // The PNG filter is chosen line by line. A palette would be smaller still, but change the image.
-  if (packed && format === "png") return withAlpha.png(maxCompression).toBuffer();
   return encode(withAlpha, format, quality).toBuffer();
 }
-
-const maxCompression = { compressionLevel: 9, adaptiveFiltering: true } as const;
 
 function encode(
   image: Sharp,
