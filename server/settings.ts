@@ -46,8 +46,8 @@ export const settingsTable = {
     "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
   ),
   DATABASE_URL_FILE: text.describe("File with the URL of the database, instead of the URL itself."),
-  DATABASE_POOL_SIZE: wholeNumber(4, 2, 100).describe(
-    "The most connections that a process opens to the database, and as many to the read replica.",
+  DATABASE_POOL_SIZE: wholeNumber(4, 3, 100).describe(
+    "The most connections that a process opens to the database. A quarter of them serves the request list and the usage, also with `DATABASE_READ_URL`.",
   ),
   DATABASE_READ_URL: postgresUrl.describe(
     "URL of a read replica (hot standby) of the database. The request list and the usage of the admin API and the console are read from it. Empty: they are read from `DATABASE_URL`.",

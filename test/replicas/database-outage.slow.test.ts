@@ -1,5 +1,6 @@
 /** A database outage loses no ledger row and stops no client. */
 import { afterAll, afterEach, expect } from "bun:test";
+import { SQL } from "bun";
 import { startFake } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import { databaseName, sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
@@ -66,6 +67,35 @@ testWithPostgres(
     await until(() => replicas.every((gateway) => gateway.output().includes("database-recovered")));
   },
 );
+
+testWithPostgres("slow queries of the console hold back no ledger row", async () => {
+  using folder = temporaryFolder();
+  const server = await sharedPostgres();
+  const databaseUrl = await server.createDatabase();
+  const token = "an-admin-token-of-this-test";
+  const env = { VEXEL_ADMIN_TOKEN: token };
+  const gateway = await start({ folder: folder.path, name: "a", databaseUrl, env });
+  await using sql = new SQL({ url: databaseUrl, max: 1 });
+  await using lock = await sql.reserve();
+  await lock.unsafe("BEGIN; LOCK TABLE vexel.usage_by_hour_without_key IN ACCESS EXCLUSIVE MODE");
+  let ended = 0;
+  const queries = Array.from({ length: 10 }, async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${gateway.url}/admin/api/usage`, { headers });
+    ended++;
+    return response.status;
+  });
+  const waiting = `SELECT FROM pg_locks WHERE NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  await until(async () => (await server.execute(databaseName(databaseUrl), waiting)).length > 0);
+  const load = startLoad([gateway.url], 2);
+  await until(() => load.completed.length > 20);
+  await load.stop();
+  await until(async () => (await sharedRows(server, databaseUrl)).length >= load.completed.length);
+  expect(ended).toBe(0);
+  await lock.unsafe("COMMIT");
+  expect(await Promise.all(queries)).toEqual(queries.map(() => 200));
+});
 
 testWithPostgres(
   "the rows of a gateway that is killed during an outage reach the database after its restart, once",

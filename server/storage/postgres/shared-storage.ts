@@ -53,7 +53,7 @@ interface SharedStorageOptions {
   readonly url: string;
   /** `DATABASE_READ_URL`: the read replica for ledger queries of the console. Empty: they use the database itself. */
   readonly readUrl: string;
-  /** `DATABASE_POOL_SIZE`: the most connections to each of the two. */
+  /** `DATABASE_POOL_SIZE`: the most connections to both together. */
   readonly poolSize: number;
   /** The data folder. */
   readonly folder: string;
@@ -67,25 +67,16 @@ interface SharedStorageOptions {
 
 /** Rejects with StoreError if the database cannot be used, and there is no copy of the configuration to start from. */
 export async function openSharedStorage(options: SharedStorageOptions): Promise<SharedStorage> {
-  const {
-    url,
-    readUrl,
-    poolSize: maxConnections,
-    folder,
-    responseTtlMs,
-    log,
-    now,
-    clock,
-  } = options;
+  const { folder, responseTtlMs, log, now, clock } = options;
   const copy = new LastKnownConfig(folder, now);
-  const db = new PostgresDatabase({ url, now, maxConnections });
+  const { db, queryDb } = openDatabases(options);
   try {
     await db.migrate();
   } catch (error) {
     const hasCopy = copy.revision("keys") !== undefined && copy.revision("config") !== undefined;
     if (!isUnavailable(error) || !hasCopy) {
       copy.close();
-      await db.close();
+      await Promise.all([db.close(), queryDb.close()]);
       throw new StoreError(startRefused(error), { cause: error });
     }
     log.warn("database-unavailable", {
@@ -93,9 +84,6 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
       servedFrom: "the last known configuration",
     });
   }
-  const setting = "DATABASE_READ_URL";
-  const readDb =
-    readUrl === "" ? db : new PostgresDatabase({ url: readUrl, setting, now, maxConnections });
   const serverNow = () => db.serverNow();
   return {
     now: serverNow,
@@ -107,15 +95,24 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
     ledger: new PostgresLedgerStore(db),
-    queries: createPostgresLedgerQueries(readDb, clock),
+    queries: createPostgresLedgerQueries(queryDb, clock),
     spend: new SharedSpend(db, now),
     responses: createPostgresResponses({ db, ttlMs: responseTtlMs, now: serverNow }),
     close: async () => {
-      await readDb.close();
-      await db.close();
+      await Promise.all([db.close(), queryDb.close()]);
       copy.close();
     },
   };
+}
+
+/** Ledger queries can be slow. With connections of their own, they hold back neither ledger rows nor changed keys. */
+function openDatabases({ url, readUrl, poolSize, now }: SharedStorageOptions) {
+  const forQueries = Math.ceil(poolSize / 4);
+  const db = new PostgresDatabase({ url, now, maxConnections: poolSize - forQueries });
+  const source =
+    readUrl === "" ? { url } : ({ url: readUrl, setting: "DATABASE_READ_URL" } as const);
+  const queryDb = new PostgresDatabase({ ...source, now, maxConnections: forQueries });
+  return { db, queryDb };
 }
 
 /** The error of the driver has more detail than the message for clients. */
