@@ -29,6 +29,8 @@ export interface EventData {
   "database.recovered": { readonly reason: string };
   "redis.unavailable": { readonly reason: string; readonly replicas: number };
   "redis.recovered": { readonly replicas: number };
+  "object_store.unavailable": { readonly reason: string };
+  "object_store.recovered": Readonly<Record<string, never>>;
   "webhook.test": { readonly webhook: string };
 }
 
@@ -80,6 +82,9 @@ export const eventTypes = {
   "redis.unavailable":
     "The Redis server (`REDIS_URL`) cannot be used. Requests are served, and each replica applies its share of the limits and budgets.",
   "redis.recovered": "The Redis server can be used again, and limits and budgets are shared again.",
+  "object_store.unavailable":
+    "The object store (`BLOB_URL`) cannot be used. Requests are served, images are delivered as base64, and links of stored images fail.",
+  "object_store.recovered": "The object store can be used again.",
   "webhook.test":
     "A test of one webhook was requested. The event goes to that webhook only and is not recorded.",
 } as const satisfies Readonly<Record<EventType, string>>;

@@ -13,8 +13,10 @@ import type { Log } from "./lib/log.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { gatewayGauges } from "./observe/metrics/gateway-gauges.ts";
 import { openMetrics } from "./observe/metrics/open-metrics.ts";
+import { StoreLatency } from "./observe/metrics/store-latency.ts";
+import type { MetricsExport } from "./observe/otlp/export-metrics.ts";
+import type { Tracing } from "./observe/otlp/open-tracing.ts";
 import type { RequestObserver } from "./observe/request-line.ts";
-import type { Tracing } from "./observe/traces/open-tracing.ts";
 import type { Execute } from "./pipeline/handle-request.ts";
 import type { StageLists } from "./pipeline/stages.ts";
 import type { OtherWorkers, WorkerReports } from "./process/worker-process.ts";
@@ -61,6 +63,10 @@ interface BuildOptions {
   readonly objects?: ObjectStorage | undefined;
   /** Absent: tracing is off. The gateway closes it. */
   readonly tracing?: Tracing | undefined;
+  /** Exports metrics over OTLP. Absent: they are not exported. The gateway closes it. */
+  readonly exportMetrics?: MetricsExport | undefined;
+  /** Observes the calls of the stores that replicas share. Absent: there are none. */
+  readonly storeLatency?: StoreLatency;
   /** The Redis server that replicas share. Absent: this process counts limits and budgets for itself. */
   readonly redis?: RedisConnection | undefined;
   /**
@@ -193,10 +199,13 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
         tracing,
         replicas: requestPath.replicas,
         sharedCache: requestPath.replicas?.embeddings,
+        objects: options.objects?.objects,
       }),
+    stores: options.storeLatency ?? new StoreLatency(clock),
+    exporting: options.exportMetrics,
     others: otherWorkers?.metrics,
   });
-  if (metrics) observers.add((record) => metrics.requests.observe(record, clock()));
+  if (metrics) observers.add((record) => metrics.observe(record, clock()));
   const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
   const reports: WorkerReports = {
     targets,

@@ -1,4 +1,6 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
+import { randomUUID } from "node:crypto";
+import type { Emit } from "../contract/events.ts";
 import { version } from "../package.json";
 import { build, type Gateway } from "./app.ts";
 import { generateKey } from "./auth/generate-key.ts";
@@ -7,7 +9,9 @@ import { fileText } from "./config/yaml/yaml-file.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { releaseAll } from "./lib/tasks.ts";
-import type { Tracing } from "./observe/traces/open-tracing.ts";
+import { StoreLatency } from "./observe/metrics/store-latency.ts";
+import type { MetricsExport } from "./observe/otlp/export-metrics.ts";
+import type { Tracing } from "./observe/otlp/open-tracing.ts";
 import { guardAgainstCrashes } from "./process/crash-guard.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./process/shutdown.ts";
 import { startupMessage } from "./process/startup-message.ts";
@@ -44,10 +48,12 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   if (settings.VEXEL_WORKERS > 1 && !isWorker) return supervise(settings, env, log, clock);
   const crash = guardAgainstCrashes(log);
   let gateway: Gateway | undefined;
+  const storeLatency = new StoreLatency(clock);
   let stores: Stores;
   let configuration: Configuration;
   try {
-    stores = await openStores(settings, env, log, clock);
+    const emit: Emit = (event) => gateway?.events.emit(event);
+    stores = await openStores({ settings, env, log, clock, emit, storeLatency });
     configuration = await openConfiguration({
       path: settings.VEXEL_CONFIG,
       namedBy: configNamedBy,
@@ -93,7 +99,8 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
         entities: configuration.entities,
         applyEntityChanges: () => applyEntityChanges().finally(() => notices?.publish()),
       },
-      tracing: await startTracing(settings, log, clock),
+      ...(await startTelemetry(settings, randomUUID(), log, clock)),
+      storeLatency,
       shared,
       objects,
       redis,
@@ -177,16 +184,18 @@ async function supervise(
 
 type Stores = Awaited<ReturnType<typeof openStores>>;
 
+interface StoreOptions extends Pick<RunOptions, "settings" | "env"> {
+  readonly log: Log;
+  readonly clock: () => number;
+  readonly emit: Emit;
+  readonly storeLatency: StoreLatency;
+}
+
 /**
  * The code of a database, a bucket and Redis is loaded on demand: a gateway without them spends no time and no memory
  * on it.
  */
-async function openStores(
-  settings: Settings,
-  env: RunOptions["env"],
-  log: Log,
-  clock: () => number,
-) {
+async function openStores({ settings, env, log, clock, emit, storeLatency }: StoreOptions) {
   const { VEXEL_DATA: folder, DATABASE_URL, BLOB_URL, REDIS_URL } = settings;
   const now = Date.now;
   const responseTtlMs = settings.VEXEL_RESPONSE_TTL * 1000;
@@ -195,6 +204,8 @@ async function openStores(
   const objects = objectStorage?.openObjectStorage({
     url: BLOB_URL,
     imagesMaxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
+    emit,
+    timeCall: storeLatency.timerOf("object_store"),
     responseTtlMs,
     env,
     log,
@@ -207,6 +218,7 @@ async function openStores(
     url: DATABASE_URL,
     readUrl: settings.DATABASE_READ_URL,
     poolSize: settings.DATABASE_POOL_SIZE,
+    timeCall: storeLatency.timerOf("database"),
     folder,
     responseTtlMs,
     log,
@@ -214,7 +226,9 @@ async function openStores(
     clock,
   });
   const redisClient = REDIS_URL === "" ? undefined : await import("./storage/redis/client.ts");
-  const redis = redisClient && new redisClient.RedisConnection({ url: REDIS_URL });
+  const redis =
+    redisClient &&
+    new redisClient.RedisConnection({ url: REDIS_URL, timeCall: storeLatency.timerOf("redis") });
   // A gateway that starts while Redis is unavailable serves after the first attempt, and connects later.
   await redis?.attempted();
   return {
@@ -227,25 +241,40 @@ async function openStores(
   };
 }
 
-/** The packages of OpenTelemetry are loaded only if a collector is configured. Undefined: tracing is off. */
-async function startTracing(
+/** The packages of OpenTelemetry are loaded only if a collector is configured. */
+async function startTelemetry(
   settings: Settings,
+  replica: string,
   log: Log,
   clock: () => number,
-): Promise<Tracing | undefined> {
+): Promise<{ tracing?: Tracing; exportMetrics?: MetricsExport }> {
   const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (endpoint === "") return undefined;
-  const { openTracing } = await import("./observe/traces/open-tracing.ts");
-  return openTracing({
+  if (endpoint === "") return {};
+  const { openTracing } = await import("./observe/otlp/open-tracing.ts");
+  const { openMetricsExport } = await import("./observe/otlp/export-metrics.ts");
+  const common = {
     endpoint,
     protocol: settings.OTEL_EXPORTER_OTLP_PROTOCOL,
-    sampler: settings.OTEL_TRACES_SAMPLER,
-    share: settings.OTEL_TRACES_SAMPLER_ARG,
     version,
+    replica,
     log,
-    clock,
-    random: Math.random,
-  });
+  };
+  return {
+    tracing: openTracing({
+      ...common,
+      sampler: settings.OTEL_TRACES_SAMPLER,
+      share: settings.OTEL_TRACES_SAMPLER_ARG,
+      clock,
+      random: Math.random,
+    }),
+    ...(settings.OTEL_METRICS_EXPORTER === "otlp" && {
+      exportMetrics: openMetricsExport({
+        ...common,
+        intervalMs: settings.OTEL_METRIC_EXPORT_INTERVAL,
+        now: Date.now,
+      }),
+    }),
+  };
 }
 
 /** Changes of other replicas are applied at once, instead of at the next poll. */

@@ -107,12 +107,19 @@ export const settingsTable = {
     .regex(/^(https?:\/\/\S+)?$/i, "must be an http:// or https:// URL")
     .default("")
     .describe(
-      "Base URL of an OpenTelemetry collector that receives traces over OTLP/HTTP, such as `http://collector:4318`. Empty: no traces.",
+      "Base URL of an OpenTelemetry collector that receives traces and metrics over OTLP/HTTP, such as `http://collector:4318`. Empty: neither is exported.",
     ),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .enum(["http/json", "http/protobuf"])
     .default("http/json")
-    .describe("Encoding of exported traces."),
+    .describe("Encoding of exported traces and metrics."),
+  OTEL_METRICS_EXPORTER: z
+    .enum(["otlp", "none"])
+    .default("otlp")
+    .describe("`none`: the collector gets no metrics."),
+  OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(60_000, 1000).describe(
+    "Milliseconds between two exports of metrics.",
+  ),
   OTEL_TRACES_SAMPLER: z
     .enum([
       "parentbased_traceidratio",

@@ -12,7 +12,7 @@ import { builtInUpstreams } from "../server/config/sources/provisioned-upstreams
 import { describeProblems } from "../server/config/yaml/problem.ts";
 import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import { createLog, type Level } from "../server/lib/log.ts";
-import type { Tracing } from "../server/observe/traces/open-tracing.ts";
+import type { Tracing } from "../server/observe/otlp/open-tracing.ts";
 import type { Caller } from "../server/request/caller.ts";
 import { readSettings } from "../server/settings.ts";
 import { SecretBox } from "../server/storage/encrypt-secret.ts";

@@ -130,6 +130,7 @@ test("with an object store, another replica shows the content, and the disk of t
       responseTtlMs: 60_000,
       env: {},
       log: quietLog,
+      emit: () => undefined,
       now: Date.now,
       clock: () => performance.now(),
     });

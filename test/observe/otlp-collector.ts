@@ -1,4 +1,4 @@
-/** An OTLP/HTTP receiver for tests: decodes the JSON protocol and keeps every span. */
+/** An OTLP/HTTP receiver for tests: decodes the JSON protocol and keeps every span, and the last metrics. */
 
 export interface ReceivedSpan {
   readonly traceId: string;
@@ -28,8 +28,39 @@ interface ExportRequest {
   }[];
 }
 
+interface DataPoint {
+  readonly attributes: readonly KeyValue[];
+  readonly asDouble?: number;
+  readonly count?: number;
+  readonly sum?: number;
+  readonly explicitBounds?: readonly number[];
+}
+
+interface MetricsRequest {
+  readonly resourceMetrics: readonly {
+    readonly resource: { readonly attributes: readonly KeyValue[] };
+    readonly scopeMetrics: readonly {
+      readonly metrics: readonly {
+        readonly name: string;
+        readonly unit: string;
+        readonly sum?: { readonly dataPoints: readonly DataPoint[] };
+        readonly gauge?: { readonly dataPoints: readonly DataPoint[] };
+        readonly histogram?: { readonly dataPoints: readonly DataPoint[] };
+      }[];
+    }[];
+  }[];
+}
+
+/** One data point of the last export. */
+export interface ReceivedPoint extends Omit<DataPoint, "attributes"> {
+  readonly unit: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
 export interface Collector {
   readonly url: string;
+  /** The points of the last export of metrics, by name. */
+  points(name: string): readonly ReceivedPoint[];
   readonly spans: ReceivedSpan[];
   /** The bodies of all export requests. */
   text(): string;
@@ -45,12 +76,19 @@ export function startCollector(respond?: () => Promise<Response>): Collector {
   const spans: ReceivedSpan[] = [];
   let text = "";
   let resource: Record<string, unknown> = {};
+  let metrics: MetricsRequest = { resourceMetrics: [] };
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     fetch: async (request) => {
       if (respond) return respond();
-      if (new URL(request.url).pathname !== "/v1/traces") return new Response("", { status: 404 });
+      const { pathname } = new URL(request.url);
+      if (pathname === "/v1/metrics") {
+        metrics = (await request.json()) as MetricsRequest;
+        for (const group of metrics.resourceMetrics) resource = valuesOf(group.resource.attributes);
+        return Response.json({});
+      }
+      if (pathname !== "/v1/traces") return new Response("", { status: 404 });
       const body = await request.text();
       text += body;
       for (const group of (JSON.parse(body) as ExportRequest).resourceSpans) {
@@ -64,6 +102,17 @@ export function startCollector(respond?: () => Promise<Response>): Collector {
   return {
     url: `http://127.0.0.1:${server.port}`,
     spans,
+    points: (name) =>
+      metrics.resourceMetrics
+        .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+        .filter((metric) => metric.name === name)
+        .flatMap(({ unit, sum, gauge, histogram }) =>
+          ((sum ?? gauge ?? histogram)?.dataPoints ?? []).map((point) => ({
+            ...point,
+            unit,
+            attributes: valuesOf(point.attributes),
+          })),
+        ),
     text: () => text,
     resource: () => resource,
     close: () => server.stop(true),

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { createLog } from "../../server/lib/log.ts";
-import { openTracing } from "../../server/observe/traces/open-tracing.ts";
+import { openTracing } from "../../server/observe/otlp/open-tracing.ts";
 import { readSettings } from "../../server/settings.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway } from "../harness.ts";
@@ -45,6 +45,7 @@ async function traced(
     sampler,
     share: tracingSettings.OTEL_TRACES_SAMPLER_ARG,
     version: "0.0.0",
+    replica: "replica-1",
     log: silent,
     clock: () => performance.now(),
     random: Math.random,
@@ -142,7 +143,10 @@ describe("traces", () => {
       attempts.map(({ spanId }) => `00-${clientTrace}-${spanId}-01`),
     );
     expect(fake.requests[0]!.headers.tracestate).toBe("vendor=value");
-    expect(collector.resource()).toMatchObject({ "service.name": "vexel" });
+    expect(collector.resource()).toMatchObject({
+      "service.name": "vexel",
+      "service.instance.id": "replica-1",
+    });
   });
 
   test("without a client's trace, the trace id is that of the request, and images are traced as well", async () => {
@@ -206,11 +210,11 @@ describe("traces", () => {
   });
 
   test("the packages of OpenTelemetry are loaded on demand only", () => {
-    const folder = "server/observe/traces/";
+    const folder = "server/observe/otlp/";
     const loading = sources()
       .filter((file) => !file.startsWith(folder))
       .filter((file) =>
-        /^import (?!type\b)[^;]*(?:@opentelemetry|observe\/traces)/m.test(textOf(file)),
+        /^import (?!type\b)[^;]*(?:@opentelemetry|observe\/otlp)/m.test(textOf(file)),
       );
     expect(loading).toEqual([]);
   });

@@ -94,7 +94,8 @@ test("the backoff ends although the wall clock is set back", async () => {
     imagesMaxBytes: 1,
     responseTtlMs: 1000,
     env: {},
-    log: { info: () => undefined, warn: () => undefined },
+    log: { warn: () => undefined, error: () => undefined },
+    emit: () => undefined,
     now: () => wallMs,
     clock: () => monotonicMs,
   });

@@ -1,6 +1,6 @@
 /** The metrics that are read from the parts of the gateway: targets, queues, cache, ledger, connections. */
 import type { ShownTarget, Statistics } from "../../../contract/admin.ts";
-import type { Tracing } from "../traces/open-tracing.ts";
+import type { Tracing } from "../otlp/open-tracing.ts";
 import { type Gauge, maxGaugeSeries, type Reading } from "./gauge.ts";
 import { targetLabel } from "./request-metrics.ts";
 
@@ -36,6 +36,8 @@ interface GaugeSources {
     | undefined;
   /** The embedding cache that replicas share. Undefined: there is none. */
   readonly sharedCache: { readonly rejected: number } | undefined;
+  /** The object store. Undefined: there is none. */
+  readonly objects: { readonly isAvailable: boolean } | undefined;
 }
 
 const targetStates = [
@@ -77,6 +79,12 @@ export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
     ...ledgerGauges(sources),
     ...traceCounters(sources.tracing),
     ...replicaGauges(sources),
+    {
+      name: "vexel_object_store_available",
+      help: "1 if the last request to the object store succeeded. Absent without BLOB_URL.",
+      merge: "min",
+      read: () => sources.objects && Number(sources.objects.isAvailable),
+    },
   ];
 }
 

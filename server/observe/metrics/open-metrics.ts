@@ -1,7 +1,10 @@
-/** Metrics: the counters of requests, the gauges of other parts, and the endpoint. */
+/** Metrics: the counters of requests, the gauges of other parts, the endpoint, and the export over OTLP. */
 import type { RequestHeaders } from "../../request/http-types.ts";
+import type { RequestRecord } from "../../request/request-record.ts";
+import type { MetricsExport } from "../otlp/export-metrics.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";
 import { type Gauge, processGauges, readGauge } from "./gauge.ts";
+import { GenAiMetrics } from "./gen-ai-metrics.ts";
 import { type MetricSnapshot, mergeMetrics } from "./metric-snapshot.ts";
 import { type MetricsResponse, respondWithMetrics, serveMetrics } from "./metrics-endpoint.ts";
 import { RequestMetrics } from "./request-metrics.ts";
@@ -19,12 +22,18 @@ interface MetricsOptions {
   readonly startedAt: number;
   /** Read at each collection. */
   readonly gauges: () => readonly Gauge[];
+  /** Calls of the stores that replicas share. */
+  readonly stores: { snapshot(): MetricSnapshot };
+  /** Exports metrics over OTLP. Undefined: they are not exported. */
+  readonly exporting: MetricsExport | undefined;
   /** The metrics of the other workers of this gateway. Absent: it has one process. */
   readonly others?: (() => Promise<readonly MetricSnapshot[]>) | undefined;
 }
 
 export interface Metrics {
-  readonly requests: RequestMetrics;
+  /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
+  observe(record: RequestRecord, endedAt: number): void;
+  readonly requests: Pick<RequestMetrics, "observeOther" | "observeBatch">;
   /** Responds to `GET /metrics` on the gateway's own port, with the metrics of all its workers. Absent: 404. */
   readonly respond?: (headers: RequestHeaders) => Promise<MetricsResponse>;
   /** The values of this process, which can be merged with those of others (`mergeMetrics`). */
@@ -36,17 +45,28 @@ export interface Metrics {
 /** Undefined: metrics are off, and cost nothing. */
 export function openMetrics(options: MetricsOptions): Metrics | undefined {
   const { host, port, token, clock, resources, startedAt, gauges, others } = options;
-  if (port === 0 && token === "") return undefined;
+  const { stores, exporting } = options;
+  if (port === 0 && token === "" && !exporting) return undefined;
   const requests = new RequestMetrics();
   const lag = new EventLoopLag(clock);
   resources.defer(() => lag.close());
   const collect = (): readonly MetricSnapshot[] => [
     ...requests.snapshot(),
+    stores.snapshot(),
     lag.snapshot(),
     ...[...gauges(), ...processGauges(startedAt)].map(readGauge),
   ];
   const collectAll = async () => mergeMetrics([collect(), ...(others ? [await others()] : [])]);
+  const genAi = exporting && new GenAiMetrics();
+  if (exporting && genAi) {
+    exporting.start(() => [...collect(), ...genAi.snapshot()], startedAt);
+    resources.defer(() => exporting.close());
+  }
   return {
+    observe: (record, endedAt) => {
+      requests.observe(record, endedAt);
+      genAi?.observe(record);
+    },
     requests,
     ...(token !== "" && {
       respond: (headers) => respondWithMetrics(headers, { token, collect: collectAll }),

@@ -1,7 +1,8 @@
 /** Counts finished requests: one function observes a request record, whatever happened to the request. */
 import type { RequestRecord } from "../../request/request-record.ts";
-import { canceled, type TimedAttempt } from "../../request/timeline.ts";
+import { canceled } from "../../request/timeline.ts";
 import { type RequestStage, visitStages } from "../stage-times.ts";
+import { visitAttempts } from "./attempt-outcomes.ts";
 import {
   Counter,
   type CounterSeries,
@@ -114,7 +115,7 @@ export class RequestMetrics {
       series.stages[stage] ??= this.#stages.series(endpoint, stage);
       series.stages[stage].observe((to - from) / 1000);
     });
-    if (routing.timedAttempts) this.#observeAttempts(record, routing.timedAttempts, request);
+    if (routing.timedAttempts) this.#observeAttempts(record, request);
     const { inputs } = embeddings;
     const { cachedInputs } = record;
     if (cachedInputs > 0) {
@@ -182,23 +183,14 @@ export class RequestMetrics {
     ].map((instrument) => instrument.snapshot());
   }
 
-  #observeAttempts(
-    { startedAt, outcome, routing }: RequestRecord,
-    attempts: readonly TimedAttempt[],
-    request: ObservedRequest,
-  ): void {
-    for (const attempt of attempts) {
-      const { target, endedAt, error } = attempt;
+  #observeAttempts(record: RequestRecord, request: ObservedRequest): void {
+    visitAttempts(record, (target, outcome, seconds) => {
       const upstream = target.upstream.id;
       const model = targetLabel(target.model, target.surface);
-      const isWinner = target === routing.target && outcome.error === undefined;
-      const result = error ?? (endedAt === undefined && !isWinner ? canceled : "success");
-      this.#attempts.add(1, upstream, model, result);
-      if (result === canceled) continue;
-      const endsAt = endedAt ?? startedAt + outcome.latencyMs;
-      const ms = endsAt - attempt.startedAt - attempt.queuedMs;
-      this.#attemptDuration.series(upstream, model).observe(Math.max(0, ms) / 1000, request);
-    }
+      this.#attempts.add(1, upstream, model, outcome);
+      if (outcome !== canceled)
+        this.#attemptDuration.series(upstream, model).observe(seconds, request);
+    });
   }
 }
 

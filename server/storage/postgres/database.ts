@@ -10,6 +10,7 @@ import { SQL } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
+import { type TimeCall, untimed } from "../../lib/time-call.ts";
 import { startTimeout } from "../../lib/timers.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlInteger, SqlValue } from "../sql/database.ts";
 import { migrate, type PostgresMigration } from "./migrate.ts";
@@ -25,6 +26,8 @@ export interface PostgresOptions {
   /** The longest time for one query. */
   readonly timeoutMs?: number;
   readonly migrations?: readonly PostgresMigration[];
+  /** Observes how long each query or transaction takes. */
+  readonly timeCall?: TimeCall;
 }
 
 export class PostgresDatabase implements SqlDatabase {
@@ -41,6 +44,7 @@ export class PostgresDatabase implements SqlDatabase {
       maxConnections: 4,
       timeoutMs: 10_000,
       migrations: postgresMigrations,
+      timeCall: untimed,
       ...options,
     };
     this.#pool = this.#open();
@@ -132,10 +136,10 @@ export class PostgresDatabase implements SqlDatabase {
   async #run<T>(work: (pool: SQL, run: Run) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error("The database connection is closed.");
     const pool = this.#pool;
-    const { setting, timeoutMs } = this.#options;
+    const { setting, timeoutMs, timeCall } = this.#options;
     const run = new Run(setting, timeoutMs, () => this.#replace(pool));
     try {
-      return await Promise.race([work(pool, run), run.late]);
+      return await timeCall(() => Promise.race([work(pool, run), run.late]));
     } catch (error) {
       const state = sqlState(error);
       if (state === queryCanceled) throw tooSlow(setting, timeoutMs, error);

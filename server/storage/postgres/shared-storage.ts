@@ -4,6 +4,7 @@
  */
 import { errorMessage } from "../../lib/error-code.ts";
 import type { Log } from "../../lib/log.ts";
+import type { TimeCall } from "../../lib/time-call.ts";
 import type { AuditLog } from "../ports/audit-log.ts";
 import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { DeliveryStore } from "../ports/delivery-store.ts";
@@ -58,6 +59,8 @@ interface SharedStorageOptions {
   /** The data folder. */
   readonly folder: string;
   readonly responseTtlMs: number;
+  /** Observes how long each query or transaction takes. */
+  readonly timeCall: TimeCall;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -106,12 +109,12 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
 }
 
 /** Ledger queries can be slow. With connections of their own, they hold back neither ledger rows nor changed keys. */
-function openDatabases({ url, readUrl, poolSize, now }: SharedStorageOptions) {
+function openDatabases({ url, readUrl, poolSize, now, timeCall }: SharedStorageOptions) {
   const forQueries = Math.ceil(poolSize / 4);
-  const db = new PostgresDatabase({ url, now, maxConnections: poolSize - forQueries });
+  const db = new PostgresDatabase({ url, now, maxConnections: poolSize - forQueries, timeCall });
   const source =
     readUrl === "" ? { url } : ({ url: readUrl, setting: "DATABASE_READ_URL" } as const);
-  const queryDb = new PostgresDatabase({ ...source, now, maxConnections: forQueries });
+  const queryDb = new PostgresDatabase({ ...source, now, maxConnections: forQueries, timeCall });
   return { db, queryDb };
 }
 

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
+import { type TimeCall, untimed } from "../../lib/time-call.ts";
 import { startTimeout } from "../../lib/timers.ts";
 import { findPrimary, parseSentinelUrl } from "./sentinel.ts";
 
@@ -25,6 +26,8 @@ export interface RedisOptions {
    * read-only or forbids scripts cannot be used.
    */
   readonly prepare?: (client: RedisClient) => Promise<unknown>;
+  /** Observes how long each command takes. */
+  readonly timeCall?: TimeCall;
 }
 
 /** A Lua script, which runs atomically. */
@@ -64,6 +67,7 @@ export class RedisConnection {
       timeoutMs: 1000,
       reconnectMs: [100, 2000],
       prepare: checkWritable,
+      timeCall: untimed,
       ...options,
     };
     void this.#connect();
@@ -93,7 +97,7 @@ export class RedisConnection {
     const client = this.#client;
     if (!client) throw new RedisUnavailableError(reasonOf(this.#state));
     try {
-      return await this.#withTimeout(work(client));
+      return await this.#options.timeCall(() => this.#withTimeout(work(client)));
     } catch (error) {
       if (!isConnectionError(error)) throw error;
       const reason = errorMessage(error);

@@ -1,5 +1,7 @@
 /** Opens the object store behind the storage ports: images, stored responses and content. Loaded only if it is used. */
+import type { Emit } from "../../../contract/events.ts";
 import type { Log } from "../../lib/log.ts";
+import type { TimeCall } from "../../lib/time-call.ts";
 import type { BlobStore } from "../ports/blob-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
 import { parseBlobUrl } from "./blob-url.ts";
@@ -21,7 +23,10 @@ interface ObjectStorageOptions {
   readonly responseTtlMs: number;
   /** Has the credentials, unless the URL has them. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: Pick<Log, "info" | "warn">;
+  readonly log: Pick<Log, "warn" | "error">;
+  readonly emit: Emit;
+  /** Observes how long each request takes. */
+  readonly timeCall?: TimeCall;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds, monotonic. */
@@ -30,15 +35,13 @@ interface ObjectStorageOptions {
 
 /** Throws StoreError if `BLOB_URL` cannot be used. The object store need not be reachable. */
 export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage {
-  const { url, imagesMaxBytes, responseTtlMs, env, log, now, clock } = options;
+  const { url, imagesMaxBytes, responseTtlMs, env, now, clock, timeCall } = options;
   const location = parseBlobUrl(url, env);
   const objects = new ObjectStore({
     location,
     clock,
-    onAvailability: (error) =>
-      error === undefined
-        ? log.info("object-store-recovered")
-        : log.warn("object-store-unavailable", { reason: error.message }),
+    timeCall,
+    onAvailability: (error) => reportAvailability(options, error?.message),
   });
   return {
     objects,
@@ -50,4 +53,18 @@ export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage 
     }),
     responses: createS3Responses({ objects, ttlMs: responseTtlMs, now }),
   };
+}
+
+/** `reason`: why the object store cannot be used. Undefined: it responds again. */
+function reportAvailability(
+  { log, emit }: Pick<ObjectStorageOptions, "log" | "emit">,
+  reason: string | undefined,
+): void {
+  if (reason === undefined) {
+    log.warn("object-store-recovered");
+    emit({ type: "object_store.recovered", data: {} });
+    return;
+  }
+  log.error("object-store-unavailable", { reason });
+  emit({ type: "object_store.unavailable", data: { reason } });
 }

@@ -8,6 +8,7 @@ import { type BorrowedChunks, viewOf } from "../../lib/borrowed-bytes.ts";
 import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { runConcurrently } from "../../lib/tasks.ts";
+import { type TimeCall, untimed } from "../../lib/time-call.ts";
 import { startTimeout } from "../../lib/timers.ts";
 import type { BlobLocation } from "./blob-url.ts";
 
@@ -19,6 +20,8 @@ export interface ObjectStoreOptions {
   readonly timeoutMs?: number;
   /** Undefined: the object store responds again. Called when it changes. */
   readonly onAvailability?: (error: Error | undefined) => void;
+  /** Observes how long each request takes. */
+  readonly timeCall?: TimeCall | undefined;
 }
 
 export interface StoredObject {
@@ -36,15 +39,25 @@ const parallelDeletes = 16;
 const longFactor = 6;
 
 export class ObjectStore {
-  readonly #options: Required<ObjectStoreOptions>;
+  readonly #options: Required<ObjectStoreOptions> & { readonly timeCall: TimeCall };
   readonly #client: S3Client;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #isAvailable = true;
 
   constructor(options: ObjectStoreOptions) {
-    this.#options = { timeoutMs: 10_000, onAvailability: () => undefined, ...options };
+    this.#options = {
+      timeoutMs: 10_000,
+      onAvailability: () => undefined,
+      ...options,
+      timeCall: options.timeCall ?? untimed,
+    };
     const { prefix: _prefix, links: _links, ...client } = options.location;
     this.#client = new S3Client(client);
+  }
+
+  /** Whether the last request succeeded. */
+  get isAvailable(): boolean {
+    return this.#isAvailable;
   }
 
   /**
@@ -148,7 +161,7 @@ export class ObjectStore {
     const message = `no response within ${timeoutMs} ms`;
     const stop = startTimeout(timeoutMs, () => reject(new Error(message)));
     try {
-      const result = await Promise.race([work(), late]);
+      const result = await this.#options.timeCall(() => Promise.race([work(), late]));
       this.#report(undefined);
       return result;
     } catch (error) {

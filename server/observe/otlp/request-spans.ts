@@ -10,43 +10,22 @@ import {
   SpanStatusCode,
   TraceFlags,
 } from "@opentelemetry/api";
-import type { InstrumentationScope } from "@opentelemetry/core";
-import type { Resource } from "@opentelemetry/resources";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
-import type { Operation } from "../../request/http-types.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { RequestTrace } from "../../request/request-trace.ts";
 import { canceled, type TimedAttempt } from "../../request/timeline.ts";
 import type { Target, Upstream } from "../../upstream/contract.ts";
 import { kinds } from "../../upstream/kinds.ts";
+import { operationName, providerName } from "../gen-ai-names.ts";
 import { visitStages } from "../stage-times.ts";
-
-/** The operation names of the GenAI conventions, which define none for moderation. */
-const operationNames: Readonly<Record<Operation, string>> = {
-  embeddings: "embeddings",
-  generations: "generate_content",
-  edits: "generate_content",
-  moderations: "moderation",
-};
-
-/** The provider names of the GenAI conventions, where they differ from the kind of the upstream. */
-const providerNames: Readonly<Record<string, string>> = {
-  azure: "azure.ai.openai",
-  "azure-ai": "azure.ai.inference",
-  bedrock: "aws.bedrock",
-  gemini: "gcp.gemini",
-  mistral: "mistral_ai",
-  vertex: "gcp.vertex_ai",
-  watsonx: "ibm.watsonx.ai",
-  xai: "x_ai",
-};
+import type { TelemetryOrigin } from "./resource.ts";
 
 /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
 export function requestSpans(
   record: RequestRecord,
   trace: RequestTrace,
   endedAt: number,
-  origin: SpanOrigin,
+  origin: TelemetryOrigin,
 ): ReadableSpan[] {
   const unixTime = (monotonic: number): number => record.at + (monotonic - record.startedAt);
   const spans = [finishedSpan(requestSpan(record, trace, unixTime(endedAt)), origin)];
@@ -69,7 +48,7 @@ export function requestSpans(
     const attemptEnd = attempt.endedAt ?? record.startedAt + record.outcome.latencyMs;
     const error = errorOf(attempt, record);
     const values = childOf({
-      name: `${operationNameOf(record)} ${attempt.target.model}`,
+      name: `${operationName(record.endpoint)} ${attempt.target.model}`,
       startedAt: unixTime(attempt.startedAt),
       endedAt: unixTime(attemptEnd),
     });
@@ -87,7 +66,7 @@ export function requestSpans(
 
 function requestSpan(record: RequestRecord, trace: RequestTrace, endedAt: number): SpanValues {
   const { outcome, model, routing } = record;
-  const operation = operationNameOf(record);
+  const operation = operationName(record.endpoint);
   return {
     name: model === undefined ? operation : `${operation} ${model}`,
     // The moderation of a prompt is a request of the gateway itself.
@@ -114,22 +93,17 @@ function requestSpan(record: RequestRecord, trace: RequestTrace, endedAt: number
   };
 }
 
-const operationNameOf = ({ endpoint }: RequestRecord): string =>
-  operationNames[endpoint as Operation] ?? endpoint;
-
 function commonAttributes(
   record: RequestRecord,
   target: Target | undefined,
   model: string | undefined,
 ): Attributes {
-  const operation = operationNameOf(record);
+  const operation = operationName(record.endpoint);
   return {
     "gen_ai.operation.name": operation,
     ...(operation === "generate_content" && { "gen_ai.output.type": "image" }),
     ...(model !== undefined && { "gen_ai.request.model": model }),
-    ...(target && {
-      "gen_ai.provider.name": providerNames[target.upstream.kind] ?? target.upstream.kind,
-    }),
+    ...(target && { "gen_ai.provider.name": providerName(target) }),
   };
 }
 
@@ -194,12 +168,6 @@ function serverAttributes(upstream: Upstream): Attributes {
     : {};
 }
 
-/** What all spans of this process have in common. */
-interface SpanOrigin {
-  readonly resource: Resource;
-  readonly instrumentationScope: InstrumentationScope;
-}
-
 interface SpanValues {
   readonly name: string;
   readonly kind: SpanKind;
@@ -216,7 +184,7 @@ interface SpanValues {
 }
 
 /** A span of a finished request, as the exporter of the OpenTelemetry SDK reads it. */
-function finishedSpan(values: SpanValues, origin: SpanOrigin): ReadableSpan {
+function finishedSpan(values: SpanValues, origin: TelemetryOrigin): ReadableSpan {
   const { name, kind, traceId, spanId, parentSpanId, startedAt, endedAt, attributes } = values;
   const context: SpanContext = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
   const isRemote = values.isParentRemote === true;

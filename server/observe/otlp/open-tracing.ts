@@ -8,13 +8,14 @@ import { TraceFlags } from "@opentelemetry/api";
 import { ExportResultCode, parseTraceParent } from "@opentelemetry/core";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
-import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Log } from "../../lib/log.ts";
 import { withTimeout } from "../../lib/timers.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import { RequestTrace, type StartTrace, type TraceContext } from "../../request/request-trace.ts";
+import { reportExports } from "./report-exports.ts";
 import { requestSpans } from "./request-spans.ts";
+import { telemetryOrigin } from "./resource.ts";
 
 interface TracingOptions {
   /** The base URL of the collector. */
@@ -24,6 +25,7 @@ interface TracingOptions {
   readonly sampler: string;
   readonly share: number;
   readonly version: string;
+  readonly replica: string;
   readonly log: Log;
   readonly random: () => number;
   /** Milliseconds, monotonic. */
@@ -59,7 +61,7 @@ const closeTimeoutMs = 2000;
 const maxErrorsPerSecond = 50;
 
 export function openTracing(options: TracingOptions): Tracing {
-  const { endpoint, protocol, version, log, random, clock } = options;
+  const { endpoint, protocol, version, replica, log, random, clock } = options;
   const counts = { exported: 0, failed: 0, droppedRequests: 0 };
   let pending = 0;
   const Exporter = protocol === "http/json" ? JsonExporter : ProtobufExporter;
@@ -67,7 +69,10 @@ export function openTracing(options: TracingOptions): Tracing {
     url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
     timeoutMillis: exportTimeoutMs,
   });
-  const report = reportChanges(log);
+  const report = reportExports({
+    onFailed: (reason) => log.warn("traces-not-exported", { reason }),
+    onRecovered: () => log.warn("traces-recovered"),
+  });
   const countingExporter: SpanExporter = {
     export: (spans, onResult) =>
       exporter.export(spans, (result) => {
@@ -87,12 +92,7 @@ export function openTracing(options: TracingOptions): Tracing {
     scheduledDelayMillis: batchDelayMs,
     exportTimeoutMillis: exportTimeoutMs + 1000,
   });
-  const origin = {
-    resource: resourceFromAttributes({ "service.name": "vexel", "service.version": version }).merge(
-      detectResources({ detectors: [envDetector] }),
-    ),
-    instrumentationScope: { name: "vexel", version },
-  };
+  const origin = telemetryOrigin(version, replica);
   const mayTraceError = errorBudget(clock);
   return {
     start: createStartTrace(samplingOf(options), random),
@@ -113,17 +113,6 @@ export function openTracing(options: TracingOptions): Tracing {
       // The last spans may fail, too.
       await withTimeout(Promise.allSettled([processor.shutdown()]), closeTimeoutMs);
     },
-  };
-}
-
-/** Logs once that spans are lost, and once that the collector accepts them again. */
-function reportChanges(log: Log): (isExported: boolean, error: Error | undefined) => void {
-  let wasExported = true;
-  return (isExported, error) => {
-    if (isExported === wasExported) return;
-    wasExported = isExported;
-    if (isExported) log.warn("traces-recovered");
-    else log.warn("traces-not-exported", { reason: error?.message });
   };
 }
 
