@@ -29,7 +29,7 @@ const countFocusable = ({ page }: BrowserTest): Promise<number> =>
     "a[href], button, input, select, textarea, summary, [tabindex]",
   )].filter((element) => element.tabIndex >= 0 && !element.disabled && element.checkVisibility()).length`);
 
-for (const path of ["/models", "/keys", "/playground/images", "/reference"]) {
+for (const path of ["/keys", "/playground/images"]) {
   browserTest(
     `every control of ${path} is reached with the Tab key and shows its focus`,
     async (test) => {

@@ -110,17 +110,6 @@ browserTest(
 );
 
 browserTest(
-  "a key from vexel.yaml is marked with its origin and cannot be changed",
-  async (test) => {
-    const { page, open } = test;
-    await open("/keys");
-    const row = page.getByRole("row").filter({ hasText: "search-app" });
-    await row.getByText(/Configuration file|vexel\.yaml/).waitFor();
-    expect(await row.getByRole("button").count()).toBe(0);
-  },
-);
-
-browserTest(
   "a user who exceeds the limit of the project reads which limit it was, and when to try again",
   async ({ page, admin, problems }) => {
     // A project of its own: a request of another test would count against its limit.
@@ -146,45 +135,6 @@ browserTest(
     await alert.waitFor();
     expect(await alert.textContent()).toMatch(/requests per min|RPM|limit/i);
     expect(await alert.textContent()).toMatch(/try again|retry/i);
-  },
-  { as: "visitor" },
-);
-
-browserTest(
-  "a developer of one project sees and uses nothing of another project",
-  async ({ page, admin, problems, context }) => {
-    await admin("POST", "/users", {
-      name: "dev",
-      password: adminPassword,
-      role: "developer",
-      projects: ["search"],
-    });
-    await page.goto("/console/keys");
-    await signIn(page, "dev", adminPassword);
-    await page.getByRole("row").filter({ hasText: "search-app" }).waitFor();
-    expect(await page.getByRole("row").filter({ hasText: "studio-app" }).count()).toBe(0);
-    expect(await page.getByRole("row").count()).toBe(2);
-    // The project of a new key is chosen already: a key without a project would be refused.
-    await page.getByRole("button", { name: "Create key" }).click();
-    const form = page.getByRole("dialog");
-    await form.getByLabel("Project").getByText("search", { exact: true }).waitFor();
-    await page.keyboard.press("Escape");
-    // The menu has no page for administrators, and the server refuses the requests of the page.
-    expect(await page.getByRole("link", { name: "Users" }).count()).toBe(0);
-    problems.expectFailure(/^403 (GET|POST) /);
-    for (const path of ["/users", "/audit", "/settings"]) {
-      const response = await context.request.get(`/admin/api${path}`);
-      expect(response.status()).toBe(403);
-    }
-    const status = await page.evaluate<number>(`fetch("/admin/api/session")
-      .then((response) => response.json())
-      .then(({ csrf_token }) => fetch("/admin/api/playground/embeddings", {
-        method: "POST",
-        headers: { "x-csrf-token": csrf_token, "content-type": "application/json", "vexel-project": "studio" },
-        body: JSON.stringify({ model: "text-embedding-3-small", input: "a" }),
-      }))
-      .then((response) => response.status)`);
-    expect(status).toBe(403);
   },
   { as: "visitor" },
 );
@@ -220,39 +170,6 @@ browserTest(
     expect(isReloaded).toBe(false);
   },
 );
-
-browserTest(
-  "a new key is the first of the store in the list, and is found by its name",
-  async (test) => {
-    const { page, open, admin } = test;
-    for (let at = 0; at < 51; at++) await admin("POST", "/keys", { name: `many-${at}` });
-    await open("/keys");
-    await createKey(page, { Name: "The newest" });
-    const row = (name: string) => page.getByRole("row").filter({ hasText: name });
-    await row("The newest").waitFor();
-    expect(await row("many-0").count()).toBe(0);
-    await page.getByLabel("Search keys").fill("MANY-0");
-    await row("many-0").waitFor();
-    await row("The newest").waitFor({ state: "detached" });
-    await page.getByLabel("Search keys").fill("no such key");
-    await page.getByText("No key matches.").waitFor();
-  },
-);
-
-browserTest("the limits of a key are changed in place, and are in force at once", async (test) => {
-  const { page, open, url } = test;
-  await open("/keys");
-  const key = await createKey(page, { Name: "changed-in-place" });
-  await embedWith(url, key, "before");
-  const row = page.getByRole("row").filter({ hasText: "changed-in-place" });
-  await row.getByRole("button", { name: "Edit" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Models").fill("no-such-*");
-  await dialog.getByRole("button", { name: "Save" }).click();
-  await dialog.waitFor({ state: "hidden" });
-  await row.getByText("no-such-*").waitFor();
-  await expect(embedWith(url, key, "after")).rejects.toMatchObject({ status: 404 });
-});
 
 browserTest(
   "a developer sees which limits an administrator set, cannot raise them, and can lower them",
