@@ -66,6 +66,7 @@ const expected = (inputs: readonly string[]) => inputs.map((_, at) => vectorOf(i
 const late = { late_chunking: true };
 const cases = [
   ["jina with late_chunking", "jina", late],
+  ["jina with late_chunking in extra_body", "jina", { extra_body: late }],
   ["voyage-context-4", "context", {}],
   ["a model with contextual: true", "declared", {}],
 ] as const;

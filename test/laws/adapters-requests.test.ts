@@ -8,7 +8,6 @@ import type {
   GenerationQuery,
 } from "../../server/upstream/contract.ts";
 import { editSources } from "../../server/upstream/edit-sources.ts";
-import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import { tries } from "../depth.ts";
 import {
   embeddingsQueries,
@@ -16,7 +15,6 @@ import {
   generationQueries,
   jsonEdits,
   jsonOf,
-  key,
   partsOf,
   type Subject,
   subjects,
@@ -126,12 +124,6 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         expect([undefined, "base64"]).toContain(encoding_format as undefined);
       },
     ),
-  "base64 is requested exactly where the server is known to support it": forEmbeddings(
-    ({ encoding_format }, _query, { adapter, target }) => {
-      const { base64 } = adapter.embeddings!.capabilities(target);
-      expect(encoding_format).toBe(base64 ? "base64" : undefined);
-    },
-  ),
   "the configuration decides whether base64 is requested": ({ adapter, target }) => {
     for (const base64 of [true, false]) {
       const upstream = { ...target.upstream, options: { ...target.upstream.options, base64 } };
@@ -140,26 +132,6 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       expect(adapter.embeddings!.capabilities(there).base64).toBe(base64);
       const body = jsonOf(adapter.embeddings!.toUpstream(query, there));
       expect(body.encoding_format).toBe(base64 ? "base64" : undefined);
-    }
-  },
-  "the task type is sent with the vendor's value, with the client's value, or not at all": ({
-    adapter,
-    target,
-  }) => {
-    const [plainQuery] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
-    const { taskTypes } = adapter.embeddings!.capabilities(target);
-    for (const value of ["search_query", "RETRIEVAL_DOCUMENT"]) {
-      const taskType = parseTaskType("task_type", value);
-      const query = { ...plainQuery, taskType, extraFields: {} };
-      const body = jsonOf(adapter.embeddings!.toUpstream(query, target));
-      const sent: Record<string, unknown> = Object.fromEntries(
-        ["input_type", "task_type", "task"].flatMap((field) =>
-          body[field] === undefined ? [] : [[field, body[field]]],
-        ),
-      );
-      if (taskTypes === "indifferent") expect(sent).toEqual({});
-      else if (taskTypes === "as-given") expect(sent).toEqual({ task_type: value });
-      else expect(sent).toEqual({ [taskTypes.field]: vendorTaskType(taskType, taskTypes) });
     }
   },
   "an image request has exactly the client's fields, and absent fields stay absent": forGenerations(
@@ -215,41 +187,6 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       expect(filename!).toEndWith(ending!);
     }
   }),
-  "a second attempt sends the same as the first": ({ adapter, target }) => {
-    fc.assert(
-      fc.property(embeddingsQueries, (query) => {
-        const build = () => adapter.embeddings!.toUpstream(query, target);
-        expect(build()).toEqual(build());
-      }),
-      runs,
-    );
-  },
-  "the API key is in one header and nowhere else": async ({ adapter, target }) => {
-    await fc.assert(
-      fc.asyncProperty(
-        embeddingsQueries,
-        generationQueries,
-        formEdits,
-        async (embeddings, generation, edit) => {
-          for (const request of [
-            adapter.embeddings?.toUpstream(embeddings, target),
-            adapter.generations?.toUpstream(generation, target),
-            adapter.edits?.toUpstream(edit, target),
-          ]) {
-            if (!request) continue;
-            const carrying = Object.values(request.headers).filter((value) => value.includes(key));
-            expect(carrying).toHaveLength(1);
-            expect(request.url).not.toContain(key);
-            if (typeof request.body === "string") expect(request.body).not.toContain(key);
-            else
-              for (const { bytes } of await partsOf(request))
-                expect(decode(bytes)).not.toContain(key);
-          }
-        },
-      ),
-      tries(5),
-    );
-  },
   "without an API key no authorization is sent": ({ adapter, target }) => {
     const { apiKey: _, ...upstream } = target.upstream;
     const [query] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
@@ -269,16 +206,6 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       "x-team": "otters",
       "content-type": "application/json",
     });
-  },
-  "every URL is below the configured base URL": ({ adapter, target }) => {
-    const { host } = new URL("https://upstream.example");
-    const [query] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
-    for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b"]) {
-      const url = new URL(adapter.embeddings!.toUpstream(query, { ...target, model }).url);
-      expect(url.host).toBe(host);
-      expect(url.pathname).toEndWith("/embeddings");
-      expect(url.hash).toBe("");
-    }
   },
 };
 
