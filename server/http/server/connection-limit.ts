@@ -5,7 +5,7 @@
  */
 
 import { SpareDescriptors } from "../../lib/descriptors.ts";
-import type { ConnectionCounts, ConnectionReport } from "./http-server.ts";
+import type { ConnectionCounts, HttpServerOptions } from "./http-server.ts";
 
 /**
  * The most surplus connections: each waits for its request head, serves a probe, or waits until the client has read a
@@ -31,7 +31,7 @@ export interface LimitedConnection {
 
 export class ConnectionLimit<C extends LimitedConnection> {
   readonly #max: number;
-  readonly #report: (report: ConnectionReport) => void;
+  readonly #report: HttpServerOptions["onConnectionsRefused"];
   readonly #open = new Set<C>();
   /** Surplus connections, the oldest first, and when a check first found each of them. */
   readonly #surplus = new Map<C, number | undefined>();
@@ -44,7 +44,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   #evicted = 0;
   #reported = { at: Number.NEGATIVE_INFINITY, refused: 0, evicted: 0 };
 
-  constructor(max: number, report: (report: ConnectionReport) => void) {
+  constructor(max: number, report: HttpServerOptions["onConnectionsRefused"]) {
     this.#max = max;
     this.#report = report;
     this.#spares.hold();

@@ -111,7 +111,7 @@ export interface ConnectionCounts {
 }
 
 /** For the log: what happened since the last report. */
-export interface ConnectionReport extends ConnectionCounts {
+interface ConnectionReport extends ConnectionCounts {
   /** The process has no file descriptor left. */
   readonly outOfDescriptors: boolean;
 }
