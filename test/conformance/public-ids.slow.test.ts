@@ -1,6 +1,5 @@
 /** Public model IDs: clients never see the upstream's name of a model, and upstreams never see the public ID. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { toFile } from "openai";
 import { jsonResponse } from "../embeddings/upstream-response.ts";
 import { arrange, grayImage, refusalOf } from "./arrange.ts";
 
@@ -19,27 +18,6 @@ describe("a model with its own public ID", () => {
       model: "embedding-model",
       targetModel: "text-embedding-3-large",
     });
-  });
-
-  test("is requested upstream by the target's name in JSON", async () => {
-    const { data: _, response } = await client.images
-      .generate({ model: "image-model", prompt: "an otter" })
-      .withResponse();
-    expect(response.status).toBe(200);
-    expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-1.5", prompt: "an otter" });
-  });
-
-  test("is requested upstream by the target's name in forms", async () => {
-    const image = await toFile(grayImage("one"), "otter.png");
-    await client.images.edit({ model: "image-model", prompt: "add a hat", image });
-    const model = fake.requests[0]!.form!.filter(({ field }) => field === "model");
-    expect(model.map(({ value }) => value)).toEqual(["gpt-image-1.5"]);
-  });
-
-  test("is requested upstream by the target's name in JSON edits", async () => {
-    const images = [{ file_id: "file-abc" }];
-    await gateway.post("/v1/images/edits", { model: "image-model", prompt: "a hat", images });
-    expect(fake.requests[0]!.json).toMatchObject({ model: "gpt-image-1.5", images });
   });
 
   test("is named by it in the upstream's errors too", async () => {
