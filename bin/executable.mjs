@@ -10,7 +10,4 @@ if (!isPrepared && typeof process.execve === "function") {
   process.execve(process.execPath, args, { ...environment, ...process.env, ...command });
 }
 process.env.VEXEL_COMMAND ??= process.argv0;
-if (process.argv[2] === "--integrity-check") {
-  process.argv.splice(2, 1);
-  await import("../server/storage/sqlite/integrity-check-child.ts");
-} else await import("../cli/main.ts");
+await import("../cli/main.ts");

@@ -365,9 +365,6 @@ export const settingsTable = {
   VEXEL_LEDGER_MAX_BYTES: wholeNumber(0).describe(
     "Maximum size of `ledger.db`. Above it, the ledger cannot be written, as with a full disk. 0: no limit.",
   ),
-  VEXEL_LEDGER_CHECK: seconds(3600, 0).describe(
-    "Seconds between two integrity checks of `ledger.db` and `vexel.db`, in a separate process. 0: never.",
-  ),
   VEXEL_IMAGE_TTL: seconds(3600).describe("Seconds for which the link to a stored image works."),
   VEXEL_IMAGES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored images."),
   VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe(

@@ -1,5 +1,4 @@
-/** Opens the ledger: outbox, SQLite store, recovery of earlier outboxes, retention of rows and integrity checks. */
-import { existsSync } from "node:fs";
+/** Opens the ledger: outbox, SQLite store, recovery of earlier outboxes and retention of rows. */
 import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
@@ -14,7 +13,6 @@ import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { Outbox } from "../storage/ports/outbox.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
-import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { Ledger } from "./ledger.ts";
@@ -26,8 +24,6 @@ interface LedgerOptions {
   readonly maxBytes: number;
   /** How long rows are kept. 0: for ever. */
   readonly days: number;
-  /** The time between two integrity checks. 0: none. */
-  readonly checkEveryMs: number;
   /** While rows cannot be written: refuse requests, or serve them. */
   readonly onError: "refuse" | "serve";
   /** The ledger that replicas share. Undefined: the ledger is in the data folder only. */
@@ -67,11 +63,10 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   for (const { path, records } of recovery.damaged) log.error("outbox-damaged", { records, path });
   if (recovery.torn > 0) log.info("outbox-torn", { outboxes: recovery.torn });
   const logUnwritable = logOnce((reason) => log.error("reservations-unwritable", { reason }));
-  const gatewayDatabase = join(folder, "vexel.db");
   // If the folder or one of its files is removed or replaced, written rows would be lost.
   const opened = new OpenedFiles(
-    [folder, store.path, gatewayDatabase, join(folder, "lock.db")],
-    [{ path: `${store.path}-wal`, isIntact: () => store.hasLastRow() }],
+    [folder, store.path, join(folder, "vexel.db"), join(folder, "lock.db")],
+    [`${store.path}-wal`],
   );
   const outbox = new OutboxFile({
     folder,
@@ -79,16 +74,12 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     onError: logUnwritable.failed,
     opened,
   });
-  /**
-   * An integrity check found damage in a file. The outbox can still be written, and the next start recovers its rows.
-   */
-  let damage: string | undefined;
   const verify = (): void => {
     const wasLost = opened.problem !== undefined;
-    const isLost = opened.check() !== undefined;
-    if (isLost && !wasLost) checkpointRows(store, log);
-    const problem = opened.problem ?? damage;
-    if (problem !== undefined) throw new Error(problem);
+    const problem = opened.check();
+    if (problem === undefined) return;
+    if (!wasLost) checkpointRows(store, log);
+    throw new Error(problem);
   };
   const ledger = new Ledger({
     store,
@@ -118,22 +109,10 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     ledger.recoverEarlier();
   }, pruneEveryMs);
   const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);
-  const integrity = startIntegrityCheck({
-    paths: [store.path, ...(existsSync(gatewayDatabase) ? [gatewayDatabase] : [])],
-    everyMs: options.checkEveryMs,
-    onResult: (found) => {
-      damage = found && `${found}. Restore a copy of it and restart the gateway.`;
-      ledger.verify();
-    },
-    onFailure: (reason) => {
-      if (opened.problem === undefined) log.warn("ledger-check-failed", { reason });
-    },
-  });
   options.resources.defer(async () => {
     clearInterval(pruneTimer);
     for (const { pruning } of pruned) pruning.stop();
     clearInterval(verifyTimer);
-    integrity.close();
     const { lost: unwritten } = await ledger.close();
     if (opened.problem !== undefined)
       saveRows(ledger.pendingRows, { folder, reason: opened.problem, log });

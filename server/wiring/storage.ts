@@ -43,7 +43,6 @@ export const wireLedger = (runtime: Runtime, shared: SharedStorage | undefined) 
     folder: runtime.settings.VEXEL_DATA,
     maxBytes: runtime.settings.VEXEL_LEDGER_MAX_BYTES,
     days: runtime.settings.VEXEL_LEDGER_DAYS,
-    checkEveryMs: runtime.settings.VEXEL_LEDGER_CHECK * 1000,
     onError: runtime.settings.VEXEL_ON_LEDGER_ERROR,
     shared,
   });

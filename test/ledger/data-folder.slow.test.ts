@@ -3,26 +3,14 @@
  * without a row.
  */
 
-import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
   configFor,
   type GatewayProcess,
-  outboxRows,
   readLedger,
   startProcess,
   temporaryFolder,
@@ -167,34 +155,6 @@ describe("the ledger's write-ahead log", () => {
       expect(load.successful.filter((id) => !ids.has(id))).toEqual([]);
     },
   );
-
-  test("is detected if another program truncates it, and requests are refused", async () => {
-    const running = await start();
-    for (let times = 0; times < 5; times++) expect((await running.embed()).status).toBe(200);
-    await until(() => statSync(join(running.data, "ledger.db-wal")).size > 0);
-    // The size is checked every second.
-    await Bun.sleep(1100);
-    truncateSync(join(running.data, "ledger.db-wal"), 0);
-    const { output } = running.gateway;
-    await until(() => output().includes("was truncated while the gateway was running"));
-    expect((await running.ready()).status).toBe(503);
-    await expectError(await running.embed(), "ledger_unavailable");
-  });
-
-  test("may be checkpointed by another program", async () => {
-    const running = await start();
-    for (let times = 0; times < 5; times++) expect((await running.embed()).status).toBe(200);
-    await Bun.sleep(1100);
-    const db = new Database(join(running.data, "ledger.db"));
-    db.run("PRAGMA busy_timeout = 5000");
-    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-    db.close();
-    expect(statSync(join(running.data, "ledger.db-wal")).size).toBe(0);
-    await Bun.sleep(1100);
-    expect((await running.ready()).status).toBe(200);
-    expect((await running.embed()).status).toBe(200);
-    expect(running.gateway.output()).not.toContain("ledger-unwritable");
-  });
 });
 
 test("removal of the lock file is detected, because another gateway could lock the folder", async () => {
@@ -255,35 +215,3 @@ test("replacing the ledger file by a copy while the gateway runs is detected", a
   await until(() => running.gateway.output().includes("ledger.db was replaced by another one"));
   expectCleanExit(await running.stop(), running);
 });
-
-test("a corrupted ledger file is found by the periodic check, logged, and makes the gateway not ready", async () => {
-  const running = await start({ VEXEL_LEDGER_CHECK: "0.2" });
-  const load = startLoad(running);
-  await until(() => load.successful.length > 300);
-  await load.stop();
-  const { gateway, data } = running;
-  const path = join(data, "ledger.db");
-  // All rows are in the file: the next read of it is not the gateway's own.
-  await until(() => outboxRows(data).length === 0);
-  Bun.spawnSync([process.execPath, "-e", checkpoint, path]);
-  expect((await running.ready()).status).toBe(200);
-  expect(gateway.output()).not.toContain("ledger-unwritable");
-  const pages = Math.floor(statSync(path).size / 4096);
-  expect(pages).toBeGreaterThan(8);
-  const file = openSync(path, "r+");
-  const garbage = crypto.getRandomValues(new Uint8Array(4096));
-  for (let page = 4; page < pages; page++) writeSync(file, garbage, 0, 4096, page * 4096);
-  closeSync(file);
-  await until(() => gateway.output().includes("ledger-unwritable"));
-  expect(gateway.output()).toContain("ledger.db is damaged");
-  expect((await running.ready()).status).toBe(503);
-  await expectError(await running.embed(), "ledger_unavailable");
-  expectCleanExit(await running.stop(), running);
-});
-
-const checkpoint = `
-  const { Database } = require("bun:sqlite");
-  const db = new Database(process.argv[1]);
-  db.run("PRAGMA busy_timeout = 5000");
-  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-`;

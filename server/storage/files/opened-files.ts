@@ -11,28 +11,19 @@ interface Opened {
   readonly inode: number;
 }
 
-/** A write-ahead log of SQLite. It is created by the first write, and grows until SQLite starts it over. */
-export interface WriteAheadLog {
-  readonly path: string;
-  /**
-   * Whether the rows are still readable although the log became shorter: a checkpoint may have moved them into the
-   * database.
-   */
-  isIntact(): boolean;
-}
-
 export class OpenedFiles {
   /** The problem that the last check found, worded for the operator. */
   problem: string | undefined;
   #files: Opened[];
-  readonly #logs: readonly WriteAheadLog[];
-  /** The size of each log at the last check. */
-  readonly #sizes = new Map<WriteAheadLog, number>();
+  #awaited: readonly string[];
 
-  /** Files and folders that are open, or in use, from now on. Files that do not exist are not watched. */
-  constructor(paths: readonly string[], logs: readonly WriteAheadLog[] = []) {
+  /**
+   * Files and folders that are open, or in use, from now on. Files that do not exist are not watched.
+   * `awaited`: files that are watched as soon as they exist, such as SQLite's write-ahead log.
+   */
+  constructor(paths: readonly string[], awaited: readonly string[] = []) {
     this.#files = paths.flatMap(opened);
-    this.#logs = logs;
+    this.#awaited = awaited;
   }
 
   /** This process has opened the file at this path, or has replaced it by another one. */
@@ -47,10 +38,9 @@ export class OpenedFiles {
   }
 
   #find(): string | undefined {
-    for (const log of this.#logs) {
-      const problem = this.#watchLog(log);
-      if (problem !== undefined) return problem;
-    }
+    const created = this.#awaited.flatMap(opened);
+    this.#files.push(...created);
+    this.#awaited = this.#awaited.filter((path) => !created.some((file) => file.path === path));
     for (const { path, device, inode } of this.#files) {
       const found = statOrError(path);
       if (typeof found === "string") return `${path} cannot be read any more: ${found}. ${remedy}`;
@@ -61,24 +51,11 @@ export class OpenedFiles {
     }
     return undefined;
   }
-
-  /** A log is watched once it exists. Its removal and its replacement are detected as for other files. */
-  #watchLog(log: WriteAheadLog): string | undefined {
-    const found = statOrError(log.path);
-    if (typeof found !== "object") return undefined;
-    const previous = this.#sizes.get(log);
-    if (previous !== undefined && found.size < previous && !log.isIntact())
-      return `${log.path} was truncated while the gateway was running: rows are lost. Restart the gateway.`;
-    if (previous === undefined)
-      this.#files.push({ path: log.path, device: found.dev, inode: found.ino });
-    this.#sizes.set(log, found.size);
-    return undefined;
-  }
 }
 
 const opened = (path: string): Opened[] => {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found ? [{ path, device: found.dev, inode: found.ino }] : [];
+  const found = statOrError(path);
+  return typeof found === "object" ? [{ path, device: found.dev, inode: found.ino }] : [];
 };
 
 const remedy = "Restore the original, or restart the gateway.";

@@ -2,7 +2,7 @@
  * The ledger's SQLite file: rows are written in groups, together with the spend table and the roll-ups, and
  * pruned when their retention is over.
  */
-import { Database, type Statement } from "bun:sqlite";
+import type { Database, Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { valuesOf } from "../ledger-row-values.ts";
@@ -48,8 +48,6 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly #begin: Statement;
   readonly #commit: Statement;
   readonly #find: Statement;
-  /** The request id of the row that was written last. */
-  #last: string | undefined;
   /** Undefined: the rows are not forwarded. */
   #unforwarded: UnforwardedSums | undefined;
 
@@ -105,24 +103,11 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       tables.spent.add(spent);
       tables.used.add(used);
       this.#commit.run();
-      this.#last = rows.at(-1)?.requestId ?? this.#last;
       this.#unforwarded?.add(added);
     } catch (error) {
       // SQLite may have rolled back by itself when the disk is full.
       if (this.#db.inTransaction) this.#db.run("ROLLBACK");
       throw error;
-    }
-  }
-
-  /** Whether the last row can be read through a second connection, which has nothing in its cache. */
-  hasLastRow(): boolean {
-    if (this.#last === undefined) return true;
-    try {
-      using db = new Database(this.path, { readonly: true });
-      const row = db.query("SELECT 1 FROM ledger WHERE request_id = ?1").get(this.#last);
-      return row !== null;
-    } catch {
-      return false;
     }
   }
 
@@ -177,7 +162,6 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       requestIds.flatMap((requestId) => statement.all(requestId)),
     )();
     this.#unforwarded?.remove(removed);
-    if (this.#last !== undefined && requestIds.includes(this.#last)) this.#last = undefined;
   }
 
   /** The sums of all rows, which later writes and deletions keep up to date. The first call reads all rows. */
