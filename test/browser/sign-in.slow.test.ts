@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { clientId, clientSecret, type Issuer, startIssuer } from "../admin/oidc-issuer.ts";
 import { until } from "../until.ts";
-import { browserTest, setUpAdmin, signIn } from "./browser-test.ts";
+import { browserTest, signIn } from "./browser-test.ts";
 import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
 
 browserTest(
