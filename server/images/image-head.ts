@@ -88,7 +88,6 @@ export function toJsonBase64(image: LoadedImage): string | StreamedString {
   const { spilled } = image;
   return spilled.encoding === "base64"
     ? new StreamedString(spilled.length, () => spilled.stream(), {
-        chunksInMemory: () => spilled.chunksInMemory?.(),
         suffix: paddingFor(spilled.length),
       })
     : new StreamedString(base64Length(spilled.length), () => encodeBase64Stream(spilled.stream()));

@@ -8,8 +8,6 @@ import { type BorrowedBytes, type BorrowedChunks, joinCopies, viewOf } from "./b
 export interface StreamedJson {
   readonly length: number;
   open(): BorrowedChunks;
-  /** All chunks, if all of them are in memory: they can be sent without `open`. */
-  chunksInMemory?(): readonly Uint8Array[] | undefined;
   /**
    * `open` frees the memory of each chunk when it is sent. Until then the chunks count as unread bytes of the client.
    */
@@ -21,7 +19,6 @@ export class StreamedString implements StreamedJson {
   /** Length in characters, without quotes. */
   readonly length: number;
   readonly open: () => BorrowedChunks;
-  readonly chunksInMemory: () => readonly Uint8Array[] | undefined;
   /** Written before the streamed characters, within the same string: such as `data:image/png;base64,`. */
   readonly prefix: string;
   /** Written after the streamed characters, within the same string: such as the padding of base64. */
@@ -30,21 +27,14 @@ export class StreamedString implements StreamedJson {
   constructor(
     length: number,
     open: () => BorrowedChunks,
-    {
-      prefix = "",
-      suffix = "",
-      chunksInMemory = notInMemory,
-    }: Partial<Pick<StreamedString, "prefix" | "suffix" | "chunksInMemory">> = {},
+    { prefix = "", suffix = "" }: Partial<Pick<StreamedString, "prefix" | "suffix">> = {},
   ) {
     this.length = length;
     this.open = open;
     this.prefix = prefix;
     this.suffix = suffix;
-    this.chunksInMemory = chunksInMemory;
   }
 }
-
-const notInMemory = (): undefined => undefined;
 
 /** As JSON.stringify. Returns a string if the value contains no StreamedString. */
 export function stringifyStreamed(value: unknown): string | StreamedJson {
@@ -58,11 +48,7 @@ export function stringifyStreamed(value: unknown): string | StreamedJson {
   if (texts.length === 0) return json;
   const chunks = json.split(mark).map((chunk) => Buffer.from(chunk));
   const length = [...chunks, ...texts].reduce((sum, chunk) => sum + chunk.length, 0);
-  return {
-    length,
-    open: () => interleave(chunks, texts),
-    chunksInMemory: () => joinInMemory(chunks, texts),
-  };
+  return { length, open: () => interleave(chunks, texts) };
 }
 
 async function* interleave(
@@ -74,19 +60,6 @@ async function* interleave(
     const text = texts[at];
     if (text) yield* text.open();
   }
-}
-
-function joinInMemory(
-  chunks: readonly Uint8Array[],
-  texts: readonly StreamedString[],
-): Uint8Array[] | undefined {
-  const all: Uint8Array[] = [];
-  for (const [at, chunk] of chunks.entries()) {
-    const text = texts[at]?.chunksInMemory();
-    if (at < texts.length && !text) return undefined;
-    all.push(chunk, ...(text ?? []));
-  }
-  return all;
 }
 
 /** The JSON between two strings. */

@@ -81,7 +81,7 @@ export class RecordedContent {
     writer?.discard();
   }
 
-  #copyStreamed({ chunksInMemory: _, ...body }: StreamedResponseBody): StreamedResponseBody {
+  #copyStreamed(body: StreamedResponseBody): StreamedResponseBody {
     const copy = (chunk: StreamChunk): void => this.#copy(chunk);
     return {
       ...body,

@@ -63,8 +63,6 @@ export type BodyChunks = readonly BodyChunk[];
 export interface StreamedResponseBody {
   readonly length: number;
   open(): BorrowedChunks;
-  /** The same bytes, if all of them are in memory. */
-  chunksInMemory?(): readonly Uint8Array[] | undefined;
   /**
    * Each chunk is in memory until it is sent. Until then, it counts as part of a response that the client has not read.
    */

@@ -33,8 +33,6 @@ export interface SpilledBytes {
   keepOpen?(): (() => void) | undefined;
   /** The stored bytes. */
   stream(): BorrowedChunks;
-  /** The stored bytes, if they are in memory. */
-  chunksInMemory?(): readonly Uint8Array[] | undefined;
   /** All stored bytes. */
   bytes(): Promise<Uint8Array>;
   /** The last stored bytes, to detect truncation. */
@@ -148,12 +146,6 @@ export class SpillBuffer {
     this.#wasRead = true;
     if (this.#file) yield* this.#file.stream(from, to);
     else yield* this.#range(from, to);
-  }
-
-  /** The chunks, if they are in memory. */
-  chunksInMemory(from: number, to: number): readonly Uint8Array[] | undefined {
-    this.#wasRead = true;
-    return this.#file ? undefined : [...this.#range(from, to)];
   }
 
   async read(from: number, length: number): Promise<Uint8Array> {

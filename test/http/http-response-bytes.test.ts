@@ -27,11 +27,6 @@ describe("a buffer that is released before the socket has accepted it", () => {
 
   test.each<[string, (chunks: readonly Uint8Array[]) => OutgoingResponse["body"], boolean[]]>([
     ["as bytes", ([first]) => first as Uint8Array, []],
-    [
-      "as a body in memory",
-      (chunks) => ({ ...streamed(chunks), chunksInMemory: () => chunks }),
-      [false],
-    ],
     ["as a body that is read", streamed, [false]],
     ["in chunks", (chunks) => each(...chunks), []],
   ])("%s resets the connection, and is reported", async (_, body, ends) => {

@@ -34,12 +34,9 @@ export function sendResponse(
   const length = "length" in body ? body.length : undefined;
   const framing = length === undefined && supportsChunked ? "chunked" : length;
   const text = head(framing);
-  const streamed = "open" in body ? body : undefined;
-  const inMemory = isHeadOnly ? undefined : streamed?.chunksInMemory?.();
   const count = new SentCount(writer);
   const headSent = count.write(text);
   if (isHeadOnly) return sendHeadOnly(headSent, body);
-  if (streamed && inMemory) return sendFromMemory(headSent, inMemory, streamed, count);
   return sendChunks(headSent, body, framing, writer, count);
 }
 
@@ -82,32 +79,6 @@ async function sendHeadOnly(
     await headSent;
   } finally {
     await discardBody({ body });
-  }
-}
-
-/** A body in memory needs no iterator. */
-async function sendFromMemory(
-  headSent: Promise<void> | undefined,
-  chunks: readonly Uint8Array[],
-  body: StreamedResponseBody,
-  count: SentCount,
-): Promise<void> {
-  let complete = false;
-  try {
-    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    if (length !== body.length) throw lengthMismatch(length, body.length);
-    if (headSent) await headSent;
-    let sent = 0;
-    for (const chunk of chunks) {
-      sent += chunk.length;
-      const written = count.write(chunk);
-      if (written) await written;
-      count.check();
-    }
-    if (sent !== length) throw lengthMismatch(sent, length);
-    complete = true;
-  } finally {
-    await body.close(complete);
   }
 }
 

@@ -69,10 +69,6 @@ export class LongText implements SpilledBytes {
     return this.#buffer.stream(this.#from, this.#from + this.length);
   }
 
-  chunksInMemory(): readonly Uint8Array[] | undefined {
-    return this.#buffer.chunksInMemory(this.#from, this.#from + this.length);
-  }
-
   bytes(): Promise<Uint8Array> {
     return this.#buffer.read(this.#from, this.length);
   }
