@@ -46,32 +46,19 @@ export class ChunkedDecoder {
   push(bytes: Buffer, onChunk: (chunk: Buffer) => void): Buffer {
     const all = this.#pending.length > 0 ? Buffer.concat([this.#pending, bytes]) : bytes;
     this.#pending = noBytes;
-    const end = all.length;
-    const joiner = new ChunkJoiner(onChunk);
+    const ranges: number[] = [];
     let at = 0;
-    while (at < end && !this.done) {
-      if (this.#frame === "bytes") {
-        at = this.#takeBytes(all, at, joiner);
-        continue;
-      }
-      if (
-        this.#frame === "size" &&
-        this.#excessBytes === 0 &&
-        all[at + 1] === cr &&
-        at + 20 < end
-      ) {
-        at = joiner.addTinyChunks(all, at);
-      }
-      at = this.#takeNextLine(all, at);
+    while (at < all.length && !this.done) {
+      at = this.#frame === "bytes" ? this.#takeBytes(all, at, ranges) : this.#takeNextLine(all, at);
     }
-    joiner.flush();
-    return at < end ? all.subarray(at) : noBytes;
+    passOn(all, ranges, onChunk);
+    return at < all.length ? all.subarray(at) : noBytes;
   }
 
   /** Returns the end of the bytes of the current chunk that have arrived. */
-  #takeBytes(all: Buffer, at: number, joiner: ChunkJoiner): number {
+  #takeBytes(all: Buffer, at: number, ranges: number[]): number {
     const length = Math.min(this.#chunkBytesLeft, all.length - at);
-    joiner.add(all, at, length);
+    ranges.push(at, at + length);
     this.#chunkBytesLeft -= length;
     if (this.#chunkBytesLeft === 0) this.#frame = "chunk-end";
     return at + length;
@@ -144,88 +131,31 @@ export class ChunkedDecoder {
   }
 }
 
-/**
- * Chunks up to this size are joined in blocks of up to the second size; a longer chunk is passed on without a copy.
- */
-const maxJoinedBytes = 512;
-const blockBytes = 16 * 1024;
+/** Chunks of a smaller average size are joined: each by itself would cost more than its content. */
+const smallChunkBytes = 512;
+/** Up to this length, a loop takes less time than a call of `copy`. */
+const maxLoopBytes = 16;
 
-/**
- * Passes on chunks in order: small chunks joined in blocks, others unchanged. Readers release a buffer when a chunk of
- * another buffer follows, so after a block was passed on, the chunks after it are copies too.
- */
-class ChunkJoiner {
-  readonly #onChunk: (chunk: Buffer) => void;
-  /** A small chunk that no other small chunk follows yet. If none does, it is passed on without a copy. */
-  #firstSmallChunk: Buffer | undefined;
-  #block: Buffer = noBytes;
-  #filled = 0;
-  #hasCopied = false;
-
-  constructor(onChunk: (chunk: Buffer) => void) {
-    this.#onChunk = onChunk;
+/** `ranges`: the start and the end of each chunk in `all`, one after the other. */
+function passOn(all: Buffer, ranges: readonly number[], onChunk: (chunk: Buffer) => void): void {
+  let length = 0;
+  for (let i = 0; i < ranges.length; i += 2) length += ranges[i + 1]! - ranges[i]!;
+  if (ranges.length > 2 && length < (ranges.length / 2) * smallChunkBytes) {
+    onChunk(joined(all, ranges, length));
+    return;
   }
+  for (let i = 0; i < ranges.length; i += 2) onChunk(all.subarray(ranges[i], ranges[i + 1]));
+}
 
-  add(all: Buffer, at: number, length: number): void {
-    const chunk = all.subarray(at, at + length);
-    if (length > maxJoinedBytes) {
-      this.flush();
-      this.#onChunk(this.#hasCopied ? Buffer.from(chunk) : chunk);
-    } else if (this.#filled === 0 && !this.#firstSmallChunk) {
-      this.#firstSmallChunk = chunk;
-    } else {
-      this.#ensureCapacity(length, all.length - at);
-      this.#block.set(chunk, this.#filled);
-      this.#filled += length;
-    }
+function joined(all: Buffer, ranges: readonly number[], length: number): Buffer {
+  const block = Buffer.allocUnsafeSlow(length);
+  let filled = 0;
+  for (let i = 0; i < ranges.length; i += 2) {
+    const [from, to] = [ranges[i]!, ranges[i + 1]!];
+    if (to - from > maxLoopBytes) filled += all.copy(block, filled, from, to);
+    else for (let at = from; at < to; at++) block[filled++] = all[at]!;
   }
-
-  /**
-   * Joins consecutive whole chunks of up to 15 bytes, each with its framing. Returns the offset after the last of them.
-   */
-  addTinyChunks(all: Buffer, from: number): number {
-    this.#ensureCapacity(15, all.length - from);
-    const block = this.#block;
-    // From `safeEnd` on, a chunk might be incomplete, or might not fit into the block. Fewer bytes are copied than
-    // read.
-    const safeEnd = Math.min(all.length - 19, from + block.length - this.#filled - 14);
-    let filled = this.#filled;
-    let at = from;
-    while (at < safeEnd) {
-      const size = hexDigits[all[at]!]!;
-      const after = at + 3 + size;
-      if (size === 0 || size > 15 || all[at + 1] !== cr || all[at + 2] !== lf) break;
-      if (all[after] !== cr || all[after + 1] !== lf) break;
-      for (let copied = at + 3; copied < after; copied++) block[filled++] = all[copied]!;
-      at = after + 2;
-    }
-    this.#filled = filled;
-    return at;
-  }
-
-  flush(): void {
-    if (this.#firstSmallChunk)
-      this.#onChunk(this.#hasCopied ? Buffer.from(this.#firstSmallChunk) : this.#firstSmallChunk);
-    this.#firstSmallChunk = undefined;
-    if (this.#filled === 0) return;
-    this.#hasCopied = true;
-    this.#onChunk(this.#block.subarray(0, this.#filled));
-    this.#block = noBytes;
-    this.#filled = 0;
-  }
-
-  /** Ensures that the block has space for `length` bytes. `rest`: how many bytes may still follow in this turn. */
-  #ensureCapacity(length: number, rest: number): void {
-    const first = this.#firstSmallChunk;
-    const needed = length + (first?.length ?? 0);
-    if (this.#filled + needed <= this.#block.length && !first) return;
-    this.#firstSmallChunk = undefined;
-    this.flush();
-    this.#block = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(needed + rest, blockBytes)));
-    if (!first) return;
-    this.#block.set(first);
-    this.#filled = first.length;
-  }
+  return block;
 }
 
 const cr = 0x0d;
