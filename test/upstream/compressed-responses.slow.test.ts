@@ -3,18 +3,10 @@
  * truncated.
  */
 import { describe, expect, test } from "bun:test";
-import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { failure, rawServer, testSender } from "./http-client-fixture.ts";
 import { turnsDuring } from "./turns-during.ts";
 
-const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
-const codings = {
-  gzip: gzipSync,
-  "X-GZIP": gzipSync,
-  deflate: deflateSync,
-  br: (bytes: Buffer) => brotliCompressSync(bytes, quick),
-  zstd: (bytes: Buffer) => zstdCompressSync(bytes),
-};
 const maxBytes = 40_000_000;
 /** Both ways in which this client reads a response: buffered and streamed. */
 const ways = [
@@ -39,36 +31,36 @@ async function receive(
   return turnsDuring(() => response.text());
 }
 
-describe.each(Object.entries(codings))("a response in %s", (coding, compress) => {
+describe("a response in gzip", () => {
   const text = JSON.stringify({ text: "vexel ".repeat(5_000_000) });
-  const body = compress(Buffer.from(text));
+  const body = gzipSync(Buffer.from(text));
 
   test.each(ways)(
     "%s, does not block other requests while it is decompressed",
     async (_, streams) => {
-      const read = await receive(body, coding, streams);
+      const read = await receive(body, "gzip", streams);
       expect(read.result === text).toBeTrue();
       expect(read.turns).toBeGreaterThan(10);
     },
   );
 
   test.each(ways)("%s, is not decompressed beyond the limit", async (_, streams) => {
-    const bomb = compress(Buffer.alloc(maxBytes + 1));
-    const error = await failure(receive(bomb, coding, streams));
+    const bomb = gzipSync(Buffer.alloc(maxBytes + 1));
+    const error = await failure(receive(bomb, "gzip", streams));
     expect(error).toMatchObject({ kind: "upstream_invalid" });
     expect(error.message).toContain(`larger than ${maxBytes} bytes`);
   });
 
   test("takes no more memory than the limit", async () => {
-    const bomb = compress(Buffer.alloc(100_000_000));
+    const bomb = gzipSync(Buffer.alloc(100_000_000));
     const before = process.memoryUsage().rss;
-    const error = await failure(receive(bomb, coding, false, 1_000_000));
+    const error = await failure(receive(bomb, "gzip", false, 1_000_000));
     expect(error).toMatchObject({ kind: "upstream_invalid" });
     expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
   });
 
   test.each(ways)("%s, is refused when it is not compressed at all", async (_, streams) => {
-    const error = await failure(receive(Buffer.from("no such thing"), coding, streams));
+    const error = await failure(receive(Buffer.from("no such thing"), "gzip", streams));
     expect(error).toMatchObject({ kind: "upstream_invalid" });
   });
 
@@ -76,9 +68,7 @@ describe.each(Object.entries(codings))("a response in %s", (coding, compress) =>
     "%s, is refused when it is truncated, and other requests succeed",
     async (_, streams) => {
       for (const length of [10, Math.floor(body.length / 2), body.length - 1]) {
-        // A streamed zstd response that is truncated is passed on up to its end: only the JSON parser detects it.
-        if (coding === "zstd" && streams) continue;
-        const error = await failure(receive(body.subarray(0, length), coding, streams));
+        const error = await failure(receive(body.subarray(0, length), "gzip", streams));
         expect(error).toMatchObject({ kind: "upstream_invalid" });
       }
     },
@@ -93,9 +83,9 @@ test("a response with the content-encoding identity is read unchanged", async ()
   }
 });
 
-test("a response with an unknown content-encoding is refused", async () => {
+test("a response with another content-encoding is refused", async () => {
   for (const [, streams] of ways) {
-    for (const coding of ["lzma", "gzip, br"]) {
+    for (const coding of ["br", "gzip, br"]) {
       const error = await failure(receive(Buffer.from("{}"), coding, streams));
       expect(error.message).toContain(coding);
       expect(error).toMatchObject({ kind: "upstream_invalid" });
