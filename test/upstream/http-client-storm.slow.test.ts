@@ -6,11 +6,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { UpstreamConnection } from "../../server/upstream/transport/connection.ts";
-import {
-  bufferedPool,
-  ConnectionPool,
-  KeepAliveTrust,
-} from "../../server/upstream/transport/connection-pool.ts";
+import { ConnectionPool, KeepAliveTrust } from "../../server/upstream/transport/connection-pool.ts";
 import { tries } from "../depth.ts";
 import { root } from "../harness.ts";
 import { until } from "../until.ts";
@@ -121,7 +117,7 @@ describe("idle connections", () => {
     let now = 0;
     const clock = () => now;
     const trust = new KeepAliveTrust({ clock });
-    const pool = new ConnectionPool({ clock, trust, ...bufferedPool });
+    const pool = new ConnectionPool({ clock, trust });
     try {
       const open = () => UpstreamConnection.open(address);
       const [old, young] = [await open(), await open()];

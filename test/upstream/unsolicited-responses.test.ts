@@ -3,7 +3,7 @@
  * sends two responses to one request, at once or later, on connections that are kept for the next request.
  */
 
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import {
@@ -16,79 +16,71 @@ import {
   testSender,
 } from "./http-client-fixture.ts";
 
-/** Each client with a connection pool: buffered responses and streamed responses. */
-const ways = { buffered: false, streamed: true } as const;
-
-function testWay(streams: boolean) {
+function startTransport() {
   const sender = testSender();
   const { reports, textOf } = sender;
-  const send = (url: string, body: string) => textOf(url, body, { streams });
+  const send = (url: string, body: string) => textOf(url, body);
   return { send, reports, [Symbol.dispose]: () => sender.close() };
 }
 
 const lastSocket = (server: RawServer) => (server.received.at(-1) as ReceivedRequest).socket;
 
-for (const [name, streams] of Object.entries(ways)) {
-  describe(`responses that are ${name}`, () => {
-    test("unread bytes on a keep-alive connection are not the response to the next request", async () => {
-      using server = rawServer(echo);
-      using transport = testWay(streams);
-      expect(await transport.send(server.url, "a")).toBe("a");
-      // In the kernel before the next request is written, and before the event loop can look.
-      lastSocket(server).write(ok("stray"));
-      expect(await transport.send(server.url, "b")).toBe("b");
-      expect(server.opened).toBe(2);
-      expect(transport.reports).toHaveLength(1);
-    });
+test("unread bytes on a keep-alive connection are not the response to the next request", async () => {
+  using server = rawServer(echo);
+  using transport = startTransport();
+  expect(await transport.send(server.url, "a")).toBe("a");
+  // In the kernel before the next request is written, and before the event loop can look.
+  lastSocket(server).write(ok("stray"));
+  expect(await transport.send(server.url, "b")).toBe("b");
+  expect(server.opened).toBe(2);
+  expect(transport.reports).toHaveLength(1);
+});
 
-    test("an upstream that sent one gets a new connection for each request", async () => {
-      using server = rawServer(echo);
-      using transport = testWay(streams);
-      expect(await transport.send(server.url, "a")).toBe("a");
-      lastSocket(server).write(ok("stray"));
-      for (const body of ["b", "c", "d"]) expect(await transport.send(server.url, body)).toBe(body);
-      expect(server.opened).toBe(4);
-    });
+test("an upstream that sent one gets a new connection for each request", async () => {
+  using server = rawServer(echo);
+  using transport = startTransport();
+  expect(await transport.send(server.url, "a")).toBe("a");
+  lastSocket(server).write(ok("stray"));
+  for (const body of ["b", "c", "d"]) expect(await transport.send(server.url, body)).toBe(body);
+  expect(server.opened).toBe(4);
+});
 
-    test("a connection that the server closes with a 408, or on which it sends a line break, is only dropped", async () => {
-      for (const notice of ["HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n", "\r\n"]) {
-        using server = rawServer(echo);
-        using transport = testWay(streams);
-        expect(await transport.send(server.url, "a")).toBe("a");
-        lastSocket(server).write(notice);
-        for (const body of ["b", "c", "d"])
-          expect(await transport.send(server.url, body)).toBe(body);
-        expect(server.opened).toBe(2);
-        expect(transport.reports).toEqual([]);
-      }
-    });
+test("a connection that the server closes with a 408, or on which it sends a line break, is only dropped", async () => {
+  for (const notice of ["HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n", "\r\n"]) {
+    using server = rawServer(echo);
+    using transport = startTransport();
+    expect(await transport.send(server.url, "a")).toBe("a");
+    lastSocket(server).write(notice);
+    for (const body of ["b", "c", "d"]) expect(await transport.send(server.url, body)).toBe(body);
+    expect(server.opened).toBe(2);
+    expect(transport.reports).toEqual([]);
+  }
+});
 
-    test("the unread rest of a long error response is not a second response", async () => {
-      const long = `HTTP/1.1 500 Oops\r\ncontent-length: 2000000\r\n\r\n${"x".repeat(2_000_000)}`;
-      using server = rawServer(({ socket, turn, body }) => {
-        socket.write(turn === 1 ? ok(String(body)) : long);
-      });
-      using transport = testWay(streams);
-      expect(await transport.send(server.url, "a")).toBe("a");
-      expect(await transport.send(server.url, "b")).toBe("");
-      expect(server.received).toHaveLength(2);
-      expect(transport.reports).toEqual([]);
-    });
-
-    test("a success response to a request that was not read completely is refused", async () => {
-      using server = rawServer(echo, {
-        onHead: ({ socket }) => {
-          socket.pause();
-          socket.write(ok("early"));
-        },
-      });
-      using transport = testWay(streams);
-      const error = await failure(transport.send(server.url, "x".repeat(20_000_000)));
-      expect(error).toMatchObject({ kind: "upstream_unreachable" });
-      expect(server.received).toEqual([]);
-    });
+test("the unread rest of a long error response is not a second response", async () => {
+  const long = `HTTP/1.1 500 Oops\r\ncontent-length: 2000000\r\n\r\n${"x".repeat(2_000_000)}`;
+  using server = rawServer(({ socket, turn, body }) => {
+    socket.write(turn === 1 ? ok(String(body)) : long);
   });
-}
+  using transport = startTransport();
+  expect(await transport.send(server.url, "a")).toBe("a");
+  expect(await transport.send(server.url, "b")).toBe("");
+  expect(server.received).toHaveLength(2);
+  expect(transport.reports).toEqual([]);
+});
+
+test("a success response to a request that was not read completely is refused", async () => {
+  using server = rawServer(echo, {
+    onHead: ({ socket }) => {
+      socket.pause();
+      socket.write(ok("early"));
+    },
+  });
+  using transport = startTransport();
+  const error = await failure(transport.send(server.url, "x".repeat(20_000_000)));
+  expect(error).toMatchObject({ kind: "upstream_unreachable" });
+  expect(server.received).toEqual([]);
+});
 
 /** The second request of a connection gets two responses: the first of them is not its own. */
 const twoForTheSecond = (request: ReceivedRequest): void => {
@@ -99,20 +91,9 @@ const twoForTheSecond = (request: ReceivedRequest): void => {
 
 test("of two responses on a keep-alive connection neither is delivered: the request is sent on a new connection", async () => {
   using server = rawServer(twoForTheSecond);
-  using transport = testWay(false);
+  using transport = startTransport();
   for (const body of ["a", "b", "c"]) expect(await transport.send(server.url, body)).toBe(body);
   expect(server.received.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);
-});
-
-test("of two images on a keep-alive connection neither is delivered, and none is requested again", async () => {
-  using server = rawServer(twoForTheSecond);
-  using transport = testWay(true);
-  expect(await transport.send(server.url, "a")).toBe("a");
-  expect(await failure(transport.send(server.url, "b"))).toMatchObject({
-    kind: "upstream_unreachable",
-  });
-  expect(server.received).toHaveLength(2);
-  expect(await transport.send(server.url, "c")).toBe("c");
 });
 
 const configFor = (url: string): string => `

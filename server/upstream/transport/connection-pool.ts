@@ -9,24 +9,15 @@ interface PoolOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly trust: KeepAliveTrust;
-  /** Idle timeout: connections that were idle for longer are closed. */
-  readonly idleTimeoutMs: number;
-  /** Maximum idle connections per address; others are closed when their request ends. */
-  readonly maxIdle: number;
-  /** Responses on these connections may be cached: after an unsolicited response the cache is cleared. */
-  readonly areCached: boolean;
 }
 
 /**
- * The timeout is longer than the usual pause between requests, and shorter than the keep-alive timeout of most servers.
+ * Connections that were idle for longer are closed: longer than the usual pause between requests, and shorter than the
+ * keep-alive timeout of most servers.
  */
-export const bufferedPool = { idleTimeoutMs: 30_000, maxIdle: 256, areCached: true };
-/**
- * These requests must not be sent twice, so the upstream must have no time to close a connection just as it is reused:
- * the timeout is shorter than the keep-alive timeout of any common server; gunicorn's two seconds are the shortest. A
- * socket that carried much data reads larger chunks, which take more memory, so few idle connections are kept.
- */
-export const streamedPool = { idleTimeoutMs: 1000, maxIdle: 8, areCached: false };
+const idleTimeoutMs = 30_000;
+/** Maximum idle connections per address; others are closed when their request ends. */
+const maxIdle = 256;
 
 export class ConnectionPool {
   readonly #options: PoolOptions;
@@ -40,7 +31,7 @@ export class ConnectionPool {
 
   /** The connection that was used last (LIFO): it is the most likely to be still open. */
   takeIdle(key: string): UpstreamConnection | undefined {
-    const { clock, trust, idleTimeoutMs } = this.#options;
+    const { clock, trust } = this.#options;
     const idle = this.#idle.get(key);
     if (!idle || !trust.isTrusted(key)) return undefined;
     let connection = idle.pop();
@@ -52,9 +43,8 @@ export class ConnectionPool {
 
   /** Opens a connection. Throws NotConnected. */
   open(key: string, address: Address): Promise<UpstreamConnection> {
-    const { areCached } = this.#options;
     return UpstreamConnection.open(address, {
-      onUnsolicited: (responses) => this.#onUnsolicited(key, areCached ? responses : 0),
+      onUnsolicited: (responses) => this.#onUnsolicited(key, responses),
     });
   }
 
@@ -70,7 +60,7 @@ export class ConnectionPool {
   /** Returns a connection whose request has ended to the pool. */
   release(key: string, connection: UpstreamConnection): void {
     if (connection.closed) return;
-    const { clock, trust, maxIdle } = this.#options;
+    const { clock, trust } = this.#options;
     let idle = this.#idle.get(key);
     if (!idle) {
       idle = [];
@@ -96,7 +86,7 @@ export class ConnectionPool {
 
   /** Runs while there are idle connections. */
   #sweep(): void {
-    const { clock, idleTimeoutMs } = this.#options;
+    const { clock } = this.#options;
     this.#sweeping ??= setInterval(() => {
       const before = clock() - idleTimeoutMs;
       for (const [key, idle] of this.#idle) {

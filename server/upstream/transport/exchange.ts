@@ -119,8 +119,6 @@ export interface StreamRequest extends ConnectOptions {
   readonly request: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** The pool of its connection. Absent: it has a connection of its own. */
-  readonly pool?: { readonly connections: ConnectionPool; readonly key: string };
 }
 
 /**
@@ -151,7 +149,7 @@ const maxBufferedBytes = 64 * 1024;
  * No proxy, cookies, redirects or decompression. Given an IP address, it resolves no name, so the address that the SSRF
  * guard checked is the one connected to: a second lookup could return another.
  */
-export class StreamedExchange implements Exchange, StreamedResponse {
+class StreamedExchange implements Exchange, StreamedResponse {
   readonly #options: StreamRequest;
   readonly response: ResponseParser;
   readonly #head = Promise.withResolvers<StreamedResponse>();
@@ -181,29 +179,20 @@ export class StreamedExchange implements Exchange, StreamedResponse {
 
   /** Resolves at the end of the head. Rejects as `chunks` throws, or with NotConnected. */
   begin(): Promise<StreamedResponse> {
-    const { signal, pool, address } = this.#options;
+    const { signal, address, request } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener("abort", this.#abort);
-    const idle = pool?.connections.takeIdle(pool.key);
-    if (idle) this.#send(idle);
-    else {
-      const opening = pool
-        ? pool.connections.open(pool.key, address)
-        : UpstreamConnection.open(address, this.#options);
-      opening.then(
-        (connection) => {
-          if (this.#failure) connection.close();
-          else this.#send(connection);
-        },
-        (error) => this.onError(error),
-      );
-    }
+    UpstreamConnection.open(address, this.#options).then(
+      (connection) => {
+        if (this.#failure) connection.close();
+        else {
+          this.#connection = connection;
+          connection.send(request, this);
+        }
+      },
+      (error) => this.onError(error),
+    );
     return this.#head.promise;
-  }
-
-  #send(connection: UpstreamConnection): void {
-    this.#connection = connection;
-    connection.send(this.#options.request, this);
   }
 
   onData(): void {
@@ -218,16 +207,12 @@ export class StreamedExchange implements Exchange, StreamedResponse {
     this.close();
   }
 
-  /** The connection is reused if the response was read to its end. */
   close(): void {
-    const { signal, pool } = this.#options;
-    signal.removeEventListener("abort", this.#abort);
+    this.#options.signal.removeEventListener("abort", this.#abort);
     const connection = this.#connection;
     this.#connection = undefined;
-    if (!connection) return;
-    connection.release();
-    if (pool && !this.#failure) pool.connections.release(pool.key, connection);
-    else connection.close();
+    connection?.release();
+    connection?.close();
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {

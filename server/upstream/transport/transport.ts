@@ -2,14 +2,13 @@
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { type TlsTrust, urlAddress } from "./connection.ts";
+import { ConnectionPool, KeepAliveTrust, type Unsolicited } from "./connection-pool.ts";
 import {
-  bufferedPool,
-  ConnectionPool,
-  KeepAliveTrust,
-  streamedPool,
-  type Unsolicited,
-} from "./connection-pool.ts";
-import { BufferedExchange, StreamedExchange, type UpstreamEndpoint } from "./exchange.ts";
+  BufferedExchange,
+  openStream,
+  type StreamedResponse,
+  type UpstreamEndpoint,
+} from "./exchange.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { NotConnected, toTransportError } from "./transport-error.ts";
 import { BoundedResponse, BufferedResponse, toUpstreamResponse } from "./upstream-response.ts";
@@ -77,19 +76,17 @@ interface HttpClientOptions {
 }
 
 /**
- * A small HTTP/1.1 client with connection pools, plain or over TLS. Unlike the pool of `fetch`, it detects
+ * A small HTTP/1.1 client with a connection pool, plain or over TLS. Unlike the pool of `fetch`, it detects
  * unsolicited responses, and it knows whether a failed request had reached the upstream at all. It also takes less CPU
  * time than `fetch`, which goes through another thread (docs/decisions/0023-http-client.md).
  */
 export class HttpClient {
-  readonly #buffered: ConnectionPool;
-  readonly #streamed: ConnectionPool;
+  readonly #pool: ConnectionPool;
   readonly #maxBytes: number;
   readonly #tls: TlsTrust;
 
   constructor({ maxResponseBytes, clock, trust, tls = {} }: HttpClientOptions) {
-    this.#buffered = new ConnectionPool({ clock, trust, ...bufferedPool });
-    this.#streamed = new ConnectionPool({ clock, trust, ...streamedPool });
+    this.#pool = new ConnectionPool({ clock, trust });
     this.#maxBytes = maxResponseBytes;
     this.#tls = tls;
   }
@@ -120,7 +117,7 @@ export class HttpClient {
     return new Promise((resolve, reject) => {
       const endpoint = this.#endpointOf(request.url);
       const exchange = new BufferedExchange({
-        pool: this.#buffered,
+        pool: this.#pool,
         endpoint,
         request: serializeRequest(request, endpoint),
         ...(request.body instanceof LargeJson && { body: request.body }),
@@ -139,24 +136,15 @@ export class HttpClient {
     return Math.min(this.#maxBytes, maxResponseBytes);
   }
 
-  #sendStreamed(
-    request: UpstreamRequest,
-    signal: AbortSignal,
-  ): ReturnType<StreamedExchange["begin"]> {
+  /** Images, which must not be generated twice: the upstream may close a reused connection just as it is used. */
+  #sendStreamed(request: UpstreamRequest, signal: AbortSignal): Promise<StreamedResponse> {
     const endpoint = this.#endpointOf(request.url);
-    const exchange = new StreamedExchange({
-      address: endpoint,
-      request: serializeRequest(request, endpoint),
-      pool: { connections: this.#streamed, key: endpoint.key },
-      maxBytes: this.#maxBytes,
-      signal,
-    });
-    return exchange.begin();
+    const text = serializeRequest(request, endpoint);
+    return openStream({ address: endpoint, request: text, maxBytes: this.#maxBytes, signal });
   }
 
   close(): void {
-    this.#buffered.close();
-    this.#streamed.close();
+    this.#pool.close();
   }
 
   #endpointOf(url: string): UpstreamEndpoint {
