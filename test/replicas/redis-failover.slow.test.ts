@@ -1,13 +1,14 @@
 /** Redis as operators run it: with Sentinel, and with TLS and a user that has few rights. */
 import { afterAll, expect } from "bun:test";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import environment from "../../bin/environment.json" with { type: "json" };
 import { selfSigned } from "../certificate-fixture.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
-import { testWith } from "../programs.ts";
+import { testIf, testWith } from "../programs.ts";
 import { freePort } from "../storage/postgres-server.ts";
 import { RedisServer, testWithRedis } from "../storage/redis-server.ts";
 import { startSentinel } from "../storage/sentinel-server.ts";
@@ -84,6 +85,43 @@ testWithRedis(
     // The promoted server knows what was used.
     expect(before + (await admitted(replicas))).toBeLessThanOrEqual(limit + refilled());
     await redis.stop();
+  },
+);
+
+const mayMount =
+  process.platform === "linux" && Bun.spawnSync(["unshare", "--mount", "true"]).success;
+
+testIf(mayMount, "redis")(
+  "when the name of Redis leads to another address, as that of a managed server does after a failover, replicas use it within seconds",
+  async () => {
+    using folder = temporaryFolder();
+    const port = await freePort();
+    const serverAt = (address: string): RedisServer =>
+      new RedisServer(port, ["--port", String(port), "--bind", address]);
+    const [earlier, next] = [serverAt("127.0.0.1"), serverAt("127.0.0.2")];
+    await earlier.start();
+    await next.start();
+    const hosts = join(folder.path, "hosts");
+    writeFileSync(hosts, "127.0.0.1 redis.test\n");
+    // The gateway alone has this file of host names.
+    const mounted = `mount --bind ${hosts} /etc/hosts && exec "$@"`;
+    const gateway = await startProcess({
+      folder: folder.path,
+      yaml: configFor(fake.url),
+      // As every start of the gateway has it.
+      env: { ...environment, REDIS_URL: `redis://redis.test:${port}` },
+      wrapper: ["unshare", "--mount", "sh", "-c", mounted, "sh"],
+    });
+    closing(gateway);
+    await until(allHave([gateway], "available"));
+    writeFileSync(hosts, "127.0.0.2 redis.test\n");
+    await earlier.stop();
+    await until(allHave([gateway], "unavailable"));
+    const startedAt = performance.now();
+    await until(allHave([gateway], "available"));
+    // Bun caches names for 30 seconds unless it is configured.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    await next.stop();
   },
 );
 
