@@ -1,8 +1,8 @@
 // `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- built-in`: the built-in
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
-// to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger`: queries of a large ledger.
-// `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis. `npm run bench -- cache-policy`: hit rates
-// and CPU of the embedding cache. `npm run topology`: faults of replicas under load.
+// to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger` and `postgres-ledger`: a
+// large ledger in SQLite and in PostgreSQL. `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis.
+// `npm run bench -- cache-policy`: hit rates and CPU of the embedding cache. `npm run topology`: faults of replicas.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -16,6 +16,7 @@ const [program, args] = [
   "bodies",
   "hostile",
   "ledger",
+  "postgres-ledger",
   "replicas",
   "topology",
 ].includes(first)

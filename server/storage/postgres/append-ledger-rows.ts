@@ -9,12 +9,12 @@ import { ledgerColumns } from "../sql/ledger-columns.ts";
 const fields = rowNames.map((name) => `"${name}" ${rowTypes[name]}`).join(", ");
 
 /**
- * The parameters: a JSON array of rows, and the first and the last time of the rows. PostgreSQL reads a row from `json`
+ * The parameters: a JSON array of rows, the first and the last time of the rows, and their number. PostgreSQL reads a row from `json`
  * in 20 µs, from `jsonb` in 29 µs, and from a parameter for each value in 46 µs.
  */
 export const appendStatement = `
   WITH batch AS (
-    INSERT INTO vexel.ledger_batches (first_at, last_at) VALUES ($2, $3) RETURNING id
+    INSERT INTO vexel.ledger_batches (first_at, last_at, rows) VALUES ($2, $3, $4) RETURNING id
   )
   INSERT INTO vexel.ledger (${ledgerColumns.join(", ")}, batch)
   SELECT ${rowNames.map((name) => `"${name}"`).join(", ")}, batch.id

@@ -11,22 +11,26 @@ import type { PostgresDatabase } from "./database.ts";
 export interface Batches {
   /** An array of PostgreSQL, such as `{1,2}`. */
   readonly ids: string;
-  readonly count: number;
+  /** At least as many as these batches have. */
+  readonly rows: number;
   /** The times of the first and the last row, Unix milliseconds. With them, PostgreSQL plans for few partitions. */
   readonly first: number;
   readonly last: number;
 }
 
-/** The oldest batches. Undefined: there are none. */
-export async function readBatches(db: Queries, limit?: number): Promise<Batches | undefined> {
+/** The oldest batches, up to the one that reaches `maxRows`. Undefined: there are none. */
+export async function readBatches(
+  db: Queries,
+  maxRows = Number.MAX_SAFE_INTEGER,
+): Promise<Batches | undefined> {
   const { rows } = await db.query<Batches>(
-    `SELECT array_agg(id)::text AS ids, count(*)::int AS count,
+    `SELECT array_agg(id)::text AS ids, sum(rows)::float8 AS rows,
        min(first_at)::float8 AS first, max(last_at)::float8 AS last
-     FROM (SELECT * FROM vexel.ledger_batches ORDER BY id LIMIT $1) AS oldest`,
-    [limit ?? null],
+     FROM (SELECT *, sum(rows) OVER (ORDER BY id) - rows AS before FROM vexel.ledger_batches) AS oldest
+     WHERE before < $1 HAVING count(*) > 0`,
+    [maxRows],
   );
-  const [batches] = rows;
-  return batches && batches.count > 0 ? batches : undefined;
+  return rows[0];
 }
 
 /** Reads sums and the batches that the sums lack in one snapshot of the database. */
@@ -36,13 +40,19 @@ export const readSnapshot = <T>(
 ): Promise<T> =>
   db.transaction(async (queries) => {
     await queries.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-    await disableJit(queries);
+    await tunePlanner(queries);
     return read(queries, await readBatches(queries));
   });
 
-/** Compiling a statement over many partitions takes longer than running it. */
-export async function disableJit(db: Queries): Promise<void> {
-  await db.query("SET LOCAL jit = off");
+/**
+ * For the statements of a transaction. PostgreSQL underestimates the rows of batches, and would sort them to group them;
+ * and compiling a statement over many partitions takes longer than running it.
+ */
+export async function tunePlanner(db: Queries): Promise<void> {
+  await db.query(
+    `SELECT set_config('enable_sort', 'off', true), set_config('work_mem', '64MB', true),
+       set_config('jit', 'off', true)`,
+  );
 }
 
 /**
@@ -80,10 +90,23 @@ const sums: Readonly<Record<string, string>> = {
 /** The other sums have the names of their columns. */
 const sumOf = (name: string): string => sums[name] ?? `coalesce(sum(${name}), 0)::bigint`;
 
-/** The usage of batches, with the columns of `usage_by_hour`. */
-export const usageOf = (batches: Batches, parameters: Parameters): string => `
-  SELECT at - at % ${hourMs} AS hour,
-    ${groupColumns.map((name) => `coalesce(${name}, '') AS ${name}`).join(", ")},
-    min(request_id) AS first_id, max(request_id) AS last_id,
-    ${sumColumns.map((name) => `${sumOf(name)} AS ${name}`).join(", ")}
-  FROM ${rowsOf(batches, parameters)} GROUP BY 1, 2, 3, 4, 5, 6`;
+/**
+ * The usage of batches by hour and by `columns`, with the columns of `usage_by_hour`. `filter`: a condition on the rows,
+ * which begins with AND.
+ */
+export const usageOf = (
+  batches: Batches,
+  parameters: Parameters,
+  { columns = groupColumns, filter = "" }: { columns?: readonly string[]; filter?: string } = {},
+): string => {
+  const groups = columns.map((name) => `coalesce(${name}, '')`);
+  const selected = [
+    `at - at % ${hourMs} AS hour`,
+    ...columns.map((name, at) => `${groups[at]} AS ${name}`),
+    "min(request_id) AS first_id",
+    "max(request_id) AS last_id",
+    ...sumColumns.map((name) => `${sumOf(name)} AS ${name}`),
+  ];
+  return `SELECT ${selected.join(", ")} FROM ${rowsOf(batches, parameters)} WHERE true${filter}
+    GROUP BY ${[`at - at % ${hourMs}`, ...groups].join(", ")}`;
+};

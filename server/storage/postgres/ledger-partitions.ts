@@ -51,24 +51,20 @@ export async function createDay(db: Queries, { table, from, to }: Day): Promise<
   );
 }
 
-/**
- * Drops the oldest day if it ended before `before`, and all its rows are rolled up. False: there is none, or it is
- * dropped later.
- */
-export function dropOldestDay(db: PostgresDatabase, before: number): Promise<boolean> {
+/** Drops a day if all its rows are rolled up. False: it has others, or does not exist any more. */
+export function dropDay(db: PostgresDatabase, { table, to }: Day): Promise<boolean> {
   return db.transaction(async (transaction) => {
     await transaction.query("SELECT pg_advisory_xact_lock($1::bigint)", [lockKey]);
-    const [oldest] = await listDays(transaction);
-    if (!oldest || oldest.to > before) return false;
+    if (!(await listDays(transaction)).some((day) => day.table === table)) return false;
     // It needs a short exclusive lock. Behind a long query it gives up instead of making all others wait.
     await transaction.query("SET LOCAL lock_timeout = '2s'");
     await transaction.query("LOCK TABLE ONLY vexel.ledger IN ACCESS EXCLUSIVE MODE");
     const { rows } = await transaction.query(
       "SELECT FROM vexel.ledger_batches WHERE first_at < $1 LIMIT 1",
-      [oldest.to],
+      [to],
     );
     if (rows.length > 0) return false;
-    await transaction.query(`DROP TABLE vexel.${oldest.table}`);
+    await transaction.query(`DROP TABLE vexel.${table}`);
     return true;
   });
 }

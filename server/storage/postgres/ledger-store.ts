@@ -9,7 +9,7 @@ import { spentExtraRetentionMs } from "../sqlite/spend-table.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
-import { createDay, dayOf, dropOldestDay } from "./ledger-partitions.ts";
+import { createDay, dayOf, dropDay, listDays } from "./ledger-partitions.ts";
 import { rollUpLedger } from "./roll-up-ledger.ts";
 
 /** "No partition of relation found for row": another replica has dropped the day. */
@@ -42,7 +42,7 @@ export class PostgresLedgerStore implements LedgerStore {
   async append(rows: readonly LedgerRow[]): Promise<void> {
     if (rows.length === 0) return;
     const times = rows.map(({ at }) => at);
-    const values = [jsonParameter(rows), Math.min(...times), Math.max(...times)];
+    const values = [jsonParameter(rows), Math.min(...times), Math.max(...times), rows.length];
     for (let attempt = 1; ; attempt++) {
       await this.#createDays(times);
       try {
@@ -67,9 +67,7 @@ export class PostgresLedgerStore implements LedgerStore {
 
   /** Drops the oldest day if all of it arrived before `before`. The rows of other days stay. */
   async prune(before: number, limit: number): Promise<boolean> {
-    await this.rollUp();
-    const isDropped = await dropOldestDay(this.#db, before);
-    this.#days.clear();
+    const isDropped = await this.#dropOldestDay(before);
     const usageBefore = before - usageExtraRetentionMs;
     let hasMore = isDropped;
     for (const statement of oldestUsage) {
@@ -79,6 +77,14 @@ export class PostgresLedgerStore implements LedgerStore {
     const { day } = periodNames(before - spentExtraRetentionMs);
     const hasSums = await this.#pruneOldest(oldestDailySums, day, limit);
     return hasMore || hasSums;
+  }
+
+  async #dropOldestDay(before: number): Promise<boolean> {
+    const [oldest] = await listDays(this.#db);
+    if (!oldest || oldest.to > before) return false;
+    this.#days.clear();
+    await this.rollUp();
+    return dropDay(this.#db, oldest);
   }
 
   /** True: there may be more. */

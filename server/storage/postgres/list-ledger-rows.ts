@@ -87,15 +87,16 @@ async function hoursOfRows(
     const placeholder = parameters.add(requestId);
     conditions.push(`first_id <= ${placeholder}`, `last_id >= ${placeholder}`);
   }
-  const condition = conditions.join(" AND ") + filterOf(query, "= ''", parameters);
+  const condition = conditions.join(" AND ");
   const { table } = query.keyId === undefined ? rollUps.hourWithoutKey : rollUps.hour;
-  const sources = [
-    `vexel.${table}`,
-    ...(batches ? [`(${usageOf(batches, parameters)}) AS pending`] : []),
+  const select = `SELECT hour, first_id, last_id FROM`;
+  const parts = [
+    `${select} vexel.${table} WHERE ${condition}${filterOf(query, "= ''", parameters)}`,
   ];
-  const parts = sources.map(
-    (source) => `SELECT hour, first_id, last_id FROM ${source} WHERE ${condition}`,
-  );
+  if (batches) {
+    const ofRows = { columns: [], filter: filterOf(query, "IS NULL", parameters) };
+    parts.push(`${select} (${usageOf(batches, parameters, ofRows)}) AS pending WHERE ${condition}`);
+  }
   const { rows } = await db.query<HourOfRows>(
     `SELECT hour::float8 AS hour, min(first_id) AS first, max(last_id) AS last
      FROM (${parts.join(" UNION ALL ")}) AS usage GROUP BY 1 ORDER BY 1 DESC`,

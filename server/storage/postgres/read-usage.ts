@@ -94,22 +94,28 @@ async function readRange(
   const { hour, day } = hasKey
     ? rollUps
     : { hour: rollUps.hourWithoutKey, day: rollUps.dayWithoutKey };
-  const partOf = (source: string, start: string, { from, to }: TimeRange): string[] =>
+  const select = (
+    source: string,
+    start: string,
+    { from, to }: TimeRange,
+    condition = "",
+  ): string[] =>
     from >= to
       ? []
       : [
           `SELECT ${[`${start} AS hour`, ...columns, ...sumColumns].join(", ")} FROM ${source}
-           WHERE ${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}${filter}`,
+           WHERE ${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}${condition}`,
         ];
   const days = interval === "hour" ? { from: range.to, to: range.to } : wholeDaysOf(range);
   const parts = [
-    ...partOf(`vexel.${day.table}`, "day", days),
-    ...partOf(`vexel.${hour.table}`, "hour", { from: range.from, to: days.from }),
-    ...partOf(`vexel.${hour.table}`, "hour", { from: days.to, to: range.to }),
-    ...(batches && batches.first < range.to && batches.last >= range.from
-      ? partOf(`(${usageOf(batches, parameters)}) AS pending`, "hour", range)
-      : []),
+    ...select(`vexel.${day.table}`, "day", days, filter),
+    ...select(`vexel.${hour.table}`, "hour", { from: range.from, to: days.from }, filter),
+    ...select(`vexel.${hour.table}`, "hour", { from: days.to, to: range.to }, filter),
   ];
+  if (batches && batches.first < range.to && batches.last >= range.from) {
+    const ofRows = { columns, filter: filterOf(query, "IS NULL", parameters) };
+    parts.push(...select(`(${usageOf(batches, parameters, ofRows)}) AS pending`, "hour", range));
+  }
   const start = parameters.add(query.from - (query.from % hourMs));
   const { rows } = await db.query<Record<string, number | string>>(
     `SELECT greatest(${periodOf[interval]}, ${start}::bigint)::float8 AS "from",

@@ -6,12 +6,12 @@ import { Parameters, type Queries } from "../sql/database.ts";
 import { dayMs, sumColumns } from "../sql/ledger-columns.ts";
 import { type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
-import { type Batches, disableJit, readBatches, usageOf } from "./ledger-batches.ts";
+import { type Batches, readBatches, tunePlanner, usageOf } from "./ledger-batches.ts";
 
 /** Any constant: the key of the advisory lock of the roll-up. */
 const lockKey = 8_350_917_203;
-/** Batches of one transaction, which has at most a thousand times as many rows. */
-const maxBatches = 200;
+/** The rows of one transaction: less than a second of CPU time. */
+const maxRows = 50_000;
 
 /**
  * Rolls up all batches if one of them is older than `olderThanMs`, by the clock of the database. Does nothing while
@@ -34,12 +34,12 @@ async function rollUpStep(db: Queries): Promise<boolean> {
     [lockKey],
   );
   if (!rows[0]?.locked) return false;
-  await disableJit(db);
-  const batches = await readBatches(db, maxBatches);
+  await tunePlanner(db);
+  const batches = await readBatches(db, maxRows);
   if (!batches) return false;
   const parameters = new Parameters();
   await db.query(rollUpStatement(batches, parameters), parameters.values);
-  return batches.count === maxBatches;
+  return batches.rows >= maxRows;
 }
 
 const utc = "to_timestamp(hour / 1000) AT TIME ZONE 'UTC'";

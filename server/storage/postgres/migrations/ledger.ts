@@ -69,6 +69,7 @@ export const ledgerTables: readonly string[] = [
     id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     first_at    BIGINT NOT NULL,
     last_at     BIGINT NOT NULL,
+    rows        INTEGER NOT NULL,
     appended_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
   )`,
   `CREATE TABLE vexel.spent (
