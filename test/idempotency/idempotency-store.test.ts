@@ -264,28 +264,6 @@ describe("the bounds of the store:", () => {
     );
   });
 
-  test("one API key cannot use all of it: the response of another key is stored", async () => {
-    const store = new IdempotencyStore(createResponseFiles(100_000), failOnReport);
-    let refused: unknown;
-    for (let at = 0; at < 100 && refused === undefined; at++) {
-      try {
-        const request = await startRequest(store, claimOptions(`greedy ${at}`));
-        request.append("x".repeat(8_000));
-        await request.store({});
-      } catch (error) {
-        refused = error;
-      }
-    }
-    // Before it is billed: no request of the greedy key was sent whose response is not stored.
-    expect(refused).toMatchObject({ kind: "storage_unavailable" });
-    expect(String(refused)).toContain("VEXEL_RESPONSES_MAX_BYTES");
-    const other = { ...claimOptions("modest"), owner: "key_2" };
-    const request = await startRequest(store, other);
-    request.append("y".repeat(8_000));
-    await request.store({});
-    expect((await store.claim(other)).kind).toBe("replay");
-  });
-
   test("the share of an API key is the same after a restart", async () => {
     const options = {
       folder: join(folder.path, crypto.randomUUID()),
@@ -389,27 +367,6 @@ describe.each<[string, () => ResponseStore]>([
     expect(claim.response.requestId).toBe("req_orphan");
     return claim;
   }
-
-  test("is replayed until a delivery is complete, to one client at a time", async () => {
-    const store = await storeOrphan();
-    const broken = await replayOf(store, "1");
-    expect((await claimAgain(store, "2")).kind).toBe("proceed");
-    broken.endDelivery(false);
-    const complete = await replayOf(store, "3");
-    complete.endDelivery(true);
-    expect((await claimAgain(store, "4")).kind).toBe("proceed");
-  });
-
-  test("is replayed after it was looked up by its request ID, until that delivery is complete", async () => {
-    const store = await storeOrphan();
-    const found = await store.findById("key_1", "req_orphan");
-    if (found === undefined || found === "in_progress") throw new Error("it was stored");
-    (await replayOf(store, "1")).endDelivery(false);
-    store.startDelivery("key_1", found)(false);
-    (await replayOf(store, "2")).endDelivery(false);
-    store.startDelivery("key_1", found)(true);
-    expect((await claimAgain(store, "3")).kind).toBe("proceed");
-  });
 
   test("is replayed after a lookup that failed", async () => {
     const responses = createResponses();

@@ -1,11 +1,12 @@
-/** Properties over random prompts, options and uploads: a request is drawn or refused with a SketchError. */
+/** Properties over random prompts and options: a request is drawn or refused with a SketchError. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { tries } from "../../../test/depth.ts";
 import { SketchError } from "../src/index.ts";
 import { placeWords, styleWords, timeWords, weatherWords } from "../src/prompt/scene-words.ts";
 import { subjectWords } from "../src/prompt/subject-words.ts";
 import { subjectNames, subjectOf } from "../src/subjects/catalog.ts";
-import { bytesOf, edit, generate, photo, pixelsOf } from "./fixture.ts";
+import { bytesOf, generate, pixelsOf } from "./fixture.ts";
 
 const firstWords = (table: Readonly<Record<string, string>>): string[] =>
   Object.values(table).map((words) => (words.split(" ")[0] ?? "").replaceAll("_", " "));
@@ -58,7 +59,7 @@ describe("any prompt", () => {
           expect([found.width, found.height]).toEqual([width, height]);
         },
       ),
-      { numRuns: 45 },
+      tries(150),
     );
   });
 
@@ -88,30 +89,7 @@ describe("any prompt", () => {
       fc.asyncProperty(sentence, option, (prompt, options) =>
         drawnOrRefused(() => generate(prompt, { size: "48x32", ...options })),
       ),
-      { numRuns: 25 },
-    );
-  });
-
-  test("with any upload is drawn or refused with a SketchError", async () => {
-    const image = await photo(40, 30);
-    const upload = fc.oneof(
-      fc.uint8Array({ maxLength: 80 }),
-      fc.tuple(fc.nat({ max: image.length - 1 }), fc.nat({ max: 255 })).map(([at, value]) => {
-        const corrupted = Uint8Array.from(image);
-        corrupted[at] = value;
-        return corrupted;
-      }),
-      fc.nat({ max: image.length }).map((length) => image.subarray(0, length)),
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        sentence,
-        upload,
-        fc.option(upload, { nil: undefined }),
-        (prompt, bytes, mask) =>
-          drawnOrRefused(() => edit(prompt, [bytes], { ...(mask !== undefined && { mask }) })),
-      ),
-      { numRuns: 45 },
+      tries(150),
     );
   });
 });
