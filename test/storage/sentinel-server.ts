@@ -20,7 +20,7 @@ export interface SentinelServers {
 const configOf = (port: number, primaryPort: number): string => `port ${port}
 bind 127.0.0.1
 sentinel monitor mymaster 127.0.0.1 ${primaryPort} 1
-sentinel down-after-milliseconds mymaster 500
+sentinel down-after-milliseconds mymaster 2000
 sentinel failover-timeout mymaster 5000
 `;
 
