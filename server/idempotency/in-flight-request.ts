@@ -189,9 +189,8 @@ export class InFlightRequest {
     }
     this.#isStored = this.#writer !== undefined;
     this.#writer = undefined;
-    // A claim that is not settled expires, and the other replicas treat it as abandoned.
-    if (!this.#isStored) this.#settleClaim = undefined;
-    this.settle(failure);
+    // A claim that is not settled would be renewed until the process ends, and its duplicates would wait for it.
+    this.settle(failure, { kind: this.#isStored ? "stored" : "abandoned" });
   }
 
   /** Never rejects: waiters are settled after it. */
@@ -209,18 +208,19 @@ export class InFlightRequest {
     if (!this.#isErrorReported) this.#store.reportStorageError(error);
   }
 
-  settle(failure?: GatewayError): void {
+  settle(failure?: GatewayError, outcome: ClaimOutcome = this.#outcomeOf(failure)): void {
     this.#isSettled = true;
     for (const name of this.#names) this.#store.unregister(name, this);
     const { requestId } = this.#options;
     const error = failure && asNonRetryable(failure);
     this.#settlement.resolve(error && { requestId, error });
-    this.#settleClaim?.(
-      error && !this.#isStored
-        ? { kind: "failed", error: formatFailure(error) }
-        : { kind: this.#isStored ? "stored" : "released" },
-    );
+    this.#settleClaim?.(outcome);
     this.#settleClaim = undefined;
+  }
+
+  #outcomeOf(failure: GatewayError | undefined): ClaimOutcome {
+    if (this.#isStored) return { kind: "stored" };
+    return failure ? { kind: "failed", error: formatFailure(failure) } : { kind: "released" };
   }
 }
 

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 /** A replica whose responses are in a storage that all replicas share. */
-async function replica(leaseMs?: number) {
+async function replica(leaseMs?: number, disk = unlimitedDisk) {
   const redis = new RedisConnection({ url: server.url });
   connections.push(redis);
   await redis.attempted();
@@ -32,7 +32,7 @@ async function replica(leaseMs?: number) {
     folder: folder.path,
     ttlMs: 60_000,
     maxBytes: 1e9,
-    disk: unlimitedDisk,
+    disk,
     now: Date.now,
   });
   const claims = new RedisRequestClaims(redis, {
@@ -97,6 +97,25 @@ testWithRedis(
     await third.release(new GatewayError("upstream_timeout", "It took too long."));
     expect(await fourth).toMatchObject({ kind: "failed", error: { message: "It took too long." } });
     requestOf(await b.claim("fails"));
+  },
+);
+
+testWithRedis(
+  "equal requests end, and generate nothing again, when the replica of the first has no space to store its response",
+  async () => {
+    let hasSpace = true;
+    const full = await replica(undefined, { ...unlimitedDisk, hasSpace: () => hasSpace });
+    const other = await replica();
+    const first = requestOf(await full.claim("no space"));
+    const waiting = other.claim("no space");
+    await until(other.isWaiting);
+    hasSpace = false;
+    first.append("the images");
+    await first.store({});
+    await expect(waiting).rejects.toThrow("had no space to store the response");
+    hasSpace = true;
+    for (const { claim } of [full, other])
+      await expect(claim("no space")).rejects.toThrow("Use a new Idempotency-Key");
   },
 );
 

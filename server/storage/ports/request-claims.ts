@@ -6,7 +6,9 @@ export type ClaimOutcome =
   /** The request ended without a response, and may be sent again. */
   | { readonly kind: "released" }
   /** The request failed, and must not be sent again for the requests that waited for it. `error`: as text. */
-  | { readonly kind: "failed"; readonly error: string };
+  | { readonly kind: "failed"; readonly error: string }
+  /** The images may have been billed, and neither a response nor this fact could be stored. */
+  | { readonly kind: "abandoned" };
 
 /** The request that a claim is for. */
 interface ClaimedRequest {
@@ -21,7 +23,7 @@ export type ClaimAnswer =
   | ({ readonly kind: "held"; readonly claim: string } & ClaimedRequest)
   | ({ readonly kind: "stored" } & ClaimedRequest)
   | ({ readonly kind: "failed"; readonly error: string } & ClaimedRequest)
-  /** The replica of the request is gone, and the images may have been billed. */
+  /** The request ended so, or its replica is gone. The images may have been billed. */
   | ({ readonly kind: "abandoned" } & ClaimedRequest);
 
 export interface NewClaim extends ClaimedRequest {

@@ -1,6 +1,6 @@
 /**
- * Claims on idempotent requests, in Redis. A claim is renewed while its request is in flight. If the replica dies, the
- * claim is abandoned and stays: it is unknown whether the images were billed.
+ * Claims on idempotent requests, in Redis. A claim is renewed until it is settled. If the replica dies, the claim is
+ * abandoned and stays: it is unknown whether the images were billed.
  */
 import { randomUUID } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";

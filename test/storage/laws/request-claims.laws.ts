@@ -32,6 +32,7 @@ const outcomes: readonly ClaimOutcome[] = [
   { kind: "stored" },
   { kind: "released" },
   { kind: "failed", error: "It took too long." },
+  { kind: "abandoned" },
 ];
 
 function claimed(answer: ClaimAnswer | undefined) {
@@ -94,6 +95,23 @@ export function requestClaimsLaws(implementation: Implementation<ClaimsReplica>)
       expect<unknown>(await other.claims.claim(newClaim("a", { waitsFor: claim }))).toEqual(stored);
       expect<unknown>(await one.claims.claim(newClaim("a"))).toEqual(stored);
     });
+
+    law(
+      "a claim that its request abandons is abandoned at once, and stays so longer than its lease",
+      async (open) => {
+        const [one, other] = [await open(), await open()];
+        const request = newClaim("a");
+        const { settle } = claimed(await one.claims.claim(request));
+        const { claim } = held(await other.claims.claim(newClaim("a")));
+        await settle({ kind: "abandoned" });
+        const { requestId, fingerprint } = request;
+        const abandoned = { kind: "abandoned", requestId, fingerprint };
+        const waiting = newClaim("a", { waitsFor: claim });
+        expect<unknown>(await other.claims.claim(waiting)).toEqual(abandoned);
+        await Bun.sleep(1.2 * claimLeaseMs);
+        expect<unknown>(await one.claims.claim(newClaim("a"))).toEqual(abandoned);
+      },
+    );
 
     law("a released claim is free for one of the requests that waited", async (open) => {
       const [one, other] = [await open(), await open()];
