@@ -81,16 +81,20 @@ export interface LedgerCheck {
   readonly missing: readonly string[];
   readonly double: readonly string[];
   readonly rows: number;
-  /** The sum of the roll-ups, which must equal `rows`. */
+  /** The sum of the roll-ups and of rows that came during the check, which must equal `rows`. */
   readonly counted: number;
 }
 
-/** Waits until the replicas have forwarded and rolled up their rows. */
-export async function checkLedger({ query }: Topology, load: Load): Promise<LedgerCheck> {
+/** The longest time in which rows are forwarded, and in which they are rolled up. */
+const maxWaitMs = 30_000;
+
+/** Waits until the replicas have forwarded the rows of completed requests and rolled them up. */
+export async function checkLedger(topology: Topology, load: Load): Promise<LedgerCheck> {
+  const { query } = topology;
   const requestIds = [...load.requestIds];
   let missing = requestIds;
   let ids: string[] = [];
-  const end = performance.now() + 30_000;
+  const end = performance.now() + maxWaitMs;
   for (;;) {
     const rows = await query<{ id: string }>("SELECT request_id AS id FROM vexel.ledger");
     ids = rows.map(({ id }) => id);
@@ -99,16 +103,28 @@ export async function checkLedger({ query }: Topology, load: Load): Promise<Ledg
     if (missing.length === 0 || performance.now() > end) break;
     await Bun.sleep(100);
   }
-  let sums: { rows: number; counted: number; batches: number } | undefined;
-  do {
-    await Bun.sleep(100);
-    [sums] = await query<{ rows: number; counted: number; batches: number }>(
+  return { missing, double: duplicatesIn(ids), ...(await countRollUps(topology)) };
+}
+
+/** Clients send requests meanwhile, so there may always be batches. Those that exist now must be rolled up. */
+async function countRollUps({ query }: Topology): Promise<Pick<LedgerCheck, "rows" | "counted">> {
+  const [newest] = await query<{ id: number }>(
+    "SELECT coalesce(max(id), 0)::int AS id FROM vexel.ledger_batches",
+  );
+  const end = performance.now() + maxWaitMs;
+  for (;;) {
+    // One statement reads one snapshot, in which a row is either in the sums or in a batch.
+    const [sums] = await query<{ rows: number; counted: number; waiting: number }>(
       `SELECT (SELECT count(*) FROM vexel.ledger)::int AS rows,
-         (SELECT sum(requests) FROM vexel.usage_by_hour)::int AS counted,
-         (SELECT count(*) FROM vexel.ledger_batches)::int AS batches`,
+         ((SELECT sum(requests) FROM vexel.usage_by_hour) +
+           (SELECT count(*) FROM vexel.ledger JOIN vexel.ledger_batches AS later
+             ON later.id = batch AND later.id > ${newest?.id ?? 0}))::int AS counted,
+         (SELECT count(*) FROM vexel.ledger_batches WHERE id <= ${newest?.id ?? 0})::int AS waiting`,
     );
-  } while (sums?.batches !== 0 && performance.now() < end);
-  return { missing, double: duplicatesIn(ids), rows: sums?.rows ?? 0, counted: sums?.counted ?? 0 };
+    if (!sums) throw new Error("the sums of the ledger were not read");
+    if (sums.waiting === 0 || performance.now() > end) return sums;
+    await Bun.sleep(100);
+  }
 }
 
 function duplicatesIn(ids: readonly string[]): string[] {
