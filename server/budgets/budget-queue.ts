@@ -18,8 +18,6 @@ export interface BudgetWait {
   readonly tryReserve: () => Promise<void> | undefined;
   /** Other replicas reserve from the budget, too. */
   readonly isShared: boolean;
-  /** Releases a reservation that was made after the request has left the queue. */
-  readonly release: () => void;
   /** The last error of `tryReserve`. */
   refusal: unknown;
   readonly signal: AbortSignal;
@@ -122,10 +120,9 @@ export class BudgetQueue {
     }
   }
 
-  /** The request may have left the queue meanwhile. */
+  /** The request may have left the queue meanwhile: then its end has released, or releases, the reservation. */
   #end(waiter: Waiter, end: () => void): void {
     if (this.#waiters.delete(waiter)) end();
-    else waiter.release();
   }
 }
 

@@ -151,6 +151,11 @@ export function createRequestCharging({
     { observe }: Estimated,
     reservation: Reservation,
   ): void => {
+    // The client has disconnected, or a queue timeout is over, before the other replicas' reply.
+    if (record.hasEnded) {
+      reservation.release();
+      return;
+    }
     const { requestId, at, endpoint, model = null } = record;
     record.cost.reservation = observe
       ? {
@@ -241,10 +246,9 @@ export function createRequestCharging({
         return 0;
       } catch (refusal) {
         if (!isOnlyReserved(refusal)) throw refusal;
-        const release = (): void => record.cost.reservation?.release();
         const isShared = shared !== undefined;
         const charged = caller.budgets;
-        return queue.wait({ charged, tryReserve, isShared, release, refusal, signal });
+        return queue.wait({ charged, tryReserve, isShared, refusal, signal });
       }
     },
     end: (record, error) => {

@@ -227,6 +227,11 @@ export class RequestRecord implements RequestContext, RequestReport {
     return mayBeBilled ? withBillingWarning(error) : error;
   }
 
+  /** The request is being settled, or was. */
+  get hasEnded(): boolean {
+    return this.outcome.status !== 0;
+  }
+
   /** `now`: milliseconds, monotonic. */
   end(status: number, error: GatewayError | undefined, now: number, bytesIn: number): void {
     const { outcome } = this;

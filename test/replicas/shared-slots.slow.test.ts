@@ -8,7 +8,7 @@ import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts"
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { budgeted, noon } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
-import { embeddingModel } from "../http/gateway-fixture.ts";
+import { bearer, embeddingModel } from "../http/gateway-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
@@ -171,3 +171,48 @@ testWithRedis("a budget for fewer requests than replicas is spent on any replica
     expect(spent).toBe(requests);
   }
 });
+
+testWithRedis(
+  "a client that disconnects while its slot is being taken leaves no reservation behind",
+  async () => {
+    await server.command("FLUSHALL");
+    await using gateways = await startGateways({
+      count: 1,
+      redisUrl: server.url,
+      fakeUrl: fake.url,
+      key: "limits: { concurrent: 1 }, budget: { day: 1000 }",
+      settings: { VEXEL_BATCH_WAIT_MS: "0" },
+    });
+    const gateway = gateways.at(0);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    fake.script({ until: released });
+    const before = fake.requests.length;
+    const body = { model: embeddingModel, input: "holds the slot" };
+    const first = gateway.post("/v1/embeddings", body);
+    await until(() => fake.requests.length > before);
+    const client = new AbortController();
+    const second = fetch(`${gateway.url}/v1/embeddings`, {
+      method: "POST",
+      headers: { ...bearer, "content-type": "application/json" },
+      body: JSON.stringify({ ...body, input: "waits for the slot" }),
+      signal: client.signal,
+    }).catch(() => undefined);
+    await until(async () => (await waitingReplicas()).length > 0);
+    server.pause();
+    release();
+    expect((await first).status).toBe(200);
+    // The second request takes the slot that the first one gave back: Redis has not replied yet.
+    await Bun.sleep(100);
+    client.abort();
+    await second;
+    await until(() => gateway.rows().length === 2);
+    server.resume();
+    // The slot and the reservation are given back within milliseconds, and nothing renews them.
+    await Bun.sleep(300);
+    expect(await server.command("KEYS", "vexel:reserved:*")).toEqual([]);
+    expect(await server.command("KEYS", "vexel:slots:*")).toEqual([]);
+  },
+);
+
+const waitingReplicas = async (): Promise<unknown[]> =>
+  (await server.command("KEYS", "vexel:waiting:*")) as unknown[];
