@@ -261,7 +261,9 @@ describe("a moderation request", () => {
         moderation: ", onFailure: allow",
         key: ", limits: { concurrent: 1 }",
       });
-      // The second request waits for the first one, so its image request times out before its moderation does.
+      // The second request waits for the first one, so its image request times out before its moderation does, also if
+      // it arrives up to a second later.
+      imageUpstream.script({ delayMs: 1000 });
       const responses = await Promise.all([generate(), generate()]);
       expect(responses.map(({ status }) => status).sort()).toEqual([200, 504]);
       expect(imageUpstream.requests).toHaveLength(1);
