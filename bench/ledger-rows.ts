@@ -41,6 +41,7 @@ export function makeRow(at: number): LedgerRow {
     inputs: 1,
     timeline: null,
     errorMessage: null,
+    replica: null,
   };
 }
 

@@ -32,6 +32,7 @@ export const menu: readonly MenuGroup[] = [
         role: "viewer",
         needsAllProjects: true,
       },
+      { path: "/replicas", label: "nav.replicas", icon: "replicas", role: "viewer" },
     ],
   },
   {

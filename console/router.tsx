@@ -68,6 +68,11 @@ const routeTree = root.addChildren([
     }),
     createRoute({
       getParentRoute: () => signedIn,
+      path: "/replicas",
+      component: lazyRouteComponent(() => import("./pages/replicas/replicas.tsx"), "ReplicasPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
       path: "/requests",
       validateSearch: readRequestsSearch,
       component: lazyRouteComponent(() => import("./pages/requests/requests.tsx"), "RequestsPage"),

@@ -15,6 +15,7 @@ export type * from "./admin/keys.ts";
 export type * from "./admin/models.ts";
 export type * from "./admin/overview.ts";
 export type * from "./admin/page.ts";
+export type * from "./admin/replicas.ts";
 export type * from "./admin/requests.ts";
 export * from "./admin/roles.ts";
 export type * from "./admin/session.ts";

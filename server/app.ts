@@ -3,13 +3,15 @@
  * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
 import { version } from "../package.json";
+import { openFleet, type ProcessReport } from "./admin/reads/fleet.ts";
 import { LiveTail } from "./admin/reads/live-tail.ts";
-import { mergeStatistics, mergeTargets } from "./admin/reads/merge-workers.ts";
+import { reportProcess } from "./admin/reads/report-process.ts";
 import { createServeAs } from "./api/route-handlers.ts";
 import type { Snapshot } from "./config/snapshot.ts";
 import { type OpenedEvents, openEvents } from "./events/open-events.ts";
 import { maxConnections } from "./http/max-connections.ts";
 import type { Log } from "./lib/log.ts";
+import { newReplicaId } from "./lib/replica-id.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { gatewayGauges } from "./observe/metrics/gateway-gauges.ts";
 import { openMetrics } from "./observe/metrics/open-metrics.ts";
@@ -52,6 +54,8 @@ interface BuildOptions {
   readonly fileProblem?: () => string | undefined;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly log: Log;
+  /** The id of this process. Absent: a new one. */
+  readonly replica?: string;
   /** What the admin API needs to change API keys and entities. Absent: the admin API and the console are off. */
   readonly configChanges?: Pick<
     AdminOptions,
@@ -129,6 +133,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     clock,
     random: Math.random,
     resources,
+    replica: options.replica ?? newReplicaId(),
   };
   const temp = wireTempStorage(withoutEvents);
   const fetchOnly = needsFetch(process.env);
@@ -207,17 +212,33 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   });
   if (metrics) observers.add((record) => metrics.observe(record, clock()));
   const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
+  const report = (): ProcessReport =>
+    reportProcess({
+      id: runtime.replica,
+      version,
+      isReady: isReady(),
+      targets: targets(),
+      database: requestPath.forwarding,
+      redis: options.redis,
+      objects: options.objects?.objects,
+      statistics: {
+        ...embeddings.statistics(),
+        started_at: new Date(startedAt).toISOString(),
+        requests_in_flight: inFlight(),
+        requests_queued: admission.queued,
+        live_viewers: live.viewers,
+      },
+    });
+  const fleet = openFleet({
+    own: report,
+    shared: requestPath.replicas?.registry,
+    otherWorkers: otherWorkers?.processes,
+    resources,
+  });
   const reports: WorkerReports = {
-    targets,
+    process: report,
     metrics: () => metrics?.snapshot(),
     liveRequests: (filter) => live.collect(filter),
-    statistics: () => ({
-      ...embeddings.statistics(),
-      started_at: new Date(startedAt).toISOString(),
-      requests_in_flight: inFlight(),
-      requests_queued: admission.queued,
-      live_viewers: live.viewers,
-    }),
   };
   const handlers = wireHandlers(runtime, requestPath, {
     startedAt,
@@ -233,9 +254,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       ? wireAdmin(runtime, {
           ...configChanges,
           ...requestPath,
-          targets: async () => mergeTargets(targets(), (await otherWorkers?.targets()) ?? []),
-          statistics: async () =>
-            mergeStatistics(reports.statistics(), (await otherWorkers?.statistics()) ?? []),
+          ...fleet,
           eventViews: events.views,
           shared,
           passwordCost: options.passwordCost,

@@ -1,5 +1,4 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
-import { randomUUID } from "node:crypto";
 import type { Emit } from "../contract/events.ts";
 import { version } from "../package.json";
 import { build, type Gateway } from "./app.ts";
@@ -8,6 +7,7 @@ import { type Configuration, openConfiguration } from "./config/reload/open-conf
 import { fileText } from "./config/yaml/yaml-file.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
+import { newReplicaId } from "./lib/replica-id.ts";
 import { releaseAll } from "./lib/tasks.ts";
 import { StoreLatency } from "./observe/metrics/store-latency.ts";
 import type { MetricsExport } from "./observe/otlp/export-metrics.ts";
@@ -42,7 +42,8 @@ interface RunOptions {
 export async function run({ settings, configNamedBy, env }: RunOptions): Promise<number> {
   // New files are readable by this user only, also in a folder that others may read.
   process.umask(0o077);
-  const log = openLog(settings);
+  const replica = newReplicaId();
+  const log = openLog(settings, replica);
   const clock = () => performance.now();
   const isWorker = env[workerVariable] !== undefined;
   if (settings.VEXEL_WORKERS > 1 && !isWorker) return supervise(settings, env, log, clock);
@@ -99,8 +100,9 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
         entities: configuration.entities,
         applyEntityChanges: () => applyEntityChanges().finally(() => notices?.publish()),
       },
-      ...(await startTelemetry(settings, randomUUID(), log, clock)),
+      ...(await startTelemetry(settings, replica, log, clock)),
       storeLatency,
+      replica,
       shared,
       objects,
       redis,
@@ -288,7 +290,7 @@ async function watchConfigChanges(
   });
 }
 
-function openLog(settings: Settings): Log {
+function openLog(settings: Settings, replica: string): Log {
   const { VEXEL_LOG_FORMAT: format, VEXEL_LOG_LEVEL: level } = settings;
   // The reader of the log may be gone (EPIPE). The gateway still serves, and still shuts down in order.
   process.stderr.on("error", () => undefined);
@@ -299,6 +301,7 @@ function openLog(settings: Settings): Log {
     format: logFormat,
     now: () => new Date(),
     write: (text) => process.stderr.write(text),
+    replica,
   });
 }
 

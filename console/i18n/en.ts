@@ -199,6 +199,7 @@ export const en = {
   "request.outputTokens": "Output tokens",
   "request.cachedInputs": "Cached inputs",
   "request.estimatedCost": "Estimated cost",
+  "request.replica": "Replica",
   "request.bytes": "Bytes in / out",
   "usage.description": "Requests, tokens, images and cost over time.",
   "usage.none": "No request in this time range.",

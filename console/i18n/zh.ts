@@ -192,6 +192,7 @@ export const zh: Messages = {
   "request.outputTokens": "输出 Token",
   "request.cachedInputs": "缓存的输入",
   "request.estimatedCost": "估计费用",
+  "request.replica": "副本",
   "request.bytes": "输入 / 输出字节",
   "usage.description": "请求、Token、图像和费用随时间的变化。",
   "usage.none": "此时间段内没有请求。",

@@ -25,6 +25,7 @@ const paths = {
   projects: "M3 6h6l2 2h10v11H3z",
   webhooks:
     "M12 3a4 4 0 0 1 3.500 6L18 14M8 9a4 4 0 1 1 7.500-2M6 21a4 4 0 1 1 1-7.900M9 17h9a2 2 0 1 1 0 4",
+  replicas: "M4 4h16v6H4zM4 14h16v6H4zM7 7h.01M7 17h.01",
   lock: "M6 11h12v9H6zM9 11V8a3 3 0 0 1 6 0v3",
 } as const;
 

@@ -93,6 +93,10 @@ export const requestDetailSchema = shownRequestSchema
       .describe(
         "The message of the error that the client got, with at most 300 characters and without quoted texts. `null`: there was no error, or the client got no response.",
       ),
+    replica: z
+      .string()
+      .nullable()
+      .describe("The process that served the request, as in the header `vexel-replica`."),
     queued_ms: z.number().describe("The time in the queues of the gateway."),
     timeline: z
       .array(requestAttemptSchema)

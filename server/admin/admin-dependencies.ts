@@ -1,5 +1,4 @@
 /** The parts of the gateway that the routes of the admin API read and change. */
-import type { ShownTarget } from "../../contract/admin.ts";
 import type { Budgets } from "../budgets/budgets.ts";
 import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
@@ -12,9 +11,9 @@ import type { UserStore } from "../storage/ports/user-store.ts";
 import type { ConnectionTests } from "../upstream/connection-test/connection-tests.ts";
 import type { Audit } from "./audit.ts";
 import type { ImageCapabilitiesOf } from "./image-options.ts";
+import type { Fleet } from "./reads/fleet.ts";
 import type { KeyNames } from "./reads/key-names.ts";
 import type { LiveTail } from "./reads/live-tail.ts";
-import type { ShownStatistics } from "./reads/merge-workers.ts";
 import type { OidcClient } from "./sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "./sign-in/oidc/oidc-settings.ts";
 import type { Passwords } from "./sign-in/passwords.ts";
@@ -25,13 +24,9 @@ import type { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 /** Why a file was not applied. Undefined: the file is in force. */
 export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
 
-export interface AdminDependencies extends ConnectionTests {
+export interface AdminDependencies extends ConnectionTests, Fleet {
   readonly snapshot: () => Snapshot;
   readonly fileProblems: () => FileProblems;
-  /** The health of all targets, of all workers together. */
-  readonly targets: () => Promise<readonly ShownTarget[]>;
-  /** The statistics of all workers together. */
-  readonly statistics: () => Promise<ShownStatistics>;
   readonly eventViews: EventViews;
   readonly keys: KeyStore;
   readonly keyNames: KeyNames;

@@ -29,6 +29,7 @@ import { oidcRoutes } from "./routes/oidc.ts";
 import { openapiRoutes } from "./routes/openapi.ts";
 import { overviewRoutes } from "./routes/overview.ts";
 import { projectRoutes } from "./routes/projects.ts";
+import { replicaRoutes } from "./routes/replicas.ts";
 import { requestRoutes } from "./routes/requests.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { type SettingsRoutesOptions, settingsRoutes } from "./routes/settings.ts";
@@ -128,6 +129,7 @@ function adminRoutes(options: RouteOptions): readonly AdminRoute[] {
     ...usageRoutes(dependencies),
     ...budgetRoutes(dependencies),
     ...statisticsRoutes(dependencies),
+    ...replicaRoutes(dependencies),
     ...eventRoutes(dependencies),
     ...auditRoutes(auditLog),
     ...settingsRoutes(options.settings),

@@ -42,6 +42,7 @@ const exposedHeaders = [
   "x-should-retry",
   "idempotent-replayed",
   "vexel-ledger",
+  "vexel-replica",
   "vexel-adapted",
   "vexel-dropped",
   "vexel-missing",

@@ -18,6 +18,8 @@ export interface DispatchOptions {
   readonly cors: Cors;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** The id of this process, which every response has. */
+  readonly replica: string;
   /** Called for each response that the request pipeline does not report. */
   readonly report: (request: RequestReport) => void;
   /** Called with errors that are bugs: the client gets a 500 without details. */
@@ -88,6 +90,7 @@ async function dispatch(
   // The rest of a body that timed out may still arrive.
   if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";
   headers["x-request-id"] = requestId;
+  headers["vexel-replica"] = options.replica;
   return outgoing;
 }
 

@@ -71,10 +71,14 @@ export function listen(options: ListenOptions): Listener {
 }
 
 /** Responses to invalid bytes, and to connections beyond the maximum. */
-function createRefusals({ maxConnections, report }: ListenOptions) {
+function createRefusals({ maxConnections, report, replica }: ListenOptions) {
+  const withIds = (response: OutgoingResponse, requestId: string): OutgoingResponse => ({
+    ...response,
+    headers: { ...response.headers, "x-request-id": requestId, "vexel-replica": replica },
+  });
   const tooMany = toErrorResponse(tooManyConnections(maxConnections));
   return {
-    refuseConnection: (): OutgoingResponse => withRequestId(tooMany, newRequestId()),
+    refuseConnection: (): OutgoingResponse => withIds(tooMany, newRequestId()),
     refuse: (error: GatewayError, remoteAddress?: string): OutgoingResponse => {
       const requestId = newRequestId();
       const refusal = toErrorResponse(error);
@@ -87,15 +91,10 @@ function createRefusals({ maxConnections, report }: ListenOptions) {
         ...(remoteAddress !== undefined && { clientAddress: remoteAddress }),
         error: error.kind,
       });
-      return withRequestId(refusal, requestId);
+      return withIds(refusal, requestId);
     },
   };
 }
-
-const withRequestId = (response: OutgoingResponse, requestId: string): OutgoingResponse => ({
-  ...response,
-  headers: { ...response.headers, "x-request-id": requestId },
-});
 
 const tooManyConnections = (max: number): GatewayError =>
   new GatewayError(

@@ -22,6 +22,8 @@ export interface LogOptions {
   readonly format: "text" | "json";
   readonly now: () => Date;
   readonly write: (text: string) => void;
+  /** The id of this process, in every line of JSON. Absent: lines have none. */
+  readonly replica?: string | undefined;
 }
 
 const rank = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const;
@@ -31,7 +33,7 @@ const colors = { debug: "\x1b[2m", info: "", warn: "\x1b[33m", error: "\x1b[31m"
 const flushDelayMs = 20;
 const maxBufferedChars = 64 * 1024;
 
-export function createLog({ level, format, now, write }: LogOptions): Log {
+export function createLog({ level, format, now, write, replica }: LogOptions): Log {
   let buffer = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -47,7 +49,9 @@ export function createLog({ level, format, now, write }: LogOptions): Log {
   const line = (at: Level, event: string, fields: Fields): void => {
     if (!writes(at)) return;
     buffer +=
-      format === "json" ? asJson(now(), at, event, fields) : asText(now(), at, event, fields);
+      format === "json"
+        ? asJson(now(), at, event, { ...fields, replica })
+        : asText(now(), at, event, fields);
     // Warnings and errors must be written even if the process dies next.
     if (rank[at] >= rank.warn || buffer.length > maxBufferedChars) flush();
     else timer ??= setTimeout(flush, flushDelayMs);

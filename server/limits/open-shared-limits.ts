@@ -2,7 +2,6 @@
  * Opens the limits and budgets that replicas share through Redis, with the number of replicas. Reports an outage of
  * Redis.
  */
-import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
@@ -17,6 +16,7 @@ import { SharedLimiter } from "./shared-limiter.ts";
 
 interface SharedLimitsOptions {
   readonly redis: RedisConnection;
+  readonly replica: string;
   /** The data folder. */
   readonly folder: string;
   readonly log: Pick<Log, "warn" | "error">;
@@ -28,6 +28,8 @@ interface SharedLimitsOptions {
 
 interface OpenedSharedLimits {
   readonly limiter: SharedLimiter;
+  /** The replicas and their reports. */
+  readonly registry: Pick<ReplicaRegistry, "publish" | "others">;
   /** For `GET /readyz`. */
   health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
 }
@@ -37,8 +39,7 @@ const reportMs = 1000;
 const reportFailuresMs = 10_000;
 
 export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimits {
-  const { redis, folder, log, emit, clock, resources } = options;
-  const replica = randomUUID();
+  const { redis, replica, folder, log, emit, clock, resources } = options;
   const file = join(folder, "replicas");
   const registry = new ReplicaRegistry(redis, replica, readCount(file));
   const report = async (): Promise<void> => {
@@ -96,6 +97,7 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
   });
   return {
     limiter,
+    registry,
     health: () => ({
       redis: redis.isAvailable ? "available" : "unavailable",
       replicas: registry.count,

@@ -17,6 +17,8 @@ import type { StreamTimes } from "./stream-response.ts";
 
 export interface PipelineServices {
   readonly snapshot: () => Snapshot;
+  /** The id of this process, for ledger rows. */
+  readonly replica: string;
   readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
   readonly links: LinkStores;
   /** Responses of image requests, for identical requests. */

@@ -80,6 +80,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
   const shedder = isPartOfRequest ? undefined : loadShedder;
   const record = new RequestRecord(requestId, endpoint.operation, services.now());
   const lifetime = new RequestLifetime(services, shedder, record, { bytesReceived: 0 });
+  record.replica = services.replica;
   record.startedAt = services.clock();
   record.receivedAt = record.startedAt;
   record.trace = request.trace;

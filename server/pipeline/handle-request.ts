@@ -49,6 +49,7 @@ async function handleRequest<Q extends LimitedQuery, A>(
   const { services, endpoint, incoming } = http;
   const record = new RequestRecord(incoming.requestId, endpoint.operation, services.now());
   const lifetime = new RequestLifetime(services, http.loadShedder, record, incoming);
+  record.replica = services.replica;
   record.startedAt = services.clock();
   record.clientAddress = incoming.clientAddress;
   try {

@@ -2,8 +2,8 @@
  * A worker process of `VEXEL_WORKERS`: the channel to its supervisor, which collects the reports of the other workers
  * for it, and the check whether workers can run a configuration.
  */
-import type { LiveBatch, ShownTarget } from "../../contract/admin.ts";
-import type { ShownStatistics } from "../admin/reads/merge-workers.ts";
+import type { LiveBatch } from "../../contract/admin.ts";
+import type { ProcessReport } from "../admin/reads/fleet.ts";
 import type { RequestFilter } from "../admin/reads/request-filter.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";
@@ -19,8 +19,8 @@ export type WorkerMessage = CallMessage | { readonly kind: "listening"; readonly
 export interface WorkerReports {
   /** Undefined: metrics are off. */
   metrics(): readonly MetricSnapshot[] | undefined;
-  statistics(): ShownStatistics;
-  targets(): readonly ShownTarget[];
+  /** Its load, its health and that of its targets, for the console. */
+  process(): ProcessReport;
   /** Requests that have ended since the last call with this filter. */
   liveRequests(filter: RequestFilter): LiveBatch;
 }
@@ -29,8 +29,7 @@ export interface WorkerReports {
 export interface OtherWorkers {
   /** Merged, and with the counters of workers that have exited. */
   metrics(): Promise<readonly MetricSnapshot[]>;
-  statistics(): Promise<readonly ShownStatistics[]>;
-  targets(): Promise<readonly (readonly ShownTarget[])[]>;
+  processes(): Promise<readonly ProcessReport[]>;
   liveRequests(filter: RequestFilter): Promise<readonly LiveBatch[]>;
 }
 
@@ -49,8 +48,7 @@ export function openWorkerChannel() {
   ): Promise<readonly T[]> => ((await calls.call(name, input)) ?? []) as readonly T[];
   const others: OtherWorkers = {
     metrics: () => requestReports<MetricSnapshot>("metrics"),
-    statistics: () => requestReports<ShownStatistics>("statistics"),
-    targets: () => requestReports<readonly ShownTarget[]>("targets"),
+    processes: () => requestReports<ProcessReport>("process"),
     liveRequests: (filter) => requestReports<LiveBatch>("liveRequests", filter),
   };
   return {

@@ -58,6 +58,8 @@ export class RequestRecord implements RequestContext, RequestReport {
    * Short descriptions, in order: what happened to an image request, and why targets were skipped, retried or hedged.
    */
   steps: string[] | undefined;
+  /** The process that serves the request. */
+  replica: string | null = null;
   readonly routing: RoutingRecord = {
     target: undefined,
     previousTarget: undefined,
@@ -281,6 +283,7 @@ export class RequestRecord implements RequestContext, RequestReport {
       inputs: isEmbeddings ? embeddings.inputs : null,
       timeline: writeTimeline(this),
       errorMessage: outcome.errorMessage,
+      replica: this.replica,
       cachedInputs: isEmbeddings ? this.cachedInputs : null,
       upstreamTokens: isEmbeddings ? (this.upstreamTokens ?? null) : null,
     };

@@ -33,6 +33,7 @@ export const rowTypes = {
   inputs: "bigint",
   timeline: "text",
   errorMessage: "text",
+  replica: "text",
 } as const satisfies Readonly<Record<keyof LedgerRow, string>>;
 
 export const rowNames = Object.keys(rowTypes) as readonly (keyof LedgerRow)[];
@@ -87,6 +88,7 @@ export const valuesOf = (row: LedgerRow) =>
     row.inputs,
     row.timeline,
     row.errorMessage,
+    row.replica,
   ] as const;
 
 /** The inverse of `valuesOf`. Columns that were added later are null. */

@@ -50,7 +50,7 @@ interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts" | "max
 
 /** Throws if a port cannot be opened. Then nothing is listening. */
 export function startListener(
-  { settings, log, clock }: Runtime,
+  { settings, log, clock, replica }: Runtime,
   { handlers, mounts, maxConnections, tls, temp, metrics, isWorker }: ListenerParts,
 ): Listener {
   const listener = listen({
@@ -58,6 +58,7 @@ export function startListener(
     host: settings.HOST,
     port: settings.PORT,
     reusePort: isWorker,
+    replica,
     handlers,
     mounts,
     cors: createCors(settings.VEXEL_CORS_ORIGINS),

@@ -54,7 +54,7 @@ const sweepImagesEveryMs = 60_000;
 export type RequestPath = ReturnType<typeof wireRequestPath>;
 
 export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
-  const { settings, snapshot, log, now, clock, resources } = runtime;
+  const { settings, snapshot, log, now, clock, resources, replica } = runtime;
   const { builtInModels, fetchOnly, temp, shared, objects, redis } = options;
   const replicas = redis && wireReplicas(runtime, redis);
   const openedLedger = wireLedger(runtime, shared);
@@ -102,6 +102,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   const admittedImages = new AdmittedImages();
   const pipeline = createPipeline({
     snapshot,
+    replica,
     ledger: openedLedger.ledger,
     links: createLinkStores({ store: imageLinks.store, download: images.downloadLink }),
     idempotencyStore: images.idempotencyStore,

@@ -9,6 +9,8 @@ export interface Runtime {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
   readonly log: Log;
+  /** The id of this process among all that serve. */
+  readonly replica: string;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds, monotonic. */

@@ -45,6 +45,7 @@ describe("with named origins", () => {
     "x-should-retry",
     "idempotent-replayed",
     "vexel-ledger",
+    "vexel-replica",
     "vexel-adapted",
     "vexel-dropped",
     "vexel-missing",

@@ -14,6 +14,7 @@ export const listenWith = (
     host: "127.0.0.1",
     port: 0,
     reusePort: false,
+    replica: "replica-1",
     handlers: handlers as Handlers,
     mounts: [],
     cors: createCors(""),

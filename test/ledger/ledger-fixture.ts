@@ -29,5 +29,6 @@ export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow 
   inputs: null,
   timeline: null,
   errorMessage: null,
+  replica: null,
   ...more,
 });

@@ -65,6 +65,7 @@ describe("the row of a successful request", () => {
       inputs: 2,
       timeline: row.timeline,
       errorMessage: null,
+      replica: row.replica,
     });
     const { attempts } = readTimeline(row.timeline);
     expect(attempts).toMatchObject([{ queuedMs: 0, isHedge: false }]);

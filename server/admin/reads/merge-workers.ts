@@ -1,6 +1,6 @@
 /**
- * Merges the statistics and targets of all workers of one gateway: a client of their shared port cannot choose a
- * worker.
+ * Merges the statistics and targets of all processes that serve: a client behind a load balancer, or of the shared port
+ * of workers, cannot choose one.
  */
 import type { ShownTarget, Statistics } from "../../../contract/admin.ts";
 
@@ -32,7 +32,7 @@ export const mergeStatistics = (
   );
 
 /**
- * Each worker has circuit breakers of its own; the worst state of a target is shown. The targets and their order are
+ * Each process has circuit breakers of its own; the worst state of a target is shown. The targets and their order are
  * those of the first list. The same model in another API of the upstream (`surface`) is another target.
  */
 export function mergeTargets(

@@ -42,6 +42,7 @@ export function showRequestDetail(
     ...showRequest(row, keyName),
     upstream_tokens: row.upstreamTokens,
     error_message: row.errorMessage,
+    replica: row.replica,
     queued_ms: queuedMs,
     timeline: attempts.map((attempt) => ({
       target: attempt.target ?? ownTarget,

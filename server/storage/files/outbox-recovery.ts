@@ -154,6 +154,7 @@ const interruptedRow = (request: ReservedRequest): LedgerRow => ({
   inputs: null,
   timeline: null,
   errorMessage: null,
+  replica: null,
 });
 
 interface OutboxContent {

@@ -37,4 +37,6 @@ export interface LedgerRow {
   readonly timeline: string | null;
   /** The message of the error that the client got, shortened. null for a success, and if the client got no response. */
   readonly errorMessage: string | null;
+  /** The process that served the request. null if it was killed meanwhile. */
+  readonly replica: string | null;
 }

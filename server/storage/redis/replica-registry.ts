@@ -1,10 +1,11 @@
 /**
  * Replica registry, the replicas that use this Redis: each reports itself at an interval; there is no leader election.
- * A limit is divided by their number while Redis is unavailable.
+ * A limit is divided by their number while Redis is unavailable. Each also publishes a report for the console.
  */
 import { type RedisConnection, redisScript } from "./client.ts";
 
 const key = "vexel:replicas";
+const reportKey = (replica: string): string => `vexel:replica:${replica}`;
 
 const script = redisScript(`
 local time = redis.call('TIME')
@@ -41,8 +42,29 @@ export class ReplicaRegistry {
     this.#count = Math.max(1, count);
   }
 
+  /** The report expires with the entry of the replica. Rejects while Redis is unavailable. */
+  async publish(report: string): Promise<void> {
+    const command = [reportKey(this.#replica), report, "PX", String(goneAfterMs)];
+    await this.#redis.run((client) => client.send("SET", command));
+  }
+
+  /** The reports of the other replicas. Rejects while Redis is unavailable. */
+  others(): Promise<readonly string[]> {
+    return this.#redis.run(async (client) => {
+      const replicas = (await client.send("ZRANGE", [key, "0", "-1"])) as string[];
+      const keys = replicas.filter((each) => each !== this.#replica).map(reportKey);
+      const reports = keys.length === 0 ? [] : await client.send("MGET", keys);
+      return (reports as (string | null)[]).filter((report) => report !== null);
+    });
+  }
+
   /** At shutdown: the other replicas stop counting this one at once, not after `goneAfterMs`. */
   async leave(): Promise<void> {
-    await this.#redis.run((client) => client.send("ZREM", [key, this.#replica]));
+    await this.#redis.run((client) =>
+      Promise.all([
+        client.send("ZREM", [key, this.#replica]),
+        client.send("DEL", [reportKey(this.#replica)]),
+      ]),
+    );
   }
 }

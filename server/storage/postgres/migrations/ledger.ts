@@ -61,6 +61,7 @@ export const ledgerTables: readonly string[] = [
     inputs          BIGINT,
     timeline        TEXT,
     error_message   TEXT,
+    replica         TEXT,
     batch           BIGINT,
     PRIMARY KEY (request_id, at)
   ) PARTITION BY RANGE (at)`,

@@ -59,6 +59,7 @@ const tables: Migration = {
       inputs          INTEGER,
       timeline        TEXT,
       error_message   TEXT,
+      replica         TEXT,
       PRIMARY KEY (at, request_id)
     ) WITHOUT ROWID`,
     `CREATE TABLE spent (
