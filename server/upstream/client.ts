@@ -25,7 +25,6 @@ import type {
   Target,
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
-import { createModelLists } from "./model-lists.ts";
 import { pollJob, type SendAuthenticated, streamPartialImages } from "./poll-job.ts";
 import { sketchCapabilities } from "./sketch-capabilities.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
@@ -95,7 +94,6 @@ export function createUpstreamClient({
   onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
   const tokens = createTokenCache({ send, now });
-  const confirmModel = createModelLists(now);
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
   const sendAndRead = async <A>(
@@ -148,7 +146,6 @@ export function createUpstreamClient({
       }
     };
     const upstreamRequest = endpoint.toUpstream(query, target);
-    await confirmModel(endpoint, { query, target, temp }, sendAuthenticated, signal);
     const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated };
     const response = sendAuthenticated(upstreamRequest, signal).then(read);
     if (query.stream && endpoint.watch)
