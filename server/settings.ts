@@ -318,9 +318,6 @@ export const settingsTable = {
   VEXEL_CONTENT_MAX_BYTES: bytes(1024 * MiB).describe(
     "Maximum disk space for the stored content of requests, of models with storeContent; with BLOB_URL, in the object store.",
   ),
-  VEXEL_KEEP_ALIVE: seconds(0, 0).describe(
-    "Seconds of silence after which a non-streaming image response starts with whitespace, for proxies with an idle timeout. From then on the status is 200, also for errors. 0: never.",
-  ),
   // The timeout of embeddings requests: each ends by itself.
   VEXEL_DRAIN_TIMEOUT: seconds(120, 0).describe(
     "Maximum seconds to wait for requests in flight at shutdown. Image requests that were sent to an upstream are finished, however long they take.",

@@ -48,7 +48,6 @@ const exposedHeaders = [
   "vexel-missing",
   "vexel-usage",
   "vexel-replayed-from",
-  "vexel-keep-alive",
   ...rateLimitHeaders,
 ].join(", ");
 

@@ -29,8 +29,6 @@ export interface PipelineServices {
   readonly admittedImages: AdmittedImages;
   /** Aborted when the gateway closes: ends the image requests that are still in flight. */
   readonly closing: AbortSignal;
-  /** The idle time after which a buffered image response starts with spaces. 0: never. */
-  readonly keepAliveMs: number;
   /** Starts the trace of an HTTP request. Absent: tracing is off. */
   readonly startTrace?: StartTrace | undefined;
   /** Logs, counts and traces each request after it has ended. */

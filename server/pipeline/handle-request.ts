@@ -4,7 +4,6 @@
  */
 import { authenticate, defaultModel, resolveModel } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
-import { keepAlive } from "../images/keep-alive.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { quotedList } from "../lib/quoted-list.ts";
 import { createSerialize, runInSteps, type Serialize } from "../lib/tasks.ts";
@@ -79,23 +78,8 @@ async function handleRequest<Q extends LimitedQuery, A>(
   }
 }
 
-/** From the resolved model to the response. An image response that takes long starts with spaces (keep-alive). */
-function respond<Q extends LimitedQuery, A>(
-  http: HttpRequest<Q, A>,
-  lifetime: RequestLifetime,
-  caller: Caller,
-  model: PermittedModel,
-  query: Q,
-): Promise<OutgoingResponse> {
-  const { endpoint, services } = http;
-  const response = executeAndWrite(http, lifetime, caller, model, query);
-  const isBuffered = !("stream" in query && query.stream);
-  if (endpoint.kind !== "image" || !isBuffered || services.keepAliveMs === 0) return response;
-  const handled = response.catch((thrown) => writeFailure(http, lifetime, thrown));
-  return keepAlive(lifetime.closeAfter(handled), services.keepAliveMs);
-}
-
-async function executeAndWrite<Q extends LimitedQuery, A>(
+/** From the resolved model to the response. */
+async function respond<Q extends LimitedQuery, A>(
   { services, writeInTurn, endpoint, send, incoming }: HttpRequest<Q, A>,
   lifetime: RequestLifetime,
   caller: Caller,

@@ -55,7 +55,6 @@ export class RequestLifetime {
   #settling: Promise<Settled> | undefined;
   #clearing: Promise<void> | undefined;
   #isHandedOver = false;
-  #continuesInBackground = false;
   #content: RecordedContent | undefined;
   #releaseMemory: (() => void) | undefined;
 
@@ -263,27 +262,10 @@ export class RequestLifetime {
     this.#isHandedOver = true;
   }
 
-  /**
-   * `work` owns the request until it ends, because a keep-alive response begins before that. Then what no response body
-   * owns is released.
-   */
-  async closeAfter<T>(work: Promise<T>): Promise<T> {
-    this.#continuesInBackground = true;
-    try {
-      return await work;
-    } finally {
-      this.#continuesInBackground = false;
-      if (this.#holdsResources) await this.close();
-    }
-  }
-
-  /** The request still holds a resource that neither a response body nor work in the background owns. */
+  /** The request still holds a resource that no response body owns. */
   get isOpen(): boolean {
-    return this.#content !== undefined || this.#holdsResources;
-  }
-
-  get #holdsResources(): boolean {
-    if (this.#isHandedOver || this.#continuesInBackground) return false;
+    if (this.#content !== undefined) return true;
+    if (this.#isHandedOver) return false;
     return !this.isSettled || (this.#hasFiles && this.#clearing === undefined);
   }
 

@@ -109,7 +109,6 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     admittedImages,
     closing: options.closing,
-    keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
     startTrace: options.startTrace,
     report: reportRequests(log, options.observers),

@@ -51,7 +51,6 @@ describe("with named origins", () => {
     "vexel-missing",
     "vexel-usage",
     "vexel-replayed-from",
-    "vexel-keep-alive",
     "x-ratelimit-limit-requests",
     "x-ratelimit-remaining-requests",
     "x-ratelimit-reset-requests",

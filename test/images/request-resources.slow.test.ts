@@ -2,13 +2,10 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
-import { discardBody } from "../../server/http/server/send-response.ts";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
-import { keepAlive } from "../../server/images/keep-alive.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
-import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { OutboxFile } from "../../server/storage/files/outbox.ts";
 import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
@@ -266,35 +263,6 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
     restore();
     await ledgerRecovered();
     await expectReleased(before);
-  });
-});
-
-describe("a keep-alive response whose client has disconnected", () => {
-  /** Disconnects while the response is pending. Resolves with how the response is closed when it arrives. */
-  const closedAfter = async (
-    disconnect: (kept: OutgoingResponse) => Promise<unknown>,
-  ): Promise<boolean[]> => {
-    const { promise, resolve } = Promise.withResolvers<OutgoingResponse>();
-    await disconnect(await keepAlive(promise, 1));
-    const closed: boolean[] = [];
-    async function* open(): AsyncGenerator<Uint8Array> {}
-    const close = async (complete: boolean): Promise<void> => void closed.push(complete);
-    resolve({ status: 200, headers: {}, body: { length: 1, open, close } });
-    await until(() => closed.length > 0);
-    return closed;
-  };
-
-  test("after its first byte is closed when it arrives", async () => {
-    const closed = await closedAfter(async ({ body }) => {
-      const chunks = (body as AsyncIterable<string>)[Symbol.asyncIterator]();
-      expect((await chunks.next()).value).toBe(" ");
-      await chunks.return?.();
-    });
-    expect(closed).toEqual([false]);
-  });
-
-  test("before its first byte is closed when it arrives", async () => {
-    expect(await closedAfter(discardBody)).toEqual([false]);
   });
 });
 

@@ -83,7 +83,6 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     onDisconnect: "cancel",
     admittedImages: new AdmittedImages(),
     closing: new AbortController().signal,
-    keepAliveMs: 0,
     createTemp: () => noRequestTemp,
     idempotencyStore: new IdempotencyStore(
       { ensureSpace: () => undefined, begin: unused, find: async () => undefined },
