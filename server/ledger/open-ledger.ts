@@ -8,7 +8,6 @@ import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
-import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { Outbox } from "../storage/ports/outbox.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
@@ -114,9 +113,9 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     for (const { pruning } of pruned) pruning.stop();
     clearInterval(verifyTimer);
     const { lost: unwritten } = await ledger.close();
-    if (opened.problem !== undefined)
-      saveRows(ledger.pendingRows, { folder, reason: opened.problem, log });
-    else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
+    // Rows in the outbox of a folder that was removed or replaced are recovered only from that folder.
+    const lost = opened.problem === undefined ? unwritten : ledger.pendingRows.length;
+    if (lost > 0) log.error("ledger-rows-lost", { rows: lost });
     logUnwritable.run(() => outbox.close());
     await forwarding?.close();
     try {
@@ -185,21 +184,5 @@ async function prune({ store, pruning, now, days, log }: PruneOptions): Promise<
   } catch (error) {
     // The file is locked or the disk is full: the next write reports it, and pruning is retried.
     log.warn("ledger-not-pruned", { reason: errorMessage(error) });
-  }
-}
-
-/** Saves the pending rows of a replaced data folder: writes an outbox into the new folder, for its next gateway. */
-function saveRows(
-  rows: readonly LedgerRow[],
-  { folder, reason, log }: { folder: string; reason: string; log: Log },
-): void {
-  if (rows.length === 0) return;
-  try {
-    const outbox = new OutboxFile({ folder, id: Bun.randomUUIDv7(), onError: () => undefined });
-    outbox.append(rows);
-    outbox.close();
-    log.warn("ledger-rows-saved", { rows: rows.length, path: outbox.path });
-  } catch {
-    log.error("ledger-rows-lost", { rows: rows.length, reason });
   }
 }
