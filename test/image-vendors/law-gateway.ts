@@ -21,17 +21,13 @@ export type Role =
   /** A model name that the adapter does not know. */
   | "new-model"
   /** Two equal targets. */
-  | "pair"
-  /** With its own parameter policy. */
-  | "strict"
-  | "drop";
+  | "pair";
 
 /** Gateways with different configurations for all vendors. */
-export type GatewayName = "plain" | "policies" | "short-timeout";
+export type GatewayName = "plain" | "short-timeout";
 
 const gatewayRoles: Readonly<Record<GatewayName, readonly Role[]>> = {
   plain: ["single", "new-model", "pair"],
-  policies: ["strict", "drop"],
   "short-timeout": ["single", "pair"],
 };
 
@@ -68,7 +64,7 @@ interface FakePair {
 }
 
 /** How many laws may use one vendor at a time. More than one, because some vendors are slow. */
-const copies: Readonly<Record<GatewayName, number>> = { plain: 2, policies: 1, "short-timeout": 1 };
+const copies: Readonly<Record<GatewayName, number>> = { plain: 2, "short-timeout": 1 };
 
 export function startLawGateway(name: GatewayName, vendors: readonly FakeVendor[]): LawGateway {
   const roles = gatewayRoles[name];
@@ -170,7 +166,6 @@ const configOf = (allFakes: readonly FakePair[], roles: readonly Role[]): object
         { upstream: `hidden-${number}`, model: role === "new-model" ? "some-new-model-9" : model },
         ...(role === "pair" ? [{ upstream: `spare-${number}`, model }] : []),
       ],
-      ...((role === "strict" || role === "drop") && { parameters: role }),
     })),
   ),
 });

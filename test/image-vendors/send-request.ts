@@ -60,16 +60,6 @@ export async function sendRequest(
   return recordedOutcome();
 }
 
-/** The same as JSON, without the client, which cannot send it. */
-export async function sendJson(
-  context: LawContext,
-  path: string,
-  body: object,
-): Promise<VendorOutcome> {
-  context.gateway.resetTargets();
-  return outcomeOf(context, await context.gateway.post(path, body));
-}
-
 export interface Events extends VendorOutcome {
   readonly events: readonly OpenAI.ImageGenStreamEvent[];
 }

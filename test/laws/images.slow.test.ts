@@ -50,7 +50,6 @@ const exceptions: Exceptions = {};
 /** Started before any test: a fake that cannot be configured fails once, and not in each law. */
 const gateways: Readonly<Record<GatewayName, LawGateway>> = {
   plain: startLawGateway("plain", fakeVendors),
-  policies: startLawGateway("policies", fakeVendors),
   "short-timeout": startLawGateway("short-timeout", fakeVendors),
 };
 afterAll(async () => {

@@ -1,7 +1,7 @@
 /** Laws: no requested option is lost without being reported. */
 import { expect } from "bun:test";
 import type { ParsedRequest } from "../image-vendor.ts";
-import type { LawContext, Operation, Role } from "../law-gateway.ts";
+import type { LawContext, Operation } from "../law-gateway.ts";
 import { expectRefusal, expectSuccess, sendRequest, type VendorOutcome } from "../send-request.ts";
 import { expectConsistent, imagesIn, namesIn } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
@@ -25,15 +25,11 @@ interface OptionOutcome {
 }
 
 /** Each option in its own request, concurrently. The prompts identify the requests. */
-const requestEach = (
-  context: LawContext,
-  operation: Operation,
-  role: Role,
-): Promise<OptionOutcome[]> =>
+const requestEach = (context: LawContext, operation: Operation): Promise<OptionOutcome[]> =>
   Promise.all(
     testedOptions.map(async ([name, value]) => {
       const prompt = `an otter with ${name}`;
-      const outcome = await sendRequest(context, operation, { role, prompt, [name]: value });
+      const outcome = await sendRequest(context, operation, { prompt, [name]: value });
       const parsed = context.fake.generator.requests.find((request) => request.prompt === prompt);
       const reachedVendor = context.fake.exchanges.some(({ request }) =>
         holds(request.body, prompt),
@@ -63,7 +59,7 @@ function expectRefusedByName(context: LawContext, { outcome, name }: OptionOutco
 export const options: ImageLaws = {
   "an option is sent to the vendor, or emulated, or refused by its name": {
     holds: async (context, operation) => {
-      for (const result of await requestEach(context, operation, "single")) {
+      for (const result of await requestEach(context, operation)) {
         if (result.outcome.status === 200) {
           expect(reachedAsOption(result) || result.isReported, `${result.name} was lost`).toBe(
             true,
@@ -78,29 +74,6 @@ export const options: ImageLaws = {
             result.reachedVendor,
             `${result.name}: the vendor got a request that cannot succeed`,
           ).toBe(false);
-      }
-    },
-  },
-
-  "a strict model refuses by its name an option that the vendor does not take": {
-    gateway: "policies",
-    about: "vendor",
-    holds: async (context, operation) => {
-      for (const result of await requestEach(context, operation, "strict")) {
-        if (result.outcome.status === 200)
-          expect(reachedAsOption(result), `${result.name} was lost`).toBe(true);
-        else expectRefusedByName(context, result);
-      }
-    },
-  },
-
-  "a model with policy drop generates the image and reports the dropped option": {
-    gateway: "policies",
-    about: "vendor",
-    holds: async (context, operation) => {
-      for (const result of await requestEach(context, operation, "drop")) {
-        expectSuccess(result.outcome);
-        expect(reachedAsOption(result) || result.isReported, `${result.name} was lost`).toBe(true);
       }
     },
   },
