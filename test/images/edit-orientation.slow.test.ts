@@ -1,5 +1,5 @@
 /** An image with an EXIF orientation and a mask is sent upright. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
 import sharp from "sharp";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 
@@ -71,16 +71,14 @@ async function expectSameWayUp(across = width, down = height): Promise<void> {
   expect(image.pixels[0], "it is not upright").toBeGreaterThan(150);
 }
 
-describe.each(["form", "json", "d2"])("to an upstream that is called as `%s`", (model) => {
-  test.each(orientations)(
-    "a mask drawn on the image as shown is applied there, orientation %d",
-    async (at) => {
-      const response = await edit(model, await photo("jpeg", at), await hole());
-      expect(response.status).toBe(200);
-      await expectSameWayUp();
-    },
-  );
-});
+test.each([...orientations.map((at) => ["form", at] as const), ["json", 6], ["d2", 6]] as const)(
+  "a mask drawn on the image as shown is applied there, at an upstream called as `%s`, orientation %d",
+  async (model, at) => {
+    const response = await edit(model, await photo("jpeg", at), await hole());
+    expect(response.status).toBe(200);
+    await expectSameWayUp();
+  },
+);
 
 test.each(["png", "webp"] as const)(
   "a %s with an EXIF orientation is rotated as well",
