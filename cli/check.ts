@@ -10,6 +10,7 @@ import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { Settings } from "../server/settings.ts";
 import { unknownSettings } from "../server/unknown-settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
+import { createCredentialCache } from "../server/upstream/credentials/credential-cache.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
 import { createTransport, needsFetch } from "../server/upstream/transport/index.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
@@ -106,11 +107,12 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
     clock: () => performance.now(),
     fetchOnly: needsFetch(process.env),
   });
+  const credentials = createCredentialCache({ send, now: Date.now, env: process.env });
   const outcomes = await Promise.all(
     [...snapshot.upstreams.values()].map((upstream) =>
       upstream.kind === "local"
         ? probeLocal(upstream)
-        : probe(upstream, { send, timeoutMs: probeTimeoutMs, now: Date.now }),
+        : probe(upstream, { send, credentials, timeoutMs: probeTimeoutMs }),
     ),
   );
   close();

@@ -20,6 +20,27 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The id of the AWS access key.": "AWS 访问密钥的 ID。",
   "The secret of the AWS access key.": "AWS 访问密钥的机密。",
   "The session token of temporary AWS credentials.": "临时 AWS 凭据的会话令牌。",
+  "Entra ID instead of an API key: how the gateway gets a token.":
+    "使用 Entra ID 代替 API 密钥：网关获取令牌的方式。",
+  "The Entra tenant, for client-secret and certificate.":
+    "Entra 租户，用于 client-secret 和 certificate。",
+  "The app registration, or the client id of a user-assigned managed identity.":
+    "应用注册，或用户分配的托管标识的客户端 ID。",
+  "The client secret of the app registration.": "应用注册的客户端机密。",
+  "The certificate of the app registration and its private key, in PEM.":
+    "应用注册的证书及其私钥，PEM 格式。",
+  "Credentials of Google Cloud instead of a key: where the gateway gets a token.":
+    "使用 Google Cloud 凭据代替密钥：网关获取令牌的来源。",
+  "The path of a credential file on the gateway's machine, for the type file.":
+    "网关所在机器上凭据文件的路径，用于类型 file。",
+  "Credentials of AWS instead of static keys: where the gateway gets them.":
+    "使用 AWS 凭据代替静态密钥：网关获取凭据的来源。",
+  "The profile in the AWS files of the gateway's machine, for the type profile.":
+    "网关所在机器的 AWS 文件中的配置文件，用于类型 profile。",
+  "A role that is assumed with these credentials.": "使用这些凭据代入的角色。",
+  "The external id that the role requires.": "该角色要求的外部 ID。",
+  "The name of the role's session in CloudTrail. Absent: vexel.":
+    "角色会话在 CloudTrail 中的名称。留空：vexel。",
   "The family of the models, for model ids that do not show it, such as profiles.":
     "模型系列，用于无法从模型 ID 得知的情况，例如配置文件。",
   "The most inputs in one request.": "一个请求中的最大输入数。",

@@ -19,6 +19,8 @@ interface FieldSchema {
   readonly default?: unknown;
   /** Of `.meta()`: the value has line breaks. */
   readonly multiline?: boolean;
+  /** The members of an object with known members. Each is a field of its own. */
+  readonly properties?: Readonly<Record<string, FieldSchema>>;
 }
 
 let shown: readonly UpstreamKind[] | undefined;
@@ -56,7 +58,13 @@ function fieldsOf(kind: Kind): readonly FormField[] {
     kind.needs.includes(name) || required.includes(name);
   const fields = Object.entries(properties)
     .filter(([name]) => !notInForm.has(name))
-    .map(([name, schema]) => showField(name, schema, isRequired(name), kind));
+    .flatMap(([name, schema]) =>
+      schema.properties
+        ? Object.entries(schema.properties).map(([member, inside]) =>
+            showField(`${name}.${member}`, inside, false, kind),
+          )
+        : [showField(name, schema, isRequired(name), kind)],
+    );
   // Required fields first, then the address and the key, then the options of the kind, and the headers last.
   const rank = ({ name, required: isNeeded }: FormField): number =>
     (isNeeded ? 0 : 10) + (usualOrder.includes(name) ? usualOrder.indexOf(name) : 5);
@@ -73,7 +81,7 @@ const showField = (
   name,
   type: typeOf(name, schema),
   required,
-  secret: secretFieldsOf("upstream").some((field) => field.split(".")[0] === name),
+  secret: secretFieldsOf("upstream").some((field) => field === name || field === `${name}.*`),
   default: name === "baseUrl" ? (kind.baseUrl ?? null) : defaultOf(schema),
   description: schema.description ?? "",
   choices: schema.enum ?? null,

@@ -36,6 +36,8 @@ export interface ErrorDetails {
   readonly logDetail?: string;
   /** The request never reached the upstream, so nothing can have been charged. */
   readonly notSent?: true;
+  /** The request for a token or key failed, so `logDetail` is the message of the token service. */
+  readonly isAboutCredential?: true;
   /** The upstream has no such endpoint: it did no work, whatever the error table says. */
   readonly notExecuted?: true;
   /** The upstream reported its own failure, and bills only for responses that it delivers. */

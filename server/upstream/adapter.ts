@@ -124,13 +124,42 @@ export interface PendingJob {
   readonly afterMs?: number;
 }
 
-/** Exchanges a credential for a short-lived token. token-cache.ts caches the token and renews it in time. */
-export interface TokenExchange {
-  /** `now`: Unix milliseconds. */
-  toUpstream(upstream: Upstream, now: number): UpstreamRequest;
-  fromUpstream(
-    response: UpstreamResponse,
-  ): Promise<{ readonly token: string; readonly lastsMs: number }>;
+type SendForCredential = (
+  request: UpstreamRequest,
+  signal: AbortSignal,
+) => Promise<UpstreamResponse>;
+
+/** What a flow of credentials/ may use. */
+export interface CredentialContext {
+  /** To token services, which a configuration may name. */
+  readonly send: SendForCredential;
+  /** To metadata services: only to URLs of credentials/ or of the environment, never to a configured one. */
+  readonly sendToMetadata: SendForCredential;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** The variables by which clouds say where their credentials are. */
+  readonly env: Environment;
+  readonly signal: AbortSignal;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface AwsKeys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+export interface Issued<T> {
+  readonly value: T;
+  /** Absent: valid until the upstream refuses it. */
+  readonly lastsMs?: number;
+}
+
+/** A bearer token, or the keys that sign requests to AWS. credential-cache.ts caches it and renews it in time. */
+export interface Credential<T = string | AwsKeys> {
+  /** Throws GatewayError. */
+  issue(context: CredentialContext): Promise<Issued<T>>;
 }
 
 export interface ErrorContext {
@@ -149,8 +178,11 @@ export interface Adapter {
     operation: "generations" | "edits",
   ) => ImageCapabilities;
   readonly moderations?: ModerationAdapter;
-  /** The token goes into the `authorization` header of every request. Undefined: the upstream needs none. */
-  readonly token?: (upstream: Upstream) => TokenExchange | undefined;
+  /**
+   * A token goes into the `authorization` header of every request; keys of AWS are the options of the upstream that
+   * `sign` gets. Undefined: the upstream has a static API key.
+   */
+  readonly credential?: (upstream: Upstream) => Credential | undefined;
   /** Signs the request, for vendors whose signature covers its bytes and the time. `now`: Unix milliseconds. */
   readonly sign?: (request: UpstreamRequest, upstream: Upstream, now: number) => UpstreamRequest;
   /** Signs a request with a streamed body, whose bytes must be read first. Absent: `sign` is used. */

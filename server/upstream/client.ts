@@ -24,7 +24,7 @@ import type {
   ModerationResponse,
   Target,
 } from "./contract.ts";
-import { createTokenCache } from "./credentials/token-cache.ts";
+import type { CredentialCache } from "./credentials/credential-cache.ts";
 import { pollJob, type SendAuthenticated, streamPartialImages } from "./poll-job.ts";
 import { sketchCapabilities } from "./sketch-capabilities.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
@@ -80,8 +80,7 @@ interface UpstreamClientOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly send: SendUpstreamRequest;
-  /** Unix milliseconds. */
-  readonly now: () => number;
+  readonly credentials: CredentialCache;
   /** Called for a target that responded and whose rate limit is now exhausted. */
   readonly onRateLimitExhausted?: OnRateLimitExhausted;
 }
@@ -90,10 +89,9 @@ export function createUpstreamClient({
   adapters,
   builtInModels,
   send,
-  now,
+  credentials,
   onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
-  const tokens = createTokenCache({ send, now });
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
   const sendAndRead = async <A>(
@@ -107,8 +105,8 @@ export function createUpstreamClient({
     const { upstream } = context.target;
     // Most requests carry a static API key: no token or signature to wait for.
     const authenticated =
-      adapter.token || adapter.sign
-        ? await tokens.authenticate(request, adapter, upstream, signal)
+      adapter.credential || adapter.sign
+        ? await credentials.authenticate(request, adapter, upstream, signal)
         : request;
     const response = await send(withHeaders(authenticated, headers), signal);
     // Some servers respond to a POST with 201.
@@ -116,8 +114,11 @@ export function createUpstreamClient({
       observeRateLimit?.(response, context.target);
       return read(response);
     }
-    if (response.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
-    throw withResponse(await adapter.readError(response, context), response);
+    const error = await adapter.readError(response, context);
+    // AWS reports an expired credential with status 403.
+    const isRefused = response.status === 401 || (adapter.sign && error.kind === refusedKind);
+    if (isRefused) credentials.evict(upstream, authenticated);
+    throw withResponse(error, response);
   };
 
   const generate = async <Q extends GenerationQuery>(
@@ -218,6 +219,8 @@ function maxEmbeddingsBytes({ input }: EmbeddingsQuery): number {
   const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
   return inputs * maxBytesPerInput;
 }
+
+const refusedKind = "upstream_credentials";
 
 const unsupported = (model: string): GatewayError =>
   new GatewayError(

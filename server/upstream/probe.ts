@@ -9,7 +9,8 @@ import { adapters } from "./adapters/index.ts";
 import { messageIn, readErrorBody, redact, replayBody } from "./adapters/wire/error-body.ts";
 import { openaiList } from "./connection-test/list-models.ts";
 import type { Upstream } from "./contract.ts";
-import { createTokenCache } from "./credentials/token-cache.ts";
+import type { CredentialCache } from "./credentials/credential-cache.ts";
+import { describeCredentialError } from "./credentials/request-credential.ts";
 import { kinds } from "./kinds.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
 
@@ -23,14 +24,13 @@ export interface Probe {
 
 export interface ProbeOptions {
   readonly send: SendUpstreamRequest;
+  readonly credentials: CredentialCache;
   readonly timeoutMs: number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 export async function probe(
   upstream: Upstream,
-  { send, timeoutMs, now }: ProbeOptions,
+  { send, credentials, timeoutMs }: ProbeOptions,
 ): Promise<Probe> {
   const { id, kind } = upstream;
   const adapter = adapters.get(kind);
@@ -39,12 +39,7 @@ export async function probe(
   const address = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const authenticated = await createTokenCache({ send, now }).authenticate(
-      request,
-      adapter,
-      upstream,
-      signal,
-    );
+    const authenticated = await credentials.authenticate(request, adapter, upstream, signal);
     const response = await send(authenticated, signal);
     const { status } = response;
     return {
@@ -59,7 +54,10 @@ export async function probe(
     }
     if (error instanceof GatewayError) {
       const advice = error.kind === "upstream_unreachable" ? ` ${connectionAdvice}` : "";
-      return { upstream: id, ok: false, detail: `${error.message} (${address})${advice}` };
+      const detail = error.details.isAboutCredential
+        ? describeCredentialError(error)
+        : `${error.message} (${address})${advice}`;
+      return { upstream: id, ok: false, detail };
     }
     throw error;
   }

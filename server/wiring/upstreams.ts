@@ -5,6 +5,10 @@ import { TargetRegistry } from "../routing/target-registry.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import { createUpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel, Target } from "../upstream/contract.ts";
+import {
+  type CredentialCache,
+  createCredentialCache,
+} from "../upstream/credentials/credential-cache.ts";
 import { isReachable, probe } from "../upstream/probe.ts";
 import {
   createTransport,
@@ -46,7 +50,8 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
     timers: realTimers,
     onTargetChange: (change) => reportChange(runtime, change),
   });
-  const clientOptions = { adapters, builtInModels, now };
+  const credentials = createCredentialCache({ send, now, env: process.env });
+  const clientOptions = { adapters, builtInModels, credentials };
   return {
     send,
     registry,
@@ -56,11 +61,11 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
       onRateLimitExhausted: registry.reportExhausted.bind(registry),
     }),
     /** A client that sends requests in another way, and reports nothing to the registry. */
-    createClient: (sendBy: SendUpstreamRequest) =>
-      createUpstreamClient({ ...clientOptions, send: sendBy }),
+    createClient: (sendBy: SendUpstreamRequest, credentialsBy: CredentialCache) =>
+      createUpstreamClient({ ...clientOptions, send: sendBy, credentials: credentialsBy }),
     /** Free health check of a target. */
     isReachable: ({ upstream }: Target): Promise<boolean> =>
-      probe(upstream, { send, timeoutMs: healthCheckTimeoutMs, now }).then(isReachable),
+      probe(upstream, { send, credentials, timeoutMs: healthCheckTimeoutMs }).then(isReachable),
   };
 }
 

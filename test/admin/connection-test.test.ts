@@ -211,7 +211,10 @@ describe("the kinds of upstreams", () => {
       expect(title).not.toBe("");
       const named = fields.map(({ name }) => name).sort();
       const { id: _, kind: __, limits: ___, ...members } = upstreamOf(definition).shape;
-      expect(named).toEqual(Object.keys(members).sort());
+      // Each member of `auth` is a field of its own.
+      expect([...new Set(named.map((name) => name.split(".")[0] ?? ""))].sort()).toEqual(
+        Object.keys(members).sort(),
+      );
       for (const { name, description, required } of fields) {
         expect(`${kind} ${name}: ${description}`).toMatch(/\.$/);
         if (definition.needs.includes(name)) expect(required).toBe(true);
@@ -229,7 +232,18 @@ describe("the kinds of upstreams", () => {
       "sessionToken",
       "headers",
     ]);
-    expect(bedrock?.needs_one_of).toEqual([["apiKey"], ["accessKeyId", "secretAccessKey"]]);
+    expect(bedrock?.needs_one_of).toEqual([
+      ["apiKey"],
+      ["accessKeyId", "secretAccessKey"],
+      ["auth"],
+    ]);
+    const azure = upstreamKinds().find(({ kind }) => kind === "azure");
+    expect(azure?.fields.filter(({ secret }) => secret).map(({ name }) => name)).toEqual([
+      "apiKey",
+      "auth.clientSecret",
+      "auth.certificate",
+      "headers",
+    ]);
     const openaiKind = upstreamKinds().find(({ kind }) => kind === "openai");
     expect(openaiKind?.fields[0]).toMatchObject({ name: "apiKey", required: true, secret: true });
     expect(openaiKind?.fields.find(({ name }) => name === "baseUrl")).toMatchObject({

@@ -272,6 +272,18 @@ describe("secrets of stored entities", () => {
     expect(readFileSync(join(folder, "vexel.db")).length).toBeGreaterThan(0);
   });
 
+  test("of cloud credentials are hidden one by one, and stay when placeholders are written", async () => {
+    const { entities, snapshot } = open();
+    const auth = { type: "client-secret", tenantId: "t", clientId: "c", clientSecret: "entra-1" };
+    const azure = { kind: "azure", baseUrl: "https://a.example", auth };
+    const { version } = await entities.put("upstream", "azure", azure, 0);
+    const read = await entities.get("upstream", "azure");
+    expect(read?.value).toEqual({ ...azure, auth: { ...auth, clientSecret: { $secret: true } } });
+    await entities.put("upstream", "azure", { ...read?.value, limits: { concurrent: 3 } }, version);
+    const { options } = (await snapshot()).snapshot.upstreams.get("azure") ?? {};
+    expect(options?.auth).toEqual(auth);
+  });
+
   test("stay when a change has placeholders in their place", async () => {
     const { entities, snapshot } = open();
     const { version } = await entities.put("upstream", "cloud", upstream, 0);

@@ -178,7 +178,7 @@ keys:
   ).toEqual([
     "vexel.yaml:2:5 upstreams[0].apiKey: is missing: an upstream of kind openai needs it",
     "vexel.yaml:3:5 upstreams[1].baseUrl: is missing: an upstream of kind azure needs it",
-    "vexel.yaml:3:5 upstreams[1].apiKey: is missing: an upstream of kind azure needs it",
+    "vexel.yaml:3:5 upstreams[1]: an upstream of kind azure needs apiKey, or auth",
     'vexel.yaml:3:11 upstreams[1].id: "openai" is the same as upstreams[0].id',
     'vexel.yaml:7:27 models[0].targets[0].upstream: "vexel-minilm" is of kind minilm, which serves only embedding models, and this model is of kind image',
     'vexel.yaml:7:65 models[0].targets[1].upstream: there is no upstream "opnai" (did you mean "openai"?)',

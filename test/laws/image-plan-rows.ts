@@ -4,6 +4,7 @@ import { adapters } from "../../server/upstream/adapters/index.ts";
 import { openaiImageModels } from "../../server/upstream/catalog/images/openai.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { Target } from "../../server/upstream/contract.ts";
+import { createCredentialCache } from "../../server/upstream/credentials/credential-cache.ts";
 import type { ImageCapabilities } from "../../server/upstream/image-capabilities.ts";
 
 export type Operation = "generations" | "edits";
@@ -211,11 +212,12 @@ function* rowsOf(
 }
 
 /** A client without adapters has the built-in image models only. */
+const send = () => Promise.reject(new Error("no upstream request is sent"));
 const inside = createUpstreamClient({
   adapters: new Map(),
   builtInModels: new Map(),
-  send: () => Promise.reject(new Error("no upstream request is sent")),
-  now: () => 0,
+  send,
+  credentials: createCredentialCache({ send, now: () => 0, env: {} }),
 });
 
 function* insideRows(): Generator<[string, Row]> {

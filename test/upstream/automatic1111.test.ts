@@ -11,6 +11,7 @@ import type {
   ImageEvent,
   Target,
 } from "../../server/upstream/contract.ts";
+import { createCredentialCache } from "../../server/upstream/credentials/credential-cache.ts";
 import { readAll } from "../chunks.ts";
 import { fileOf, upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { query } from "./image-adapter-fixture.ts";
@@ -34,7 +35,7 @@ const clientWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse
     adapters: new Map([["automatic1111", automatic1111.adapter]]),
     builtInModels: new Map(),
     send,
-    now: () => 0,
+    credentials: createCredentialCache({ send, now: () => 0, env: {} }),
   });
 
 const { signal } = new AbortController();

@@ -6,6 +6,7 @@ import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/up
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { Target, Upstream } from "../../server/upstream/contract.ts";
+import { createCredentialCache } from "../../server/upstream/credentials/credential-cache.ts";
 import { probe } from "../../server/upstream/probe.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { embeddingsQuery } from "../laws/adapter-responses.ts";
@@ -68,17 +69,18 @@ function arrange(overrides: Partial<TokenSetup> = {}) {
     sent.push(request);
     return setup.response(request.headers.authorization);
   };
+  const credentials = createCredentialCache({ send, now: () => setup.now, env: {} });
   const adapters = new Map<string, Adapter>([["vertex", vertex.adapter]]);
   const reach = createUpstreamClient({
     adapters,
     builtInModels: new Map(),
     send,
-    now: () => setup.now,
+    credentials,
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>
     reach.embeddings({ query, target: to, signal: () => signal });
-  return { setup, tokenRequests, sent, call, send, target };
+  return { setup, tokenRequests, sent, call, send, credentials, target };
 }
 
 const errorKindOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
@@ -248,8 +250,8 @@ describe("a token service that fails", () => {
 });
 
 test("a probe fetches a token too, and reports which server refused it", async () => {
-  const { send, setup, sent } = arrange();
-  const options = { send, timeoutMs: 1000, now: () => setup.now };
+  const { send, credentials, setup, sent } = arrange();
+  const options = { send, credentials, timeoutMs: 1000 };
   const good = await probe(upstreamOf(), options);
   expect(good).toEqual({
     upstream: "vertex",

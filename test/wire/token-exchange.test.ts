@@ -1,6 +1,7 @@
 /** Credentials that are exchanged for a token: the request to the token service, and the validation of its response. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Upstream } from "../../server/upstream/contract.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
@@ -22,51 +23,68 @@ const plainQuery: EmbeddingsQuery = {
   extraFields: {},
 };
 
-const exchangeOf = (of: Upstream) => {
-  const exchange = adapters.get(of.kind)?.token?.(of);
-  if (!exchange) throw new Error(`${of.kind} exchanges nothing`);
-  return exchange;
-};
+const granted = JSON.stringify({ access_token: "token", token_type: "Bearer", expires_in: 3600 });
+
+/** The requests that are sent for a token, and the token. */
+async function exchange(of: Upstream, response = granted) {
+  const credential = adapters.get(of.kind)?.credential?.(of);
+  if (!credential) throw new Error(`${of.kind} exchanges nothing`);
+  const sent: UpstreamRequest[] = [];
+  const send = async (request: UpstreamRequest) => {
+    sent.push(request);
+    return upstreamResponseOf(response);
+  };
+  const { signal } = new AbortController();
+  const context = { send, sendToMetadata: send, now: () => 0, env: {}, signal };
+  const issued = await credential.issue(context);
+  return { sent, issued };
+}
 
 const basic = (id: string): string => `Basic ${btoa(`${id}:secret-0123456789`)}`;
 const form = "application/x-www-form-urlencoded";
 
-test("IBM's key goes to IBM's IAM service, or to the IAM service that the configuration names", () => {
+test("IBM's key goes to IBM's IAM service, or to the IAM service that the configuration names", async () => {
   const ours = upstream("watsonx");
-  expect(exchangeOf(ours).toUpstream(ours, 0)).toEqual({
-    url: "https://iam.cloud.ibm.com/identity/token",
-    headers: { accept: "application/json", "content-type": form },
-    body: "grant_type=urn%3Aibm%3Aparams%3Aoauth%3Agrant-type%3Aapikey&apikey=secret-0123456789",
-  });
+  expect((await exchange(ours)).sent).toEqual([
+    {
+      url: "https://iam.cloud.ibm.com/identity/token",
+      headers: { accept: "application/json", "content-type": form },
+      body: "grant_type=urn%3Aibm%3Aparams%3Aoauth%3Agrant-type%3Aapikey&apikey=secret-0123456789",
+    },
+  ]);
   const other = upstream("watsonx", { iamUrl: "https://iam.test.cloud.ibm.com/identity/token" });
-  expect(exchangeOf(other).toUpstream(other, 0).url).toBe(
+  expect((await exchange(other)).sent[0]?.url).toBe(
     "https://iam.test.cloud.ibm.com/identity/token",
   );
 });
 
 test("watsonx with another credential needs no token", () => {
   const proven = { ...upstream("watsonx"), headers: { Authorization: "ZenApiKey abc" } };
-  expect(adapters.get("watsonx")?.token?.(proven)).toBeUndefined();
+  expect(adapters.get("watsonx")?.credential?.(proven)).toBeUndefined();
 });
 
-test("a service principal's secret goes to Databricks' token service, a personal token nowhere", () => {
+test("a service principal's secret goes to Databricks' token service, a personal token nowhere", async () => {
   const principal = upstream("databricks", { clientId: "6128a518" });
-  expect(exchangeOf(principal).toUpstream(principal, 0)).toEqual({
-    url: "https://upstream.example/oidc/v1/token",
-    headers: { authorization: basic("6128a518"), "content-type": form },
-    body: "grant_type=client_credentials&scope=all-apis",
-  });
-  expect(adapters.get("databricks")?.token?.(upstream("databricks"))).toBeUndefined();
+  expect((await exchange(principal)).sent).toEqual([
+    {
+      url: "https://upstream.example/oidc/v1/token",
+      headers: { authorization: basic("6128a518"), "content-type": form },
+      body: "grant_type=client_credentials&scope=all-apis",
+    },
+  ]);
+  expect(adapters.get("databricks")?.credential?.(upstream("databricks"))).toBeUndefined();
 });
 
-test("SAP's secret goes to the address of its service key, with or without the path", () => {
+test("SAP's secret goes to the address of its service key, with or without the path", async () => {
   for (const authUrl of ["https://auth.example", "https://auth.example/oauth/token"]) {
     const ours = upstream("sap", { authUrl, clientId: "sb-otters" });
-    expect(exchangeOf(ours).toUpstream(ours, 0)).toEqual({
-      url: "https://auth.example/oauth/token",
-      headers: { authorization: basic("sb-otters"), "content-type": form },
-      body: "grant_type=client_credentials",
-    });
+    expect((await exchange(ours)).sent).toEqual([
+      {
+        url: "https://auth.example/oauth/token",
+        headers: { authorization: basic("sb-otters"), "content-type": form },
+        body: "grant_type=client_credentials",
+      },
+    ]);
   }
 });
 
@@ -86,9 +104,7 @@ describe.each(exchanging.map((of) => [of.kind, of] as const))("%s:", (_kind, of)
   });
 
   test("a token is valid as long as its service reports", async () => {
-    const response = { access_token: "token", token_type: "Bearer", expires_in: 3600 };
-    const read = exchangeOf(of).fromUpstream(upstreamResponseOf(JSON.stringify(response)));
-    expect(await read).toEqual({ token: "token", lastsMs: 3_600_000 });
+    expect((await exchange(of)).issued).toEqual({ value: "token", lastsMs: 3_600_000 });
   });
 
   test("a response without a valid token is an error", async () => {
@@ -101,12 +117,10 @@ describe.each(exchanging.map((of) => [of.kind, of] as const))("%s:", (_kind, of)
       '{"access_token":"a","expires_in":0}',
       '{"access_token":["a"],"expires_in":1}',
     ]) {
-      const thrown = await exchangeOf(of)
-        .fromUpstream(upstreamResponseOf(odd))
-        .then(
-          () => undefined,
-          (error: unknown) => error,
-        );
+      const thrown = await exchange(of, odd).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       expect(thrown, odd).toBeInstanceOf(GatewayError);
     }
   });

@@ -21,7 +21,7 @@ import { modelsQuery } from "../models/models-query.ts";
 import { ConnectionTestPanel } from "./connection-test.tsx";
 import { DiscoveredModels, type TickedModels } from "./discovered-models.tsx";
 import { KindField } from "./kind-field.tsx";
-import { membersOf, valuesOf } from "./upstream-values.ts";
+import { membersOf, valueAt, valuesOf } from "./upstream-values.ts";
 
 const { headers: _, ...members } = upstreamMembers;
 /** The server validates the members that only some kinds have, and those with several inputs. */
@@ -81,12 +81,16 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     await onSaved();
   };
   const showField = (field: FormField) => (
-    <KindField key={`${kindName} ${field.name}`} field={field} stored={stored?.value[field.name]} />
+    <KindField
+      key={`${kindName} ${field.name}`}
+      field={field}
+      stored={valueAt(stored?.value, field.name)}
+    />
   );
   const isUsual = ({ name, required }: FormField): boolean =>
     required ||
     ["baseUrl", "apiKey"].includes(name) ||
-    (kind?.needs_one_of ?? []).some((names) => names.includes(name));
+    (kind?.needs_one_of ?? []).some((names) => names.includes(name.split(".")[0] ?? ""));
   return (
     <SchemaForm form={form} save={save}>
       <SelectField

@@ -9,14 +9,34 @@ interface Pair {
   readonly value: string;
 }
 
+/** `name`: a member, or a member of an object, such as `auth.type`. */
+export function valueAt(value: object | undefined, name: string): unknown {
+  return name
+    .split(".")
+    .reduce<unknown>((inside, member) => (inside as Members | undefined)?.[member], value);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** An object with the members of these names. */
+function nested(entries: readonly (readonly [name: string, value: unknown])[]) {
+  const values: Record<string, unknown> = {};
+  for (const [name, value] of entries) {
+    const [first = "", member] = name.split(".");
+    if (member === undefined) values[first] = value;
+    else values[first] = { ...(values[first] as Members | undefined), [member]: value };
+  }
+  return values;
+}
+
 /** The stored values. The input of a stored secret is empty until it is replaced. */
 export const valuesOf = (
   fields: readonly FormField[],
   stored: UpstreamValue,
 ): Record<string, unknown> =>
-  Object.fromEntries(
+  nested(
     fields.flatMap(({ name, type }): [string, unknown][] => {
-      const value = stored[name];
+      const value = valueAt(stored, name);
       if (type === "pairs") return [[name, pairsOf(value)]];
       return isSecretValue(value) ? [] : [[name, value]];
     }),
@@ -34,11 +54,11 @@ export const membersOf = (
   values: Readonly<Record<string, unknown>>,
   stored: UpstreamValue | undefined,
 ): Record<string, unknown> =>
-  Object.fromEntries(
+  nested(
     fields.flatMap(({ name, type }): [string, unknown][] => {
-      const before = stored?.[name];
+      const before = valueAt(stored, name);
       if (type !== "pairs") {
-        const value = values[name] ?? (isSecretValue(before) ? before : undefined);
+        const value = valueAt(values, name) ?? (isSecretValue(before) ? before : undefined);
         return value === undefined ? [] : [[name, value]];
       }
       const pairs = ((values[name] ?? []) as readonly Pair[]).filter(

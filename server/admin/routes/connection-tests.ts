@@ -162,7 +162,12 @@ function hideSecretsOf({ apiKey, headers, options }: Upstream): (text: string) =
   const values = [
     apiKey,
     ...Object.values(headers),
-    ...secretFieldsOf("upstream").map((name) => options[name]),
+    ...secretFieldsOf("upstream").map((field) => {
+      const [name = "", member = ""] = field.split(".");
+      return member === ""
+        ? options[name]
+        : (options[name] as Upstream["options"] | undefined)?.[member];
+    }),
   ].filter((value): value is string => typeof value === "string" && value.length > 3);
   return (text) => values.reduce((hidden, value) => hidden.replaceAll(value, "********"), text);
 }

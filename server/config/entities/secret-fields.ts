@@ -11,6 +11,8 @@ import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-st
 const secretFields: Readonly<Record<string, readonly string[]>> = {
   upstream: [
     "apiKey",
+    "auth.certificate",
+    "auth.clientSecret",
     "headers.*",
     "privateKey",
     "secretAccessKey",
@@ -116,13 +118,16 @@ function mapSecrets(
 ): JsonObject {
   const changed: Record<string, unknown> = { ...value };
   for (const field of secretFieldsOf(kind)) {
-    const [name = "", members] = field.split(".");
+    const [name = "", secret] = field.split(".");
     const found = changed[name];
     if (found === undefined) continue;
-    if (members === undefined) changed[name] = change(found, [name]);
+    if (secret === undefined) changed[name] = change(found, [name]);
     else if (typeof found === "object" && found !== null) {
       changed[name] = Object.fromEntries(
-        Object.entries(found).map(([member, entry]) => [member, change(entry, [name, member])]),
+        Object.entries(found).map(([member, entry]) => [
+          member,
+          secret === "*" || secret === member ? change(entry, [name, member]) : entry,
+        ]),
       );
     }
   }

@@ -93,9 +93,9 @@ function missingVariables(
     ["baseUrl", baseUrl === undefined ? [] : [baseUrl]],
     ...Object.entries(options).map(([option, name]) => [option, [name]] as const),
   ]);
-  return kinds
-    .get(kind)
-    ?.needs.map((need) => variables.get(need))
+  // Some kinds need no API key, but a provider with a variable for it does.
+  return [...(kinds.get(kind)?.needs ?? []), ...(apiKey.length > 0 ? ["apiKey"] : [])]
+    .map((need) => variables.get(need))
     .find((names) => names?.every((name) => read(env, name) === undefined))
     ?.join(" or ");
 }

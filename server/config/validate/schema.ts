@@ -125,11 +125,18 @@ export function knownKeys(path: readonly PropertyKey[], kindName?: string): read
   if (path.length === 0) return Object.keys(fileSchema.shape);
   const schema = nestedSchemas.get(path.at(-1)) ?? entrySchemas.get(path[0]);
   if (schema) return Object.keys(schema.shape);
+  if (path[0] === "upstreams" && path[2] === "auth") return authMembers(kindName);
   if (path[0] === "upstreams")
     return Object.keys(
       upstreamOf(kinds.get(kindName ?? "") ?? { name: "", needs: [], options: {} }).shape,
     );
   return knownModelKeys(path, kindName);
+}
+
+function authMembers(kindName = ""): readonly string[] {
+  const auth = kinds.get(kindName)?.options.auth;
+  const schema = auth instanceof z.ZodOptional ? auth.unwrap() : auth;
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
 function knownModelKeys(

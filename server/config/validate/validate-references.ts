@@ -6,6 +6,7 @@ import { didYouMean } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { adapters } from "../../upstream/adapters/index.ts";
 import { vectorSpaceOf } from "../../upstream/catalog/index.ts";
+import { isMetadataHost } from "../../upstream/download/index.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import { providers, variablesOf } from "../sources/providers.ts";
 import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
@@ -36,6 +37,8 @@ export function validateReferences(
     ...wrongFolders(file, inspect),
     ...missingNeeds(file),
     ...missingChoices(file),
+    ...twoCredentials(file),
+    ...metadataAddresses(file),
     ...wrongTargets(file, kindOf, show),
     ...wrongImageSteps(file, kindOf, show),
     ...mixedSpaces(file, kindOf, show),
@@ -90,6 +93,24 @@ const missingChoices = ({ upstreams }: ConfigFile): Note[] =>
     const choice = sets.map((set) => set.join(" and ")).join(", or ");
     return [{ path: ["upstreams", i], message: `an upstream of kind ${kind} needs ${choice}` }];
   });
+
+/** One of them would be ignored. */
+const twoCredentials = ({ upstreams }: ConfigFile): Note[] =>
+  upstreams.flatMap((upstream, i) =>
+    ["apiKey", "serviceAccount"]
+      .filter((name) => isSet(upstream, "auth") && isSet(upstream, name))
+      .map((name) => ({ path: ["upstreams", i, "auth"], message: `set either ${name} or auth` })),
+  );
+
+/** Only the credentials of `auth` come from a metadata service, at the address that the cloud documents. */
+const metadataAddresses = ({ upstreams }: ConfigFile): Note[] =>
+  upstreams.flatMap((upstream, i): Note[] =>
+    Object.entries(upstream).flatMap(([name, value]): Note[] =>
+      /Url$/.test(name) && typeof value === "string" && isMetadataHost(new URL(value).hostname)
+        ? [{ path: ["upstreams", i, name], message: "is the address of a metadata service" }]
+        : [],
+    ),
+  );
 
 const isSet = (upstream: object, name: string): boolean =>
   (upstream as Readonly<Record<string, unknown>>)[name] !== undefined;

@@ -1,13 +1,13 @@
 /** Databricks: OpenAI's response format, with the model's endpoint in the URL. */
 import { z } from "zod";
-import type { EmbeddingsAdapter, TokenExchange, Vendor } from "../adapter.ts";
+import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
+import { clientCredentialsRequest, oauthToken } from "../credentials/oauth-token.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearer, jsonRequest, ownHeaders, type WireHeaders } from "./wire/build-request.ts";
 import { codeIn, membersOfList } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
-import { clientCredentialsRequest, readOauthToken } from "./wire/oauth-token.ts";
 
 const baseUrlOf = ({ baseUrl = "" }: Upstream): string =>
   baseUrl.replace(/\/serving-endpoints$/, "");
@@ -40,15 +40,12 @@ const embeddings: EmbeddingsAdapter = {
 };
 
 /** https://docs.databricks.com/aws/en/dev-tools/auth/oauth-m2m */
-const exchange = (clientId: string): TokenExchange => ({
-  toUpstream: (upstream) =>
-    clientCredentialsRequest(
-      `${baseUrlOf(upstream)}/oidc/v1/token`,
-      { clientId, secret: upstream.apiKey ?? "" },
-      { scope: "all-apis" },
-    ),
-  fromUpstream: readOauthToken,
-});
+const tokenRequest = (upstream: Upstream, clientId: string): UpstreamRequest =>
+  clientCredentialsRequest(
+    `${baseUrlOf(upstream)}/oidc/v1/token`,
+    { clientId, secret: upstream.apiKey ?? "" },
+    { scope: "all-apis" },
+  );
 
 export const databricks: Vendor = {
   kind: {
@@ -68,9 +65,11 @@ export const databricks: Vendor = {
   },
   adapter: {
     embeddings,
-    token: (upstream) => {
+    credential: (upstream) => {
       const clientId = clientOf(upstream);
-      return clientId === undefined ? undefined : exchange(clientId);
+      return clientId === undefined
+        ? undefined
+        : oauthToken(() => tokenRequest(upstream, clientId));
     },
     models: {
       request: (upstream) => ({

@@ -1,14 +1,14 @@
 /** SAP's generative AI hub: the embeddings of an orchestration deployment, which wraps OpenAI's response. */
 import { z } from "zod";
-import type { EmbeddingsAdapter, TokenExchange, Vendor } from "../adapter.ts";
+import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../contract.ts";
+import { clientCredentialsRequest, oauthToken } from "../credentials/oauth-token.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import { embeddingsIn } from "./openai/embeddings.ts";
 import { jsonRequest, ownHeaders, type WireHeaders } from "./wire/build-request.ts";
 import { memberOf } from "./wire/members.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
-import { clientCredentialsRequest, readOauthToken } from "./wire/oauth-token.ts";
 
 interface SapOptions {
   readonly authUrl?: string;
@@ -58,17 +58,12 @@ const embeddings: EmbeddingsAdapter = {
     embeddingsIn(memberOf(await response.json(), "final_result"), query),
 };
 
-const xsuaa: TokenExchange = {
-  toUpstream: (upstream) => {
-    const { authUrl = "", clientId = "" } = optionsOf(upstream);
-    const root = authUrl.replace(/\/+$/, "").replace(/\/oauth\/token$/, "");
-    return clientCredentialsRequest(`${root}/oauth/token`, {
-      clientId,
-      secret: upstream.apiKey ?? "",
-    });
-  },
-  fromUpstream: readOauthToken,
-};
+function tokenRequest(upstream: Upstream): UpstreamRequest {
+  const { authUrl = "", clientId = "" } = optionsOf(upstream);
+  const root = authUrl.replace(/\/+$/, "").replace(/\/oauth\/token$/, "");
+  const secret = upstream.apiKey ?? "";
+  return clientCredentialsRequest(`${root}/oauth/token`, { clientId, secret });
+}
 
 export const sap: Vendor = {
   kind: {
@@ -97,7 +92,7 @@ export const sap: Vendor = {
   },
   adapter: {
     embeddings,
-    token: () => xsuaa,
+    credential: (upstream) => oauthToken(() => tokenRequest(upstream)),
     // Succeeds if the deployment is running.
     probe: (upstream) => ({ url: `${upstream.baseUrl}/health`, headers: groupHeaders(upstream) }),
     readError: nativeErrorReader({

@@ -1,12 +1,12 @@
 /** IBM watsonx.ai: an IAM key that is exchanged for a token, and models that belong to a project or a space. */
 import { z } from "zod";
-import type { EmbeddingsAdapter, TokenExchange, Vendor } from "../adapter.ts";
+import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream } from "../contract.ts";
+import { formRequest, oauthToken } from "../credentials/oauth-token.ts";
 import { jsonRequest, ownHeaders } from "./wire/build-request.ts";
 import { listIn, listOf, memberOf, membersOfList } from "./wire/members.ts";
 import { textsOf, usageOf, vectorIn } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
-import { readOauthToken } from "./wire/oauth-token.ts";
 import { truncation } from "./wire/truncation.ts";
 
 interface WatsonxOptions {
@@ -58,20 +58,12 @@ const embeddings: EmbeddingsAdapter = {
 };
 
 /** https://cloud.ibm.com/docs/account?topic=account-iamtoken_from_apikey */
-const iam: TokenExchange = {
-  toUpstream: (upstream) => ({
-    url: optionsOf(upstream).iamUrl ?? "https://iam.cloud.ibm.com/identity/token",
-    headers: {
-      accept: "application/json",
-      "content-type": "application/x-www-form-urlencoded",
-    },
-    body: new URLSearchParams({
-      grant_type: "urn:ibm:params:oauth:grant-type:apikey",
-      apikey: upstream.apiKey ?? "",
-    }).toString(),
-  }),
-  fromUpstream: readOauthToken,
-};
+const tokenRequest = (upstream: Upstream): UpstreamRequest =>
+  formRequest(
+    optionsOf(upstream).iamUrl ?? "https://iam.cloud.ibm.com/identity/token",
+    { grant_type: "urn:ibm:params:oauth:grant-type:apikey", apikey: upstream.apiKey ?? "" },
+    { accept: "application/json" },
+  );
 
 const name = z.string().min(1).max(200);
 
@@ -99,7 +91,10 @@ export const watsonx: Vendor = {
   adapter: {
     embeddings,
     // On-premises installations have no IAM: the operator sets another credential in `headers`.
-    token: (upstream) => (ownHeaders(upstream).authorization === undefined ? iam : undefined),
+    credential: (upstream) =>
+      ownHeaders(upstream).authorization === undefined
+        ? oauthToken(() => tokenRequest(upstream))
+        : undefined,
     models: {
       request: (upstream) => ({
         url: `${endpointOf(upstream, "foundation_model_specs")}&limit=200`,

@@ -2,6 +2,7 @@
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import type { UpstreamClient } from "../client.ts";
 import type { Target, Upstream } from "../contract.ts";
+import { type CredentialCache, createCredentialCache } from "../credentials/credential-cache.ts";
 import { guardLinkLocal, systemResolve } from "../download/index.ts";
 import type { FetchOnly, SendUpstreamRequest } from "../transport/index.ts";
 import type { ConnectionTestResult, TestConnectionOptions } from "./test-connection.ts";
@@ -12,6 +13,7 @@ interface ConnectionTestsOptions {
   /** Creates a client that sends requests with `send`. */
   readonly createClient: (
     send: SendUpstreamRequest,
+    credentials: CredentialCache,
   ) => Pick<UpstreamClient, "embeddings" | "generations">;
   readonly createTemp: (keyId: string) => RequestTemp;
   /** Unix milliseconds. */
@@ -42,14 +44,20 @@ export function createConnectionTests(options: ConnectionTestsOptions): Connecti
   const isProxied = ({ protocol }: URL): boolean =>
     protocol === "https:" ? fetchOnly.https : fetchOnly.http;
   const send = guardLinkLocal({ send: sendAnywhere, resolve: systemResolve, isProxied });
-  const upstreamClient = createClient(send);
+  const credentials = createCredentialCache({
+    send,
+    sendToMetadata: sendAnywhere,
+    now,
+    env: process.env,
+  });
+  const upstreamClient = createClient(send, credentials);
   return {
     testConnection: async (upstream, { paidRequest }) => {
       // Loaded on demand: few gateways ever test a connection.
       const { testConnection } = await import("./test-connection.ts");
       return testConnection(upstream, {
         send,
-        now,
+        credentials,
         clock,
         timeoutMs,
         paidRequest,

@@ -7,17 +7,17 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { adapters } from "../adapters/index.ts";
 import type { Upstream } from "../contract.ts";
-import { createTokenCache } from "../credentials/token-cache.ts";
+import type { CredentialCache } from "../credentials/credential-cache.ts";
+import { describeCredentialError } from "../credentials/request-credential.ts";
 import type { SendUpstreamRequest } from "../transport/index.ts";
 import { type ConnectionStepsOptions, runConnectionSteps, stepOf } from "./connection-steps.ts";
 import { type FreeRequest, freeRequest, validModelIds } from "./list-models.ts";
 
 export interface TestConnectionOptions extends ConnectionStepsOptions {
   readonly send: SendUpstreamRequest;
+  readonly credentials: CredentialCache;
   /** Requests go through a proxy of the environment, so the gateway makes no connection of its own. */
   readonly isProxied: (url: URL) => boolean;
-  /** Unix milliseconds. */
-  readonly now: () => number;
   /** Sends one request that may be billed, and rejects if it fails. Absent: not permitted. */
   readonly paidRequest?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
 }
@@ -79,15 +79,14 @@ async function checkByHttp(
   { request, modelIds }: FreeRequest,
   options: TestConnectionOptions,
 ): Promise<Checked> {
-  const { send, now, timeoutMs, clock } = options;
+  const { send, credentials, timeoutMs, clock } = options;
   const startedAt = clock();
   const signal = AbortSignal.timeout(timeoutMs);
   const host = new URL(request.url).host;
   const took = () => Math.round(clock() - startedAt);
   let response: UpstreamResponse;
   try {
-    const tokens = createTokenCache({ send, now });
-    const authenticated = await tokens.authenticate(request, adapter, upstream, signal);
+    const authenticated = await credentials.authenticate(request, adapter, upstream, signal);
     response = await send(authenticated, signal);
   } catch (error) {
     return notReached(error, signal, host, timeoutMs, took());
@@ -119,18 +118,13 @@ function notReached(
     return { ...shared, steps, reachable: false, credential: "unverified" };
   }
   if (!(error instanceof GatewayError)) throw error;
+  const detail = describeCredentialError(error);
   if (error.kind === "upstream_credentials") {
     // The token service of the vendor responded.
-    const steps = [
-      stepOf("http", "passed", "", took),
-      stepOf("credential", "failed", error.message),
-    ];
+    const steps = [stepOf("http", "passed", "", took), stepOf("credential", "failed", detail)];
     return { ...shared, steps, reachable: true, credential: "refused" };
   }
-  const steps = [
-    stepOf("http", "failed", error.message, took),
-    stepOf("credential", "skipped", ""),
-  ];
+  const steps = [stepOf("http", "failed", detail, took), stepOf("credential", "skipped", "")];
   return { ...shared, steps, reachable: false, credential: "unverified" };
 }
 
@@ -160,7 +154,7 @@ async function checkCredential(
   if (!hasCredential) {
     return { credential: "none", step: stepOf("credential", "skipped", "No credential is set.") };
   }
-  if (adapter.token?.(upstream)) {
+  if (adapter.credential?.(upstream) && !adapter.sign) {
     const detail = "The vendor's token service accepted the credential.";
     return { credential: "accepted", step: stepOf("credential", "passed", detail) };
   }
@@ -194,7 +188,9 @@ async function checkByPaidRequest(
     if (!(error instanceof GatewayError) && !signal.aborted) throw error;
     const isRefused = error instanceof GatewayError && error.kind === "upstream_credentials";
     const detail =
-      error instanceof GatewayError ? error.message : "The model did not respond in time.";
+      error instanceof GatewayError
+        ? describeCredentialError(error)
+        : "The model did not respond in time.";
     const credential = isRefused ? "refused" : "unverified";
     return { credential, step: stepOf("credential", "failed", detail, took()) };
   }
@@ -233,7 +229,7 @@ async function readJson(response: UpstreamResponse): Promise<unknown> {
   }
 }
 
-const secretOptions = ["secretAccessKey", "sessionToken", "serviceAccount", "privateKey"];
+const secretOptions = ["secretAccessKey", "sessionToken", "serviceAccount", "privateKey", "auth"];
 
 const anonymous = ({ apiKey: _, headers: __, options, ...upstream }: Upstream): Upstream => ({
   ...upstream,

@@ -89,7 +89,7 @@ export function isPublic(address: string): boolean {
  * webhook is there, and a metadata service gives credentials to everything that can connect to it.
  */
 const linkLocalV4 = ["169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"];
-const linkLocalV6 = ["fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128"];
+const linkLocalV6 = ["fe80::/10", "fd00:ec2::254/128", "fd00:ec2::23/128", "fd20:ce::254/128"];
 /** IPv6 addresses that stand for an IPv4 address: IPv4-mapped, IPv4-translated, IPv4-compatible, and NAT64. */
 const inV6 = (v4: string): string[] => {
   const [address, bits] = v4.split("/");
@@ -106,6 +106,12 @@ export function isLinkLocal(address: string): boolean {
   const family = ipFamilyOf(address);
   if (family === undefined) return address.includes("%");
   return linkLocalAddresses[family].check(address, family);
+}
+
+/** Whether the host of a URL is a metadata service or link-local, without a lookup. */
+export function isMetadataHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  return /^metadata(\.google\.internal)?$/i.test(host) || isLinkLocal(host);
 }
 
 /**

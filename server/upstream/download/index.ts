@@ -1,5 +1,5 @@
 /** The interface of image downloads and of their SSRF guard: other code imports this file only. */
-export { hasCredentials, isPrivateHost } from "./address-ranges.ts";
+export { hasCredentials, isMetadataHost, isPrivateHost } from "./address-ranges.ts";
 export { createDownload } from "./download.ts";
 export { guardLinkLocal, resolveAllowed } from "./link-local-guard.ts";
 export { type Resolve, systemResolve, trustedHost } from "./ssrf-guard.ts";

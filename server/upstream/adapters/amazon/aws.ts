@@ -4,6 +4,7 @@ import { z } from "zod";
 import { viewOf } from "../../../lib/borrowed-bytes.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
 import type { Upstream } from "../../contract.ts";
+import { awsAuth } from "../../credentials/aws.ts";
 import { signatureHeaders } from "./sigv4.ts";
 
 export interface AwsOptions {
@@ -29,6 +30,7 @@ export const awsOptions = {
   accessKeyId: word.optional().describe("The id of the AWS access key."),
   secretAccessKey: word.optional().describe("The secret of the AWS access key."),
   sessionToken: word.optional().describe("The session token of temporary AWS credentials."),
+  auth: awsAuth,
 } as const;
 
 /** `host`: the part of the host name before the region. */

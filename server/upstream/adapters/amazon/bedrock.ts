@@ -8,6 +8,7 @@ import type {
   Vendor,
 } from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
+import { awsCredential } from "../../credentials/aws.ts";
 import { bearer, bearerRequest, jsonRequest } from "../wire/build-request.ts";
 import { memberOf, membersOfList } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";
@@ -77,7 +78,7 @@ export const bedrock: Vendor = {
   kind: {
     name: "bedrock",
     needs: ["region"],
-    needsOneOf: [["apiKey"], ["accessKeyId", "secretAccessKey"]],
+    needsOneOf: [["apiKey"], ["accessKeyId", "secretAccessKey"], ["auth"]],
     options: {
       ...awsOptions,
       family: z
@@ -90,6 +91,7 @@ export const bedrock: Vendor = {
     embeddings,
     ...bedrockImages(invoke),
     imageCapabilities: bedrockImageCapabilities,
+    credential: awsCredential,
     // A request with a Bedrock API key needs no signature.
     sign: (request, upstream, now) =>
       upstream.apiKey === undefined ? signed(request, upstream, now) : request,

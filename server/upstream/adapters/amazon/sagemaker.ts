@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
+import { awsCredential } from "../../credentials/aws.ts";
 import { jsonRequest, ownHeaders } from "../wire/build-request.ts";
 import { memberOf } from "../wire/members.ts";
 import { textsOf, vectorRows } from "../wire/native-embeddings.ts";
@@ -43,7 +44,8 @@ const embeddings: EmbeddingsAdapter = {
 export const sagemaker: Vendor = {
   kind: {
     name: "sagemaker",
-    needs: ["region", "accessKeyId", "secretAccessKey"],
+    needs: ["region"],
+    needsOneOf: [["accessKeyId", "secretAccessKey"], ["auth"]],
     serves: "embedding",
     options: {
       ...awsOptions,
@@ -52,6 +54,7 @@ export const sagemaker: Vendor = {
   },
   adapter: {
     embeddings,
+    credential: awsCredential,
     sign: signedFor("sagemaker"),
     probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/ping`, headers: {} }),
     readError: nativeErrorReader({

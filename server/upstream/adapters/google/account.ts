@@ -1,8 +1,10 @@
 /** Google service account: exchanges a signed JWT for an access token that is valid for an hour. */
-import { createPrivateKey, sign } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
-import type { TokenExchange } from "../../adapter.ts";
-import { readOauthToken } from "../wire/oauth-token.ts";
+import type { Credential } from "../../adapter.ts";
+import { cloudPlatform } from "../../credentials/google-scope.ts";
+import { formRequest, oauthToken } from "../../credentials/oauth-token.ts";
+import { signJwt } from "../../credentials/sign-jwt.ts";
 
 /**
  * The members of a key file that matter here. https://developers.google.com/identity/protocols/oauth2/service-account
@@ -28,7 +30,7 @@ export const serviceAccountText = z
   });
 
 /** An error message if the text is not a key file. */
-function readKeyFile(text: string): ServiceAccount | string {
+export function readKeyFile(text: string): ServiceAccount | string {
   try {
     const { data, error } = keyFile.safeParse(JSON.parse(text));
     if (!data)
@@ -42,35 +44,27 @@ function readKeyFile(text: string): ServiceAccount | string {
   }
 }
 
-const scope = "https://www.googleapis.com/auth/cloud-platform";
 const grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const lastsSeconds = 3600;
 
-export const serviceAccountExchange = (account: ServiceAccount): TokenExchange => ({
-  toUpstream: (_upstream, now) => ({
-    url: account.token_uri,
-    headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams({
-      grant_type: grant,
-      assertion: signedAssertion(account, Math.floor(now / 1000)),
-    }).toString(),
-  }),
-  fromUpstream: readOauthToken,
-});
+export const serviceAccountToken = (account: ServiceAccount): Credential<string> =>
+  oauthToken(
+    (now) =>
+      formRequest(account.token_uri, {
+        grant_type: grant,
+        assertion: signedAssertion(account, Math.floor(now / 1000)),
+      }),
+    "Google's token service",
+  );
 
-/** A JSON Web Token, signed with RS256. */
 function signedAssertion(account: ServiceAccount, seconds: number): string {
   const { client_email, private_key, private_key_id, token_uri } = account;
-  const head = { alg: "RS256", typ: "JWT", ...(private_key_id && { kid: private_key_id }) };
   const claims = {
     iss: client_email,
-    scope,
+    scope: cloudPlatform,
     aud: token_uri,
     iat: seconds,
     exp: seconds + lastsSeconds,
   };
-  const text = `${encoded(JSON.stringify(head))}.${encoded(JSON.stringify(claims))}`;
-  return `${text}.${encoded(sign("RSA-SHA256", Buffer.from(text), private_key))}`;
+  return signJwt("RS256", private_key_id ? { kid: private_key_id } : {}, claims, private_key);
 }
-
-const encoded = (content: string | Buffer): string => Buffer.from(content).toString("base64url");

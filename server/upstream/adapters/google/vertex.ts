@@ -17,17 +17,19 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
+import { googleAuth, googleCredential } from "../../credentials/google.ts";
 import {
   bearer,
-  bearerJsonRequest,
-  bearerRequest,
   filesOf,
+  headersOf,
   imageJsonRequest,
+  jsonRequest,
+  type WireHeaders,
 } from "../wire/build-request.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
-import { type ServiceAccount, serviceAccountExchange, serviceAccountText } from "./account.ts";
+import { type ServiceAccount, serviceAccountText } from "./account.ts";
 import { googleErrorReader } from "./errors.ts";
 import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-images.ts";
 import { imagenBody, imagenCapabilities, imagenEditBody, isImagen, readImagen } from "./imagen.ts";
@@ -69,17 +71,28 @@ function publishedAs(model: string): { readonly publisher: string; readonly name
 }
 
 function addressOf({ upstream, model }: Target, method: string): string {
-  const { project = "", location = "global" } = optionsOf(upstream);
+  const { project, location = "global" } = optionsOf(upstream);
   const { publisher, name } = publishedAs(model);
-  const path = ["projects", project, "locations", location, "publishers", publisher, "models"];
+  const path = [
+    ...(project === undefined ? [] : ["projects", project, "locations", location]),
+    ...["publishers", publisher, "models"],
+  ];
   // `@001` is not encoded in any of Google's examples.
   const encodedName = encodeURIComponent(name).replaceAll("%40", "@");
   return `${baseUrlOf(upstream)}/${path.join("/")}/${encodedName}:${method}`;
 }
 
-/** `apiKey`, if set, is a token that the operator has fetched. */
+/**
+ * `apiKey` is a token that the operator has fetched or, without a project, a key of the express mode (google-genai
+ * 3.1.0, BaseApiClient: `x-goog-api-key`, and a path that begins with `publishers/`).
+ */
+const authHeaders = (upstream: Upstream): WireHeaders =>
+  optionsOf(upstream).project === undefined
+    ? headersOf(upstream, (key) => ({ "x-goog-api-key": key }))
+    : bearer(upstream);
+
 const buildRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
-  bearerJsonRequest(addressOf(target, method), target.upstream, body);
+  jsonRequest(addressOf(target, method), authHeaders(target.upstream), body);
 
 const limits = { base64: false, tokens: false, dimensions: "any" } as const;
 
@@ -190,7 +203,7 @@ const embeddings: EmbeddingsAdapter = {
 };
 
 const imageRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
-  imageJsonRequest(addressOf(target, method), bearer(target.upstream), body);
+  imageJsonRequest(addressOf(target, method), authHeaders(target.upstream), body);
 
 const readImages: ReadImages = (response, context) =>
   isImagen(context.target) ? readImagen(response, context) : readGeminiImages(response, context);
@@ -227,8 +240,12 @@ const segment = z
 export const vertex: Vendor = {
   kind: {
     name: "vertex",
-    needs: ["project", "location"],
-    needsOneOf: [["apiKey"], ["serviceAccount"]],
+    needs: [],
+    needsOneOf: [
+      ["apiKey"],
+      ["project", "location", "serviceAccount"],
+      ["project", "location", "auth"],
+    ],
     options: {
       project: segment.optional().describe("The id of the Google Cloud project."),
       location: segment.optional().describe("The location, such as us-central1 or global."),
@@ -236,6 +253,7 @@ export const vertex: Vendor = {
         description: "The key file of a service account, as JSON text.",
         multiline: true,
       }),
+      auth: googleAuth,
     },
   },
   adapter: {
@@ -243,14 +261,11 @@ export const vertex: Vendor = {
     generations,
     edits,
     imageCapabilities,
-    token: (upstream) => {
-      const { serviceAccount } = optionsOf(upstream);
-      return serviceAccount && upstream.apiKey === undefined
-        ? serviceAccountExchange(serviceAccount)
-        : undefined;
-    },
-    probe: (upstream) =>
-      bearerRequest(`${baseUrlOf(upstream)}/publishers/google/models/text-embedding-005`, upstream),
+    credential: googleCredential,
+    probe: (upstream) => ({
+      url: `${baseUrlOf(upstream)}/publishers/google/models/text-embedding-005`,
+      headers: authHeaders(upstream),
+    }),
     readError: googleErrorReader((upstream) => {
       const { project, serviceAccount } = optionsOf(upstream);
       return [project, serviceAccount?.client_email, new URL(baseUrlOf(upstream)).host];

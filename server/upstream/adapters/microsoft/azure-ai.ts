@@ -2,6 +2,8 @@
 import { z } from "zod";
 import type { Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
+import { azureCredential } from "../../credentials/azure.ts";
+import { azureAuth } from "../../credentials/azure-auth.ts";
 import { cohereLengths } from "../cohere.ts";
 import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
@@ -37,7 +39,8 @@ function capabilities(model: string): EmbeddingCapabilities {
 export const azureAi: Vendor = {
   kind: {
     name: "azure-ai",
-    needs: ["baseUrl", "apiKey"],
+    needs: ["baseUrl"],
+    needsOneOf: [["apiKey"], ["auth"]],
     serves: "embedding",
     options: {
       apiVersion: z
@@ -47,10 +50,12 @@ export const azureAi: Vendor = {
         .optional()
         .describe("The version of the API. Absent: 2024-05-01-preview."),
       base64: base64Option,
+      auth: azureAuth,
     },
   },
   adapter: {
     embeddings: openaiEmbeddings(resolveEndpoint, capabilities),
+    credential: azureCredential,
     probe: (upstream) => {
       const { url, headers } = resolveEndpoint({ upstream, model: "" }, "embeddings");
       return { url: url.replace("/embeddings?", "/info?"), headers };

@@ -2,6 +2,8 @@
 import { z } from "zod";
 import type { Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
+import { azureCredential } from "../../credentials/azure.ts";
+import { azureAuth } from "../../credentials/azure-auth.ts";
 import { openaiCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
 import { openaiImages } from "../openai/image-endpoints.ts";
@@ -22,7 +24,8 @@ const capabilities: EmbeddingCapabilities = {
 export const azure: Vendor = {
   kind: {
     name: "azure",
-    needs: ["baseUrl", "apiKey"],
+    needs: ["baseUrl"],
+    needsOneOf: [["apiKey"], ["auth"]],
     options: {
       apiVersion: z
         .string()
@@ -31,11 +34,13 @@ export const azure: Vendor = {
         .optional()
         .describe("The version of the deployments API, such as 2024-10-21. Absent: the v1 API."),
       base64: base64Option,
+      auth: azureAuth,
     },
   },
   adapter: {
     embeddings: openaiEmbeddings(azureEndpoint, () => capabilities),
     ...openaiImages(azureEndpoint),
+    credential: azureCredential,
     probe: (upstream) => ({
       url: `${azureRoot(upstream)}/openai/v1/models`,
       headers: azureHeaders(upstream),

@@ -1,0 +1,151 @@
+/**
+ * Credential cache for upstreams with short-lived tokens or keys: one credential for each upstream, fetched by
+ * single-flight and renewed before it expires.
+ */
+
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { abortable } from "../../lib/tasks.ts";
+import type { Adapter, AwsKeys, Credential, Environment, UpstreamRequest } from "../adapter.ts";
+import type { Upstream } from "../contract.ts";
+import type { SendUpstreamRequest } from "../transport/index.ts";
+import { unavailable } from "./request-credential.ts";
+
+interface CredentialCacheOptions {
+  readonly send: SendUpstreamRequest;
+  /** Absent: `send`. A connection test guards `send` against metadata services. */
+  readonly sendToMetadata?: SendUpstreamRequest;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly env: Environment;
+}
+
+export interface CredentialCache {
+  /** Adds the token or signature. Not needed for adapters that write a static API key themselves. */
+  authenticate(
+    request: UpstreamRequest,
+    adapter: Adapter,
+    upstream: Upstream,
+    signal: AbortSignal,
+  ): Promise<UpstreamRequest>;
+  /** Evicts a credential that the upstream rejected: the next request fetches another. */
+  evict(upstream: Upstream, request: UpstreamRequest): void;
+}
+
+/** A credential is renewed this long before it expires, or after nine tenths of its lifetime, whichever is later. */
+const renewBeforeMs = 300_000;
+/** Retry interval after a failed renewal, while the old credential is still valid. */
+const renewRetryMs = 10_000;
+/** The fetch serves many requests, so it has its own timeout. */
+const fetchTimeoutMs = 20_000;
+
+interface CachedCredential {
+  readonly credential: Credential;
+  value?: string | AwsKeys;
+  renewAt: number;
+  endsAt: number;
+  pending?: Promise<string | AwsKeys> | undefined;
+}
+
+export function createCredentialCache(options: CredentialCacheOptions): CredentialCache {
+  const { now } = options;
+  // Weak: when a reload removes an upstream, its credential is collected.
+  const cache = new WeakMap<Upstream, CachedCredential>();
+
+  const fetchCredential = async (cached: CachedCredential) => {
+    const requestedAt = now();
+    const { value, lastsMs = Number.POSITIVE_INFINITY } = await fetchInTime(
+      cached.credential,
+      options,
+    );
+    cached.value = value;
+    cached.endsAt = requestedAt + lastsMs;
+    cached.renewAt = cached.endsAt - Math.min(renewBeforeMs, lastsMs / 10);
+    return value;
+  };
+
+  const renew = (cached: CachedCredential): Promise<string | AwsKeys> => {
+    if (cached.pending) return cached.pending;
+    const pending = fetchCredential(cached).finally(() => {
+      cached.pending = undefined;
+    });
+    pending.catch(() => {
+      cached.renewAt = now() + renewRetryMs;
+    });
+    cached.pending = pending;
+    return pending;
+  };
+
+  const currentValue = (cached: CachedCredential, signal: AbortSignal) => {
+    const { value, renewAt, endsAt } = cached;
+    const time = now();
+    if (value === undefined || time >= endsAt) return abortable(renew(cached), signal);
+    if (time >= renewAt) void renew(cached);
+    return value;
+  };
+
+  const cachedFor = (adapter: Adapter, upstream: Upstream): CachedCredential | undefined => {
+    const cached = cache.get(upstream);
+    if (cached) return cached;
+    const credential = adapter.credential?.(upstream);
+    if (!credential) return undefined;
+    const created = { credential, renewAt: 0, endsAt: 0 };
+    cache.set(upstream, created);
+    return created;
+  };
+
+  return {
+    authenticate: async (request, adapter, upstream, signal) => {
+      const cached = cachedFor(adapter, upstream);
+      const value = cached && (await currentValue(cached, signal));
+      const withToken =
+        typeof value === "string"
+          ? { ...request, headers: { authorization: `Bearer ${value}`, ...request.headers } }
+          : request;
+      const signer =
+        typeof value === "object"
+          ? { ...upstream, options: { ...upstream.options, ...value } }
+          : upstream;
+      const streamed = typeof withToken.body === "object" ? adapter.signStreamed : undefined;
+      return (streamed ?? adapter.sign)?.(withToken, signer, now()) ?? withToken;
+    },
+    evict: (upstream, { headers: { authorization = "" } }) => {
+      const cached = cache.get(upstream);
+      // Keep a newer credential that was fetched in the meantime.
+      if (cached?.value !== undefined && isFor(authorization, cached.value)) delete cached.value;
+    },
+  };
+}
+
+const isFor = (authorization: string, value: string | AwsKeys): boolean =>
+  typeof value === "string"
+    ? authorization === `Bearer ${value}`
+    : authorization.includes(` Credential=${value.accessKeyId}/`);
+
+async function fetchInTime(
+  credential: Credential,
+  { send, sendToMetadata = send, now, env }: CredentialCacheOptions,
+): Promise<Awaited<ReturnType<Credential["issue"]>>> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(timeoutError()), fetchTimeoutMs);
+  try {
+    return await abortable(
+      credential.issue({ send, sendToMetadata, now, env, signal: timeout.signal }),
+      timeout.signal,
+    );
+  } catch (error) {
+    throw error instanceof GatewayError ? asNotSent(error) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** No request has reached the model yet, so nothing can be billed. */
+const asNotSent = ({ kind: errorKind, message, details }: GatewayError): GatewayError => {
+  const marked = { ...details, notSent: true, isAboutCredential: true } as const;
+  return errorKind === "upstream_invalid"
+    ? new GatewayError("upstream_unreachable", unavailable, marked)
+    : new GatewayError(errorKind, message, marked);
+};
+
+const timeoutError = (): GatewayError =>
+  new GatewayError("upstream_timeout", "The upstream's token service did not respond in time.");

@@ -1,0 +1,107 @@
+/** Sends a request to a token service or a metadata service. Errors name the service and its own message. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { sleep } from "../../lib/timers.ts";
+import type { CredentialContext, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
+import { memberOf } from "../adapters/wire/members.ts";
+import { parseUpstreamJson } from "../upstream-json.ts";
+
+const maxErrorBytes = 16 * 1024;
+const maxDetailLength = 400;
+
+/** `service`: its name, for operators. Throws GatewayError if the service refuses or fails. */
+export async function requestCredential(
+  { send, signal }: Pick<CredentialContext, "send" | "signal">,
+  request: UpstreamRequest,
+  service: string,
+): Promise<UpstreamResponse> {
+  const response = await send(request, signal);
+  const { status } = response;
+  if (status >= 200 && status <= 299) return response;
+  const message = await vendorMessage(response);
+  const logDetail = `${service}: status ${status}${message && `, ${message}`}`;
+  if (status === 429 || status >= 500)
+    throw new GatewayError("upstream_unreachable", unavailable, { logDetail });
+  throw refused(logDetail);
+}
+
+/** Metadata services are on the same host: a response that takes longer than this does not come. */
+const metadataTimeoutMs = 2000;
+/** They throttle each machine, and fail for moments while an identity is assigned. */
+const metadataDelaysMs = [200, 600];
+
+export async function requestMetadata(
+  context: CredentialContext,
+  request: UpstreamRequest,
+  service: string,
+): Promise<UpstreamResponse> {
+  for (const delayMs of metadataDelaysMs) {
+    try {
+      return await requestMetadataOnce(context, request, service);
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.kind !== "upstream_unreachable") throw error;
+    }
+    await sleep(delayMs, context.signal);
+  }
+  return requestMetadataOnce(context, request, service);
+}
+
+async function requestMetadataOnce(
+  { sendToMetadata: send, signal }: CredentialContext,
+  request: UpstreamRequest,
+  service: string,
+): Promise<UpstreamResponse> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(noResponse(service)), metadataTimeoutMs);
+  try {
+    const until = AbortSignal.any([signal, timeout.signal]);
+    return await requestCredential({ send, signal: until }, request, service);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const noResponse = (service: string): GatewayError =>
+  new GatewayError("upstream_timeout", unavailable, { logDetail: `${service}: no response` });
+
+export const unavailable = "The upstream's token service is unavailable. Retry later.";
+
+/** The operator has to change something. `logDetail` says what. */
+export const refused = (logDetail: string): GatewayError =>
+  new GatewayError(
+    "upstream_credentials",
+    "The upstream refused the gateway's credentials. Ask the operator of this gateway to check them.",
+    { logDetail },
+  );
+
+/** For operators, with the message of the token service. Clients get only the message of the error. */
+export function describeCredentialError({ message, details }: GatewayError): string {
+  const { isAboutCredential, logDetail } = details;
+  return isAboutCredential && logDetail ? `${message} (${logDetail})` : message;
+}
+
+/**
+ * OAuth's `{error, error_description}`, Google's `{error: {status, message}}`, AWS's `{Code, Message}` or its XML. A
+ * token in it is redacted.
+ */
+async function vendorMessage(response: UpstreamResponse): Promise<string> {
+  const text = await response.text(maxErrorBytes).catch(() => "");
+  const body = await parseUpstreamJson(text).catch(() => undefined);
+  const error = memberOf(body, "error");
+  const parts = [
+    [error, memberOf(body, "error_description")],
+    [memberOf(error, "status"), memberOf(error, "message")],
+    [memberOf(body, "Code") ?? memberOf(body, "code"), memberOf(body, "Message")],
+    [xmlText(text, "Code"), xmlText(text, "Message") ?? memberOf(body, "message")],
+  ].map((pair) => pair.filter((part): part is string => typeof part === "string" && part !== ""));
+  const longest = parts.toSorted((a, b) => b.length - a.length)[0] ?? [];
+  return longest
+    .join(": ")
+    .replace(/\beyJ[\w-]+(\.[\w-]*)*/g, "***")
+    .replace(/[\s\p{C}]+/gu, " ")
+    .trim()
+    .slice(0, maxDetailLength);
+}
+
+/** The text of the first element of this name, without entities: ids and keys have none. */
+export const xmlText = (xml: string, name: string): string | undefined =>
+  new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
