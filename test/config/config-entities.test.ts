@@ -385,3 +385,25 @@ test("a change of the store is read again after a read that failed", async () =>
   await until(() => configuration.snapshot().projects?.has("a") === true);
   expect(configuration.log()).toContain("config-store-unreadable");
 });
+
+test("a poll that the end of the gateway interrupts is no unreadable store in the log", async () => {
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  let polls = 0;
+  const configuration = await openTestConfiguration({
+    path: "/nonexistent/vexel.yaml",
+    pollMs: { store: 1 },
+    keys: (keys) => ({
+      ...keys,
+      changesSince: async (...args) => {
+        if (polls++ === 0) return keys.changesSince(...args);
+        await closed;
+        throw new RangeError("Cannot use a closed database");
+      },
+    }),
+  });
+  await until(() => polls > 1);
+  await configuration.close();
+  close();
+  await Bun.sleep(1);
+  expect(configuration.log()).not.toContain("unreadable");
+});

@@ -119,6 +119,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
     },
   });
 
+  let isClosed = false;
   /** Polls a store. What was read before stays in force while it is unreadable, which is logged once. */
   const pollStore = (
     logUnreadable: (reason: string) => void,
@@ -130,7 +131,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
         await read(!isReadable);
         isReadable = true;
       } catch (error) {
-        if (isReadable) logUnreadable(String(error));
+        if (isReadable && !isClosed) logUnreadable(String(error));
         isReadable = false;
       }
     });
@@ -184,6 +185,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
     /** Publishes changes of stored entities now, instead of at the next poll. */
     applyEntityChanges: () => applyEntityChanges(),
     close: () => {
+      isClosed = true;
       file.close();
       stopEntities();
       stopKeys();
