@@ -239,7 +239,7 @@ describe("an invalid file is refused with a plain message:", () => {
     [
       "a fraction as the number of images",
       model("kind: image, maxImages: 1.5"),
-      "must be a whole number, not a number",
+      "maxImages: must be a whole number",
     ],
     [
       "an embedding model at an image upstream",

@@ -60,6 +60,7 @@ function wrongKind(value: unknown, list: EntryList, show: Show): string {
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code !== "invalid_type") return describeConstraint(issue);
   if (value === undefined) return "is missing";
+  if (issue.expected === "int" && typeof value === "number") return "must be a whole number";
   return `must be ${typeNames[issue.expected] ?? issue.expected}, not ${typeName(value)}${
     issue.expected === "string" && typeof value !== "object" ? ": put it in quotes" : ""
   }`;
