@@ -42,8 +42,6 @@ export async function separate(
   let failure: unknown;
   const sendOne = async (member: BatchMember): Promise<void> => {
     if (failures >= maxFailures && !isInFlight) return member.fail(failure);
-    // The upstream may bill the batch as well as the request.
-    if (isInFlight && !member.isSettled) member.request.report.earlierAttemptMayBeBilled();
     const error = await sendAlone(member, batch, options);
     if (error === undefined || isRefused(error)) failures = Number.NEGATIVE_INFINITY;
     else if (!member.request.signal().aborted) {
