@@ -36,7 +36,7 @@ const webpLength = (start: Uint8Array): number =>
     : 8 + new DataView(start.buffer, start.byteOffset, start.length).getUint32(4, true);
 
 /** Some writers add zeros or text after the end of an image: the end is searched in this many bytes. */
-const trailerBytes = 64 * 1024;
+const trailerBytes = 8 * 1024;
 
 async function readLastBytes(image: LoadedImage): Promise<Buffer> {
   if (image.kind === "bytes") return Buffer.from(image.bytes.subarray(-trailerBytes));
