@@ -118,19 +118,12 @@ interface TextPart {
   readonly bytes: Buffer;
 }
 
-/** A field of this name holds the charset of all parts that name none (RFC 7578, section 4.6). */
-const charsetField = "_charset_";
-
-/** Decodes the text fields of a form: from UTF-8, unless the form names another charset (RFC 7578, 4.6). */
-function decodeFields(parts: readonly TextPart[]): MultipartField[] {
-  const fallback = parts
-    .find(({ name }) => name === charsetField)
-    ?.bytes.toString("latin1")
-    .trim();
-  return parts
-    .filter(({ name }) => name !== charsetField)
-    .map(({ name, charset, bytes }) => ({ name, value: decode(name, bytes, charset || fallback) }));
-}
+/** Decodes the text fields of a form: from UTF-8, unless the part names another charset. */
+const decodeFields = (parts: readonly TextPart[]): MultipartField[] =>
+  parts.map(({ name, charset, bytes }) => ({
+    name,
+    value: decode(name, bytes, charset || undefined),
+  }));
 
 function decode(name: string, bytes: Buffer, charset = "utf-8"): string {
   const decoder = decoderOf(name, charset);

@@ -101,15 +101,6 @@ describe("a text field of a form", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("is decoded with the charset of the field _charset_, which is not sent upstream", async () => {
-    const charset = ['name="_charset_"', "iso-8859-1"] as const;
-    expect((await sendParts(modelPart, ['name="prompt"', latin1], imagePart, charset)).status).toBe(
-      200,
-    );
-    expect(promptSent()).toBe("Grüße");
-    expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("_charset_");
-  });
-
   test.each([
     ["is not UTF-8 and names no charset", "", "is not valid utf-8"],
     [
