@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, verify } from "node:crypto";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
+import { bedrock } from "../../server/upstream/adapters/amazon/bedrock.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { Target, Upstream } from "../../server/upstream/contract.ts";
@@ -247,6 +248,96 @@ describe("a token service that fails", () => {
     await stays;
     expect(tokenRequests).toHaveLength(1);
   });
+});
+
+describe("keys that a cloud issues", () => {
+  const credential = (count: number) => ({
+    value: { accessKeyId: `ASIA${count}`, secretAccessKey: "secret", sessionToken: `s${count}` },
+    lastsMs: hour,
+  });
+  const aws: Upstream = {
+    id: "aws",
+    kind: "bedrock",
+    headers: {},
+    options: { region: "eu-west-1", family: "titan" },
+  };
+
+  function arrangeKeys(response: (key: string) => UpstreamResponse) {
+    let issued = 0;
+    const signed: string[] = [];
+    const issue = async () => {
+      issued += 1;
+      return credential(issued);
+    };
+    const adapter: Adapter = { ...bedrock.adapter, credential: () => ({ issue }) };
+    const send = async ({ headers }: UpstreamRequest) => {
+      const key = /Credential=(ASIA\d+)\//.exec(headers.authorization ?? "")?.[1] ?? "";
+      signed.push(`${key} ${headers["x-amz-security-token"]}`);
+      return response(key);
+    };
+    const clock = { now: Date.parse("2026-01-01T00:00:00Z") };
+    const client = createUpstreamClient({
+      adapters: new Map([["bedrock", adapter]]),
+      builtInModels: new Map(),
+      send,
+      credentials: createCredentialCache({ send, now: () => clock.now, env: {} }),
+    });
+    const { signal } = new AbortController();
+    const target = { upstream: aws, model: "profile" };
+    const call = () => client.embeddings({ query, target, signal: () => signal });
+    return { call, signed, clock };
+  }
+
+  const served = '{"embedding":[0.5],"inputTextTokenCount":1}';
+
+  test("sign every request, and are replaced before they expire", async () => {
+    const { call, signed, clock } = arrangeKeys(() => upstreamResponseOf(served));
+    await Promise.all([call(), call()]);
+    clock.now += hour - 200_000;
+    await call();
+    await settle();
+    await call();
+    expect(signed).toEqual(["ASIA1 s1", "ASIA1 s1", "ASIA1 s1", "ASIA2 s2"]);
+  });
+
+  test("that AWS reports as expired are replaced for the next request", async () => {
+    const expired = () =>
+      upstreamResponseOf('{"message":"The security token included in the request is expired"}', {
+        status: 403,
+        headers: { "x-amzn-errortype": "ExpiredTokenException" },
+      });
+    const { call, signed } = arrangeKeys((key) =>
+      key === "ASIA1" ? expired() : upstreamResponseOf(served),
+    );
+    expect((await errorKindOf(call())).kind).toBe("upstream_credentials");
+    await call();
+    await call();
+    expect(signed).toEqual(["ASIA1 s1", "ASIA2 s2", "ASIA2 s2"]);
+  });
+
+  test("that may not use a model stay: other keys of the same role may not either", async () => {
+    const denied = () =>
+      upstreamResponseOf('{"message":"You do not have access to the model."}', {
+        status: 403,
+        headers: { "x-amzn-errortype": "AccessDeniedException" },
+      });
+    const { call, signed } = arrangeKeys(denied);
+    await errorKindOf(call());
+    await errorKindOf(call());
+    expect(signed).toEqual(["ASIA1 s1", "ASIA1 s1"]);
+  });
+});
+
+test("a key of Vertex's express mode is sent without a project", async () => {
+  const { call, sent, tokenRequests } = arrange();
+  const upstream = { id: "v", kind: "vertex", apiKey: "AQ.express", headers: {}, options: {} };
+  await call(undefined, { upstream, model: "text-embedding-005" });
+  expect(tokenRequests).toEqual([]);
+  expect(sent[0]?.url).toBe(
+    "https://aiplatform.googleapis.com/v1/publishers/google/models/text-embedding-005:predict",
+  );
+  expect(sent[0]?.headers).toMatchObject({ "x-goog-api-key": "AQ.express" });
+  expect(sent[0]?.headers.authorization).toBeUndefined();
 });
 
 test("a probe fetches a token too, and reports which server refused it", async () => {

@@ -4,4 +4,4 @@ import type { Translate } from "../../i18n/messages.ts";
 
 /** With the name in vexel.yaml, which error messages and the documentation use. */
 export const fieldLabel = (name: string, t: Translate): string =>
-  `${t(`upstreamField.${name}` as MessageKey)} (${name})`;
+  `${t(`upstreamField.${name.replace(".", "_")}` as MessageKey)} (${name})`;
