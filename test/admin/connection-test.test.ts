@@ -173,6 +173,30 @@ describe("a vendor without a free request that checks the credential", () => {
   });
 });
 
+test("a credential that the token service refuses is reported with the message of the service", async () => {
+  using models = serve(() => Response.json({ resources: [] }));
+  using tokens = serve(() =>
+    Response.json(
+      { error: "invalid_client", error_description: `The key ${key} could not be found.` },
+      { status: 400 },
+    ),
+  );
+  const { json, results, text } = await run({
+    kind: "watsonx",
+    baseUrl: models.url,
+    iamUrl: tokens.url,
+    apiKey: key,
+    projectId: "p",
+  });
+  expect(results).toMatchObject({ http: "passed", credential: "failed" });
+  expect(json.credential).toBe("refused");
+  expect(json.problem).toContain(
+    "status 400, invalid_client: The key ******** could not be found.",
+  );
+  expect(text).not.toContain(key);
+  expect(models.requests).toEqual([]);
+});
+
 test("a credential that the server repeats in its error is not in the response", async () => {
   using server = serve((request) =>
     Response.json({ error: { message: request.headers.get("authorization") } }, { status: 400 }),

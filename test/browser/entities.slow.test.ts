@@ -44,6 +44,37 @@ browserTest(
 );
 
 browserTest(
+  "cloud credentials of an upstream are added and changed, and the secret stays on the server",
+  async ({ page, open, admin }) => {
+    await open("/upstreams");
+    await page.getByRole("button", { name: "Add upstream" }).click();
+    const dialog = page.getByRole("dialog");
+    await choose(dialog.getByLabel("Vendor or server"), "Azure OpenAI");
+    await dialog.getByLabel("Upstream").fill("entra");
+    await dialog.getByLabel("baseUrl").fill("https://ours.openai.azure.com");
+    await choose(dialog.getByLabel("auth.type"), "client-secret");
+    await dialog.getByLabel("auth.tenantId").fill("our-tenant");
+    await dialog.getByLabel("auth.clientId").fill("our-client");
+    await dialog.getByLabel("auth.clientSecret").fill("entra-secret-0123456789");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const row = page.getByRole("row", { name: /^entra / });
+    await row.getByRole("button", { name: "Edit" }).click();
+    expect(await page.content()).not.toContain("entra-secret-0123456789");
+    await dialog.getByLabel("auth.tenantId").fill("another-tenant");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const { value } = await admin<{ value: { auth: unknown } }>("GET", "/upstreams/entra");
+    expect(value.auth).toEqual({
+      type: "client-secret",
+      tenantId: "another-tenant",
+      clientId: "our-client",
+      clientSecret: { $secret: true, lastFour: "6789" },
+    });
+  },
+);
+
+browserTest(
   "an upstream of vexel.yaml is locked and says where it is defined",
   async ({ page, open }) => {
     await open("/upstreams");
