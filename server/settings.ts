@@ -356,6 +356,12 @@ export const settingsTable = {
   VEXEL_LEDGER_DAYS: wholeNumber(365).describe(
     "Retention: days for which a ledger row is kept. 0: forever.",
   ),
+  VEXEL_LEDGER_EXPORT: z
+    .enum(["off", "on"])
+    .default("off")
+    .describe(
+      "`on`: the ledger rows of each hour are exported from `DATABASE_URL` to `BLOB_URL`, and deleted only after that.",
+    ),
   VEXEL_AUDIT_DAYS: wholeNumber(365).describe(
     "Days for which an entry of the audit log is kept. 0: forever.",
   ),
@@ -459,6 +465,9 @@ function combinationProblem(settings: Settings): string | undefined {
     return "VEXEL_WORKERS is greater than 1 without DATABASE_URL. Several processes cannot share the keys and the ledger of one data folder: set DATABASE_URL, or VEXEL_WORKERS=1.";
   if (settings.DATABASE_READ_URL !== "" && settings.DATABASE_URL === "")
     return "DATABASE_READ_URL is set without DATABASE_URL. A read replica serves queries of the console only: set DATABASE_URL to its primary.";
+  const isExportComplete = settings.DATABASE_URL !== "" && settings.BLOB_URL !== "";
+  if (settings.VEXEL_LEDGER_EXPORT === "on" && !isExportComplete)
+    return "VEXEL_LEDGER_EXPORT is on without DATABASE_URL or BLOB_URL. The export reads the ledger from the one and writes to the other: set both, or VEXEL_LEDGER_EXPORT=off.";
   const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = settings;
   const tlsHint = "HTTPS needs both; plain HTTP needs neither.";
   if (cert === "" && key !== "") return `VEXEL_TLS_KEY is set without VEXEL_TLS_CERT. ${tlsHint}`;

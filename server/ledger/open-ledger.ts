@@ -12,8 +12,10 @@ import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { Outbox } from "../storage/ports/outbox.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
+import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
+import { pruneExported, startLedgerExport } from "./export-ledger.ts";
 import { Ledger } from "./ledger.ts";
 import { type LedgerForwarding, openForwarding } from "./open-forwarding.ts";
 
@@ -26,7 +28,11 @@ interface LedgerOptions {
   /** While rows cannot be written: refuse requests, or serve them. */
   readonly onError: "refuse" | "serve";
   /** The ledger that replicas share. Undefined: the ledger is in the data folder only. */
-  readonly shared: Pick<SharedStorage, "ledger" | "queries" | "spend" | "now"> | undefined;
+  readonly shared:
+    | Pick<SharedStorage, "ledger" | "exports" | "queries" | "spend" | "now">
+    | undefined;
+  /** Where the rows of `shared` are exported. Undefined: they are not. */
+  readonly exportTo: Pick<ObjectStore, "write" | "writeText"> | undefined;
   readonly log: Log;
   readonly emit: Emit;
   /** Unix milliseconds. */
@@ -54,6 +60,7 @@ const verifyEveryMs = 1000;
 
 export function openLedger(options: LedgerOptions): OpenedLedger {
   const { folder, maxBytes, days, onError: policy, shared, log, emit, now, clock } = options;
+  const { exportTo } = options;
   const store = new SqliteLedgerStore({ folder, maxBytes, now: now() });
   const queries = shared?.queries ?? new LedgerQueryThread({ path: store.path });
   const recovery = new OutboxRecovery(folder, store);
@@ -98,9 +105,21 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   });
   const pendingRows = () => [...recovery.rows, ...ledger.pendingRows];
   const forwarding = shared && openForwarding({ store, shared, pendingRows, log, emit, clock });
+  const stopExport =
+    shared && exportTo
+      ? startLedgerExport({ exports: shared.exports, objects: exportTo, now: shared.now, log })
+      : undefined;
   const pruned = [
     { store, now, pruning: createPruning() },
-    ...(shared ? [{ store: shared.ledger, now: shared.now, pruning: createPruning() }] : []),
+    ...(shared
+      ? [
+          {
+            store: exportTo ? pruneExported(shared) : shared.ledger,
+            now: shared.now,
+            pruning: createPruning(),
+          },
+        ]
+      : []),
   ];
   const pruneTimer = setInterval(() => {
     if (days > 0) for (const each of pruned) void prune({ ...each, days, log });
@@ -118,6 +137,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     if (lost > 0) log.error("ledger-rows-lost", { rows: lost });
     logUnwritable.run(() => outbox.close());
     await forwarding?.close();
+    await stopExport?.();
     try {
       await queries.close();
       await store.close();

@@ -57,7 +57,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   const { settings, snapshot, log, now, clock, resources, replica } = runtime;
   const { builtInModels, fetchOnly, temp, shared, objects, redis } = options;
   const replicas = redis && wireReplicas(runtime, redis);
-  const openedLedger = wireLedger(runtime, shared);
+  const openedLedger = wireLedger(runtime, shared, objects?.objects);
   const upstreams = wireUpstreams(runtime, {
     builtInModels,
     fetchOnly,

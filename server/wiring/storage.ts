@@ -37,7 +37,11 @@ export const wireTempStorage = ({ settings, log, clock }: Omit<Runtime, "emit">)
   });
 
 /** `shared`: the ledger that replicas share. Undefined: the ledger is in the data folder only. */
-export const wireLedger = (runtime: Runtime, shared: SharedStorage | undefined) =>
+export const wireLedger = (
+  runtime: Runtime,
+  shared: SharedStorage | undefined,
+  objects: ObjectStore | undefined,
+) =>
   openLedger({
     ...runtime,
     folder: runtime.settings.VEXEL_DATA,
@@ -45,6 +49,7 @@ export const wireLedger = (runtime: Runtime, shared: SharedStorage | undefined) 
     days: runtime.settings.VEXEL_LEDGER_DAYS,
     onError: runtime.settings.VEXEL_ON_LEDGER_ERROR,
     shared,
+    exportTo: runtime.settings.VEXEL_LEDGER_EXPORT === "on" ? objects : undefined,
   });
 
 /** What replicas share through Redis. */

@@ -10,6 +10,7 @@ import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { DeliveryStore } from "../ports/delivery-store.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { KeyStore } from "../ports/key-store.ts";
+import type { LedgerExports } from "../ports/ledger-exports.ts";
 import type { LedgerQueries } from "../ports/ledger-queries.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { SessionStore } from "../ports/session-store.ts";
@@ -27,6 +28,7 @@ import { StoreError } from "../sqlite/open-database.ts";
 import { isUnavailable } from "../unavailable.ts";
 import { PostgresDatabase } from "./database.ts";
 import { withLastKnownEntities, withLastKnownKeys } from "./last-known-stores.ts";
+import { createLedgerExports } from "./ledger-exports.ts";
 import { createPostgresLedgerQueries } from "./ledger-queries.ts";
 import { PostgresLedgerStore } from "./ledger-store.ts";
 import { createPostgresResponses } from "./responses.ts";
@@ -41,6 +43,7 @@ export interface SharedStorage {
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
   readonly ledger: LedgerStore & Pick<PostgresLedgerStore, "rollUp">;
+  readonly exports: LedgerExports;
   readonly queries: LedgerQueries;
   readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
   readonly responses: SharedResponses;
@@ -98,6 +101,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
     ledger: new PostgresLedgerStore(db),
+    exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),
     spend: new SharedSpend(db, now),
     responses: createPostgresResponses({ db, ttlMs: responseTtlMs, now: serverNow }),

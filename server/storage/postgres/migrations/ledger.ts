@@ -66,6 +66,13 @@ export const ledgerTables: readonly string[] = [
     PRIMARY KEY (request_id, at)
   ) PARTITION BY RANGE (at)`,
   "CREATE INDEX ledger_by_batch ON vexel.ledger (batch)",
+  // `requests`: the rows that were counted for the hour at its last export. Null: it was not exported.
+  `CREATE TABLE vexel.ledger_exports (
+    hour          BIGINT PRIMARY KEY,
+    requests      BIGINT,
+    claim         TEXT NOT NULL,
+    claimed_until TIMESTAMPTZ
+  )`,
   `CREATE TABLE vexel.ledger_batches (
     id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     first_at    BIGINT NOT NULL,
