@@ -35,8 +35,8 @@ const refreshEveryMs = 2000;
  * Rows are rolled up once one of them has waited this long. The longer they wait, the more of them every query and
  * refresh reads; the sooner, the more often the same sums are changed.
  */
-const rollUpAfterMs = 4000;
-const rollUpEveryMs = 2000;
+const rollUpAfterMs = 2000;
+const rollUpEveryMs = 1000;
 
 export function openForwarding(options: ForwardingOptions): LedgerForwarding {
   const { store, shared, pendingRows, log, emit, clock } = options;
