@@ -5,8 +5,6 @@
  * in the same turn.
  */
 import { dlopen, type Pointer, ptr } from "bun:ffi";
-import { readSync } from "node:fs";
-import { errorCode } from "../../lib/error-code.ts";
 
 /** `ended`: the peer has closed the connection, or is about to. */
 export type UnsolicitedBytes = "none" | "ended" | "unsolicited";
@@ -31,13 +29,15 @@ const platforms: Readonly<Record<string, { flags: number; libraries: readonly st
   darwin: { flags: 0x02 | 0x80, libraries: ["libSystem.B.dylib"] },
 };
 
-let peek: Peek | undefined;
+/** Null: no C library can be called here. */
+let peek: Peek | null | undefined;
 
 /** Bun's types leave out the descriptor. */
 export function unsolicitedBytes(socket: { readonly fd?: number } | object): UnsolicitedBytes {
   const fd = "fd" in socket ? (socket.fd ?? -1) : -1;
-  if (fd < 0) return "ended";
-  peek ??= peekByLibrary() ?? peekByRead;
+  if (peek === undefined) peek = loadPeek();
+  // Without a check no connection is reused.
+  if (fd < 0 || !peek) return "ended";
   const length = peek(fd);
   if (length < 0) return "none";
   return length > 0 && isResponse(peekBuffer.subarray(0, length)) ? "unsolicited" : "ended";
@@ -52,9 +52,9 @@ export const isResponse = (start: Uint8Array): boolean =>
     Buffer.from(start.subarray(0, peekBuffer.length)).toString("latin1"),
   );
 
-export function peekByLibrary(): Peek | undefined {
+function loadPeek(): Peek | null {
   const platform = platforms[process.platform];
-  if (!platform) return undefined;
+  if (!platform) return null;
   const { flags } = platform;
   for (const library of platform.libraries) {
     try {
@@ -71,17 +71,8 @@ export function peekByLibrary(): Peek | undefined {
         return length < 0 ? receive(fd) : length;
       };
     } catch {
-      // Another C library, or none that can be called: try the next, then a plain read.
+      // Another C library, or none that can be called: try the next.
     }
   }
-  return undefined;
+  return null;
 }
-
-/** Consumes the bytes, which does no harm: a connection with waiting bytes is closed anyway. */
-export const peekByRead: Peek = (fd) => {
-  try {
-    return readSync(fd, peekBuffer, 0, peekBuffer.length, null);
-  } catch (error) {
-    return errorCode(error) === "EAGAIN" ? -1 : 0;
-  }
-};
