@@ -61,7 +61,7 @@ projects:
   fake.clear();
 
   const second = await start();
-  expect(second.output()).toContain('"reservations-recovered","requests":1}');
+  expect(second.output()).toContain('"reservations-recovered","requests":1,');
   expect(await generate(second)).toBe(200);
   expect(await generate(second)).toBe(429);
   await end(second, "SIGTERM");

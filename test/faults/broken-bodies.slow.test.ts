@@ -111,9 +111,6 @@ describe("a response above the size limit is rejected", () => {
     ["with a content-length", { huge: 5_000_000 }],
     ["without a content-length", { huge: 5_000_000, trickle: { bytes: 64 * 1024, everyMs: 0 } }],
     ["as a decompression bomb in gzip", { huge: 5_000_000, encoding: "gzip" }],
-    ["as a decompression bomb in brotli", { huge: 5_000_000, encoding: "br" }],
-    ["as a decompression bomb in zstd", { huge: 5_000_000, encoding: "zstd" }],
-    ["as a decompression bomb in deflate", { huge: 5_000_000, encoding: "deflate" }],
   ])("%s", async (_, fault) => {
     fake.script(fault);
     const error = await expectError(setup, await send.embeddings(setup), invalid);
