@@ -44,6 +44,8 @@ export interface ErrorDetails {
   readonly notBilled?: true;
   /** The upstream had accepted the job, so it may bill for it, whatever the error table says. */
   readonly mayBeBilled?: true;
+  /** A request that preceded the actual one failed, such as that for a list of models. */
+  readonly saysNothingAboutTarget?: true;
   /** Absent: the error is not an error response of an upstream. */
   readonly upstream?: UpstreamErrorResponse;
   /** The code in the upstream's error body. */

@@ -72,6 +72,11 @@ export interface ImageAdapter<Q extends GenerationQuery = GenerationQuery> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
   readonly fromUpstream: ReadImages;
   /**
+   * The vendor's list of models for this operation, which is free. Present if the vendor generates with another model,
+   * without an error, if it does not know the requested one.
+   */
+  readonly models?: ModelListRequest;
+  /**
    * The progress request that is sent while the image request has no response yet. Its response has a partial
    * image in base64.
    */

@@ -25,6 +25,7 @@ import type {
   Target,
 } from "./contract.ts";
 import type { CredentialCache } from "./credentials/credential-cache.ts";
+import { createModelLists } from "./model-lists.ts";
 import { pollJob, type SendAuthenticated, streamPartialImages } from "./poll-job.ts";
 import { sketchCapabilities } from "./sketch-capabilities.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
@@ -81,6 +82,8 @@ interface UpstreamClientOptions {
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly send: SendUpstreamRequest;
   readonly credentials: CredentialCache;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   /** Called for a target that responded and whose rate limit is now exhausted. */
   readonly onRateLimitExhausted?: OnRateLimitExhausted;
 }
@@ -90,8 +93,10 @@ export function createUpstreamClient({
   builtInModels,
   send,
   credentials,
+  now,
   onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
+  const confirmModel = createModelLists(now);
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
   const sendAndRead = async <A>(
@@ -147,6 +152,7 @@ export function createUpstreamClient({
       }
     };
     const upstreamRequest = endpoint.toUpstream(query, target);
+    await confirmModel(endpoint, { query, target, temp }, sendAuthenticated, signal);
     const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated };
     const response = sendAuthenticated(upstreamRequest, signal).then(read);
     if (query.stream && endpoint.watch)

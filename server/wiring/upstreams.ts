@@ -51,7 +51,7 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
     onTargetChange: (change) => reportChange(runtime, change),
   });
   const credentials = createCredentialCache({ send, now, env: process.env });
-  const clientOptions = { adapters, builtInModels, credentials };
+  const clientOptions = { adapters, builtInModels, credentials, now };
   return {
     send,
     registry,

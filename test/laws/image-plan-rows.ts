@@ -218,6 +218,7 @@ const inside = createUpstreamClient({
   builtInModels: new Map(),
   send,
   credentials: createCredentialCache({ send, now: () => 0, env: {} }),
+  now: () => 0,
 });
 
 function* insideRows(): Generator<[string, Row]> {

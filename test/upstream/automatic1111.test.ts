@@ -36,6 +36,7 @@ const clientWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse
     builtInModels: new Map(),
     send,
     credentials: createCredentialCache({ send, now: () => 0, env: {} }),
+    now: () => 0,
   });
 
 const { signal } = new AbortController();

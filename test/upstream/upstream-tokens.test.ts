@@ -77,6 +77,7 @@ function arrange(overrides: Partial<TokenSetup> = {}) {
     builtInModels: new Map(),
     send,
     credentials,
+    now: () => setup.now,
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>
@@ -281,6 +282,7 @@ describe("keys that a cloud issues", () => {
       builtInModels: new Map(),
       send,
       credentials: createCredentialCache({ send, now: () => clock.now, env: {} }),
+      now: () => clock.now,
     });
     const { signal } = new AbortController();
     const target = { upstream: aws, model: "profile" };

@@ -64,6 +64,7 @@ export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutco
     return ranTooLong ? { kind: "failure", errorKind } : neutral;
   }
   if (credentialCodes.has(errorKind)) return { kind: "refused", errorKind };
+  if (details.saysNothingAboutTarget) return neutral;
   const wait = details.retryAfterMs !== undefined && { waitMs: details.retryAfterMs };
   if (rateLimitCodes.has(errorKind)) return { kind: "rate-limited", ...wait };
   if (requestErrors.has(errorKind)) return reachable;

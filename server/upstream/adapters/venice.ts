@@ -16,8 +16,9 @@ import type { ImageCapabilities } from "../image-capabilities.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
 import { readSingleImage } from "./wire/binary-image.ts";
-import { asBase64, bearer, imageJsonRequest } from "./wire/build-request.ts";
+import { asBase64, bearer, bearerRequest, imageJsonRequest } from "./wire/build-request.ts";
 import { createdIn, readImageList } from "./wire/image-list.ts";
+import { membersOfList } from "./wire/members.ts";
 import { nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
@@ -71,6 +72,13 @@ function checkGenerates({ model }: Target, query: GenerationQuery): void {
 }
 
 const generations: ImageAdapter = {
+  // SimpleGenerateImageRequest, `model`: "If a non-existent model is specified (ie an OpenAI model name), it will
+  // default to Venice's default image model", and no field or header of the response names the model.
+  models: {
+    request: (upstream) =>
+      bearerRequest(`${upstream.baseUrl ?? baseUrl}/models?type=image`, upstream),
+    read: membersOfList("data", "id"),
+  },
   toUpstream: (query, target) => {
     checkGenerates(target, query);
     const { extraFields, prompt, options } = query;

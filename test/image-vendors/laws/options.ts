@@ -1,5 +1,6 @@
 /** Laws: no requested option is lost without being reported. */
 import { expect } from "bun:test";
+import { adapters } from "../../../server/upstream/adapters/index.ts";
 import type { ParsedRequest } from "../image-vendor.ts";
 import type { LawContext, Operation } from "../law-gateway.ts";
 import { expectRefusal, expectSuccess, sendRequest, type VendorOutcome } from "../send-request.ts";
@@ -95,7 +96,10 @@ export const options: ImageLaws = {
     holds: async (context, operation) => {
       const requestOptions = { role: "new-model", response_format: "b64_json" } as const;
       const outcome = await sendRequest(context, operation, requestOptions);
-      expect(context.fake.exchanges.length, outcome.text.slice(0, 300)).toBeGreaterThan(0);
+      // Where the vendor would replace the model, its list of models decides, which may be cached.
+      const isListed = adapters.get(context.vendor.kind)?.[operation]?.models !== undefined;
+      if (isListed) expect(outcome.status).toBe(404);
+      else expect(context.fake.exchanges.length, outcome.text.slice(0, 300)).toBeGreaterThan(0);
       if (outcome.status === 200) {
         const response = expectSuccess(outcome);
         expectConsistent(response, imagesIn(response));

@@ -93,6 +93,8 @@ const open =
   async (request) => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw error(401, "Authentication failed");
+    if (method === "GET" && path === "/api/v1/models?type=image")
+      return { body: { object: "list", type: "image", data: [{ id: "other" }, { id: model }] } };
     const [, verb] =
       /^\/api\/v1\/(images\/generations|image\/edit|image\/multi-edit)$/.exec(path) ?? [];
     if (method !== "POST" || verb === undefined) throw error(404, "Not Found");
