@@ -138,6 +138,10 @@ export const zhServer: Readonly<Record<string, string>> = {
     "服务器要求凭据（状态 {1}），但未设置。",
   "No credential is set.": "未设置凭据。",
   "The vendor's token service accepted the credential.": "供应商的令牌服务接受了该凭据。",
+  "The upstream refused the gateway's credentials. Ask the operator of this gateway to check them. ({})":
+    "上游拒绝了网关的凭据。请检查凭据。（{1}）",
+  "The upstream's token service is unavailable. Retry later. ({})":
+    "上游的令牌服务不可用。请稍后重试。（{1}）",
   "The credential is accepted.": "凭据有效。",
   "The vendor has no free request that checks a credential. A test that may cost money does.":
     "供应商没有可验证凭据的免费请求。可能产生费用的测试可以验证。",

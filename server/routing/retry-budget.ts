@@ -1,7 +1,9 @@
 /**
- * Retry budget of a model: when everything fails, retries do not multiply the load. Every request earns a fifth of a
- * retry. A few retries per second are free, so that clients with little traffic have some. The share and the ten-second
- * window are Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets); the reserve is half of Finagle's.
+ * Retry budget and hedge budget of a model.
+ *
+ * Retry budget: when everything fails, retries do not multiply the load. Every request earns a fifth of a retry. A few
+ * retries per second are free, so that clients with little traffic have some. The share and the ten-second window are
+ * Finagle's (finagle.github.io/blog/2016/02/08/retry-budgets); the reserve is half of Finagle's.
  */
 
 const retryShare = 0.2;
@@ -46,5 +48,32 @@ export class RetryBudget {
       this.#earned[at] = 0;
       this.#spent[at] = 0;
     }
+  }
+}
+
+/** Hedge budget of a model: every request earns a share of a hedge; unused hedges accumulate up to `max`. */
+export class HedgeBudget {
+  readonly #share: number;
+  readonly #max: number;
+  #available = 0;
+
+  constructor(share: number, max = 10) {
+    this.#share = share;
+    this.#max = max;
+  }
+
+  earn(): void {
+    this.#available = Math.min(this.#max, this.#available + this.#share);
+  }
+
+  get hasHedge(): boolean {
+    return this.#available >= 1;
+  }
+
+  /** False: the budget is used up. */
+  spend(): boolean {
+    if (!this.hasHedge) return false;
+    this.#available--;
+    return true;
   }
 }

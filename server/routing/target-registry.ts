@@ -8,9 +8,8 @@ import type { Timers } from "../lib/timers.ts";
 import type { PermittedModel } from "../request/caller.ts";
 import type { Target } from "../upstream/contract.ts";
 import { type TargetChange, TargetHealth } from "./health/target-health.ts";
-import { HedgeBudget } from "./hedge.ts";
 import { type Candidate, type Policy, policies } from "./policies.ts";
-import { RetryBudget } from "./retry-budget.ts";
+import { HedgeBudget, RetryBudget } from "./retry-budget.ts";
 import { hasSelectable, noHealthyTarget, type TargetCapacity } from "./select-target.ts";
 
 export interface TargetRegistryOptions {

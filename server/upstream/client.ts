@@ -152,7 +152,8 @@ export function createUpstreamClient({
       }
     };
     const upstreamRequest = endpoint.toUpstream(query, target);
-    await confirmModel(endpoint, { query, target, temp }, sendAuthenticated, signal);
+    if (endpoint.models)
+      await confirmModel(endpoint.models, { query, target, temp }, sendAuthenticated, signal);
     const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated };
     const response = sendAuthenticated(upstreamRequest, signal).then(read);
     if (query.stream && endpoint.watch)

@@ -6,7 +6,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { abortable } from "../lib/tasks.ts";
 import type { ImageAdapter, ImageRequestContext } from "./adapter.ts";
 import { toMappedError } from "./adapters/wire/native-errors.ts";
-import type { GenerationQuery, Upstream } from "./contract.ts";
+import type { Upstream } from "./contract.ts";
 import { invalidResponse } from "./invalid-response.ts";
 import type { SendAuthenticated } from "./poll-job.ts";
 
@@ -59,13 +59,12 @@ export function createModelLists(now: () => number) {
     return list.ids;
   };
 
-  return async <Q extends GenerationQuery>(
-    { models }: ImageAdapter<Q>,
+  return async (
+    models: NonNullable<ImageAdapter["models"]>,
     context: ImageRequestContext,
     send: SendAuthenticated,
     signal: AbortSignal,
   ): Promise<void> => {
-    if (!models) return;
     const { upstream, model } = context.target;
     const list = listOf(upstream);
     let { ids } = list;

@@ -10,7 +10,7 @@ import { realTimers } from "../../server/lib/timers.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import { timedOutInQueue } from "../../server/request/deadline.ts";
 import { LatencyWindow } from "../../server/routing/health/latency-stats.ts";
-import { HedgeBudget } from "../../server/routing/hedge.ts";
+import { HedgeBudget } from "../../server/routing/retry-budget.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";

@@ -15,9 +15,9 @@ function arrange() {
   const clock = { now: 0 };
   const errors: GatewayError[] = [];
   const upstream = { id: "vendor", kind: "venice" };
-  const adapter = {
-    models: { request: () => ({}), read: () => vendor.ids },
-  } as unknown as ImageAdapter;
+  const models = { request: () => ({}), read: () => vendor.ids } as unknown as NonNullable<
+    ImageAdapter["models"]
+  >;
   const send = (async () => {
     vendor.reads++;
     if (!vendor.ids)
@@ -28,7 +28,7 @@ function arrange() {
   const check = async (model: string, signal = new AbortController().signal) => {
     const context = { target: { upstream, model }, query: { model } };
     try {
-      await confirm(adapter, context as unknown as ImageRequestContext, send, signal);
+      await confirm(models, context as unknown as ImageRequestContext, send, signal);
       return "confirmed";
     } catch (error) {
       errors.push(error as GatewayError);
