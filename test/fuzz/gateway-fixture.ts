@@ -103,7 +103,6 @@ export const harmless = fc.constantFrom<InjectedFault>(
   { vectors: "float" },
   { vectors: "base64" },
   { encoding: "gzip" },
-  { encoding: "zstd" },
   { trickle: { bytes: 20_000, everyMs: 1 } },
   { huge: 10_000 },
   { body: "text" },
