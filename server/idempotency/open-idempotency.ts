@@ -1,4 +1,4 @@
-/** Opens the idempotency store: responses in the data folder, and those that replicas share. */
+/** Opens the idempotency store: responses in the data folder, and responses that replicas share. */
 import { join } from "node:path";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";

@@ -1,4 +1,4 @@
-/** Opens the stores of a gateway as the settings say: in the data folder, or in those that replicas share. */
+/** Opens the stores of a gateway as the settings say: in the data folder, or in the database and object store that replicas share. */
 
 import { openImageLinks } from "../images/open-image-links.ts";
 import { openLedger } from "../ledger/open-ledger.ts";

@@ -151,7 +151,7 @@ testWithRedis(
     };
     expect(await acquireAll(0)).toBe(10);
     // The requests of the living replicas run for longer than a lease.
-    for (now = 2000; now < leaseMs; now += 2000) {
+    for (now = leaseMs / 3; now < leaseMs; now += leaseMs / 3) {
       for (const { limiter } of replicas.slice(1)) limiter.renew();
       await Promise.all(replicas.map((replica) => replica.settle()));
     }

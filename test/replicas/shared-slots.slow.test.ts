@@ -1,10 +1,12 @@
 /** Limits and budgets below the number of replicas: replicas that share Redis use them fully, and never exceed them. */
-import { afterAll, describe, expect } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { createBudgets } from "../../server/budgets/budgets.ts";
 import { SharedBudgetCounters } from "../../server/budgets/shared-budget-counters.ts";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { LimitScope, noDemand } from "../../server/limits/limiter.ts";
 import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
+import { readSettings } from "../../server/settings.ts";
+import { leaseMs } from "../../server/storage/ports/shared-limits.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { budgeted, noon } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -216,3 +218,7 @@ testWithRedis(
 
 const waitingReplicas = async (): Promise<unknown[]> =>
   (await server.command("KEYS", "vexel:waiting:*")) as unknown[];
+
+test("slots of a replica that died return before the requests that wait for them time out", () => {
+  expect(leaseMs / 1000).toBeLessThan(readSettings({}).VEXEL_QUEUE_TIMEOUT);
+});

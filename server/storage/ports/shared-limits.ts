@@ -111,5 +111,8 @@ export interface SharedLimits {
   renew(slots: readonly HeldSlot[], reservations: readonly HeldReservation[]): Promise<void>;
 }
 
-/** The slots and reservations of a replica that died return after this time. */
-export const leaseMs = 6000;
+/**
+ * The slots and reservations of a replica that died return after this time. It is shorter than the queue timeout of
+ * embeddings, so that a request that waits for these slots is served.
+ */
+export const leaseMs = 3000;

@@ -37,7 +37,7 @@ interface LastRead {
 interface ReadSums {
   readonly rows: readonly Row[];
   readonly read: LastRead;
-  /** The rows are all sums, and not only those that changed. */
+  /** The rows are all sums, and not only the changed ones. */
   readonly isComplete: boolean;
 }
 
