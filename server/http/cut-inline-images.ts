@@ -4,6 +4,7 @@
  * prompt with a character outside of Latin-1 does not double the memory of the images beside it.
  */
 
+import { isAscii } from "node:buffer";
 import { JsonPlaceholders } from "../lib/json-placeholders.ts";
 
 /** Shorter URLs stay in the JSON. */
@@ -27,8 +28,8 @@ export function cutDataUrls(body: Buffer): CutBody {
   for (let at = body.indexOf(urlStart); at >= 0; ) {
     const end = body.indexOf(quote, at + 1);
     if (end < 0) break;
-    if (end - at > minBytes && isPlainText(body, at, end)) {
-      const url = body.toString("latin1", at + 1, end);
+    const url = end - at > minBytes ? readString(body, at, end) : undefined;
+    if (url !== undefined) {
       parts.push(body.subarray(from, at + 1), Buffer.from(placeholders.add(url)));
       from = end;
     }
@@ -38,6 +39,19 @@ export function cutDataUrls(body: Buffer): CutBody {
   return { json, restore: (value) => placeholders.restore(value) };
 }
 
-/** Whether the quotes at both offsets are those of a string without escape sequences. */
-const isPlainText = (body: Buffer, from: number, to: number): boolean =>
-  body[from - 1] !== backslash && !body.subarray(from, to).includes(backslash);
+/**
+ * The string between the quotes at both offsets. PHP escapes `/`, and .NET escapes `+`. Undefined: the quotes are not
+ * those of one string, or the string is no base64.
+ */
+function readString(body: Buffer, from: number, to: number): string | undefined {
+  const bytes = body.subarray(from, to + 1);
+  if (body[from - 1] === backslash || !isAscii(bytes)) return undefined;
+  if (!bytes.includes(backslash)) return bytes.toString("latin1", 1, bytes.length - 1);
+  try {
+    const value: unknown = JSON.parse(bytes.toString("latin1"));
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    // The body is parsed without the cut, and refused if it is not JSON.
+    return undefined;
+  }
+}

@@ -1,13 +1,14 @@
 /**
  * Detects truncated images. Upstreams do send files that end early, and a viewer shows half of the image or nothing.
- * Only the first and the last bytes are checked, so an image of megabytes passes undecoded.
+ * The end of an image is searched in its last bytes first, so an image of megabytes is not read as a whole.
  */
 
+import { joinCopies } from "../lib/borrowed-bytes.ts";
 import { base64Length } from "../lib/json-stream.ts";
 import type { LoadedImage } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { sizeOf } from "../workers/image/worker-input.ts";
-import { firstBytes, imageTypeOf } from "./image-head.ts";
+import { bytesOf, firstBytes, imageTypeOf, readHead } from "./image-head.ts";
 
 /** Throws GatewayError where the bytes are not an image, or are truncated. */
 export async function checkTruncation(image: LoadedImage): Promise<void> {
@@ -19,7 +20,31 @@ export async function checkTruncation(image: LoadedImage): Promise<void> {
 async function isTruncated(image: LoadedImage, type: string): Promise<boolean> {
   if (type === "image/webp") return webpLength(firstBytes(image)) > sizeOf(image);
   const end = endOf[type];
-  return end !== undefined && !(await readLastBytes(image)).includes(end);
+  if (end === undefined || (await readLastBytes(image)).includes(end)) return false;
+  const from = type === "image/jpeg" ? jpegScanStart(await readHead(image)) : 0;
+  return !(await includesAfter(image, end, from));
+}
+
+/** Searches the whole image, for one with more data after its end than `trailerBytes`. */
+async function includesAfter(image: LoadedImage, end: Buffer, from: number): Promise<boolean> {
+  let skipped = 0;
+  let last: Buffer = Buffer.alloc(0);
+  for await (const chunk of bytesOf(image)) {
+    const start = Math.max(0, from - skipped);
+    skipped += Math.min(start, chunk.length);
+    const bytes = joinCopies([last, chunk.subarray(start)]);
+    if (bytes.includes(end)) return true;
+    last = bytes.subarray(Math.max(0, bytes.length - end.length + 1));
+  }
+  return false;
+}
+
+/** Where the pixels of a JPEG begin, or after the segments of its head: a preview in them has an end of its own. */
+function jpegScanStart(head: Uint8Array): number {
+  const view = new DataView(head.buffer, head.byteOffset, head.length);
+  let at = 2;
+  while (at + 4 <= head.length && view.getUint16(at) !== 0xff_da) at += 2 + view.getUint16(at + 2);
+  return at;
 }
 
 /** The bytes at the end of a file. In the pixels of a JPEG, 0xff is followed by 0x00. */
@@ -35,7 +60,7 @@ const webpLength = (start: Uint8Array): number =>
     ? Number.POSITIVE_INFINITY
     : 8 + new DataView(start.buffer, start.byteOffset, start.length).getUint32(4, true);
 
-/** Some writers add zeros or text after the end of an image: the end is searched in this many bytes. */
+/** Some writers add zeros or text after the end of an image: the end is searched in this many bytes first. */
 const trailerBytes = 8 * 1024;
 
 async function readLastBytes(image: LoadedImage): Promise<Buffer> {

@@ -60,7 +60,7 @@ const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
   );
 
 /** The first bytes: of a spilled image, as many as its first chunk contains. */
-async function readHead(image: LoadedImage): Promise<Uint8Array> {
+export async function readHead(image: LoadedImage): Promise<Uint8Array> {
   if (image.kind !== "spilled") return firstBytes(image, headBytes);
   const { spilled } = image;
   for await (const chunk of spilled.stream()) {

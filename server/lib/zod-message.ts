@@ -10,7 +10,7 @@ export function describeConstraint(issue: z.core.$ZodIssue): string {
     case "too_big":
       return `must ${verbOf(issue.origin)} at most ${issue.maximum}${unitOf(issue.origin)}`;
     case "invalid_value":
-      return `must be one of ${issue.values.join(", ")}`;
+      return `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.join(", ")}`;
     default:
       return issue.message;
   }

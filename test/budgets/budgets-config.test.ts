@@ -78,6 +78,7 @@ test.each([
   ["budget: { moth: 5 }", "did you mean `month`?"],
   ["budget: { unknownPrice: perhaps }", "must be one of allow, refuse"],
   ["budget: 5", "keys[0].budget"],
+  ["priority: high", "must be batch"],
 ])("%s is rejected with its location and the fix", (text, message) => {
   expect(problemsOf(key(text))).toContain(message);
 });

@@ -32,12 +32,27 @@ test("a long data URL is not in the text that is parsed", () => {
   expect(cutDataUrls(Buffer.from(body)).json.length).toBeLessThan(300);
 });
 
+test("a long data URL with escaped slashes or plus signs is cut, as PHP and .NET write it", () => {
+  const long = `data:image/png;base64,${"+/AA".repeat(20_000)}`;
+  const json = JSON.stringify({ image_url: long });
+  for (const body of [json.replaceAll("/", "\\/"), json.replaceAll("+", "\\u002B")]) {
+    expect(cutDataUrls(Buffer.from(body)).json.length).toBeLessThan(200);
+    expect(parse(body)).toEqual({ image_url: long });
+  }
+});
+
+test("a long text that begins like a data URL keeps its characters", () => {
+  const body = JSON.stringify({ input: `data: ${"日本語 ".repeat(10_000)}` });
+  expect(parse(body)).toEqual(JSON.parse(body));
+});
+
 test("a body that is not JSON is refused, with and without long data URLs", () => {
   for (const body of [
     `{"a":"${url}`,
     `{"a":"b"${url.slice(5)}"}`,
     `{"a":"b""${url}"}`,
     `["${url}"`,
+    `["${url}\\q"]`,
   ])
     expect(() => parse(body)).toThrow(SyntaxError);
 });

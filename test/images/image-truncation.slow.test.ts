@@ -71,6 +71,30 @@ describe.each(["small", "large"] as const)("a %s image", (size) => {
   });
 });
 
+test.each(kinds)("a paid %s with a long trailer after its end is delivered", async (kind) => {
+  const imageBytes = await createImage("whole", { ...canvases.large, kind });
+  for (const bytes of [9 * 1024, 300_000]) {
+    for (const image of await everywhere(Buffer.concat([imageBytes, Buffer.alloc(bytes, "x")]))) {
+      expect(await verdict(image)).toBe("whole");
+    }
+  }
+});
+
+test("a truncated JPEG is detected although the preview in its head is complete", async () => {
+  const preview = await createImage("preview", { ...canvases.small, kind: "jpeg" });
+  const imageBytes = await createImage("whole", { ...canvases.large, kind: "jpeg" });
+  const segment = Buffer.from([0xff, 0xe1, 0, 0]);
+  segment.writeUInt16BE(2 + preview.length, 2);
+  const start = Buffer.concat([imageBytes.subarray(0, 2), segment, preview]);
+  const half = imageBytes.subarray(2, imageBytes.length / 2);
+  for (const image of await everywhere(Buffer.concat([start, half]))) {
+    expect(await verdict(image)).toContain("its image is truncated");
+  }
+  for (const image of await everywhere(Buffer.concat([start, imageBytes.subarray(2)]))) {
+    expect(await verdict(image)).toBe("whole");
+  }
+});
+
 test("base64 with line breaks is decoded", async () => {
   const image = await createImage("whole", { ...canvases.small, kind: "png" });
   const lines = base64Of(image).replace(/.{76}/g, "$&\r\n");
