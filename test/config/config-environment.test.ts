@@ -6,6 +6,7 @@ import { fromEnvironment, ollamaUrl } from "../../server/config/sources/environm
 import { providers, variablesOf } from "../../server/config/sources/providers.ts";
 import { builtInUpstreams } from "../../server/config/sources/provisioned-upstreams.ts";
 import { catalogModels } from "../../server/upstream/catalog/served-models.ts";
+import { isShutDown, shutdownDateOf } from "../../server/upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const modelIds = (env: Record<string, string>) =>
@@ -83,6 +84,50 @@ describe("a model that was shut down", () => {
   });
 });
 
+/** Every variable of every provider, except lists of deployments. */
+const everyVariable = Object.fromEntries(
+  providers.flatMap(({ apiKey = [], baseUrl, options = {} }) => [
+    ...[...apiKey, ...Object.values(options)].map((name) => [name, "k"]),
+    ...(baseUrl ? [[baseUrl, "http://h:1"]] : []),
+  ]),
+);
+
+describe("after 2026-12-01, with the key of every provider", () => {
+  const provisionedAt = (now: string) =>
+    fromEnvironment(everyVariable, Date.parse(now)).upstreams.flatMap(({ upstream, models }) =>
+      models.map(({ name, kind }) => ({ name, at: upstream.kind, purpose: kind })),
+    );
+  const later = ["2026-12-01T00:00:00Z", "2026-12-02T00:00:00Z", "2027-01-01T00:00:00Z"];
+
+  /** A model of another vendor, as `openai/gpt-image-2`, ends with that vendor. */
+  const owners: Readonly<Record<string, string>> = {
+    openai: "openai",
+    google: "gemini",
+    cohere: "cohere",
+    "x-ai": "xai",
+  };
+  const endOf = ({ name, at }: { name: string; at: string }) => {
+    const [owner = "", model = ""] = name.split("/");
+    return shutdownDateOf(name, at) ?? shutdownDateOf(model, owners[owner] ?? "");
+  };
+
+  test.each(later)("no model is provisioned that has ended at its vendor: %s", (now) => {
+    const provisioned = provisionedAt(now);
+    expect(provisioned.length).toBeGreaterThan(100);
+    const ended = provisioned.filter((model) => {
+      const end = endOf(model);
+      return end && isShutDown(end, Date.parse(now));
+    });
+    expect(ended).toEqual([]);
+  });
+
+  test.each(later)("every provider keeps a model of each purpose: %s", (now) => {
+    const purposes = (time: string) =>
+      new Set(provisionedAt(time).map(({ at, purpose }) => `${at} ${purpose}`));
+    expect(purposes(now)).toEqual(purposes("2026-11-18T00:00:00Z"));
+  });
+});
+
 describe("of two providers with a model of one name", () => {
   test("the first of the table has the plain id, the other has its provider before a slash", () => {
     const ids = modelIds({ ...azure, OPENAI_API_KEY: "k" });
@@ -97,13 +142,7 @@ describe("of two providers with a model of one name", () => {
     expect(modelIds(azure)).toContain("text-embedding-3-small");
   });
   test("all provisioned ids are unique", () => {
-    const env = Object.fromEntries(
-      providers.flatMap(({ apiKey = [], baseUrl, options = {} }) => [
-        ...[...apiKey, ...Object.values(options)].map((name) => [name, "k"]),
-        ...(baseUrl ? [[baseUrl, "http://h:1"]] : []),
-      ]),
-    );
-    const ids = modelIds(env);
+    const ids = modelIds(everyVariable);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBe(Object.values(catalogModels).flat().length);
   });

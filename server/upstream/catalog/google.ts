@@ -13,7 +13,7 @@ export const google: readonly KnownEmbedding[] = [
     dimensions: 3072,
     matryoshka: { min: 128 },
     maxTokens: 2048,
-    price: { gemini: 0.15, vertex: 0.15 },
+    price: { gemini: 0.15, vertex: 0.15, vercel: 0.15 },
     source: confirmed("ai.google.dev/gemini-api/docs/embeddings"),
   },
   {
@@ -34,9 +34,11 @@ export const google: readonly KnownEmbedding[] = [
     source: confirmed("openrouter.ai/google/gemini-embedding-2-preview"),
   },
   // The three models below support shorter vectors, but they are not documented to be prefixes (Matryoshka).
-  catalogRow("text-embedding-004", 768, 2048, vertex),
-  catalogRow("text-embedding-005", 768, 2048, vertex, { price: { vertex: 0.1 } }),
-  catalogRow("text-multilingual-embedding-002", 768, 2048, vertex, { price: { vertex: 0.1 } }),
+  catalogRow("text-embedding-004", 768, 2048, vertex, { price: { vertex: 0.1 } }),
+  catalogRow("text-embedding-005", 768, 2048, vertex, { price: { vertex: 0.1, vercel: 0.025 } }),
+  catalogRow("text-multilingual-embedding-002", 768, 2048, vertex, {
+    price: { vertex: 0.1, vercel: 0.025 },
+  }),
   {
     name: "embeddinggemma-300m",
     // Ollama's copy has 16 bits per weight.

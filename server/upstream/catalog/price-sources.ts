@@ -10,6 +10,10 @@ const litellm: PriceSource = {
   source: "BerriAI/litellm 1.108.4, model_prices_and_context_window.json",
   on: "2026-11-15",
 };
+const litellmNow: PriceSource = {
+  source: "litellm 1.109.1, model_prices_and_context_window.json",
+  on: "2026-11-17",
+};
 const catsu: PriceSource = { source: "chonkie-inc/catsu, models.json", on: "2026-02-20" };
 
 export const priceSources: Readonly<Record<string, PriceSource>> = {
@@ -17,7 +21,7 @@ export const priceSources: Readonly<Record<string, PriceSource>> = {
   azure: litellm,
   "azure-ai": litellm,
   gemini: litellm,
-  vertex: litellm,
+  vertex: litellmNow,
   bedrock: litellm,
   cohere: litellm,
   voyage: litellm,
@@ -31,6 +35,7 @@ export const priceSources: Readonly<Record<string, PriceSource>> = {
   scaleway: litellm,
   oci: litellm,
   snowflake: litellm,
+  vercel: litellmNow,
   deepinfra: catsu,
   cloudflare: catsu,
   jina: catsu,

@@ -201,7 +201,14 @@ const images: Readonly<Record<string, readonly string[]>> = {
   ],
   deepinfra: ["black-forest-labs/FLUX-1-schnell"],
   siliconflow: ["Kwai-Kolors/Kolors", "Qwen/Qwen-Image"],
-  openrouter: ["openai/gpt-image-1.5", "google/gemini-2.5-flash-image"],
+  // openrouter.ai/<model>: the list of its 52 image models, September 2026.
+  openrouter: [
+    "openai/gpt-image-1.5",
+    "openai/gpt-image-2",
+    "openai/gpt-image-2.5-sunburst",
+    "google/gemini-2.5-flash-image",
+    "black-forest-labs/flux.2-pro",
+  ],
   cloudflare: ["@cf/black-forest-labs/flux-1-schnell", "@cf/black-forest-labs/flux-2-dev"],
   // qwen-image-3.0: litellm 1.108.4, 2026-11-15.
   dashscope: ["qwen-image-plus", "qwen-image-2.0-pro", "qwen-image-3.0", "wan2.7-image"],
