@@ -84,7 +84,7 @@ const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
   imageFile: { type: "image/*" },
   health: { type: "application/json", schema: schemas.statusResponse },
   ready: { type: "application/json", schema: schemas.statusResponse },
-  metrics: { type: "application/openmetrics-text" },
+  metrics: { type: "text/plain" },
   openapi: { type: "application/json" },
   root: { type: "text/html" },
 };

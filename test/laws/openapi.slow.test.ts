@@ -365,7 +365,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     await fetch(`${gateway.url}/metrics`, {
       headers: {
         authorization: `Bearer ${metricsToken}`,
-        accept: "application/openmetrics-text",
+        accept: "text/plain",
       },
     }),
   ],

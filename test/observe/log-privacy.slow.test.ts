@@ -120,10 +120,7 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
       200, 200, 400, 400, 400, 404, 404, 404, 404, 502, 502, 400, 401, 200, 400, 200, 400, 200, 400,
       502, 502, 502, 502,
     ]);
-    const metricsHeaders = {
-      authorization: `Bearer ${metricsToken}`,
-      accept: "application/openmetrics-text",
-    };
+    const metricsHeaders = { authorization: `Bearer ${metricsToken}` };
     const scraped = await fetch(`${gateway.url}/metrics`, { headers: metricsHeaders });
     const metrics = await scraped.text();
     expect(metrics).toContain('model="vectors"');

@@ -1,34 +1,27 @@
-/** Writes metrics as text: OpenMetrics 1.0 with exemplars, or the older Prometheus format 0.0.4 without them. */
-import type { Exemplar, MetricSnapshot, Series } from "./metric-snapshot.ts";
+/** Writes metrics in the text format of Prometheus, version 0.0.4, which every scraper reads. */
+import type { MetricSnapshot, Series } from "./metric-snapshot.ts";
 
-export type MetricsFormat = "openmetrics" | "prometheus";
+export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-export const contentTypes: Readonly<Record<MetricsFormat, string>> = {
-  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-  prometheus: "text/plain; version=0.0.4; charset=utf-8",
-};
-
-export function formatMetrics(metrics: readonly MetricSnapshot[], format: MetricsFormat): string {
+export function formatMetrics(metrics: readonly MetricSnapshot[]): string {
   let text = "";
   for (const metric of metrics) {
-    const { name, help, type } = metric;
-    const sampleName = type === "counter" ? `${name}_total` : name;
-    const family = format === "openmetrics" ? name : sampleName;
-    text += `# HELP ${family} ${escapeHelp(help)}\n# TYPE ${family} ${type}\n`;
+    const { help, type, labelNames } = metric;
+    const name = type === "counter" ? `${metric.name}_total` : metric.name;
+    text += `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
     for (const series of metric.series) {
       text +=
         type === "histogram"
-          ? histogramLines(metric, series, format)
-          : `${sampleName}${labelText(metric.labelNames, series.labels)} ${series.value}\n`;
+          ? histogramLines(metric, series)
+          : `${name}${labelText(labelNames, series.labels)} ${series.value}\n`;
     }
   }
-  return format === "openmetrics" ? `${text}# EOF\n` : text;
+  return text;
 }
 
 function histogramLines(
   { name, labelNames, bounds = [] }: MetricSnapshot,
-  { labels, value, buckets = [], exemplars = [] }: Series,
-  format: MetricsFormat,
+  { labels, value, buckets = [] }: Series,
 ): string {
   let text = "";
   let count = 0;
@@ -37,22 +30,14 @@ function histogramLines(
     count += observations;
     const bound = bounds[index];
     const withBound = [...labels, bound === undefined ? "+Inf" : boundText(bound)];
-    const exemplar = format === "openmetrics" ? exemplarText(exemplars[index]) : "";
-    text += `${name}_bucket${labelText(namesWithBound, withBound)} ${count}${exemplar}\n`;
+    text += `${name}_bucket${labelText(namesWithBound, withBound)} ${count}\n`;
   });
   const suffix = labelText(labelNames, labels);
   return `${text}${name}_sum${suffix} ${value}\n${name}_count${suffix} ${count}\n`;
 }
 
-/** Both formats spell the bound of a bucket in the same way: otherwise one bucket would be two time series. */
+/** As Prometheus writes a bound: with one decimal at least. */
 const boundText = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : `${bound}`);
-
-function exemplarText(exemplar: Exemplar | null | undefined): string {
-  if (!exemplar) return "";
-  const { requestId, traceId, value, at } = exemplar;
-  const trace = traceId === undefined ? "" : `,trace_id="${traceId}"`;
-  return ` # {request_id="${requestId}"${trace}} ${value} ${at / 1000}`;
-}
 
 const labelText = (names: readonly string[], values: readonly string[]): string =>
   names.length === 0

@@ -3,14 +3,6 @@
  * serves the merged metrics.
  */
 
-export interface Exemplar {
-  readonly requestId: string;
-  readonly traceId?: string | undefined;
-  readonly value: number;
-  /** Unix milliseconds. */
-  readonly at: number;
-}
-
 export interface Series {
   /** The values of the labels, in the order of their names. */
   readonly labels: readonly string[];
@@ -18,7 +10,6 @@ export interface Series {
   readonly value: number;
   /** The observations of each bucket, not cumulative; the last one has no upper bound. */
   readonly buckets?: readonly number[];
-  readonly exemplars?: readonly (Exemplar | null)[];
 }
 
 export interface MetricSnapshot {
@@ -67,11 +58,5 @@ function mergeSeries(a: Series, b: Series, merge: MetricSnapshot["merge"]): Seri
     labels: a.labels,
     value,
     buckets: a.buckets.map((count, index) => count + (b.buckets?.[index] ?? 0)),
-    exemplars: a.buckets.map((_, index) => newest(a.exemplars?.[index], b.exemplars?.[index])),
   };
-}
-
-function newest(a: Exemplar | null | undefined, b: Exemplar | null | undefined): Exemplar | null {
-  if (a && b) return a.at > b.at ? a : b;
-  return a ?? b ?? null;
 }

@@ -6,7 +6,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
 import { toErrorResponse, toGatewayError } from "../../request/error-response.ts";
 import type { RequestHeaders } from "../../request/http-types.ts";
-import { contentTypes, formatMetrics } from "./format-metrics.ts";
+import { formatMetrics, metricsContentType } from "./format-metrics.ts";
 import type { MetricSnapshot } from "./metric-snapshot.ts";
 
 interface MetricsEndpointOptions {
@@ -33,12 +33,10 @@ export async function respondWithMetrics(
       "Incorrect metrics token. Send the value of VEXEL_METRICS_TOKEN in the header Authorization: Bearer TOKEN.",
     );
   }
-  const accepts = headers.get("accept") ?? "";
-  const format = accepts.includes("application/openmetrics-text") ? "openmetrics" : "prometheus";
   return {
     status: 200,
-    headers: { "content-type": contentTypes[format], "cache-control": "no-store" },
-    body: formatMetrics(await collect(), format),
+    headers: { "content-type": metricsContentType, "cache-control": "no-store" },
+    body: formatMetrics(await collect()),
   };
 }
 

@@ -3,13 +3,7 @@ import type { RequestRecord } from "../../request/request-record.ts";
 import { canceled } from "../../request/timeline.ts";
 import { type RequestStage, visitStages } from "../stage-times.ts";
 import { visitAttempts } from "./attempt-outcomes.ts";
-import {
-  Counter,
-  type CounterSeries,
-  Histogram,
-  type HistogramSeries,
-  type ObservedRequest,
-} from "./instruments.ts";
+import { Counter, type CounterSeries, Histogram, type HistogramSeries } from "./instruments.ts";
 import type { MetricSnapshot } from "./metric-snapshot.ts";
 
 /** The histogram buckets of latencies, in seconds. Cached embeddings take under a millisecond, images minutes. */
@@ -107,15 +101,14 @@ export class RequestMetrics {
   observe(record: RequestRecord, endedAt: number): void {
     const { endpoint, model = "", outcome, embeddings, usage, cost, routing } = record;
     const series = this.#seriesOf(endpoint, model);
-    const request = observedRequest(record);
     if (outcome.status === 200 && outcome.error === undefined) series.success.add(1);
     else this.#requests.add(1, endpoint, model, String(outcome.status), outcome.error ?? "");
-    series.duration.observe(outcome.latencyMs / 1000, request);
+    series.duration.observe(outcome.latencyMs / 1000);
     visitStages(record, endedAt, (stage, from, to) => {
       series.stages[stage] ??= this.#stages.series(endpoint, stage);
       series.stages[stage].observe((to - from) / 1000);
     });
-    if (routing.timedAttempts) this.#observeAttempts(record, request);
+    if (routing.timedAttempts) this.#observeAttempts(record);
     const { inputs } = embeddings;
     const { cachedInputs } = record;
     if (cachedInputs > 0) {
@@ -183,13 +176,12 @@ export class RequestMetrics {
     ].map((instrument) => instrument.snapshot());
   }
 
-  #observeAttempts(record: RequestRecord, request: ObservedRequest): void {
+  #observeAttempts(record: RequestRecord): void {
     visitAttempts(record, (target, outcome, seconds) => {
       const upstream = target.upstream.id;
       const model = targetLabel(target.model, target.surface);
       this.#attempts.add(1, upstream, model, outcome);
-      if (outcome !== canceled)
-        this.#attemptDuration.series(upstream, model).observe(seconds, request);
+      if (outcome !== canceled) this.#attemptDuration.series(upstream, model).observe(seconds);
     });
   }
 }
@@ -197,11 +189,5 @@ export class RequestMetrics {
 /** The label `model` of a target. A model of one upstream may be two targets, which differ in their API. */
 export const targetLabel = (model: string, surface: string | null | undefined): string =>
   surface ? `${model} (${surface})` : model;
-
-const observedRequest = ({ requestId, trace, at, outcome }: RequestRecord): ObservedRequest => ({
-  requestId,
-  traceId: trace?.isSampled ? trace.traceId : undefined,
-  at: at + outcome.latencyMs,
-});
 
 const upstreamOf = ({ routing }: RequestRecord): string => routing.target?.upstream.id ?? "";
