@@ -9,9 +9,10 @@ import { CertificateError, readCertificate } from "../server/http/certificate.ts
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { Settings } from "../server/settings.ts";
 import { unknownSettings } from "../server/unknown-settings.ts";
+import { testConnection } from "../server/upstream/connection-test/test-connection.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { createCredentialCache } from "../server/upstream/credentials/credential-cache.ts";
-import { type Probe, probe } from "../server/upstream/probe.ts";
+import { systemResolve } from "../server/upstream/download/index.ts";
 import { createTransport, needsFetch } from "../server/upstream/transport/index.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
@@ -101,18 +102,37 @@ const unknownSettingWarnings = (path: string): string[] =>
       `${name} is set, but there is no such setting${nearest ? ` (did you mean ${nearest}?)` : ""}`,
   );
 
+interface Probe {
+  readonly upstream: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
 async function probeAll(snapshot: Snapshot): Promise<boolean> {
+  const clock = (): number => performance.now();
+  const fetchOnly = needsFetch(process.env);
   const { send, close } = createTransport({
     maxResponseBytes: 16 * 1024 * 1024,
-    clock: () => performance.now(),
-    fetchOnly: needsFetch(process.env),
+    clock,
+    fetchOnly,
   });
-  const credentials = createCredentialCache({ send, now: Date.now, env: process.env });
+  const options = {
+    send,
+    credentials: createCredentialCache({ send, now: Date.now, env: process.env }),
+    clock,
+    timeoutMs: probeTimeoutMs,
+    resolve: systemResolve,
+    isProxied: ({ protocol }: URL) => (protocol === "https:" ? fetchOnly.https : fetchOnly.http),
+  };
+  const probe = async (upstream: Upstream): Promise<Probe> => {
+    const { problem, steps } = await testConnection(upstream, options);
+    const passed = steps.filter(({ step }) => step === "http" || step === "credential");
+    const detail = problem ?? passed.map((step) => step.detail).join(" ");
+    return { upstream: upstream.id, ok: problem === null, detail };
+  };
   const outcomes = await Promise.all(
     [...snapshot.upstreams.values()].map((upstream) =>
-      upstream.kind === "local"
-        ? probeLocal(upstream)
-        : probe(upstream, { send, credentials, timeoutMs: probeTimeoutMs }),
+      upstream.kind === "local" ? probeLocal(upstream) : probe(upstream),
     ),
   );
   close();

@@ -133,9 +133,10 @@ export const zhServer: Readonly<Record<string, string>> = {
   "{} cannot be connected to{}.": "无法连接到 {1}{2}。",
   "The server responded with status {}.": "服务器返回状态 {1}。",
   "{} sent no response within {} s.": "{1} 在 {2} 秒内没有响应。",
-  "The server refuses the credential (status {}).": "服务器拒绝该凭据（状态 {1}）。",
-  "The server requires a credential (status {}), and none is set.":
-    "服务器要求凭据（状态 {1}），但未设置。",
+  "The server refuses the credential (status {}){}. Check it and its permissions.":
+    "服务器拒绝该凭据（状态 {1}）{2}。请检查凭据及其权限。",
+  "The server requires a credential (status {}){}, and none is set.":
+    "服务器要求凭据（状态 {1}）{2}，但未设置。",
   "No credential is set.": "未设置凭据。",
   "The vendor's token service accepted the credential.": "供应商的令牌服务接受了该凭据。",
   "The upstream refused the gateway's credentials. Ask the operator of this gateway to check them. ({})":
@@ -151,9 +152,12 @@ export const zhServer: Readonly<Record<string, string>> = {
   "Requests to this address go through a proxy.": "发往此地址的请求经过代理。",
   "{} redirects to another address (status {}). Set the base URL to that address.":
     "{1} 重定向到其他地址（状态 {2}）。请将基础 URL 设为该地址。",
-  "{} limits the rate of requests (status 429). Test it later.":
-    "{1} 限制请求速率（状态 429）。请稍后再测试。",
-  "{} has an error (status {}).": "{1} 出错（状态 {2}）。",
+  "{} limits the rate of requests (status 429){}. Test it later, or check the quota of the account.":
+    "{1} 限制请求速率（状态 429）{2}。请稍后再测试，或检查账户的配额。",
+  "{} has an error (status {}){}. Test it later, or check that the base URL is the address of its API.":
+    "{1} 出错（状态 {2}）{3}。请稍后再测试，或检查基础 URL 是否为其 API 的地址。",
+  "{} refuses the request (status {}){}. Check the base URL, the credential and the options.":
+    "{1} 拒绝该请求（状态 {2}）{3}。请检查基础 URL、凭据和选项。",
   // When an error occurs.
   "The request has no API key.": "请求没有 API 密钥。",
   "The API key is unknown, revoked, expired or malformed.":

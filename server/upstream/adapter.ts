@@ -200,7 +200,7 @@ export interface Adapter {
    * The vendor's list of models, which is free. If absent: GET /v1/models as at OpenAI, or no list if `probe` is set.
    */
   readonly models?: ModelListRequest;
-  /** A free request that shows whether the API key is valid. Absent: that of `models`, or OpenAI's list of models. */
+  /** A free request that shows whether the API key is valid, of a vendor without a list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
   readError(response: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
 }

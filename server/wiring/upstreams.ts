@@ -4,12 +4,12 @@ import type { TargetChange } from "../routing/health/target-health.ts";
 import { TargetRegistry } from "../routing/target-registry.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import { createUpstreamClient } from "../upstream/client.ts";
+import { isReachable } from "../upstream/connection-test/check-health.ts";
 import type { BuiltInModel, Target } from "../upstream/contract.ts";
 import {
   type CredentialCache,
   createCredentialCache,
 } from "../upstream/credentials/credential-cache.ts";
-import { isReachable, probe } from "../upstream/probe.ts";
 import {
   createTransport,
   type FetchOnly,
@@ -23,9 +23,6 @@ interface UpstreamsOptions {
   /** Called if earlier responses may belong to other requests. */
   readonly onSuspectResponses: () => void;
 }
-
-/** The timeout of the free health check of an ejected target. */
-const healthCheckTimeoutMs = 5000;
 
 export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
   const { settings, snapshot, log, now, clock, random, resources } = runtime;
@@ -65,7 +62,7 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
       createUpstreamClient({ ...clientOptions, send: sendBy, credentials: credentialsBy }),
     /** Free health check of a target. */
     isReachable: ({ upstream }: Target): Promise<boolean> =>
-      probe(upstream, { send, credentials, timeoutMs: healthCheckTimeoutMs }).then(isReachable),
+      isReachable(upstream, { send, credentials }),
   };
 }
 

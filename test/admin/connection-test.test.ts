@@ -91,7 +91,8 @@ test("a wrong credential is reported without repeating it", async () => {
   const wrong = "sk-wrong-credential-987654321";
   const { json, text } = await run(openai(fake.url, { apiKey: wrong }));
   expect(json).toMatchObject({ reachable: true, credential: "refused" });
-  expect(json.problem).toBe("The server refuses the credential (status 401).");
+  expect(json.problem).toStartWith("The server refuses the credential (status 401)");
+  expect(json.problem).toEndWith(". Check it and its permissions.");
   expect(text).not.toContain(wrong);
   expect(gateway.log()).not.toContain(wrong);
 });

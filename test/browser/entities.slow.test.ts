@@ -96,7 +96,7 @@ browserTest(
     await dialog.getByLabel("baseUrl").fill(fake.url);
     await dialog.getByLabel("apiKey").fill("sk-wrong-credential");
     await dialog.getByRole("button", { name: "Test connection" }).click();
-    await dialog.getByText("The server refuses the credential (status 401).").first().waitFor();
+    await dialog.getByText("The server refuses the credential (status 401)").first().waitFor();
     await dialog.getByText("Credential refused").waitFor();
     await dialog.getByLabel("baseUrl").fill("http://127.0.0.1:1/v1");
     await dialog.getByRole("button", { name: "Test connection" }).click();

@@ -189,9 +189,13 @@ describe("check", () => {
     fake.clear();
     const path = file("good.yaml", configFor(fake.url));
     const { code, out } = await run(["check", path, "--probe"]);
-    expect(out).toContain("ok     fake: reachable, and accepts the apiKey");
+    expect(out).toContain(
+      "ok     fake: The server responded with status 200. The credential is accepted.",
+    );
     expect(code).toBe(0);
+    // The second request has no credential: only if it is refused is the credential known to be accepted.
     expect(fake.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /v1/models",
       "GET /v1/models",
     ]);
   });
@@ -203,7 +207,7 @@ describe("check", () => {
     );
     const { code, out, err } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
-    expect(out).toContain("FAILED fake: refuses the apiKey (status 401)");
+    expect(out).toContain("FAILED fake: The server refuses the credential (status 401)");
     expect(`${out}${err}`).not.toContain("sk-wrong");
   });
 
@@ -217,22 +221,22 @@ describe("check", () => {
     const refused = await probe(400, { error: { message } });
     expect(refused.code).toBe(1);
     expect(refused.out).toMatch(
-      /^FAILED fake: refuses the request \(status 400\): The project \*\*\* has no access\. x{260,300}\. Check the baseUrl, the apiKey and the options of this upstream\.$/m,
+      /^FAILED fake: \S+ refuses the request \(status 400\): The project \*\*\* has no access\. x{260,300}\. Check the base URL, the credential and the options\.$/m,
     );
     const limited = await probe(429, { error: { message: "Slow down." } });
     expect(limited.out).toContain(
-      "FAILED fake: refuses more requests (status 429): Slow down. Try again later, or check the quota of the account.\n",
+      " limits the rate of requests (status 429): Slow down. Test it later, or check the quota of the account.\n",
     );
     const silent = await probe(400, null);
-    expect(silent.out).toContain("FAILED fake: refuses the request (status 400). Check the ");
+    expect(silent.out).toContain(" refuses the request (status 400). Check the ");
   });
 
   test("--probe reports an unreachable address, and what to check", async () => {
     const path = file("unreachable.yaml", configFor("http://127.0.0.1:9/v1"));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
-    expect(out).toContain("FAILED fake: The upstream cannot be reached. (http://127.0.0.1:9/v1)");
-    expect(out).toContain("Check the baseUrl of this upstream, that its server runs");
+    expect(out).toContain("FAILED fake: Nothing listens at 127.0.0.1:9");
+    expect(out).toContain("Check the port, and whether the server runs.");
   });
 
   test("--probe reports a failing upstream, and passes one without a model list", async () => {
@@ -241,14 +245,12 @@ describe("check", () => {
     const failing = await run(["check", path, "--probe"]);
     expect(failing.code).toBe(1);
     expect(failing.out).toContain(
-      "FAILED fake: has an error (status 500): An error occurred while processing your request.",
+      " has an error (status 500): An error occurred while processing your request.",
     );
     fake.script({ fail: "detail" });
     const listless = await run(["check", path, "--probe"]);
     expect(listless.code).toBe(0);
-    expect(listless.out).toContain(
-      "ok     fake: reachable, but has no list of models (status 404)",
-    );
+    expect(listless.out).toContain("ok     fake: The server responded with status 404.");
   });
 });
 

@@ -6,9 +6,11 @@ import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/up
 import { bedrock } from "../../server/upstream/adapters/amazon/bedrock.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
+import { isReachable } from "../../server/upstream/connection-test/check-health.ts";
+import { testConnection } from "../../server/upstream/connection-test/test-connection.ts";
 import type { Target, Upstream } from "../../server/upstream/contract.ts";
 import { createCredentialCache } from "../../server/upstream/credentials/credential-cache.ts";
-import { probe } from "../../server/upstream/probe.ts";
+import { systemResolve } from "../../server/upstream/download/index.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { embeddingsQuery } from "../laws/adapter-responses.ts";
 
@@ -342,21 +344,25 @@ test("a key of Vertex's express mode is sent without a project", async () => {
   expect(sent[0]?.headers.authorization).toBeUndefined();
 });
 
-test("a probe fetches a token too, and reports which server refused it", async () => {
+test("a connection test and a health check fetch a token, and the test reports who refused it", async () => {
   const { send, credentials, setup, sent } = arrange();
-  const options = { send, credentials, timeoutMs: 1000 };
-  const good = await probe(upstreamOf(), options);
-  expect(good).toEqual({
-    upstream: "vertex",
-    ok: true,
-    status: 200,
-    detail: "reachable, and accepts the apiKey",
-  });
+  const options = {
+    send,
+    credentials,
+    timeoutMs: 1000,
+    clock: () => performance.now(),
+    resolve: systemResolve,
+    isProxied: () => true,
+  };
+  const good = await testConnection(upstreamOf(), options);
+  expect(good).toMatchObject({ reachable: true, credential: "accepted", problem: null });
   expect(sent[0]?.headers.authorization).toBe("Bearer token-1");
+  expect(await isReachable(upstreamOf(), options)).toBe(true);
   setup.exchange = () => upstreamResponseOf("{}", { status: 400 });
-  const bad = await probe(upstreamOf(), options);
-  expect(bad.ok).toBe(false);
-  expect(bad.detail).toContain("credentials");
+  const bad = await testConnection(upstreamOf(), options);
+  expect(bad.credential).toBe("refused");
+  expect(bad.problem).toContain("credentials");
+  expect(await isReachable(upstreamOf(), options)).toBe(false);
 });
 
 test("the error about an invalid service account does not quote it", () => {

@@ -89,7 +89,6 @@ export const cohere: Vendor = {
         bearerRequest(`${baseUrlOf(upstream)}/v1/models?page_size=1000&endpoint=embed`, upstream),
       read: membersOfList("models", "name"),
     },
-    probe: (upstream) => bearerRequest(`${baseUrlOf(upstream)}/v1/models?page_size=1`, upstream),
     readError: nativeErrorReader({
       // An unknown path also returns 404.
       classify: ({ status, message }) =>

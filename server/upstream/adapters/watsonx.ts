@@ -102,10 +102,6 @@ export const watsonx: Vendor = {
       }),
       read: membersOfList("resources", "model_id"),
     },
-    probe: (upstream) => ({
-      url: `${endpointOf(upstream, "foundation_model_specs")}&limit=1`,
-      headers: ownHeaders(upstream),
-    }),
     readError: nativeErrorReader({
       names: (upstream) => [optionsOf(upstream).projectId, optionsOf(upstream).spaceId],
       classify: ({ body }) => {

@@ -27,7 +27,7 @@ export function freeRequest(upstream: Upstream): FreeRequest | undefined {
 }
 
 /** OpenAI's list of models, which most servers have. */
-export function openaiList(upstream: Upstream): UpstreamRequest {
+function openaiList(upstream: Upstream): UpstreamRequest {
   const baseUrl = upstream.baseUrl ?? kinds.get(upstream.kind)?.baseUrl ?? "";
   return bearerRequest(`${baseUrl}/models`, upstream);
 }

@@ -6,6 +6,7 @@ import type { ConnectionStep, ConnectionTest } from "../../../contract/admin.ts"
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { adapters } from "../adapters/index.ts";
+import { messageIn, readErrorBody, redact, replayBody } from "../adapters/wire/error-body.ts";
 import type { Upstream } from "../contract.ts";
 import type { CredentialCache } from "../credentials/credential-cache.ts";
 import { describeCredentialError } from "../credentials/request-credential.ts";
@@ -92,15 +93,18 @@ async function checkByHttp(
     return notReached(error, signal, host, timeoutMs, took());
   }
   const { status } = response;
-  const problem = statusProblem(status, host);
-  if (problem !== undefined) {
+  const refusal = isExpected(status) ? undefined : await readRefusal(response, adapter, upstream);
+  if (refusal && !refusal.isAboutCredential) {
+    const problem = statusProblem(status, host, refusal.message);
     const steps = [stepOf("http", "failed", problem, took()), stepOf("credential", "skipped", "")];
     return { steps, reachable: true, credential: "unverified", models: null };
   }
   const http = stepOf("http", "passed", `The server responded with status ${status}.`, took());
   const ids = isSuccess(status) ? modelIds(await readJson(response)) : undefined;
   const models = ids ? validModelIds(ids) : null;
-  const { credential, step } = await checkCredential(upstream, adapter, response, options);
+  const { credential, step } = refusal
+    ? refusedCredential(upstream, status, refusal.message)
+    : await checkCredential(upstream, adapter, options);
   return { steps: [http, step], reachable: true, credential, models };
 }
 
@@ -133,6 +137,13 @@ interface CredentialCheck {
   readonly step: ConnectionStep;
 }
 
+function refusedCredential(upstream: Upstream, status: number, message: string): CredentialCheck {
+  const detail = isAnonymous(upstream)
+    ? `The server requires a credential (status ${status})${message}, and none is set.`
+    : `The server refuses the credential (status ${status})${message}. Check it and its permissions.`;
+  return { credential: "refused", step: stepOf("credential", "failed", detail) };
+}
+
 /**
  * Some servers list their models without a credential. So the same request is sent again without it: only if the second
  * request is refused does the first one show that the credential is accepted.
@@ -140,18 +151,9 @@ interface CredentialCheck {
 async function checkCredential(
   upstream: Upstream,
   adapter: Adapter,
-  response: UpstreamResponse,
   { send, timeoutMs }: TestConnectionOptions,
 ): Promise<CredentialCheck> {
-  const { status } = response;
-  const hasCredential = !isAnonymous(upstream);
-  if (await isRefusal(adapter, response, upstream)) {
-    const detail = hasCredential
-      ? `The server refuses the credential (status ${status}).`
-      : `The server requires a credential (status ${status}), and none is set.`;
-    return { credential: "refused", step: stepOf("credential", "failed", detail) };
-  }
-  if (!hasCredential) {
+  if (isAnonymous(upstream)) {
     return { credential: "none", step: stepOf("credential", "skipped", "No credential is set.") };
   }
   if (adapter.credential?.(upstream) && !adapter.sign) {
@@ -196,17 +198,31 @@ async function checkByPaidRequest(
   }
 }
 
-async function isRefusal(
-  adapter: Adapter,
+interface Refusal {
+  readonly isAboutCredential: boolean;
+  /** The vendor's message, redacted and on one line, after a colon. Empty: there is none. */
+  readonly message: string;
+}
+
+const maxMessageLength = 300;
+
+async function readRefusal(
   response: UpstreamResponse,
+  adapter: Adapter,
   upstream: Upstream,
-): Promise<boolean> {
+): Promise<Refusal> {
   const { status } = response;
-  if (status === 401 || status === 403) return true;
+  const context = { target: { upstream, model: "" }, model: "" };
+  const body = await readErrorBody(response);
   // Gemini reports an invalid key with status 400.
-  if (status !== 400) return false;
-  const target = { upstream, model: "" };
-  return (await adapter.readError(response, { target, model: "" })).kind === "upstream_credentials";
+  const { kind } = await adapter.readError(replayBody(response, body), context);
+  const isAboutCredential = status === 401 || status === 403 || kind === "upstream_credentials";
+  const message = redact(messageIn(body) ?? "", context)
+    .replace(/[\s\p{C}]+/gu, " ")
+    .trim()
+    .slice(0, maxMessageLength)
+    .replace(/\.$/, "");
+  return { isAboutCredential, message: message === "" ? "" : `: ${message}` };
 }
 
 const statusOf = (
@@ -246,11 +262,18 @@ const isAnonymous = ({ apiKey, headers, options }: Upstream): boolean =>
 
 const isSuccess = (status: number): boolean => status >= 200 && status <= 299;
 
-/** Undefined: the response shows that this is the right server. */
-function statusProblem(status: number, host: string): string | undefined {
+/** Not every compatible server lists its models: 404 and 405 show that it is reachable. */
+const isExpected = (status: number): boolean =>
+  isSuccess(status) || status === 404 || status === 405;
+
+function statusProblem(status: number, host: string, message: string): string {
   if (status >= 300 && status <= 399) {
     return `${host} redirects to another address (status ${status}). Set the base URL to that address.`;
   }
-  if (status === 429) return `${host} limits the rate of requests (status 429). Test it later.`;
-  return status >= 500 ? `${host} has an error (status ${status}).` : undefined;
+  if (status === 429) {
+    return `${host} limits the rate of requests (status 429)${message}. Test it later, or check the quota of the account.`;
+  }
+  return status >= 500
+    ? `${host} has an error (status ${status})${message}. Test it later, or check that the base URL is the address of its API.`
+    : `${host} refuses the request (status ${status})${message}. Check the base URL, the credential and the options.`;
 }

@@ -73,7 +73,6 @@ export const cloudflare: Vendor = {
         bearerRequest(`${aiOf(upstream)}/models/search?per_page=100`, upstream),
       read: membersOfList("result", "name"),
     },
-    probe: (upstream) => bearerRequest(`${aiOf(upstream)}/models/search?per_page=1`, upstream),
     generations: cloudflareGenerations,
     edits: cloudflareEdits,
     imageCapabilities: cloudflareImageCapabilities,

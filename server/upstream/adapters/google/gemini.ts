@@ -111,10 +111,6 @@ export const gemini: Vendor = {
           "name",
         )(body)?.map((name) => (typeof name === "string" ? name.replace(/^models\//, "") : name)),
     },
-    probe: (upstream) => ({
-      url: `${baseUrlOf(upstream)}/models?pageSize=1`,
-      headers: authHeaders(upstream),
-    }),
     readError: googleErrorReader(() => [new URL(baseUrl).host]),
   },
 };
