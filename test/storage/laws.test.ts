@@ -8,12 +8,16 @@ import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
 import { consoleStoreLaws } from "./laws/console-stores.laws.ts";
 import { embeddingCacheStoreLaws } from "./laws/embedding-cache-store.laws.ts";
 import { eventStoreLaws } from "./laws/event-store.laws.ts";
+import { fileIndexLaws } from "./laws/file-index.laws.ts";
+import { fileStoreLaws } from "./laws/file-store.laws.ts";
 import {
   blobStores,
   configEntityStores,
   consoleStores,
   embeddingCacheStores,
   eventStorages,
+  fileIndexes,
+  fileStores,
   keyStores,
   ledgers,
   outboxes,
@@ -23,7 +27,12 @@ import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import { outboxLaws } from "./laws/outbox.laws.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
-import { s3BlobStore, s3ResponseStore, s3Responses } from "./laws/s3-implementations.ts";
+import {
+  s3BlobStore,
+  s3FileStore,
+  s3ResponseStore,
+  s3Responses,
+} from "./laws/s3-implementations.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
 
 const hold = <I extends Implementation<unknown>>(
@@ -40,4 +49,6 @@ hold(embeddingCacheStoreLaws, embeddingCacheStores);
 hold(blobStoreLaws, [...blobStores, s3BlobStore]);
 hold(responseStoreLaws, [...responseStores, s3ResponseStore]);
 hold(sharedResponsesLaws, [s3Responses]);
+hold(fileStoreLaws, [...fileStores, s3FileStore]);
+hold(fileIndexLaws, fileIndexes);
 hold(outboxLaws, outboxes);

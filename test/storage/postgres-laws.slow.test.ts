@@ -3,6 +3,7 @@ import { testsWith } from "../programs.ts";
 import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
 import { consoleStoreLaws } from "./laws/console-stores.laws.ts";
 import { eventStoreLaws } from "./laws/event-store.laws.ts";
+import { fileIndexLaws } from "./laws/file-index.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import {
@@ -10,6 +11,7 @@ import {
   postgresConfigEntityStoreWithCopy,
   postgresConsoleStores,
   postgresEventStorage,
+  postgresFileIndex,
   postgresKeyStore,
   postgresKeyStoreWithCopy,
   postgresLedger,
@@ -27,6 +29,7 @@ testsWith(["postgresql"], import.meta.file, () => {
   configEntityStoreLaws(postgresConfigEntityStoreWithCopy);
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
+  fileIndexLaws(postgresFileIndex);
   ledgerStoreLaws(postgresLedger);
   ledgerStoreLaws(rolledUpPostgresLedger);
   responseStoreLaws(postgresResponseStore);

@@ -4,7 +4,7 @@
  */
 import { constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { copyFile, stat, utimes } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { errorCode } from "../../lib/error-code.ts";
 import { copyDatabase } from "../sqlite/copy-database.ts";
 import { lockFolder } from "../sqlite/folder-lock.ts";
@@ -14,11 +14,11 @@ import { StoreError } from "../sqlite/open-database.ts";
  * A backup leaves out the embedding cache, stored content of requests, the lock, the copy of the last known
  * configuration, the last known number of replicas, and temp files.
  */
-const databases = ["ledger.db", "vexel.db", "events.db"];
-const blobFolders = ["images", "responses"];
+const databases = ["ledger.db", "vexel.db", "events.db", "jobs.db"];
+const blobFolders = ["images", "responses", "files"];
 const secretFiles = ["secret.key", "links.secret"];
 const outboxName = /\.log$/;
-const draftName = /\.draft$/;
+const draftName = /\.draft$|^\.drafts\//;
 /** Files are moved into place from here once all of them are copied. */
 const stagingName = "restoring";
 
@@ -46,14 +46,22 @@ export async function backupFolder(options: FolderBackupOptions): Promise<string
     copied.push(name);
   }
   for (const name of blobFolders) {
-    if (!existsSync(join(folder, name))) continue;
-    mkdirSync(join(target, name), { mode: 0o700 });
-    for (const file of readdirSync(join(folder, name))) {
-      if (!draftName.test(file)) await copy(join(name, file));
+    for (const path of filesBelow(join(folder, name))) {
+      mkdirSync(dirname(join(target, name, path)), { recursive: true, mode: 0o700 });
+      await copy(join(name, path));
     }
   }
   if (withSecrets) for (const name of secretFiles) await copy(name);
   return copied;
+}
+
+/** The complete files of a folder and of its folders, as paths from it. None if the folder does not exist. */
+function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((path) => !draftName.test(path));
 }
 
 /** `folder` must be absent or empty. All files are restored, or none. Rejects with StoreError. */

@@ -60,6 +60,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "spent" },
     ...Object.values(rollUps).map(moveRollUp),
   ],
+  "jobs.db": [{ table: "files" }],
   "events.db": [{ table: "events" }, { table: "deliveries" }, { table: "marks" }],
 };
 

@@ -37,6 +37,8 @@ const pauseMs = 2000;
 const partSize = 5 * 1024 * 1024;
 const parallelDeletes = 16;
 const longFactor = 6;
+/** The slowest upload that does not time out, for objects of a known size. */
+const minBytesPerSecond = 1024 * 1024;
 
 export class ObjectStore {
   readonly #options: Required<ObjectStoreOptions> & { readonly timeCall: TimeCall };
@@ -62,9 +64,9 @@ export class ObjectStore {
 
   /**
    * Stores the object completely or not at all, with one part at a time in memory. Rejects with GatewayError, or with
-   * the error of the source.
+   * the error of the source. `size`: a large object may take longer. Absent: it is small.
    */
-  async write(key: string, chunks: BorrowedChunks, type: string): Promise<void> {
+  async write(key: string, chunks: BorrowedChunks, type: string, size = 0): Promise<void> {
     const source = stoppable(chunks);
     const upload = async (): Promise<void> => {
       try {
@@ -76,7 +78,8 @@ export class ObjectStore {
       }
     };
     try {
-      await this.#run(upload, longFactor);
+      const extraMs = (size / minBytesPerSecond) * 1000;
+      await this.#run(upload, longFactor + extraMs / this.#options.timeoutMs);
     } finally {
       source.stop();
     }
@@ -112,6 +115,11 @@ export class ObjectStore {
     return this.#run(() => orUndefined(this.#file(key).text()));
   }
 
+  /** Also succeeds if the object does not exist. */
+  async remove(key: string): Promise<void> {
+    await this.#run(() => orUndefined(this.#file(key).delete()));
+  }
+
   /** Deletes expired objects whose keys begin with `start`. Returns the size of the others. */
   async sweep(start: string, isExpired: (object: StoredObject) => boolean): Promise<number> {
     let bytes = 0;
@@ -123,6 +131,13 @@ export class ObjectStore {
       for (const object of page) if (!isExpired(object)) bytes += object.size;
     }
     return bytes;
+  }
+
+  /** All objects whose keys begin with `start`. */
+  async list(start: string): Promise<StoredObject[]> {
+    const all: StoredObject[] = [];
+    for await (const page of this.#list(start)) all.push(...page);
+    return all;
   }
 
   async *#list(start: string): AsyncGenerator<StoredObject[]> {

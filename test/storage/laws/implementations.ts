@@ -8,9 +8,12 @@ import { ImageFiles } from "../../../server/storage/files/image-files.ts";
 import { OutboxFile } from "../../../server/storage/files/outbox.ts";
 import { OutboxRecovery } from "../../../server/storage/files/outbox-recovery.ts";
 import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
+import { StoredFiles } from "../../../server/storage/files/stored-files.ts";
 import type { BlobStore } from "../../../server/storage/ports/blob-store.ts";
 import type { ConfigEntityStore } from "../../../server/storage/ports/config-entity-store.ts";
 import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
+import type { FileIndex } from "../../../server/storage/ports/file-index.ts";
+import type { FileStore } from "../../../server/storage/ports/file-store.ts";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
@@ -20,6 +23,7 @@ import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
 import type { SqlDatabase } from "../../../server/storage/sql/database.ts";
 import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
 import { createEventStore } from "../../../server/storage/sql/event-store.ts";
+import { createFileIndex } from "../../../server/storage/sql/file-index.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
 import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
@@ -29,6 +33,7 @@ import {
   openGatewayDatabase,
   openKeyStore,
 } from "../../../server/storage/sqlite/gateway-database.ts";
+import { openJobDatabase } from "../../../server/storage/sqlite/job-database.ts";
 import { SqliteDatabase } from "../../../server/storage/sqlite/sqlite-database.ts";
 import { unlimitedDisk } from "../../unlimited-disk.ts";
 import { type Implementation, inFolder } from "./backend.ts";
@@ -157,6 +162,20 @@ export const openEventStorage = (db: SqlDatabase): EventStorage => ({
 
 export const eventStorages: readonly Implementation<EventStorage>[] = [
   inFolder("SQLite", (folder) => openEventStorage(new SqliteDatabase(openEventFile(folder)))),
+];
+
+export const openStoredFiles = (folder: string, now: () => number): StoredFiles =>
+  new StoredFiles({ folder: join(folder, "files"), disk: unlimitedDisk, now });
+
+export const fileStores: readonly Implementation<FileStore>[] = [inFolder("file", openStoredFiles)];
+
+export const openFileIndex = (db: SqlDatabase): FileIndex & { close(): Promise<void> } => ({
+  ...createFileIndex(db),
+  close: () => db.close(),
+});
+
+export const fileIndexes: readonly Implementation<FileIndex>[] = [
+  inFolder("SQLite", (folder, now) => openFileIndex(openJobDatabase(folder, now))),
 ];
 
 export const outboxes: readonly OutboxImplementation[] = [

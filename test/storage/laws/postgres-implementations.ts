@@ -17,7 +17,12 @@ import { createKeyStore } from "../../../server/storage/sql/key-store.ts";
 import { LastKnownConfig } from "../../../server/storage/sqlite/last-known-config.ts";
 import { databaseName, sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
-import { openConsoleStores, openEventStorage, openSharedResponseStore } from "./implementations.ts";
+import {
+  openConsoleStores,
+  openEventStorage,
+  openFileIndex,
+  openSharedResponseStore,
+} from "./implementations.ts";
 import { openPostgresLedger, openRolledUpLedger } from "./ledger-storage.ts";
 import { responseTtlMs } from "./response-store.laws.ts";
 
@@ -89,6 +94,8 @@ export const postgresLedger = inDatabase(openPostgresLedger);
 export const rolledUpPostgresLedger = inDatabase(openRolledUpLedger, "PostgreSQL, rolled up,");
 
 export const postgresEventStorage = inDatabase((url, now) => openEventStorage(connect(url, now)));
+
+export const postgresFileIndex = inDatabase((url, now) => openFileIndex(connect(url, now)));
 
 export const postgresResponses = inDatabase((url, now) => {
   const db = connect(url, now);

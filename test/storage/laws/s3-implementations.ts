@@ -7,13 +7,19 @@ import type { ContentStore } from "../../../server/storage/ports/content-store.t
 import { parseBlobUrl } from "../../../server/storage/s3/blob-url.ts";
 import { ObjectStore } from "../../../server/storage/s3/object-store.ts";
 import { S3Content } from "../../../server/storage/s3/s3-content.ts";
+import { S3Files } from "../../../server/storage/s3/s3-files.ts";
 import { S3Images } from "../../../server/storage/s3/s3-images.ts";
 import { createS3Responses } from "../../../server/storage/s3/s3-responses.ts";
 import { type FakeS3, startFakeS3 } from "../../fake-s3.ts";
 import type { Implementation } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
 import { type ContentImplementation, contentMaxBytes } from "./content-store.laws.ts";
-import { openContentFiles, openSharedResponseStore, secrets } from "./implementations.ts";
+import {
+  openContentFiles,
+  openSharedResponseStore,
+  openStoredFiles,
+  secrets,
+} from "./implementations.ts";
 import { responseTtlMs } from "./response-store.laws.ts";
 
 let server: FakeS3 | undefined;
@@ -58,6 +64,13 @@ export const s3ContentStore: ContentImplementation = {
 export const s3BlobStore = inBucket(
   (objects, now) => new S3Images({ objects, maxBytes: blobMaxBytes, isPresigned: false, now }),
 );
+
+/** Each store has a data folder of its own, like a replica. */
+export const s3FileStore = inBucket((objects, now) => {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
+  const close = async () => rmSync(folder, { recursive: true, force: true });
+  return Object.assign(new S3Files(objects, openStoredFiles(folder, now)), { close });
+});
 
 export const s3Responses = inBucket((objects, now) =>
   createS3Responses({ objects, ttlMs: responseTtlMs, now }),

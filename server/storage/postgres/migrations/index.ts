@@ -2,6 +2,7 @@
 import type { PostgresMigration } from "../migrate.ts";
 import { consoleTables } from "./console.ts";
 import { eventTables } from "./events.ts";
+import { fileTables } from "./files.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { ledgerTables } from "./ledger.ts";
 import { responseTables } from "./responses.ts";
@@ -17,4 +18,6 @@ const tables: PostgresMigration = {
   ],
 };
 
-export const postgresMigrations: readonly PostgresMigration[] = [tables];
+const files: PostgresMigration = { name: "0002-files", statements: fileTables };
+
+export const postgresMigrations: readonly PostgresMigration[] = [tables, files];
