@@ -227,9 +227,10 @@ test("a stored upstream is tested with its stored credential, which stays with i
 });
 
 describe("the kinds of upstreams", () => {
-  test("all 71 kinds have a title and described fields from the schema of the file", () => {
+  test("all kinds but the built-in models have a title and described fields from the schema of the file", () => {
     const shown = upstreamKinds();
-    expect(shown).toHaveLength(71);
+    const configurable = [...kinds.keys()].filter((kind) => kind !== "minilm" && kind !== "sketch");
+    expect(shown.map(({ kind }) => kind).sort()).toEqual(configurable.sort());
     for (const { kind, title, fields } of shown) {
       const definition = kinds.get(kind);
       if (!definition) throw new Error(`${kind} is no kind`);

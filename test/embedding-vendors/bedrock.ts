@@ -108,6 +108,21 @@ const nova: Dialect = {
   }),
 };
 
+/** https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-marengo-3.html */
+const marengo: Dialect = {
+  fields: ["inputType", "text"],
+  read: ({ inputType, text }) => {
+    if (inputType !== "text") throw new Error("inputType must be text");
+    return { input: one((text as { inputText?: unknown }).inputText) };
+  },
+  response: ([vector], tokens) => ({
+    ...(tokens !== undefined && {
+      headers: { "x-amzn-bedrock-input-token-count": String(tokens) },
+    }),
+    body: `{"data":[{"embedding":${writeFloats(vector)}}]}`,
+  }),
+};
+
 function understand(request: UpstreamRequest, { model, upstream }: Target, dialect: Dialect) {
   expectUrl(request, `https://${host}/model/${encodeURIComponent(model)}/invoke`);
   if (upstream.apiKey !== undefined) expectHeader(request, "authorization", `Bearer ${key}`);
@@ -229,4 +244,5 @@ export const bedrockCases: readonly VendorCase[] = [
   caseOf("bedrock, cohere v3", targetOf("cohere.embed-multilingual-v3"), cohere(cohere3, true)),
   caseOf("bedrock, cohere v4", targetOf("eu.cohere.embed-v4:0"), cohere(cohere4, false)),
   caseOf("bedrock, nova", targetOf("amazon.nova-2-multimodal-embeddings-v1:0"), nova),
+  caseOf("bedrock, marengo", targetOf("us.twelvelabs.marengo-embed-3-0-v1:0"), marengo),
 ];

@@ -5,6 +5,7 @@ import { cohereCases } from "./cohere.ts";
 import { dashscopeCases } from "./dashscope.ts";
 import { databricksCases } from "./databricks.ts";
 import { geminiCases } from "./gemini.ts";
+import { gigachatCases } from "./gigachat.ts";
 import { huggingfaceCases } from "./huggingface.ts";
 import { jinaCases } from "./jina.ts";
 import { mistralCases } from "./mistral.ts";
@@ -18,6 +19,7 @@ import { sapCases } from "./sap.ts";
 import { snowflakeCases } from "./snowflake.ts";
 import { teiCases } from "./tei.ts";
 import { tritonCases } from "./triton.ts";
+import { twelvelabsCases } from "./twelvelabs.ts";
 import type { VendorCase } from "./vendor-case.ts";
 import { vertexCases } from "./vertex.ts";
 import { volcengineCases } from "./volcengine.ts";
@@ -48,4 +50,6 @@ export const vendorCases: readonly VendorCase[] = [
   ...ociCases,
   ...sapCases,
   ...tritonCases,
+  ...gigachatCases,
+  ...twelvelabsCases,
 ];

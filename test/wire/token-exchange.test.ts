@@ -88,10 +88,34 @@ test("SAP's secret goes to the address of its service key, with or without the p
   }
 });
 
+test("GigaChat's key goes to its token service, with a scope and an id of the request", async () => {
+  for (const [options, url, scope] of [
+    [{}, "https://ngw.devices.sberbank.ru:9443/api/v2/oauth", "GIGACHAT_API_PERS"],
+    [
+      { authUrl: "https://auth.example/oauth", scope: "GIGACHAT_API_CORP" },
+      "https://auth.example/oauth",
+      "GIGACHAT_API_CORP",
+    ],
+  ] as const) {
+    const [sent] = (await exchange(upstream("gigachat", options))).sent;
+    expect(sent).toMatchObject({ url, body: `scope=${scope}` });
+    const { rquid, ...headers } = sent?.headers ?? {};
+    expect(headers).toEqual({ authorization: "Basic secret-0123456789", "content-type": form });
+    expect(rquid).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+  }
+});
+
+test("GigaChat reports when a token expires, in milliseconds", async () => {
+  const response = '{"access_token":"token","expires_at":1800000}';
+  const { issued } = await exchange(upstream("gigachat"), response);
+  expect(issued).toEqual({ value: "token", lastsMs: 1_800_000 });
+});
+
 const exchanging = [
   upstream("watsonx"),
   upstream("databricks", { clientId: "a" }),
   upstream("sap", { authUrl: "https://auth.example", clientId: "a" }),
+  upstream("gigachat"),
 ];
 
 describe.each(exchanging.map((of) => [of.kind, of] as const))("%s:", (_kind, of) => {

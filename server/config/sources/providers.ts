@@ -87,6 +87,13 @@ export const providers: readonly Provider[] = [
   { kind: "vercel", apiKey: ["AI_GATEWAY_API_KEY"] },
   { kind: "cometapi", apiKey: ["COMETAPI_KEY"] },
   { kind: "aihubmix", apiKey: ["AIHUBMIX_API_KEY"] },
+  {
+    kind: "gigachat",
+    apiKey: ["GIGACHAT_CREDENTIALS"],
+    options: { scope: "GIGACHAT_SCOPE" },
+    shared: ["GIGACHAT_SCOPE"],
+  },
+  { kind: "twelvelabs", apiKey: ["TWELVE_LABS_API_KEY"] },
   { kind: "bfl", apiKey: ["BFL_API_KEY"] },
   { kind: "stability", apiKey: ["STABILITY_API_KEY"] },
   { kind: "fal", apiKey: ["FAL_KEY", "FAL_API_KEY"] },

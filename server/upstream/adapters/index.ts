@@ -13,6 +13,7 @@ import { dialects } from "./dialects.ts";
 import { digitalocean } from "./digitalocean.ts";
 import { fal } from "./fal/fal.ts";
 import { fireworks } from "./fireworks.ts";
+import { gigachat } from "./gigachat.ts";
 import { gemini } from "./google/gemini.ts";
 import { vertex } from "./google/vertex.ts";
 import { huggingface } from "./huggingface/huggingface.ts";
@@ -41,6 +42,7 @@ import { snowflake } from "./snowflake.ts";
 import { stability } from "./stability/stability.ts";
 import { together } from "./together.ts";
 import { triton } from "./triton.ts";
+import { twelvelabs } from "./twelvelabs.ts";
 import { venice } from "./venice.ts";
 import { volcengine } from "./volcengine/volcengine.ts";
 import { voyage } from "./voyage.ts";
@@ -114,6 +116,8 @@ export const nativeEmbeddings: readonly Vendor[] = [
   oci,
   sap,
   triton,
+  gigachat,
+  twelvelabs,
 ];
 
 export const vendors: readonly Vendor[] = [

@@ -55,7 +55,7 @@ const embeddingsByKindAndName = new Map(
 );
 
 /** Bedrock: `us.cohere.embed-v4:0`, with a region, the owner and a version around the name. */
-const bedrock = /^(?:[a-z-]{2,6}\.)?(?:amazon|cohere)\.(.+?)(?::\d+)?(?::\d+k)?$/;
+const bedrock = /^(?:[a-z-]{2,6}\.)?(?:amazon|cohere|twelvelabs)\.(.+?)(?::\d+)?(?::\d+k)?$/;
 
 // Copies with 16 or 8 bits per weight return vectors very close to the original's, so they are in the same space. With
 // fewer bits the deviation grows (huggingface.co/s3dev-ai/nomic-embed-text-v1.5-gguf), and no threshold is known: those

@@ -52,6 +52,15 @@ const perplexity = (
   source: (family === "v1" ? confirmed : unproven)("docs.perplexity.ai/docs/embeddings/quickstart"),
 });
 
+/** These names are valid at GigaChat only. litellm 1.109.1 lists them as free, which is no price. */
+const gigachat = (name: string, dimensions: number, maxTokens: number): KnownEmbedding => ({
+  name: `gigachat-${name.toLowerCase()}`,
+  at: { gigachat: [name.toLowerCase()] },
+  dimensions,
+  maxTokens,
+  source: "litellm 1.109.1, model_prices_and_context_window.json, 2026-11-17",
+});
+
 export const others: readonly KnownEmbedding[] = [
   {
     name: "mxbai-embed-large-v1",
@@ -78,6 +87,22 @@ export const others: readonly KnownEmbedding[] = [
   doubao("text-240715", 2560, [512, 1024, 2048]),
   doubao("large-text-240915", 4096, [512, 1024, 2048]),
   doubao("large-text-250515", 2048, [256, 512, 1024]),
+  gigachat("Embeddings", 1024, 512),
+  gigachat("Embeddings-2", 1024, 512),
+  gigachat("EmbeddingsGigaR", 2560, 4096),
+  gigachat("GigaEmbeddings-3B-2025-09", 2048, 4096),
+  // TwelveLabs and Amazon charge for queries and not for tokens, so these have no price. Nobody documents that the
+  // vectors of Bedrock are those of TwelveLabs.
+  catalogRow("marengo3.5", 512, 2000, "twelvelabs 1.3.6, embed/v_2, 2026-11-17", {
+    matryoshka: [256],
+  }),
+  catalogRow("marengo3.0", 512, 500, "twelvelabs 1.3.6, embed/v_2, 2026-11-17"),
+  {
+    name: "marengo-embed-3-0-v1",
+    dimensions: 512,
+    maxTokens: 500,
+    source: "litellm 1.109.1, model_prices_and_context_window.json, 2026-11-17",
+  },
   catalogRow("uae-large-v1", 1024, 512, benchmark, { price: { fireworks: 0.016 } }),
   {
     name: "bce-embedding-base_v1",

@@ -151,6 +151,10 @@ const embeddings: Readonly<Record<string, readonly string[]>> = {
   venice: ["text-embedding-bge-m3"],
   // digitalocean/openapi, resources/inference.
   digitalocean: ["qwen3-embedding-0.6b"],
+  // litellm 1.109.1, 2026-11-17.
+  gigachat: ["Embeddings-2", "EmbeddingsGigaR", "GigaEmbeddings-3B-2025-09"],
+  // twelvelabs 1.3.6, CreateEmbeddingsRequestModelName.
+  twelvelabs: ["marengo3.5", "marengo3.0"],
   // ollama.com/search?c=embedding. Each works once it is pulled.
   ollama: ["nomic-embed-text", "mxbai-embed-large", "embeddinggemma", "all-minilm"],
 };

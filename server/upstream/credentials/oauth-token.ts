@@ -14,7 +14,10 @@ export const oauthToken = (
   },
 });
 
-/** The lifetime is a number, at Azure's metadata services a text, and at its App Service only a time (`expires_on`). */
+/**
+ * The lifetime is a number, at Azure's metadata services a text, and at its App Service only a time (`expires_on`). At
+ * GigaChat it is a time in milliseconds (`expires_at`).
+ */
 export async function readOauthToken(
   response: UpstreamResponse,
   now: number,
@@ -22,7 +25,8 @@ export async function readOauthToken(
 ): Promise<Issued<string>> {
   const body = await response.json();
   const value = memberOf(body, "access_token");
-  const seconds = numberIn(body, "expires_in") ?? (numberIn(body, "expires_on") ?? 0) - now / 1000;
+  const expiresOn = numberIn(body, "expires_on") ?? (numberIn(body, "expires_at") ?? 0) / 1000;
+  const seconds = numberIn(body, "expires_in") ?? expiresOn - now / 1000;
   if (typeof value !== "string" || value === "" || !(seconds > 0))
     throw refused(`${service} returned no token`);
   return { value, lastsMs: seconds * 1000 };

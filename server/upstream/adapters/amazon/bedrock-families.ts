@@ -137,7 +137,24 @@ const nova: EmbeddingFamily = {
   tokens: "inputTokenCount",
 };
 
-export const familyNames = ["titan", "cohere", "nova"] as const;
+/**
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-marengo-3.html. One text; the vectors are in `data` or,
+ * by litellm 1.109.1, in `embedding`.
+ */
+const marengo: EmbeddingFamily = {
+  capabilities: { ...textOnly, maxItems: 1, taskTypes: "indifferent" },
+  body: (query) => ({
+    ...query.extraFields,
+    inputType: "text",
+    text: { inputText: textsOf(query)[0] },
+  }),
+  vectors: (response) =>
+    memberOf(response, "embedding") === undefined
+      ? listIn(response, "data").map((entry) => vectorIn(entry, "embedding"))
+      : [vectorIn(response, "embedding")],
+};
+
+export const familyNames = ["titan", "cohere", "nova", "marengo"] as const;
 type FamilyName = (typeof familyNames)[number];
 
 /** Whether it is the name of an embedding family: some families only generate images. */
@@ -153,6 +170,8 @@ export function embeddingFamilyOf(model: string, given: unknown): EmbeddingFamil
       return /embed-(english|multilingual)-v3/.test(model) ? cohere3 : cohereLater(model);
     case "nova":
       return nova;
+    case "marengo":
+      return marengo;
     default:
       if (/titan-embed-image/.test(model)) return titanMultimodal;
       return /titan-embed-(text-v1|g1)/.test(model) ? titan1 : titan2;
@@ -163,5 +182,7 @@ export function embeddingFamilyOf(model: string, given: unknown): EmbeddingFamil
 export function nameOf(model: string): FamilyName | undefined {
   if (model.includes("cohere.embed")) return "cohere";
   if (/nova-.*embed/.test(model)) return "nova";
+  // Version 2.7 has another body. Amazon ends it on 2026-11-30.
+  if (/marengo-embed-(?!2)/.test(model)) return "marengo";
   return /titan-embed/.test(model) ? "titan" : undefined;
 }

@@ -11,11 +11,11 @@ import type {
 import { filesOf, headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
+import { checkTruncated } from "../wire/truncated.ts";
 import { truncation } from "../wire/truncation.ts";
 import { googleErrorReader } from "./errors.ts";
 import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-images.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./task-types.ts";
-import { checkTruncated } from "./truncated.ts";
 
 const baseUrl = "https://generativelanguage.googleapis.com/v1beta";
 

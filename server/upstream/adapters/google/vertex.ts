@@ -28,6 +28,7 @@ import {
 } from "../wire/build-request.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
+import { checkTruncated } from "../wire/truncated.ts";
 import { truncation } from "../wire/truncation.ts";
 import { type ServiceAccount, serviceAccountText } from "./account.ts";
 import { googleErrorReader } from "./errors.ts";
@@ -40,7 +41,6 @@ import {
   readMultimodal,
 } from "./multimodal-embedding.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./task-types.ts";
-import { checkTruncated } from "./truncated.ts";
 
 interface VertexOptions {
   readonly project?: string;

@@ -1,7 +1,7 @@
-/** Rejects inputs that Google reports as truncated, unless the client allowed truncation. */
+/** Rejects inputs that a vendor reports as truncated, unless the client allowed truncation. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
-import { truncation } from "../wire/truncation.ts";
+import { truncation } from "./truncation.ts";
 
 /**
  * `flags`: for each input, whether the response reports that it was truncated. If the client did not allow truncation,
