@@ -1,10 +1,11 @@
 // `npm run docs`: builds the documentation site into site/dist. `npm run docs -- dev` serves it and follows changes.
+// `npm run docs -- check` builds it and tests the result.
 // The packages of the site are its own: they are installed here, once, and never with the gateway.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "./install.mjs";
+import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 const site = join(root, "site");
 const stamp = join(site, "node_modules", ".vexel-installed");
@@ -18,9 +19,14 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lockHash) {
 }
 const vitepress = join(site, "node_modules", "vitepress", "bin", "vitepress.js");
 const [command = "build", ...options] = process.argv.slice(2);
-run(process.execPath, [vitepress, command, ".", ...options]);
+const isCheck = command === "check";
+run(process.execPath, [vitepress, isCheck ? "build" : command, ".", ...options]);
+if (isCheck) {
+  ensureInstalled("all");
+  run(bunPath(), ["test", "--timeout=120000", "./test/laws/docs-site.ts"], root);
+}
 
-function run(program, args) {
-  const { status } = spawnSync(program, args, { cwd: site, stdio: "inherit" });
+function run(program, args, cwd = site) {
+  const { status } = spawnSync(program, args, { cwd, stdio: "inherit" });
   if (status !== 0) process.exit(status ?? 1);
 }

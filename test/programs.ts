@@ -81,9 +81,6 @@ export function pathOf(program: Program): string {
   throw new Error(`${program} was not found. Install it: ${installCommand([program])}`);
 }
 
-/** Whether `npm run docs` has installed the packages of the documentation site. */
-export const isSiteInstalled = existsSync(join(import.meta.dir, "../site/node_modules/vitepress"));
-
 /** In CI no test is skipped: a missing program makes it fail. */
 export const isSkipped = (
   needed: readonly Program[],
@@ -120,8 +117,4 @@ if (import.meta.main) {
       `Tests were skipped because these programs are not installed: ${missingPrograms.join(", ")}. To run them: ${installCommand(missingPrograms)}`,
     );
   if (!withPython) console.log(pythonAdvice);
-  if (!isSiteInstalled)
-    console.log(
-      "Tests of the documentation site were skipped because its packages are not installed. To install them: npm run docs",
-    );
 }

@@ -319,6 +319,11 @@ describe("dependencies", () => {
     expect(sketchManifest.name).toBe("@vexel/sketch");
   });
 
+  test("the packages of the documentation site are not installed with the gateway", () => {
+    expect([...manifest.workspaces, ...manifest.files]).not.toContain("site");
+    expect(dependencies.map(([name]) => name)).not.toContain("vitepress");
+  });
+
   test("every workspace has the version of the gateway, in its manifest and in package-lock.json", () => {
     const versions = {
       "packages/sketch": sketchManifest.version,

@@ -1,21 +1,18 @@
 /**
  * The documentation site has every page, its links lead to a page and an anchor, and search finds words of the pages.
- * The build fails on a link to a page that does not exist. Without the packages of the site, which `npm run docs`
- * installs, the tests are skipped; in CI they install them.
+ * `npm run docs -- check` builds the site, and then runs these tests on it. The build takes 20 s of CPU time and
+ * packages of its own, so `npm test` does without; `.ci/run` runs both.
  */
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { sharedBrowser } from "../browser/chromium.ts";
-import { root, temporaryFolder } from "../harness.ts";
-import { isSiteInstalled, testIf } from "../programs.ts";
+import { root } from "../harness.ts";
+import { testWith } from "../programs.ts";
 import { filesBelow, textOf } from "./tree.ts";
 
 const documents = filesBelow("").filter((path) => /\.md$/.test(path) && !path.startsWith("test/"));
-const testSite = testIf(isSiteInstalled);
-const folder = temporaryFolder();
-afterAll(() => folder[Symbol.dispose]());
-const dist = join(folder.path, "dist");
+const dist = join(root, "site", "dist");
 
 /** The page of a document. */
 const pageOf = (path: string): string =>
@@ -27,18 +24,7 @@ const valuesOf = (html: string, attribute: string): string[] =>
   );
 
 describe("the documentation site", () => {
-  const build = async () => {
-    const { exited, stdout, stderr } = Bun.spawn(
-      ["node", "bin/docs.mjs", "build", "--outDir", dist],
-      { cwd: root, stdout: "pipe", stderr: "pipe" },
-    );
-    const [exitCode, ...output] = await Promise.all([exited, stdout.text(), stderr.text()]);
-    expect(exitCode, output.join("\n")).toBe(0);
-  };
-  // In CI, the build installs its packages first.
-  testSite("is built", build, 300_000);
-
-  testSite("has a page with the title of every document", () => {
+  test("has a page with the title of every document", () => {
     const missing = documents.filter((path) => {
       if (!existsSync(join(dist, pageOf(path)))) return true;
       const [, title = "no title"] = /^# (\S+)/m.exec(textOf(path)) ?? [];
@@ -47,7 +33,7 @@ describe("the documentation site", () => {
     expect(missing).toEqual([]);
   });
 
-  testSite("has only links to its own pages, files and anchors, or to other sites", () => {
+  test("has only links to its own pages, files and anchors, or to other sites", () => {
     const anchors = new Map<string, Set<string>>();
     const hasAnchor = (page: string, id: string): boolean => {
       const ids = anchors.get(page) ?? new Set(valuesOf(htmlOf(page), "id"));
@@ -68,13 +54,13 @@ describe("the documentation site", () => {
     expect(broken).toEqual([]);
   });
 
-  testSite("has every page in its navigation", () => {
+  test("has every page in its navigation", () => {
     const linked = valuesOf(htmlOf("index.html"), "href").map((href) => targetOf("/", href));
     const missing = documents.map(pageOf).filter((page) => !linked.includes(page));
     expect(missing).toEqual([]);
   });
 
-  testSite("has no script, style, font or image of another server", () => {
+  test("has no script, style, font or image of another server", () => {
     const loaded = documents
       .map(pageOf)
       .flatMap((page) =>
@@ -94,7 +80,7 @@ describe("the documentation site", () => {
     expect(fetching).toEqual([]);
   });
 
-  testIf(isSiteInstalled, "chromium")(
+  testWith("chromium")(
     "finds words of its pages, draws diagrams and requests nothing from another server",
     async () => {
       using server = serveSite();
@@ -143,12 +129,3 @@ const serveSite = () =>
     hostname: "127.0.0.1",
     fetch: ({ url }) => new Response(Bun.file(join(dist, new URL(url).pathname))),
   });
-
-test("the packages of the site are not installed with the gateway", () => {
-  const manifest = JSON.parse(textOf("package.json"));
-  expect(manifest.workspaces).not.toContain("site");
-  expect(manifest.files).not.toContain("site");
-  expect(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })).not.toContain(
-    "vitepress",
-  );
-});
