@@ -18,11 +18,13 @@ import {
   eventStorages,
   fileIndexes,
   fileStores,
+  jobStores,
   keyStores,
   ledgers,
   outboxes,
   responseStores,
 } from "./laws/implementations.ts";
+import { jobStoreLaws } from "./laws/job-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import { outboxLaws } from "./laws/outbox.laws.ts";
@@ -44,6 +46,7 @@ hold(keyStoreLaws, keyStores);
 hold(configEntityStoreLaws, configEntityStores);
 hold(consoleStoreLaws, consoleStores);
 hold(eventStoreLaws, eventStorages);
+hold(jobStoreLaws, jobStores);
 hold(ledgerStoreLaws, ledgers);
 hold(embeddingCacheStoreLaws, embeddingCacheStores);
 hold(blobStoreLaws, [...blobStores, s3BlobStore]);

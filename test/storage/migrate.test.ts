@@ -7,6 +7,7 @@ import { openKeyStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
 import { eventMigrations } from "../../server/storage/sqlite/migrations/events.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway.ts";
+import { jobMigrations } from "../../server/storage/sqlite/migrations/jobs.ts";
 import { lastKnownMigrations } from "../../server/storage/sqlite/migrations/last-known.ts";
 import { ledgerMigrations } from "../../server/storage/sqlite/migrations/ledger.ts";
 import { vectorMigrations } from "../../server/storage/sqlite/migrations/vectors.ts";
@@ -67,6 +68,7 @@ test.each([
   ["vexel.db", gatewayMigrations],
   ["ledger.db", ledgerMigrations],
   ["events.db", eventMigrations],
+  ["jobs.db", jobMigrations],
   ["vectors.db", vectorMigrations],
   ["last-known.db", lastKnownMigrations],
 ] as const)("the migrations of %s are numbered from 1 on, without gaps", (_, migrations) => {

@@ -4,6 +4,7 @@ import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
 import { consoleStoreLaws } from "./laws/console-stores.laws.ts";
 import { eventStoreLaws } from "./laws/event-store.laws.ts";
 import { fileIndexLaws } from "./laws/file-index.laws.ts";
+import { jobStoreLaws } from "./laws/job-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import {
@@ -12,6 +13,7 @@ import {
   postgresConsoleStores,
   postgresEventStorage,
   postgresFileIndex,
+  postgresJobStore,
   postgresKeyStore,
   postgresKeyStoreWithCopy,
   postgresLedger,
@@ -30,6 +32,7 @@ testsWith(["postgresql"], import.meta.file, () => {
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
   fileIndexLaws(postgresFileIndex);
+  jobStoreLaws(postgresJobStore);
   ledgerStoreLaws(postgresLedger);
   ledgerStoreLaws(rolledUpPostgresLedger);
   responseStoreLaws(postgresResponseStore);

@@ -14,6 +14,7 @@ import type { ConfigEntityStore } from "../../../server/storage/ports/config-ent
 import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
 import type { FileIndex } from "../../../server/storage/ports/file-index.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
+import type { JobStore } from "../../../server/storage/ports/job-store.ts";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
@@ -24,6 +25,7 @@ import type { SqlDatabase } from "../../../server/storage/sql/database.ts";
 import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
 import { createEventStore } from "../../../server/storage/sql/event-store.ts";
 import { createFileIndex } from "../../../server/storage/sql/file-index.ts";
+import { createJobStore } from "../../../server/storage/sql/job-store.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
 import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
@@ -176,6 +178,13 @@ export const openFileIndex = (db: SqlDatabase): FileIndex & { close(): Promise<v
 
 export const fileIndexes: readonly Implementation<FileIndex>[] = [
   inFolder("SQLite", (folder, now) => openFileIndex(openJobDatabase(folder, now))),
+];
+
+export const openJobStorage = (db: SqlDatabase) =>
+  Object.assign(createJobStore(db), { close: () => db.close() });
+
+export const jobStores: readonly Implementation<JobStore>[] = [
+  inFolder("SQLite", (folder, now) => openJobStorage(openJobDatabase(folder, now))),
 ];
 
 export const outboxes: readonly OutboxImplementation[] = [

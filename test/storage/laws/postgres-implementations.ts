@@ -21,6 +21,7 @@ import {
   openConsoleStores,
   openEventStorage,
   openFileIndex,
+  openJobStorage,
   openSharedResponseStore,
 } from "./implementations.ts";
 import { openPostgresLedger, openRolledUpLedger } from "./ledger-storage.ts";
@@ -96,6 +97,7 @@ export const rolledUpPostgresLedger = inDatabase(openRolledUpLedger, "PostgreSQL
 export const postgresEventStorage = inDatabase((url, now) => openEventStorage(connect(url, now)));
 
 export const postgresFileIndex = inDatabase((url, now) => openFileIndex(connect(url, now)));
+export const postgresJobStore = inDatabase((url, now) => openJobStorage(connect(url, now)));
 
 export const postgresResponses = inDatabase((url, now) => {
   const db = connect(url, now);

@@ -3,6 +3,7 @@ import type { PostgresMigration } from "../migrate.ts";
 import { consoleTables } from "./console.ts";
 import { eventTables } from "./events.ts";
 import { fileTables } from "./files.ts";
+import { jobTables } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { ledgerTables } from "./ledger.ts";
 import { responseTables } from "./responses.ts";
@@ -20,4 +21,6 @@ const tables: PostgresMigration = {
 
 const files: PostgresMigration = { name: "0002-files", statements: fileTables };
 
-export const postgresMigrations: readonly PostgresMigration[] = [tables, files];
+const jobs: PostgresMigration = { name: "0003-jobs", statements: jobTables };
+
+export const postgresMigrations: readonly PostgresMigration[] = [tables, files, jobs];

@@ -21,4 +21,60 @@ const files: Migration = {
   ],
 };
 
-export const jobMigrations: readonly Migration[] = [files];
+/**
+ * `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `intent`: the line that was sent.
+ */
+const jobs: Migration = {
+  name: "0002-jobs",
+  statements: [
+    `CREATE TABLE jobs (
+      id            TEXT PRIMARY KEY,
+      kind          TEXT NOT NULL,
+      endpoint      TEXT NOT NULL,
+      owner         TEXT NOT NULL,
+      key_id        TEXT NOT NULL,
+      status        TEXT NOT NULL,
+      ending        TEXT,
+      created_at    INTEGER NOT NULL,
+      started_at    INTEGER,
+      paused_at     INTEGER,
+      cancelling_at INTEGER,
+      finalizing_at INTEGER,
+      ended_at      INTEGER,
+      deadline      INTEGER NOT NULL,
+      expires_at    INTEGER NOT NULL,
+      lines         INTEGER NOT NULL,
+      completed     INTEGER NOT NULL,
+      failed        INTEGER NOT NULL,
+      bytes         INTEGER NOT NULL,
+      holder        TEXT,
+      lease_until   INTEGER NOT NULL,
+      served_at     INTEGER NOT NULL,
+      error         TEXT,
+      data          TEXT NOT NULL,
+      once          TEXT UNIQUE
+    ) WITHOUT ROWID`,
+    "CREATE INDEX jobs_by_owner ON jobs (owner, kind, id)",
+    "CREATE INDEX jobs_open ON jobs (kind, served_at) WHERE ended_at IS NULL",
+    "CREATE INDEX jobs_by_expiry ON jobs (expires_at)",
+    "CREATE INDEX jobs_usage ON jobs (owner, ended_at, bytes)",
+    `CREATE TABLE job_ranges (
+      job_id      TEXT NOT NULL,
+      number      INTEGER NOT NULL,
+      first_line  INTEGER NOT NULL,
+      lines       INTEGER NOT NULL,
+      position    INTEGER NOT NULL,
+      settled     INTEGER NOT NULL,
+      attempts    INTEGER NOT NULL,
+      holder      TEXT,
+      lease_until INTEGER NOT NULL,
+      intent      TEXT,
+      PRIMARY KEY (job_id, number)
+    ) WITHOUT ROWID`,
+    "CREATE INDEX job_ranges_open ON job_ranges (job_id, number) WHERE settled < lines",
+    "CREATE INDEX job_ranges_held ON job_ranges (holder) WHERE holder IS NOT NULL",
+  ],
+};
+
+export const jobMigrations: readonly Migration[] = [files, jobs];

@@ -1,0 +1,196 @@
+/**
+ * Port: jobs, requests whose results are fetched later. A job has lines, each of which is one request. Processes claim
+ * ranges of lines under a lease; how far a range has come is one number, so there is no row per line. Results are in
+ * the file store.
+ */
+
+export type JobKindName = "image" | "batch";
+
+/**
+ * `validating`: its input is not checked yet. `in_progress`: it has ranges that are not done. `finalizing`: all lines
+ * have ended, and the results are joined. The others are ends.
+ */
+export type JobStatus =
+  | "validating"
+  | "in_progress"
+  | "finalizing"
+  | "completed"
+  | "failed"
+  | "expired"
+  | "cancelled";
+
+/** Why a job ends before all of its lines have run. */
+export type JobEnding = "cancelled" | "expired";
+
+/** OpenAI's error object, with the status that the request would have had. */
+export interface JobError {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+  readonly status_code: number;
+}
+
+export interface NewJob {
+  readonly id: string;
+  readonly kind: JobKindName;
+  /** Such as `/v1/images/generations`. */
+  readonly endpoint: string;
+  /** Which API keys see the job: those of the project, or the one key, if it has no project. */
+  readonly owner: string;
+  readonly keyId: string;
+  readonly status: "validating" | "in_progress";
+  /** All times are Unix milliseconds. */
+  readonly createdAt: number;
+  /** Lines that have not run until then never run. */
+  readonly deadline: number;
+  /** When the job is deleted, unless it ends later. */
+  readonly expiresAt: number;
+  /** The size of its input, which counts against the quota. */
+  readonly bytes: number;
+  /** What its kind stores. */
+  readonly data: JobData;
+  /** A job of the same owner with the same key is not created again. Absent: it is. */
+  readonly idempotencyKey?: string | undefined;
+  /** The ranges of a job that is not validated. */
+  readonly ranges?: readonly NewRange[];
+}
+
+export type JobData = Readonly<Record<string, unknown>>;
+
+export interface NewRange {
+  readonly firstLine: number;
+  readonly lines: number;
+  /** Where the first line begins in the input, in bytes. */
+  readonly position: number;
+}
+
+export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempotencyKey"> {
+  readonly status: JobStatus;
+  readonly ending: JobEnding | null;
+  readonly startedAt: number | null;
+  readonly pausedAt: number | null;
+  readonly cancellingAt: number | null;
+  readonly finalizingAt: number | null;
+  readonly endedAt: number | null;
+  readonly lines: number;
+  /** Lines that have ended, by success. */
+  readonly completed: number;
+  readonly failed: number;
+  readonly error: JobError | null;
+}
+
+/** Upper bounds. A job that would exceed one is not created. */
+export interface JobQuota {
+  /** Jobs that have not ended. */
+  readonly jobs: number;
+  /** Input and results of all jobs that are stored. */
+  readonly bytes: number;
+}
+
+export type CreatedJob =
+  | { readonly kind: "created" | "existing"; readonly job: StoredJob }
+  | { readonly kind: "over_quota"; readonly quota: "jobs" | "bytes"; readonly isOwn: boolean };
+
+export interface ClaimedRange extends NewRange {
+  readonly job: StoredJob;
+  readonly number: number;
+  /** Lines that have ended: the next line is `firstLine + settled`. */
+  readonly settled: number;
+  /** How often the range was claimed before. */
+  readonly attempts: number;
+  /** What an earlier holder recorded about its line in flight. Null: nothing was sent. */
+  readonly intent: string | null;
+}
+
+/** A claim, by which its holder changes the range. */
+export interface RangeClaim {
+  readonly jobId: string;
+  readonly number: number;
+  readonly holder: string;
+}
+
+export interface Claim {
+  readonly kind: JobKindName;
+  /** The process. */
+  readonly holder: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** The end of the lease. */
+  readonly until: number;
+}
+
+export interface SettledLines {
+  /** Lines of the range that had ended before. */
+  readonly from: number;
+  readonly completed: number;
+  readonly failed: number;
+  /** The size of their results. */
+  readonly bytes: number;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+export interface JobEnd {
+  readonly status: Exclude<JobStatus, "validating" | "in_progress" | "finalizing">;
+  readonly at: number;
+  readonly expiresAt: number;
+  readonly error?: JobError | null;
+  readonly data?: JobData;
+}
+
+export interface JobPage {
+  /** The id of the last job of the page before. Absent: the first page. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Every method rejects once the store is closed. */
+export interface JobStore {
+  /** `own` and `all`: the quotas of the owner, and of all owners together. */
+  create(job: NewJob, own: JobQuota, all: JobQuota): Promise<CreatedJob>;
+  /** Undefined: there is none, or it belongs to another owner. */
+  find(owner: string, id: string): Promise<StoredJob | undefined>;
+  /** By its idempotency key. */
+  findByKey(owner: string, idempotencyKey: string): Promise<StoredJob | undefined>;
+  /** Newest first. Undefined: the job `after` does not exist. */
+  list(owner: string, kind: JobKindName, page: JobPage): Promise<readonly StoredJob[] | undefined>;
+  /** Deletes a job that has ended. False: there is none. */
+  remove(id: string): Promise<boolean>;
+
+  /** Claims a job that is to be validated or finalized. Two processes never claim the same one. */
+  claimJob(claim: Claim): Promise<StoredJob | undefined>;
+  /** A validated job begins. False: the claim was lost. */
+  start(
+    id: string,
+    holder: string,
+    ranges: readonly NewRange[],
+    data: JobData | undefined,
+  ): Promise<boolean>;
+  /** Ends a job that this process has claimed, and deletes its ranges. Undefined: the claim was lost. */
+  end(id: string, holder: string, end: JobEnd): Promise<StoredJob | undefined>;
+  /** Gives a claimed job back: it is claimed again from `at` on. */
+  releaseJob(id: string, holder: string, at: number): Promise<void>;
+
+  /** Claims the next range, of the job that waits longest for a claim. Two processes never claim the same one. */
+  claimRange(claim: Claim): Promise<ClaimedRange | undefined>;
+  /** Records that a line is sent, before it is. False: the claim was lost, and nothing may be sent. */
+  recordIntent(claim: RangeClaim, intent: string): Promise<boolean>;
+  /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
+  settle(claim: RangeClaim, lines: SettledLines): Promise<boolean>;
+  /** Gives a range back: it is claimed again from `at` on. Its intent stays. */
+  releaseRange(claim: RangeClaim, at: number): Promise<void>;
+  /** Extends all leases of a process. Returns the jobs of which it holds a claim. */
+  renew(holder: string, until: number): Promise<readonly StoredJob[]>;
+  /** At the start of the only process of a data folder: the leases of earlier processes end. */
+  releaseAll(): Promise<void>;
+
+  /** Undefined: there is none. A job that has ended, or is ending, stays as it is. */
+  cancel(owner: string, id: string, now: number): Promise<StoredJob | undefined>;
+  /** A paused job begins no line. `at`: null resumes it. Undefined: there is none. */
+  pause(owner: string, id: string, at: number | null): Promise<StoredJob | undefined>;
+  /** The lines of jobs after their deadline end without running. */
+  expire(now: number): Promise<void>;
+  /** Jobs that are to be deleted, at most `limit`. */
+  listExpired(now: number, limit: number): Promise<readonly StoredJob[]>;
+}

@@ -1,0 +1,309 @@
+/** Laws (contract tests) of the port `JobStore`, for every implementation. */
+import { describe, expect } from "bun:test";
+import type {
+  JobQuota,
+  JobStore,
+  NewJob,
+  NewRange,
+  RangeClaim,
+  SettledLines,
+} from "../../../server/storage/ports/job-store.ts";
+import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
+
+const now = Date.UTC(2026, 10, 15);
+const [minute, day] = [60_000, 86_400_000];
+const unlimited: JobQuota = { jobs: 1000, bytes: 1e12 };
+
+const range = (firstLine: number, lines: number): NewRange => ({
+  firstLine,
+  lines,
+  position: firstLine * 100,
+});
+
+const newJob = (id: string, more: Partial<NewJob> = {}): NewJob => ({
+  id,
+  kind: "batch",
+  endpoint: "/v1/embeddings",
+  owner: "project-a",
+  keyId: "key_a",
+  status: "in_progress",
+  createdAt: now,
+  deadline: now + day,
+  expiresAt: now + 2 * day,
+  bytes: 10,
+  data: {},
+  ranges: [range(0, 2), range(2, 1)],
+  ...more,
+});
+
+const add = async (store: JobStore, id: string, more: Partial<NewJob> = {}) =>
+  store.create(newJob(id, more), unlimited, unlimited);
+
+const claimOf = (holder: string, at = now) =>
+  ({ kind: "batch", holder, now: at, until: at + minute }) as const;
+
+const settled = (from: number, more: Partial<SettledLines> = {}): SettledLines => ({
+  from,
+  completed: 1,
+  failed: 0,
+  bytes: 5,
+  now,
+  ...more,
+});
+
+/** Claims the next range. */
+async function claim(store: JobStore, holder: string, at = now) {
+  const claimed = await store.claimRange(claimOf(holder, at));
+  if (!claimed) throw new Error("No range was claimed.");
+  const by: RangeClaim = { jobId: claimed.job.id, number: claimed.number, holder };
+  return { ...claimed, by };
+}
+
+const numberOf = async (store: JobStore, holder: string, at = now) =>
+  (await store.claimRange(claimOf(holder, at)))?.number;
+
+export function jobStoreLaws(implementation: Implementation<JobStore>): void {
+  const law = lawsOf(implementation);
+
+  describe(`${implementation.name} jobs`, () => {
+    law("a stored job is found by its owner only, with every field", async (open) => {
+      const store = await open();
+      for (const [at, text] of awkwardTexts.entries()) {
+        const job = newJob(`batch_${at}`, { owner: text, data: { text, nested: [at] } });
+        expect(await store.create(job, unlimited, unlimited)).toMatchObject({ kind: "created" });
+        const { ranges: _, ...fields } = job;
+        expect(await store.find(text, job.id)).toEqual({
+          ...fields,
+          ending: null,
+          startedAt: null,
+          pausedAt: null,
+          cancellingAt: null,
+          finalizingAt: null,
+          endedAt: null,
+          lines: 3,
+          completed: 0,
+          failed: 0,
+          error: null,
+        });
+        expect(await store.find("another", job.id)).toBeUndefined();
+      }
+    });
+
+    law("the same idempotency key of an owner returns its first job", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { idempotencyKey: "k" });
+      expect(await add(store, "batch_2", { idempotencyKey: "k" })).toMatchObject({
+        kind: "existing",
+        job: { id: "batch_1" },
+      });
+      expect(await add(store, "batch_3", { idempotencyKey: "k", owner: "b" })).toMatchObject({
+        kind: "created",
+      });
+      expect((await store.findByKey("b", "k"))?.id).toBe("batch_3");
+      expect(await store.findByKey("b", "other")).toBeUndefined();
+    });
+
+    law("a job beyond the quota of its owner, or of all, is not created", async (open) => {
+      const store = await open();
+      await add(store, "batch_1");
+      const create = (own: Partial<JobQuota>, all: Partial<JobQuota>, owner = "project-a") =>
+        store.create(
+          newJob("batch_2", { owner }),
+          { ...unlimited, ...own },
+          { ...unlimited, ...all },
+        );
+      const refused = (quota: string, isOwn: boolean) => ({ kind: "over_quota", quota, isOwn });
+      expect(await create({ jobs: 1 }, {})).toEqual(refused("jobs", true) as never);
+      expect(await create({ bytes: 19 }, {})).toEqual(refused("bytes", true) as never);
+      expect(await create({}, { jobs: 1 })).toEqual(refused("jobs", false) as never);
+      expect(await create({}, { bytes: 19 })).toEqual(refused("bytes", false) as never);
+      expect(await create({ jobs: 1, bytes: 19 }, {}, "b")).toMatchObject({ kind: "created" });
+    });
+
+    law("jobs are listed newest first, in pages, by owner and kind", async (open) => {
+      const store = await open();
+      for (const id of ["batch_1", "batch_2", "batch_3"]) await add(store, id);
+      await add(store, "imgjob_1", { kind: "image" });
+      await add(store, "batch_4", { owner: "b" });
+      const ids = async (after?: string, limit = 2) =>
+        (await store.list("project-a", "batch", { after, limit }))?.map(({ id }) => id);
+      expect(await ids()).toEqual(["batch_3", "batch_2"]);
+      expect(await ids("batch_2")).toEqual(["batch_1"]);
+      expect(await ids("batch_1")).toEqual([]);
+      expect(await ids("batch_4")).toBeUndefined();
+    });
+
+    law("two processes never claim the same range, and jobs take turns", async (open) => {
+      const [one, other] = [await open(), await open()];
+      await add(one, "batch_1");
+      await add(one, "batch_2");
+      const claims = [];
+      for (let at = 0; at < 4; at++) {
+        const store = at % 2 ? one : other;
+        const claimed = await store.claimRange(claimOf(`p${at}`, now + 1 + at));
+        claims.push(`${claimed?.job.id} ${claimed?.number}`);
+      }
+      expect(claims).toEqual(["batch_1 0", "batch_2 0", "batch_1 1", "batch_2 1"]);
+      expect(await one.claimRange(claimOf("p"))).toBeUndefined();
+      expect((await one.find("project-a", "batch_2"))?.startedAt).toBe(now + 2);
+    });
+
+    law("concurrent claims are disjoint", async (open) => {
+      const stores = [await open(), await open(), await open()];
+      const ranges = Array.from({ length: 9 }, (_, at) => range(at, 1));
+      await add(stores[0]!, "batch_1", { ranges });
+      const numbers: number[] = [];
+      while (numbers.length < 9) {
+        const found = await Promise.all(stores.map((store, at) => numberOf(store, `p${at}`)));
+        numbers.push(...found.filter((number) => number !== undefined));
+      }
+      expect(numbers.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    });
+
+    law("a range is claimed again after its lease, from the last settled line", async (open) => {
+      const store = await open();
+      await add(store, "batch_1");
+      const { by } = await claim(store, "dead");
+      expect(await store.settle(by, settled(0))).toBe(true);
+      expect(await store.recordIntent(by, '{"line":1}')).toBe(true);
+      expect(await numberOf(store, "p", now + minute - 1)).toBe(1);
+      const again = await claim(store, "p", now + minute);
+      expect(again).toMatchObject({
+        number: 0,
+        firstLine: 0,
+        settled: 1,
+        attempts: 1,
+        intent: '{"line":1}',
+      });
+      expect(await store.recordIntent(by, "late")).toBe(false);
+      expect(await store.settle(by, settled(1))).toBe(false);
+      expect(await store.settle(again.by, settled(1, { completed: 0, failed: 1 }))).toBe(true);
+      expect(await store.find("project-a", "batch_1")).toMatchObject({
+        completed: 1,
+        failed: 1,
+        bytes: 20,
+      });
+    });
+
+    law("a line is settled once", async (open) => {
+      const store = await open();
+      await add(store, "batch_1");
+      const { by } = await claim(store, "p");
+      expect(await store.settle(by, settled(0))).toBe(true);
+      expect(await store.settle(by, settled(0))).toBe(false);
+      expect(await store.find("project-a", "batch_1")).toMatchObject({ completed: 1 });
+    });
+
+    law("a renewed lease holds, and a released range is claimed at once", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { ranges: [range(0, 1)] });
+      const { by } = await claim(store, "p");
+      expect((await store.renew("p", now + 2 * minute)).map(({ id }) => id)).toEqual(["batch_1"]);
+      expect(await store.renew("other", now + 9 * minute)).toEqual([]);
+      expect(await numberOf(store, "q", now + minute)).toBeUndefined();
+      await store.releaseRange(by, now + 5);
+      expect(await numberOf(store, "q", now + 4)).toBeUndefined();
+      expect(await numberOf(store, "q", now + 5)).toBe(0);
+      await store.releaseAll();
+      expect(await numberOf(store, "r", now)).toBe(0);
+    });
+
+    law("a job is finalized once, after its last line, and its end is final", async (open) => {
+      const store = await open();
+      await add(store, "batch_1");
+      const [first, second] = [await claim(store, "p"), await claim(store, "q")];
+      await store.settle(first.by, settled(0, { completed: 2 }));
+      expect(await store.claimJob(claimOf("p"))).toBeUndefined();
+      await store.settle(second.by, settled(0, { completed: 0, failed: 1, now: now + 7 }));
+      const finalizing = await store.claimJob(claimOf("p"));
+      expect(finalizing).toMatchObject({ status: "finalizing", finalizingAt: now + 7 });
+      expect(await store.claimJob(claimOf("q"))).toBeUndefined();
+      const end = { status: "completed", at: now + 8, expiresAt: now + day } as const;
+      expect(await store.end("batch_1", "q", end)).toBeUndefined();
+      const error = { message: "m", type: "t", param: null, code: "c", status_code: 400 };
+      expect(await store.end("batch_1", "p", { ...end, error, data: { file: 1 } })).toMatchObject({
+        status: "completed",
+        endedAt: now + 8,
+        completed: 2,
+        failed: 1,
+        error,
+        data: { file: 1 },
+      });
+      expect(await store.end("batch_1", "p", end)).toBeUndefined();
+      expect(await store.cancel("project-a", "batch_1", now)).toMatchObject({
+        status: "completed",
+        ending: null,
+      });
+    });
+
+    law("ranges that end at the same time in two processes finalize their job", async (open) => {
+      const [one, other] = [await open(), await open()];
+      await add(one, "batch_1", { ranges: [range(0, 1), range(1, 1)] });
+      const [first, second] = [await claim(one, "p"), await claim(other, "q")];
+      await Promise.all([one.settle(first.by, settled(0)), other.settle(second.by, settled(0))]);
+      expect((await one.claimJob(claimOf("p")))?.completed).toBe(2);
+    });
+
+    law("a validated job starts with its ranges", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { status: "validating", ranges: [] });
+      expect(await store.claimRange(claimOf("p"))).toBeUndefined();
+      expect((await store.claimJob(claimOf("p")))?.lines).toBe(0);
+      expect(await store.start("batch_1", "q", [range(0, 1)], undefined)).toBe(false);
+      const ranges = Array.from({ length: 1203 }, (_, at) => range(at * 3, 3));
+      expect(await store.start("batch_1", "p", ranges, { model: "m" })).toBe(true);
+      expect(await store.find("project-a", "batch_1")).toMatchObject({
+        status: "in_progress",
+        lines: 3609,
+        data: { model: "m" },
+      });
+      expect(await claim(store, "p")).toMatchObject({ number: 0, position: 0 });
+      expect(await claim(store, "p")).toMatchObject({ number: 1, firstLine: 3, position: 300 });
+    });
+
+    law("a paused job is not claimed until it is resumed or canceled", async (open) => {
+      const store = await open();
+      await add(store, "batch_1");
+      expect(await store.pause("project-a", "batch_1", now)).toMatchObject({ pausedAt: now });
+      expect(await store.pause("b", "batch_1", null)).toBeUndefined();
+      expect(await numberOf(store, "p")).toBeUndefined();
+      await store.pause("project-a", "batch_1", null);
+      expect(await numberOf(store, "p")).toBe(0);
+      await store.pause("project-a", "batch_1", now);
+      expect(await store.cancel("project-a", "batch_1", now + 1)).toMatchObject({
+        ending: "cancelled",
+        cancellingAt: now + 1,
+        pausedAt: null,
+      });
+      expect(await numberOf(store, "p")).toBe(1);
+    });
+
+    law("a job after its deadline is ending, and expired jobs are listed", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { deadline: now, ranges: [range(0, 1)] });
+      await add(store, "batch_2", { deadline: now + 1 });
+      await store.expire(now);
+      expect((await store.find("project-a", "batch_1"))?.ending).toBe("expired");
+      expect((await store.find("project-a", "batch_2"))?.ending).toBeNull();
+      expect(await store.remove("batch_1")).toBe(false);
+      expect(await store.listExpired(now + 9 * day, 10)).toEqual([]);
+      const { by } = await claim(store, "p");
+      await store.settle(by, settled(0, { completed: 0, failed: 1 }));
+      await store.claimJob(claimOf("p"));
+      await store.end("batch_1", "p", { status: "expired", at: now, expiresAt: now + 5 });
+      expect(await store.listExpired(now + 4, 10)).toEqual([]);
+      expect((await store.listExpired(now + 5, 10)).map(({ id }) => id)).toEqual(["batch_1"]);
+      expect(await store.remove("batch_1")).toBe(true);
+      expect(await store.find("project-a", "batch_1")).toBeUndefined();
+    });
+
+    law("a claimed job that is given back is claimed again from that time on", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { status: "validating", ranges: [] });
+      await store.claimJob(claimOf("p"));
+      await store.releaseJob("batch_1", "p", now + 5);
+      expect(await store.claimJob(claimOf("q", now + 4))).toBeUndefined();
+      expect((await store.claimJob(claimOf("q", now + 5)))?.id).toBe("batch_1");
+    });
+  });
+}
