@@ -50,6 +50,25 @@ testWithRedis(
   },
 );
 
+testWithRedis("the commands of one turn of the event loop share one write", async () => {
+  const redis = open();
+  await redis.attempted();
+  const reads = async (): Promise<number> => {
+    const stats = String(await server.command("INFO", "stats"));
+    return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
+  };
+  const before = await reads();
+  const sent = Array.from({ length: 50 }, (_, at) => {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    // A callback of its own, as each request of a client has.
+    setTimeout(() => resolve(redis.run((client) => client.send("ECHO", [String(at)]))), 1);
+    return promise;
+  });
+  expect(await Promise.all(sent)).toEqual(sent.map((_, at) => String(at)));
+  expect((await reads()) - before).toBeLessThan(10);
+  redis.close();
+});
+
 testWithRedis(
   "a server that does not respond is unavailable after the timeout, and is used again when it responds",
   async () => {

@@ -1,7 +1,7 @@
 /**
  * The connection to Redis or Valkey (`REDIS_URL`). It connects and reconnects by itself, and reports whether Redis is
- * available. Commands are pipelined. Every command has a timeout: a server that does not respond is unavailable after a
- * second. While Redis is unavailable, commands are rejected at once and never queued.
+ * available. The commands of one turn of the event loop share one write. Every command has a timeout: a server that does
+ * not respond is unavailable after a second. While Redis is unavailable, commands are rejected at once and never queued.
  */
 import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
@@ -46,6 +46,14 @@ export class RedisUnavailableError extends Error {
   override readonly name = "RedisUnavailableError";
 }
 
+interface PendingCommand {
+  readonly client: RedisClient;
+  ticks: number;
+}
+
+/** The parts in which the time of a command is counted. */
+const maxTicks = 10;
+
 type StateListener = (state: RedisState) => void;
 
 const writeCheck = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
@@ -61,6 +69,12 @@ export class RedisConnection {
   #client: RedisClient | undefined;
   #isClosed = false;
   #wake: (() => void) | undefined;
+  /** Resolves at the end of this turn of the event loop. */
+  #endOfTurn: Promise<void> | undefined;
+  /** The commands without a reply, the oldest first. */
+  readonly #pending = new Set<PendingCommand>();
+  /** Counts down the time of all commands while there are any. */
+  #ticker: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: RedisOptions) {
     this.#options = {
@@ -92,35 +106,40 @@ export class RedisConnection {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Commands that are sent in the same turn share one write. Rejects with RedisUnavailableError. */
+  /** Rejects with RedisUnavailableError. */
   async run<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.#client) await this.#turnEnded();
     const client = this.#client;
     if (!client) throw new RedisUnavailableError(reasonOf(this.#state));
+    const command: PendingCommand = { client, ticks: 0 };
+    this.#pending.add(command);
+    this.#ticker ??= setInterval(() => this.#tick(), this.#options.timeoutMs / maxTicks);
     try {
-      return await this.#options.timeCall(() => this.#withTimeout(work(client)));
+      return await this.#options.timeCall(() => work(client));
     } catch (error) {
       if (!isConnectionError(error)) throw error;
-      const reason = errorMessage(error);
-      this.#lose(client, reason);
-      throw new RedisUnavailableError(reason, { cause: error });
+      this.#lose(client, errorMessage(error));
+      throw new RedisUnavailableError(reasonOf(this.#state) || errorMessage(error), {
+        cause: error,
+      });
+    } finally {
+      this.#pending.delete(command);
     }
   }
 
   /** Runs a script by its name. Sends its text if Redis does not know it, for example after a restart. */
-  evaluate(
+  async evaluate(
     { text, sha }: RedisScript,
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
-    return this.run(async (client): Promise<unknown> => {
-      try {
-        return await client.send("EVALSHA", [sha, ...rest]);
-      } catch (error) {
-        if (!errorMessage(error).startsWith("NOSCRIPT")) throw error;
-        return client.send("EVAL", [text, ...rest]);
-      }
-    });
+    try {
+      return await this.run((client) => client.send("EVALSHA", [sha, ...rest]));
+    } catch (error) {
+      if (!errorMessage(error).startsWith("NOSCRIPT")) throw error;
+      return this.run((client) => client.send("EVAL", [text, ...rest]));
+    }
   }
 
   /** Another connection to the same server, for subscriptions: they exclude other commands. */
@@ -133,6 +152,7 @@ export class RedisConnection {
     this.#client?.close();
     this.#client = undefined;
     this.#listeners.clear();
+    clearInterval(this.#ticker);
     this.#state = { isAvailable: false, reason: "the connection is closed" };
     this.#wake?.();
   }
@@ -212,6 +232,28 @@ export class RedisConnection {
     this.#state = state;
     if (wasAvailable === state.isAvailable) return;
     for (const listener of this.#listeners) listener(state);
+  }
+
+  /** Bun's client writes after each callback, and each request of a client has a callback of its own. */
+  #turnEnded(): Promise<void> {
+    this.#endOfTurn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#endOfTurn = undefined;
+        resolve();
+      });
+    });
+    return this.#endOfTurn;
+  }
+
+  /** A process that was paused counts one tick, and reads the replies that have arrived before the next one. */
+  #tick(): void {
+    for (const command of this.#pending) command.ticks++;
+    const [oldest] = this.#pending;
+    if (!oldest) {
+      clearInterval(this.#ticker);
+      this.#ticker = undefined;
+    } else if (oldest.ticks > maxTicks)
+      this.#lose(oldest.client, `no response within ${this.#options.timeoutMs} ms`);
   }
 
   async #withTimeout<T>(work: Promise<T>): Promise<T> {

@@ -37,9 +37,9 @@ export const chargedTo = (
   rows: readonly LedgerRow[],
 ): LedgerRow[] =>
   rows.filter(
-    (row) =>
-      ownersOf(row).some(({ scope, id }) => scope === owner.scope && id === owner.id) &&
-      Object.values(periodNames(row.at)).includes(period),
+    ({ keyId, project, at }) =>
+      (owner.scope === "key" ? firstKeyId(keyId) : project) === owner.id &&
+      Object.values(periodNames(at)).includes(period),
   );
 
 export const sumDollars = (rows: readonly LedgerRow[]): number =>
