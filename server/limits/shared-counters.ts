@@ -169,13 +169,11 @@ class SharedConcurrencySlots extends ConcurrencySlots implements SharedSlots {
   override giveBack(): void {
     super.giveBack();
     if (this.#holds.length > this.inFlight) this.#releaseShared();
-    if (this.inFlight === 0) this.#limiter.forget(this);
   }
 
   override release(heldMs: number): void {
     super.release(heldMs);
     this.#releaseShared();
-    if (this.inFlight === 0) this.#limiter.forget(this);
   }
 
   #releaseShared(): void {
@@ -199,7 +197,6 @@ class SharedConcurrencySlots extends ConcurrencySlots implements SharedSlots {
     this.#requested--;
     this.read(state, now);
     if (hold !== undefined) this.#holds.push(hold);
-    else if (state.available < 1) this.#limiter.waitFor(this);
   }
 
   fail(): void {

@@ -81,9 +81,8 @@ export class SharedLimiter {
   #isTimerStarted = false;
   /** Taken from the shares of an outage. */
   readonly #owed = new Map<SharedRate, number>();
-  readonly #slotsInUse = new Set<SharedSlots>();
-  /** Slots that requests of this process have lacked, by name. */
-  readonly #lacked = new Map<string, SharedSlots>();
+  /** Slots that requests of this process hold or wait for, and those of the time since the last renewal, by name. */
+  readonly #slots = new Map<string, SharedSlots>();
   #sent: Promise<void> = Promise.resolve();
   /** Called when a slot that queued requests lack may be free. */
   onFreeSlot: () => void = () => undefined;
@@ -113,7 +112,7 @@ export class SharedLimiter {
   /** The number of slots and reservations that are renewed. */
   get held(): number {
     let slots = 0;
-    for (const { inFlight } of this.#slotsInUse) slots += inFlight;
+    for (const { inFlight } of this.#slots.values()) slots += inFlight;
     return slots + this.#reservations.size;
   }
 
@@ -196,26 +195,20 @@ export class SharedLimiter {
     this.#owed.set(rate, (this.#owed.get(rate) ?? 0) + count);
   }
 
+  /** The slots are renewed while requests hold or wait for them. */
   keep(slots: SharedSlots): void {
-    this.#slotsInUse.add(slots);
+    this.#slots.set(slots.name, slots);
   }
 
-  forget(slots: SharedSlots): void {
-    this.#slotsInUse.delete(slots);
-  }
-
-  waitFor(slots: SharedSlots): void {
-    this.#lacked.set(slots.name, slots);
+  /** The number of concurrency limits whose slots are kept. */
+  get kept(): number {
+    return this.#slots.size;
   }
 
   /** Another replica released a slot. */
   onReleased(name: string): void {
-    const slots = this.#lacked.get(name);
-    if (!slots) return;
-    if (slots.waiting === 0) {
-      this.#lacked.delete(name);
-      return;
-    }
+    const slots = this.#slots.get(name);
+    if (!slots || slots.waiting === 0) return;
     slots.assumeFree();
     this.onFreeSlot();
   }
@@ -234,9 +227,11 @@ export class SharedLimiter {
   /** Renews the slots and reservations of the requests in flight. To be called every third of their lease. */
   renew(): void {
     const newHold = (): string => this.#newHold();
-    const slots = [...this.#slotsInUse].flatMap((one) =>
-      one.held(newHold).map((hold): HeldSlot => ({ name: one.name, hold })),
-    );
+    const slots: HeldSlot[] = [];
+    for (const [name, one] of this.#slots) {
+      if (one.inFlight === 0 && one.waiting === 0) this.#slots.delete(name);
+      for (const hold of one.held(newHold)) slots.push({ name, hold });
+    }
     const reservations = [...this.#reservations];
     for (let from = 0; from < Math.max(slots.length, reservations.length); from += renewAtOnce) {
       const to = from + renewAtOnce;

@@ -239,6 +239,21 @@ testWithRedis(
   },
 );
 
+testWithRedis("a replica forgets the slots of keys that have no requests any more", async () => {
+  const [replica, other] = testReplicas(2, { redis, now: () => 0 }) as [TestReplica, TestReplica];
+  const full = tenSlotsOf(other);
+  for (let request = 0; request < 10; request++) await acquire(other, full);
+  const slots = tenSlotsOf(replica);
+  expect(await acquire(replica, slots)).toBe(false);
+  slots.waiting++;
+  replica.limiter.renew();
+  expect(replica.limiter.kept).toBe(1);
+  // The request gives up.
+  slots.waiting--;
+  replica.limiter.renew();
+  expect(replica.limiter.kept).toBe(0);
+});
+
 testWithRedis("a replica with all slots leaves other replicas their share", async () => {
   let now = 0;
   const [a, b] = testReplicas(2, { redis, now: () => now }) as [TestReplica, TestReplica];
