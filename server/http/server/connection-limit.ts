@@ -1,29 +1,19 @@
 /**
- * Connection limit (max connections). For the first request of a connection beyond the maximum (a surplus connection),
- * the longest idle connection is closed. If none is idle, the surplus connection gets 503 and is closed; only probes
- * are served on it.
+ * Connection limit (max connections): up to the maximum, connections have a request in flight. A request beyond it gets
+ * 503 and its connection is closed; only probes are served. Connections without a request are closed when there are too
+ * many, the longest idle first.
  */
 
 import { SpareDescriptors } from "../../lib/descriptors.ts";
 import type { ConnectionCounts, HttpServerOptions } from "./http-server.ts";
 
-/**
- * The most surplus connections: each waits for its request head, serves a probe, or waits until the client has read a
- * refusal.
- */
-const maxSurplus = 64;
-/**
- * How long a surplus connection may take for its request head. Checks are a second apart: with less than that, the
- * second check ends the wait.
- */
-const surplusMs = 900;
+/** Open connections beyond the maximum: those whose request is awaited, refused, or is a probe. */
+const spareConnections = 64;
 /** Minimum interval between two reports. */
 const reportMs = 5000;
 
 /** The members of a connection that the limit uses. */
 export interface LimitedConnection {
-  /** No request head has arrived since the connection was opened, or since its last response. */
-  readonly isAwaitingRequest: boolean;
   /** Sends 503, and closes when the client has read it. */
   refuse(): void;
   close(): void;
@@ -33,9 +23,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   readonly #max: number;
   readonly #report: HttpServerOptions["onConnectionsRefused"];
   readonly #open = new Set<C>();
-  /** Surplus connections, the oldest first, and when a check first found each of them. */
-  readonly #surplus = new Map<C, number | undefined>();
-  /** Other connections without a request in flight, the longest idle first. */
+  /** Connections that have no request in flight or were refused, the longest idle first. */
   readonly #idle = new Set<C>();
   readonly #spares = new SpareDescriptors();
   #outOfDescriptors = false;
@@ -66,31 +54,29 @@ export class ConnectionLimit<C extends LimitedConnection> {
   /** Adds a new connection. While the process is out of descriptors, it is refused and closed immediately. */
   add(connection: C): void {
     this.#open.add(connection);
-    if (!this.#outOfDescriptors && this.#open.size - this.#surplus.size <= this.#max) {
-      this.#idle.add(connection);
+    if (this.#outOfDescriptors) {
+      connection.refuse();
+      connection.close();
+      this.delete(connection);
       return;
     }
-    const [oldest] = this.#surplus.keys();
-    // The oldest one is closed for the new one, so that a flood of connections does not lock out probes.
-    if (oldest && this.#surplus.size >= maxSurplus) this.#dropSurplus(oldest);
-    this.#surplus.set(connection, undefined);
-    if (this.#outOfDescriptors) this.#dropSurplus(connection);
+    this.#idle.add(connection);
+    if (this.#open.size > this.#max + spareConnections) this.#evictIdle();
   }
 
   /** A request head has arrived: whether the request is served. Until its response is sent, the connection is not idle. */
   admit(connection: C): boolean {
     this.#idle.delete(connection);
-    if (!this.#surplus.has(connection)) return true;
-    if (this.#outOfDescriptors) return false;
-    const hasCapacity = this.#open.size - this.#surplus.size < this.#max;
-    if (!hasCapacity && !this.#evictIdle()) return false;
-    this.#surplus.delete(connection);
+    if (this.#open.size - this.#idle.size > this.#max) {
+      this.#idle.add(connection);
+      return false;
+    }
+    if (this.#open.size > this.#max) this.#evictIdle();
     return true;
   }
 
   /** The connection has sent a response, or has received the first bytes of a request head. */
   becameIdle(connection: C): void {
-    if (this.#surplus.has(connection)) return;
     this.#idle.delete(connection);
     this.#idle.add(connection);
   }
@@ -101,7 +87,6 @@ export class ConnectionLimit<C extends LimitedConnection> {
 
   delete(connection: C): void {
     this.#open.delete(connection);
-    this.#surplus.delete(connection);
     this.#idle.delete(connection);
   }
 
@@ -110,11 +95,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     const wasOut = this.#outOfDescriptors;
     this.#outOfDescriptors = !this.#spares.hold();
     if (this.#outOfDescriptors) {
-      for (let at = 0; at < maxSurplus; at++) if (!this.#evictIdle()) break;
-    }
-    for (const [connection, since] of this.#surplus) {
-      if (since === undefined) this.#surplus.set(connection, now);
-      else if (now - since >= surplusMs && connection.isAwaitingRequest) connection.refuse();
+      for (let at = 0; at < spareConnections; at++) if (!this.#evictIdle()) break;
     }
     this.#reportChanges(now, this.#outOfDescriptors && !wasOut);
   }
@@ -131,12 +112,6 @@ export class ConnectionLimit<C extends LimitedConnection> {
     longest.close();
     this.delete(longest);
     return true;
-  }
-
-  #dropSurplus(connection: C): void {
-    if (connection.isAwaitingRequest) connection.refuse();
-    connection.close();
-    this.delete(connection);
   }
 
   /** Every few seconds at most. A shortage of descriptors is reported at once. */

@@ -39,10 +39,6 @@ export class ClientConnection implements LimitedConnection, RequestConnection, R
     this.socket = new ClientSocket(socket, phase, () => this.#clientDisconnected());
   }
 
-  get isAwaitingRequest(): boolean {
-    return this.socket.isIdle || this.socket.isInHandshake;
-  }
-
   get hasPartialHead(): boolean {
     return this.#headReader.hasBufferedBytes;
   }
