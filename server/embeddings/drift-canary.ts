@@ -69,12 +69,12 @@ export function createCanary(options: CanaryOptions): Canary {
   const { snapshot, embed, report } = options;
   const { graceMs = 0, clock = () => 0, onUnchecked, onResponding } = options;
   const drifted = new Set<string>();
-  const compared = new Set<string>();
+  /** Targets that were compared, and first targets that responded. */
+  const checked = new Set<string>();
   /** Models whose targets have all been checked. */
   const fullyChecked = new WeakSet<Model>();
   /** When a model was first found to have an unchecked target. */
   const uncheckedSince = new WeakMap<Model, number>();
-  const responded = new Set<string>();
   const silent = new Set<string>();
   const closing = new AbortController();
   const reportSilent = (model: Model, target: Target, reason: string): void => {
@@ -83,8 +83,8 @@ export function createCanary(options: CanaryOptions): Canary {
       report({ status: "silent", model: model.id, target, reason });
     silent.add(key);
   };
-  const markResponded = (model: Model, target: Target): void => {
-    responded.add(checkKey(model, target));
+  const markChecked = (model: Model, target: Target): void => {
+    checked.add(checkKey(model, target));
     silent.delete(checkKey(model, target));
   };
 
@@ -112,7 +112,6 @@ export function createCanary(options: CanaryOptions): Canary {
     first: Float32Array,
   ): void => {
     const similarity = cosineSimilarity(vector, first);
-    compared.add(checkKey(model, target));
     const reference = model.targets[0] as Target;
     if (similarity >= minSimilarity) {
       if (drifted.delete(checkKey(model, target))) {
@@ -142,7 +141,7 @@ export function createCanary(options: CanaryOptions): Canary {
       reportSilent(model, reference, first);
       return;
     }
-    markResponded(model, reference);
+    markChecked(model, reference);
     await Promise.all(
       others.map(async (target) => {
         const vector = await embedText(model, target);
@@ -150,7 +149,7 @@ export function createCanary(options: CanaryOptions): Canary {
           reportSilent(model, target, vector);
           return;
         }
-        markResponded(model, target);
+        markChecked(model, target);
         compare(model, target, vector, first);
       }),
     );
@@ -167,11 +166,11 @@ export function createCanary(options: CanaryOptions): Canary {
    */
   const awaitsFirstCheck = (model: Model, target: Target): boolean => {
     const [first, ...others] = model.targets;
-    if (others.every((other) => compared.has(checkKey(model, other)))) {
+    if (others.every((other) => checked.has(checkKey(model, other)))) {
       fullyChecked.add(model);
       return false;
     }
-    if (target === first || compared.has(checkKey(model, target))) return false;
+    if (target === first || checked.has(checkKey(model, target))) return false;
     const now = clock();
     const since = uncheckedSince.get(model);
     if (since !== undefined) return now - since < graceMs;
@@ -187,7 +186,7 @@ export function createCanary(options: CanaryOptions): Canary {
         (model) =>
           model.kind === "embedding" &&
           model.targets.length > 1 &&
-          (all || model.targets.some((target) => !responded.has(checkKey(model, target)))),
+          (all || model.targets.some((target) => !checked.has(checkKey(model, target)))),
       );
       // Concurrently: a target that does not respond must not delay the check of the others.
       await runConcurrently(models.reverse(), maxConcurrentModels, checkModel);

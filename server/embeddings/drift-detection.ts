@@ -1,13 +1,12 @@
 /**
  * Drift detection: compares the targets of a model by a canary request, takes drifted targets out, and clears the
- * cache, which may have their vectors.
+ * cache, which may have their vectors. All targets are checked every few hours, and a new target at once.
  */
 import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
-import { backgroundTimers } from "../lib/timers.ts";
+import { backgroundTimers, type Timers } from "../lib/timers.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import { type CanaryOptions, type CanaryReport, createCanary } from "./drift-canary.ts";
-import { scheduleDriftChecks } from "./drift-checks.ts";
 
 interface DriftDetectionOptions extends Pick<CanaryOptions, "snapshot" | "embed"> {
   /** Hours between two checks of all targets. 0: targets are never checked. */
@@ -76,6 +75,72 @@ export function createDriftDetection(options: DriftDetectionOptions) {
       driftChecks?.close();
       canary.close();
     },
+  };
+}
+
+interface ScheduleOptions {
+  /** Hours between two checks of all targets. */
+  readonly hours: number;
+  /** Checks all targets, or only targets that were not compared yet. */
+  readonly check: (all: boolean) => Promise<void>;
+  readonly timers: Timers;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+/** Targets that did not respond are checked again at this interval: each check is an upstream request. */
+const recheckMs = 600_000;
+/** The shortest time between two checks that responses to clients start. */
+const minRecheckMs = 10_000;
+
+export function scheduleDriftChecks({ hours, check, timers, clock }: ScheduleOptions) {
+  let running: Promise<void> | undefined;
+  /** The next check. Undefined: none was requested since the last one started. */
+  let requested: "new targets" | "all targets" | undefined;
+  let fullCheckAt = clock();
+  let lastEndedAt = Number.NEGATIVE_INFINITY;
+  let timer: unknown;
+
+  const runRequested = async (): Promise<void> => {
+    try {
+      while (requested) {
+        const all = requested === "all targets";
+        requested = undefined;
+        await check(all).finally(() => {
+          lastEndedAt = clock();
+        });
+      }
+    } finally {
+      running = undefined;
+    }
+  };
+  /** One check at a time: checks that are requested while one is running are joined into one more. */
+  const runCheck = (all: boolean): Promise<void> => {
+    if (all || requested === undefined) requested = all ? "all targets" : "new targets";
+    running ??= runRequested();
+    return running;
+  };
+  const startTimer = (): void => {
+    timer = timers.start(recheckMs, () => {
+      startTimer();
+      const isFull = clock() - fullCheckAt >= hours * 3_600_000;
+      if (isFull) fullCheckAt = clock();
+      void runCheck(isFull);
+    });
+  };
+  return {
+    start: () => {
+      startTimer();
+      void runCheck(false);
+    },
+    onNewTarget: () => void runCheck(false),
+    /** A target that did not respond to its check has responded to a client. */
+    onResponding: () => {
+      if (!running && clock() - lastEndedAt >= minRecheckMs) void runCheck(false);
+    },
+    /** Resolves when all targets have been checked. */
+    checkAll: () => runCheck(true),
+    close: () => timers.stop(timer),
   };
 }
 
