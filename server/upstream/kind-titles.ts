@@ -4,7 +4,7 @@ const titles: Readonly<Record<string, string>> = {
   aihubmix: "AIHubMix",
   automatic1111: "AUTOMATIC1111 (Stable Diffusion web UI)",
   azure: "Azure OpenAI",
-  "azure-ai": "Azure AI model inference",
+  "azure-ai": "Microsoft Foundry (Azure AI)",
   baseten: "Baseten",
   bedrock: "Amazon Bedrock",
   bfl: "Black Forest Labs",

@@ -2,6 +2,7 @@
 import type { FakeVendor } from "../image-vendor.ts";
 import { automatic1111 } from "./automatic1111.ts";
 import { azure } from "./azure.ts";
+import { azureAi } from "./azure-ai.ts";
 import { bedrock } from "./bedrock.ts";
 import { bfl } from "./bfl.ts";
 import { cloudflare } from "./cloudflare.ts";
@@ -33,6 +34,7 @@ import { zhipu } from "./zhipu.ts";
 export const fakeVendors: readonly FakeVendor[] = [
   ...automatic1111,
   ...azure,
+  ...azureAi,
   ...bedrock,
   ...bfl,
   ...cloudflare,

@@ -1,4 +1,4 @@
-/** Azure AI Foundry's models of other vendors, such as Cohere's, through the Model Inference API. */
+/** Microsoft Foundry's models of other vendors: embeddings through the Model Inference API, and images. */
 import { z } from "zod";
 import type { Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
@@ -11,13 +11,12 @@ import type { EndpointResolver } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { base64Option } from "../wire/options.ts";
 import { azureHeaders } from "./endpoints.ts";
+import { foundryImages, foundryRoot } from "./foundry-images.ts";
 
-/** `https://my-resource.services.ai.azure.com`, with or without `/models`. */
 const resolveEndpoint: EndpointResolver = ({ upstream }, path) => {
   const { apiVersion = "2024-05-01-preview" } = upstream.options;
-  const root = (upstream.baseUrl ?? "").replace(/\/models$/, "");
   return {
-    url: `${root}/models/${path}?api-version=${encodeURIComponent(String(apiVersion))}`,
+    url: `${foundryRoot(upstream)}/models/${path}?api-version=${encodeURIComponent(String(apiVersion))}`,
     headers: azureHeaders(upstream),
   };
 };
@@ -41,20 +40,20 @@ export const azureAi: Vendor = {
     name: "azure-ai",
     needs: ["baseUrl"],
     needsOneOf: [["apiKey"], ["auth"]],
-    serves: "embedding",
     options: {
       apiVersion: z
         .string()
         .min(1)
         .max(100)
         .optional()
-        .describe("The version of the API. Absent: 2024-05-01-preview."),
+        .describe("The version of the embeddings API. Absent: 2024-05-01-preview."),
       base64: base64Option,
       auth: azureAuth,
     },
   },
   adapter: {
     embeddings: openaiEmbeddings(resolveEndpoint, capabilities),
+    ...foundryImages,
     credential: azureCredential,
     probe: (upstream) => {
       const { url, headers } = resolveEndpoint({ upstream, model: "" }, "embeddings");

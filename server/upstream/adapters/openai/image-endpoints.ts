@@ -85,7 +85,7 @@ function withoutLinks(capabilities: ImageCapabilities): ImageCapabilities {
 }
 
 /** An unknown server takes forms, and decides what it supports. Only OpenAI takes references instead of files. */
-const unknownServer: ImageCapabilities = {
+export const unknownServer: ImageCapabilities = {
   ...unrestrictedImages,
   edits: { maxImages: 16, mask: "transparent", markup: true, files: true },
 };

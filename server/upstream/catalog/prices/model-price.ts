@@ -10,6 +10,7 @@ import type { Price } from "../../price.ts";
 import { knownEmbedding } from "../index.ts";
 import { falPrices } from "./fal.ts";
 import { flux } from "./flux.ts";
+import { foundry } from "./foundry.ts";
 import { google } from "./google.ts";
 import { ideogramPrices } from "./ideogram.ts";
 import type { ListedPrice } from "./listed-price.ts";
@@ -23,6 +24,7 @@ export const listedPrices: readonly ListedPrice[] = [
   ...google,
   ...stability,
   ...flux,
+  ...foundry,
   ...falPrices,
   ...togetherPrices,
   ...ideogramPrices,

@@ -22,6 +22,13 @@ export const imageShutdowns: readonly ShutdownRow[] = [
   shutdownRow("azure", "2027-04-07", litellm, ["gpt-image-1-mini"]),
   shutdownRow("azure", "2027-10-21", litellm, ["gpt-image-2", "gpt-image-2-2026-04-21"]),
   shutdownRow("azure", "2027-09-09", litellm, ["gpt-image-2.5-sunburst", "gpt-image-2.5-flare"]),
+  shutdownRow("azure-ai", "2026-10-01", litellmNow, [
+    "mai-image-2.5",
+    "mai-image-2.5-flash",
+    "mai-image-2.5-pro",
+  ]),
+  shutdownRow("azure-ai", "2027-01-05", litellmNow, ["flux-1.1-pro", "flux.1-kontext-pro"]),
+  shutdownRow("azure-ai", "2027-01-20", litellmNow, ["flux.2-pro", "flux.2-flex"]),
   // OpenRouter forwards these to OpenAI, so they end on the same day.
   shutdownRow("openrouter", "2026-10-23", openaiSdk, ["openai/gpt-image-1"]),
   shutdownRow("openrouter", "2026-12-01", litellm, [
