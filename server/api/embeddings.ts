@@ -10,6 +10,7 @@ import {
   embeddingsCost,
   estimateInputTokens,
 } from "../embeddings/embedding-usage.ts";
+import { extractOutputType, quantizedTypes } from "../embeddings/output-type.ts";
 import { refuseOtherEncodings } from "../embeddings/refuse-other-encodings.ts";
 import { itemsOf } from "../embeddings/split.ts";
 import { longBodyOf, shortBodyOf } from "../embeddings/vector-formats.ts";
@@ -114,7 +115,10 @@ const modelId = z
 
 const fieldsWithoutModel = (maxInputs: number) => ({
   input: inputField(maxInputs),
-  encoding_format: z.enum(["float", "base64"]).optional().describe("Default: float."),
+  encoding_format: z
+    .enum(["float", "base64", ...quantizedTypes])
+    .optional()
+    .describe("Default: float. The other values are those of `output_dtype`."),
   dimensions: z
     .int()
     .min(1)
@@ -122,6 +126,22 @@ const fieldsWithoutModel = (maxInputs: number) => ({
     .describe("The length of the vectors, if the model supports it."),
   user: z.string().optional(),
 });
+
+const typeOrEncoding = z.enum(["float", "base64", ...quantizedTypes]);
+const sameAsOutputType = z
+  .union([typeOrEncoding, z.array(typeOrEncoding).length(1)])
+  .optional()
+  .describe("The same as `output_dtype`, also as a list of one.");
+
+/** For the OpenAPI document: `output-type.ts` reads them. */
+const outputTypeFields = {
+  output_dtype: z
+    .enum(["float", ...quantizedTypes])
+    .optional()
+    .describe("The type of the numbers. Quantized vectors are integers. Default: float."),
+  embedding_type: sameAsOutputType,
+  embedding_types: sameAsOutputType,
+};
 
 interface EmbeddingsBody {
   /** As a client sends it. */
@@ -134,11 +154,11 @@ interface EmbeddingsBody {
 
 export function embeddingsBody(maxInputs: number): EmbeddingsBody {
   const fields = fieldsWithoutModel(maxInputs);
-  // The other fields are passed on unchecked. `z.looseObject` would copy them, at several times the cost of `z.object`.
+  // The other fields are passed on unchecked, or read from the extra fields. `z.looseObject` would copy them, at several times the cost of `z.object`.
   const knownFields = z.object({ model: modelId, ...fields });
   return {
-    schema: z.looseObject({ model: modelId.optional(), ...fields }),
-    engineSchema: z.looseObject(fields),
+    schema: z.looseObject({ model: modelId.optional(), ...fields, ...outputTypeFields }),
+    engineSchema: z.looseObject({ ...fields, ...outputTypeFields }),
     read: (body) => toQuery(validate(knownFields, body), extraFieldsOf(body, knownFields.shape)),
   };
 }
@@ -164,17 +184,25 @@ function extraFieldsOf(
 }
 
 function toQuery(known: ParsedBody, extraFields: ExtraFields): EmbeddingsQuery {
-  const { model, encoding_format: encoding = "float", dimensions, user } = known;
+  const { model, encoding_format: format = "float", dimensions, user } = known;
   const { input, single } = known.input;
-  const query = { model, input, single, encoding, extraFields };
+  const encoding = format === "base64" ? format : "float";
+  const query = { model, input, single, encoding, extraFields } as const;
   const isPlain = dimensions === undefined && user === undefined && extraFields === noExtraFields;
-  if (isPlain) return query;
-  refuseOtherEncodings(extraFields);
+  const isEncoding = format === "float" || format === "base64";
+  if (isPlain && isEncoding) return query;
+  const { outputType, extraFields: others } = extractOutputType(
+    extraFields,
+    isEncoding ? undefined : format,
+  );
+  refuseOtherEncodings(others);
   return {
     ...query,
     ...(dimensions !== undefined && { dimensions }),
     ...(user !== undefined && { user }),
-    ...extractTaskType(extraFields),
+    // SDKs of OpenAI request base64 by themselves, and decode every text as float32.
+    ...(outputType && { outputType, encoding: "float" }),
+    ...extractTaskType(others),
   };
 }
 

@@ -7,7 +7,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import type { PermittedModel } from "../request/caller.ts";
 import { joinDeviations } from "../request/deviations.ts";
-import type { Stage, StageRequest } from "../request/stage.ts";
+import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { canTruncateTo } from "../upstream/catalog/index.ts";
 import type {
   Deviations,
@@ -22,6 +22,7 @@ import {
   parameterChanges,
   rejectUnsplittable,
 } from "./parameter-changes.ts";
+import { packResponse, sendQuantized } from "./quantized-vectors.ts";
 import { type UnsplittableReason, unsplittableReason } from "./split.ts";
 import { dimensionsOf, truncateVector } from "./vector-formats.ts";
 
@@ -51,8 +52,12 @@ export const learnCapabilities = (capabilities: EmbeddingCapabilitiesOf): Learne
  * Apart from its extra fields, the request has only parameters that every target supports. Fast path: most requests are
  * plain.
  */
-const isPlain = ({ input, dimensions, taskType, user }: EmbeddingsQuery): boolean =>
-  dimensions === undefined && taskType === undefined && user === undefined && input.kind === "text";
+const isPlain = ({ input, dimensions, taskType, outputType, user }: EmbeddingsQuery): boolean =>
+  dimensions === undefined &&
+  taskType === undefined &&
+  outputType === undefined &&
+  user === undefined &&
+  input.kind === "text";
 
 /**
  * Refuses parameters that no target supports, and returns which are adapted or dropped. It precedes the cache, so that
@@ -75,8 +80,15 @@ export const checkParameters =
       adapted: namesOf(supported, "adapted"),
       dropped: namesOf(supported, "dropped"),
     };
-    const send = async (changed: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> =>
+    const sendFloats: Send<EmbeddingsQuery, EmbeddingsResponse> = async (changed) =>
       withDeviations(await next(changed), deviations);
+    const send = query.outputType
+      ? sendQuantized(
+          sendFloats,
+          query.outputType,
+          supported.every(({ packs }) => packs === true),
+        )
+      : sendFloats;
     const [tokenizer, ...otherTokenizers] = new Set(supported.map(({ decodeWith }) => decodeWith));
     if (tokenizer === undefined || otherTokenizers.length > 0) return send(request);
     // Every target gets the decoded text. Decoded before the cache, the request shares the cached vector of that text.
@@ -158,7 +170,22 @@ async function sendAdapted(
   if (changes.refusal) throw changes.refusal;
   const query = await adaptQuery(request.query, changes);
   const response = await next({ ...request, query });
-  const { dimensions } = request.query;
+  // The verify stage knows the length of quantized vectors.
+  if (query.outputType) return response;
+  const adapted = adaptLength(response, request);
+  const wasIgnored = adapted !== response && changes.truncateTo === undefined;
+  if (wasIgnored) markDimensionsIgnored(target);
+  const { outputType } = request.query;
+  return outputType ? packResponse(adapted, outputType) : adapted;
+}
+
+/** Truncates the vectors if they are longer than `dimensions`. */
+function adaptLength(
+  response: EmbeddingsResponse,
+  request: StageRequest<EmbeddingsQuery>,
+): EmbeddingsResponse {
+  const { model, query } = request;
+  const { dimensions } = query;
   if (dimensions === undefined) return response;
   if (!isTooLong(response, dimensions)) {
     rejectExcessDimensions(response, dimensions, request);
@@ -167,9 +194,7 @@ async function sendAdapted(
   // Longer than the model's own vectors: another model made them, and truncating is useless. The verify stage refuses
   // them.
   if (model.known && isTooLong(response, model.known.dimensions)) return response;
-  const truncated = truncateResponse(dimensions, response, request);
-  if (changes.truncateTo === undefined) markDimensionsIgnored(target);
-  return truncated;
+  return truncateResponse(dimensions, response, request);
 }
 
 async function adaptQuery(
@@ -177,9 +202,10 @@ async function adaptQuery(
   changes: ParameterChanges,
 ): Promise<EmbeddingsQuery> {
   const query = changes.decodeWith ? await decodeTokens(original, changes.decodeWith) : original;
-  const { dimensions, taskType, ...others } = query;
+  const { dimensions, taskType, outputType, ...others } = query;
   return {
     ...others,
+    ...(outputType && !changes.packs && { outputType }),
     ...(dimensions !== undefined && changes.truncateTo === undefined && { dimensions }),
     ...(taskType && !changes.dropped.includes(taskType.field) && { taskType }),
   };

@@ -274,10 +274,12 @@ const plainKeys: Readonly<Record<Priority, Readonly<Record<EmbeddingInput["kind"
  * a batch of batch requests would wait, and be shed, like a batch request (priority inversion).
  */
 function compatibilityKey(
-  { input, dimensions, taskType, user }: EmbeddingsQuery,
+  { input, dimensions, taskType, outputType, user }: EmbeddingsQuery,
   priority: Priority,
 ): string {
   const plainKey = plainKeys[priority][input.kind];
-  if (dimensions === undefined && taskType === undefined && user === undefined) return plainKey;
-  return JSON.stringify([plainKey, dimensions, taskType?.field, taskType?.given, user]);
+  const hasOption = dimensions !== undefined || taskType !== undefined || outputType !== undefined;
+  if (!hasOption && user === undefined) return plainKey;
+  const { field, given } = taskType ?? {};
+  return JSON.stringify([plainKey, dimensions, field, given, user, outputType?.type]);
 }

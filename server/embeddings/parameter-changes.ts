@@ -11,6 +11,8 @@ import { canTruncateTo, type KnownEmbedding } from "../upstream/catalog/index.ts
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
+import { quantizedTypes } from "./output-type.ts";
+import { isBits, notWholeBytes } from "./quantized-vectors.ts";
 import type { UnsplittableReason } from "./split.ts";
 
 export interface ParameterChanges {
@@ -20,6 +22,8 @@ export interface ParameterChanges {
   readonly dropped: readonly string[];
   /** `dimensions` is not sent to the target. If the target's vectors are longer than this, they are truncated to it. */
   readonly truncateTo?: number;
+  /** The target gets no output type: its float32 vectors are packed into bits. */
+  readonly packs?: true;
   /** The tokenizer that decodes the tokens to texts. */
   readonly decodeWith?: TokenizerName;
   readonly refusal?: GatewayError;
@@ -30,17 +34,22 @@ const unchanged: ParameterChanges = { adapted: [], dropped: [] };
 export function parameterChanges(
   query: EmbeddingsQuery,
   capabilities: EmbeddingCapabilities,
-  { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
+  { known, dimensions, tokenArrays }: Pick<Model, "known" | "dimensions" | "tokenArrays">,
 ): ParameterChanges {
   const ignored = ignoredFields(query, capabilities);
   const forDimensions = adaptDimensions(query, capabilities, known);
   const forTokens = adaptTokens(query, capabilities, known, tokenArrays);
   const forTaskType = adaptTaskType(query, capabilities);
+  const forType = adaptOutputType(query, capabilities, {
+    length: query.dimensions ?? dimensions ?? known?.dimensions,
+    isTruncated: forDimensions.adapted.length > 0,
+  });
   return {
+    ...forType,
     ...forTaskType,
     ...forTokens,
     ...forDimensions,
-    adapted: [...forDimensions.adapted, ...forTokens.adapted, ...forTaskType.adapted],
+    adapted: [forDimensions, forTokens, forTaskType, forType].flatMap(({ adapted }) => adapted),
     // `user` changes no vector, so an upstream without such a field can ignore it.
     dropped: [
       ...forTaskType.dropped,
@@ -181,6 +190,40 @@ function adaptTaskType(
       "invalid_value",
       `Invalid value: '${taskType.given.slice(0, 100)}'. ${fix}`,
       { param: taskType.field },
+    ),
+  };
+}
+
+/**
+ * Bits can be computed from float32 vectors. Bytes cannot: their scale is the vendor's. `length`: of the vectors, if it
+ * is known. `isTruncated`: the gateway truncates the target's vectors, which it does with float32 vectors only.
+ */
+function adaptOutputType(
+  { outputType, model }: EmbeddingsQuery,
+  { outputTypes }: EmbeddingCapabilities,
+  { length, isTruncated }: { length: number | undefined; isTruncated: boolean },
+): ParameterChanges {
+  if (!outputType) return unchanged;
+  const { type, field } = outputType;
+  const ofBits = isBits(type);
+  if (ofBits && length !== undefined && length % 8 !== 0)
+    return { ...unchanged, refusal: notWholeBytes(length, outputType) };
+  const made = type === "binary" ? "ubinary" : type;
+  if (!isTruncated && outputTypes?.types.includes(made)) return unchanged;
+  if (ofBits) return { ...unchanged, adapted: [field], packs: true };
+  const supported = quantizedTypes.filter(
+    (one) => isBits(one) || outputTypes?.types.some((own) => own === one),
+  );
+  const reason =
+    isTruncated && outputTypes?.types.includes(made)
+      ? `does not make ${type} vectors of this length: omit \`dimensions\`, or send another type`
+      : `does not make ${type} vectors, and they cannot be computed from float32 vectors`;
+  return {
+    ...unchanged,
+    refusal: new GatewayError(
+      "invalid_value",
+      `Invalid value: '${type}'. The model \`${model}\` ${reason}. Supported values of '${field}' are: ${quotedList(["float", ...supported])}.`,
+      { param: field },
     ),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Refuses passthrough fields that change the encoding of an upstream's vectors, such as those that request quantized
- * embeddings. Adapters read vectors as float32: int8 numbers, reversed bytes or several vectors for one input would be
+ * Refuses passthrough fields that change the encoding of an upstream's vectors. Quantized vectors are requested by
+ * `output_dtype` and its other names (`output-type.ts`), which are not passed through. Adapters read vectors as float32: int8 numbers, reversed bytes or several vectors for one input would be
  * misread, or fail as an invalid response.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -73,7 +73,7 @@ function checkValue(value: unknown, param: string, float32: readonly (string | b
   if (list.length === 1 && (only === null || float32.some((one) => one === only))) return;
   throw new GatewayError(
     "invalid_value",
-    `Invalid value for '${param}': this gateway reads and returns one vector of float32 numbers for each input. Supported values are: ${quotedList(float32.map(String))}. Send one of these, or omit the field.`,
+    `Invalid value for '${param}': this gateway passes on only values that leave vectors as float32 numbers. Supported values are: ${quotedList(float32.map(String))}. Send one of these, or omit the field; for quantized vectors, send 'output_dtype' at the top level of the request.`,
     { param },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Vectors in the two wire formats of `encoding_format`, JSON numbers and base64 of packed little-endian float32:
- * encodes, decodes, inspects, and truncates and normalizes them, and writes embeddings responses as OpenAI does. The
+ * Vectors in the two wire formats of `encoding_format`, JSON numbers and base64 of packed little-endian float32, and
+ * quantized vectors as JSON integers: encodes, decodes, inspects, and truncates and normalizes them, and writes embeddings responses as OpenAI does. The
  * JSON of a response is concatenated by hand: a vector is thousands of characters that need no escaping.
  */
 import { ChunkedBytes } from "../lib/chunked-bytes.ts";
@@ -20,7 +20,12 @@ import {
   joinChunks,
   type ResponseBody,
 } from "../request/http-types.ts";
-import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../upstream/contract.ts";
+import type {
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  QuantizedVector,
+  Vector,
+} from "../upstream/contract.ts";
 
 /** Decodes a base64 vector. Undefined if the text is not base64 of whole float32 numbers. */
 export function decodeVector(text: string): Float32Array<ArrayBuffer> | undefined {
@@ -32,10 +37,14 @@ export function decodeVector(text: string): Float32Array<ArrayBuffer> | undefine
 /** The vector's numbers. Undefined if a base64 vector cannot be decoded. */
 export function floatsOf(vector: Vector): Float32Array | readonly number[] | undefined {
   if (typeof vector === "string") return decodeVector(vector);
+  if (isQuantized(vector)) return Float32Array.from(vector);
   if (!(vector instanceof EncodedVector)) return vector;
   const { buffer, length } = vector.decode();
   return new Float32Array(buffer.slice(0, length));
 }
+
+export const isQuantized = (vector: Vector): vector is QuantizedVector =>
+  vector instanceof Int8Array || vector instanceof Uint8Array;
 
 /**
  * The number of dimensions, and whether the numbers are valid. Undefined if a base64 vector cannot be decoded.
@@ -51,11 +60,14 @@ export function inspectVector(
   if (vector instanceof EncodedVector) {
     return { length: vector.dimensions, validity: vector.validity };
   }
-  const validity = vector instanceof Float32Array ? checkVector(vector) : checkNumbers(vector);
+  if (vector instanceof Float32Array)
+    return { length: vector.length, validity: checkVector(vector) };
+  // Bytes have no invalid value: a quantized vector may be all zeros.
+  const validity = isQuantized(vector) ? "valid" : checkNumbers(vector);
   return { length: vector.length, validity };
 }
 
-/** The number of dimensions; -1 if the text is not a base64 vector. */
+/** The number of dimensions, for bits the number of bytes; -1 if the text is not a base64 vector. */
 export function dimensionsOf(vector: Vector): number {
   if (vector instanceof EncodedVector) return vector.dimensions;
   if (typeof vector !== "string") return vector.length;
@@ -220,6 +232,7 @@ type Printable = string | Float32Array | EncodedVector;
  * text now as later from the cache. Numbers with more precision keep their digits.
  */
 function printable(vector: Vector): Printable {
+  if (isQuantized(vector)) return `[${vector.join(",")}]`;
   if (vector instanceof EncodedVector || vector instanceof Float32Array) return vector;
   const numbers = floatsOf(vector) ?? [];
   if (numbers instanceof Float32Array) return numbers;

@@ -8,6 +8,7 @@
  * then, never a guess.
  */
 
+import { isBits, readQuantized } from "../embeddings/quantized-vectors.ts";
 import { itemsOf } from "../embeddings/split.ts";
 import { inspectVector } from "../embeddings/vector-formats.ts";
 import { imageTypeOf } from "../images/image-head.ts";
@@ -89,18 +90,23 @@ export const verifyImagesStage =
 const verifyOne = (response: ImageResponse): ImageResponse =>
   response.kind === "buffered" && response.results.length > 1 ? response : verifyImages(response);
 
-/** Verifies an embeddings response: one vector for each input, all of one length, finite and not zero. */
+/**
+ * Verifies an embeddings response: one vector for each input, all of one length, finite and not zero. Quantized vectors
+ * are within the range of their type.
+ */
 export function verifyEmbeddings(
-  response: EmbeddingsResponse,
+  received: EmbeddingsResponse,
   query: EmbeddingsQuery,
   nativeDimensions: number | undefined,
 ): EmbeddingsResponse {
-  const { input, dimensions } = query;
+  const { input, dimensions, outputType } = query;
+  const response = outputType ? readQuantized(received, outputType) : received;
   const expected = itemsOf(input);
   if (response.vectors.length !== expected) {
     throw invalidResponse(`${response.vectors.length} vectors for ${expected} inputs`);
   }
   let length = dimensions ?? nativeDimensions;
+  if (length !== undefined && outputType && isBits(outputType.type)) length /= 8;
   const { vectors } = response;
   for (let at = 0; at < vectors.length; at++) {
     const inspected = inspectVector(vectors[at] as Vector);

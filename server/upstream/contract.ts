@@ -69,8 +69,22 @@ export interface EmbeddingsQuery {
   readonly user?: string;
   /** The task type, if the client sent one. */
   readonly taskType?: TaskType;
+  /** Quantized vectors. Absent: float32. */
+  readonly outputType?: OutputType;
   /** Extra fields: passed through unchanged. */
   readonly extraFields: ExtraFields;
+}
+
+/**
+ * int8, uint8: a byte for each dimension. ubinary: a bit for each dimension, 1 if the number is not negative, eight in a
+ * byte, the first in the highest bit. binary: the same bytes minus 128.
+ */
+export type QuantizedType = "int8" | "uint8" | "binary" | "ubinary";
+
+export interface OutputType {
+  readonly type: QuantizedType;
+  /** The client's field for it. */
+  readonly field: string;
 }
 
 /** Embedding capabilities of one target. Earlier stages adapt every query to them. */
@@ -97,10 +111,17 @@ export interface EmbeddingCapabilities {
   readonly extras?: readonly string[];
   /** Its vectors are normalized to length 1. Absent: not known. */
   readonly normalized?: boolean;
+  /** The quantized types that it makes, and its field for them. `binary` is computed from its `ubinary`. */
+  readonly outputTypes?: {
+    readonly field: string;
+    readonly types: readonly Exclude<QuantizedType, "binary">[];
+  };
 }
 
-/** A string is base64 of packed little-endian float32. */
-export type Vector = string | EncodedVector | Float32Array | readonly number[];
+/** A string is base64 of packed little-endian float32. A byte array is a quantized vector. */
+export type Vector = string | EncodedVector | Float32Array | readonly number[] | QuantizedVector;
+
+export type QuantizedVector = Int8Array | Uint8Array;
 
 export interface EmbeddingsResponse {
   /** In input order, one for each input. */

@@ -2,7 +2,14 @@
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import type { Understood, VendorCase, VendorResponse } from "./vendor-case.ts";
-import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
+import {
+  expectHeader,
+  expectOnly,
+  expectUrl,
+  outputTypeIn,
+  readBody,
+  writeFloats,
+} from "./written.ts";
 
 const region = "us-east-1";
 const host = `bedrock-runtime.${region}.amazonaws.com`;
@@ -28,6 +35,7 @@ interface Dialect {
   readonly fields: readonly string[];
   read(body: Readonly<Record<string, unknown>>): Omit<Understood, "encoding">;
   response(vectors: readonly Float32Array[], tokens: number | undefined): VendorResponse;
+  readonly quantized?: NonNullable<VendorCase["quantized"]>;
 }
 
 const one = (text: unknown): Understood["input"] => {
@@ -48,6 +56,22 @@ const titan = (fields: readonly string[]): Dialect => ({
   }),
 });
 
+/** github.com/vercel/ai/pull/5642: a binary vector is a list of 0 and 1. */
+const titan2: Dialect = {
+  ...titan(["inputText", "dimensions", "normalize", "embeddingTypes"]),
+  read: ({ inputText, dimensions, embeddingTypes }) => ({
+    input: one(inputText),
+    ...(typeof dimensions === "number" && { dimensions }),
+    ...(JSON.stringify(embeddingTypes) === '["binary"]' && { outputType: "ubinary" as const }),
+  }),
+  quantized: (vectors) => {
+    const [binary] = vectors.map((vector) =>
+      [...vector].flatMap((byte) => [...byte.toString(2).padStart(8, "0")].map(Number)),
+    );
+    return { body: JSON.stringify({ inputTextTokenCount: 3, embeddingsByType: { binary } }) };
+  },
+};
+
 /** Titan Multimodal Embeddings, given texts. */
 const titanMultimodal: Dialect = {
   ...titan(["inputText", "embeddingConfig"]),
@@ -62,15 +86,22 @@ const titanMultimodal: Dialect = {
 /** `bare`: the response has a plain list of vectors (v3) instead of vectors by type (v4). */
 const cohere = (fields: readonly string[], bare: boolean): Dialect => ({
   fields,
-  read: ({ texts, input_type, output_dimension, truncate }) => {
+  read: ({ texts, input_type, output_dimension, truncate, embedding_types }) => {
     if (truncate !== "NONE") throw new Error("truncation was not requested");
     if (typeof input_type !== "string") throw new Error("required key [input_type] not found");
     return {
       input: { kind: "text", texts: texts as string[] },
       taskType: input_type,
       ...(typeof output_dimension === "number" && { dimensions: output_dimension }),
+      ...outputTypeIn([embedding_types].flat()[0]),
     };
   },
+  quantized: (vectors, type) => ({
+    body: JSON.stringify({
+      response_type: "embeddings_by_type",
+      embeddings: { [type]: vectors.map((vector) => [...vector]) },
+    }),
+  }),
   response: (vectors, tokens) => {
     const list = `[${vectors.map(writeFloats).join(",")}]`;
     const embeddings = bare ? list : `{"float":${list}}`;
@@ -228,13 +259,13 @@ const caseOf = (name: string, target: Target, dialect: Dialect): VendorCase => (
   target,
   understand: (request) => understand(request, target, dialect),
   response: dialect.response,
+  ...(dialect.quantized && { quantized: dialect.quantized }),
   tellsUsage: true,
   refusals,
 });
 
 const cohere3 = ["texts", "input_type", "truncate", "embedding_types"];
 const cohere4 = [...cohere3, "output_dimension", "max_tokens"];
-const titan2 = titan(["inputText", "dimensions", "normalize", "embeddingTypes"]);
 
 export const bedrockCases: readonly VendorCase[] = [
   caseOf("bedrock, titan v1", targetOf("amazon.titan-embed-text-v1"), titan(["inputText"])),

@@ -12,7 +12,7 @@ import {
   textsIn,
 } from "./bearer-case.ts";
 import { refusalsOf, type VendorCase } from "./vendor-case.ts";
-import { expectOnly } from "./written.ts";
+import { expectOnly, outputTypeIn } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api.cohere.com/v2/embed");
@@ -20,11 +20,14 @@ const understand: VendorCase["understand"] = (request, target) => {
   expectModel(body, target);
   if (typeof body.input_type !== "string")
     throw new Error("valid input_type must be provided with the provided model");
-  if (JSON.stringify(body.embedding_types) !== '["base64"]') throw new Error("no such type");
+  const [type, ...otherTypes] = body.embedding_types as unknown[];
+  const { outputType } = outputTypeIn(type);
+  if (otherTypes.length > 0 || (!outputType && type !== "base64")) throw new Error("no such type");
   if (body.truncate !== "NONE") throw new Error("a long text would be cut");
   return {
     input: textsIn(body.texts),
-    encoding: "base64",
+    encoding: outputType ? "float" : "base64",
+    ...(outputType && { outputType }),
     ...lengthIn(body.output_dimension),
     ...purposeIn(body.input_type),
   };
@@ -46,6 +49,13 @@ const caseOf = (name: string, target: Target): VendorCase => ({
         api_version: { version: "2" },
         ...(tokens !== undefined && { billed_units: { input_tokens: tokens } }),
       },
+      response_type: "embeddings_by_type",
+    }),
+  }),
+  quantized: (vectors, type) => ({
+    body: JSON.stringify({
+      id: "da6e531f-54c5-4a73-bf92-f60566d8d753",
+      embeddings: { [type]: vectors.map((vector) => [...vector]) },
       response_type: "embeddings_by_type",
     }),
   }),

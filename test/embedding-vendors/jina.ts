@@ -10,7 +10,7 @@ import {
   textsIn,
 } from "./bearer-case.ts";
 import { refusalsOf, type VendorCase } from "./vendor-case.ts";
-import { expectOnly } from "./written.ts";
+import { expectOnly, outputTypeIn, quantizedList } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api.jina.ai/v1/embeddings");
@@ -21,10 +21,13 @@ const understand: VendorCase["understand"] = (request, target) => {
     ...(target.model.includes("v2") ? [] : ["task", "dimensions"]),
   ]);
   expectModel(body, target);
-  if (body.embedding_type !== "base64") throw new Error("no such embedding_type");
+  const { outputType } = outputTypeIn(body.embedding_type);
+  if (outputType ? !outputType.endsWith("binary") : body.embedding_type !== "base64")
+    throw new Error("no such embedding_type");
   return {
     input: textsIn(body.input),
-    encoding: "base64",
+    encoding: outputType ? "float" : "base64",
+    ...(outputType && { outputType }),
     ...lengthIn(body.dimensions),
     ...purposeIn(body.task),
   };
@@ -51,6 +54,7 @@ const caseOf = (name: string, model: string): VendorCase => {
         })),
       }),
     }),
+    quantized: quantizedList,
     tellsUsage: true,
     refusals: refusalsOf([
       [

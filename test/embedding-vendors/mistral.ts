@@ -4,7 +4,7 @@
  */
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
 import { refusalsOf, type VendorCase } from "./vendor-case.ts";
-import { expectOnly, writeFloats } from "./written.ts";
+import { expectOnly, outputTypeIn, quantizedList, writeFloats } from "./written.ts";
 
 const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api.mistral.ai/v1/embeddings");
@@ -16,6 +16,7 @@ const understand: VendorCase["understand"] = (request, target) => {
     input: textsIn(body.input),
     encoding: body.encoding_format === "base64" ? "base64" : "float",
     ...lengthIn(body.output_dimension),
+    ...outputTypeIn(body.output_dtype),
   };
 };
 
@@ -41,6 +42,7 @@ const caseOf = (name: string, model: string): VendorCase => {
         body: `{"id":"eb4c2739780f4f0a9d1d2bbbd4ba1b2a","object":"list","data":[${data.join(",")}],"model":"${model}"${usage}}`,
       };
     },
+    ...(model === "codestral-embed" && { quantized: quantizedList }),
     tellsUsage: true,
     refusals: refusalsOf([
       ["upstream_credentials", 401, '{"detail":"Unauthorized"}'],

@@ -7,7 +7,7 @@ import type { Target } from "../../server/upstream/contract.ts";
 import { words } from "../words.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";
 import { refusalsOf, type VendorCase } from "./vendor-case.ts";
-import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
+import { expectOnly, expectUrl, outputTypeIn, readBody, writeFloats } from "./written.ts";
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 /** Short: it is in every upstream request, which the laws search for longer names of the operator. */
@@ -36,7 +36,9 @@ const understand: VendorCase["understand"] = (request, { model }) => {
   const body = readBody(request);
   expectOnly(
     body,
-    words("compartmentId servingMode inputs inputType truncate outputDimensions isEcho"),
+    words(
+      "compartmentId servingMode inputs inputType truncate outputDimensions isEcho embeddingTypes",
+    ),
   );
   const serving = model.startsWith("ocid1.generativeaiendpoint.")
     ? { servingType: "DEDICATED", endpointId: model }
@@ -49,6 +51,7 @@ const understand: VendorCase["understand"] = (request, { model }) => {
     encoding: "float",
     ...lengthIn(body.outputDimensions),
     ...purposeIn(body.inputType),
+    ...outputTypeIn([body.embeddingTypes].flat()[0]),
   };
 };
 
@@ -70,6 +73,13 @@ const caseOf = (name: string, target: Target): VendorCase => ({
       body: `{"id":"0","modelId":"${target.model}","modelVersion":"1.0","embeddings":[${rows}]${counts}}`,
     };
   },
+  quantized: (vectors, type) => ({
+    body: JSON.stringify({
+      id: "0",
+      embeddings: null,
+      embeddingsByType: { [type]: vectors.map((vector) => [...vector]) },
+    }),
+  }),
   tellsUsage: true,
   refusals: refusalsOf([
     [

@@ -4,12 +4,16 @@ import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { taskTypeFields } from "../../server/upstream/task-type.ts";
 import type { VendorCase } from "./vendor-case.ts";
-import { readBody, writeFloats } from "./written.ts";
+import { outputTypeIn, quantizedList, readBody, writeFloats } from "./written.ts";
 
 const key = "sk-upstream-0123456789abcdef";
 
-const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
-  model: "org/target-model",
+const targetOf = (
+  kind: string,
+  options: Record<string, unknown>,
+  model = "org/target-model",
+): Target => ({
+  model,
   upstream: {
     id: "upstream",
     kind,
@@ -31,7 +35,7 @@ const understand: VendorCase["understand"] = (request, target) => {
   if (!pathname.endsWith("/embeddings")) throw new Error(`unexpected path ${pathname}`);
   const { model, input, encoding_format, dimensions, ...others } = readBody(request);
   if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
-  const { taskTypes } = capabilitiesOf(target);
+  const { taskTypes, outputTypes } = capabilitiesOf(target);
   const field =
     typeof taskTypes === "object" ? taskTypes.field : taskTypeFields.find((name) => name in others);
   const taskType = field === undefined ? undefined : others[field];
@@ -40,6 +44,7 @@ const understand: VendorCase["understand"] = (request, target) => {
     encoding: encoding_format === "base64" ? "base64" : "float",
     ...(typeof dimensions === "number" && { dimensions }),
     ...(typeof taskType === "string" && { taskType }),
+    ...outputTypeIn(outputTypes && { encoding_format, ...others }[outputTypes.field]),
   };
 };
 
@@ -109,7 +114,7 @@ const refusals: VendorCase["refusals"] = [
 ];
 
 function caseOf(name: string, target: Target): VendorCase {
-  const { base64 } = capabilitiesOf(target);
+  const { base64, outputTypes } = capabilitiesOf(target);
   return {
     name,
     target,
@@ -123,6 +128,7 @@ function caseOf(name: string, target: Target): VendorCase {
         tokens === undefined ? "" : `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
       return { body: `{"object":"list","data":[${data.join(",")}],"model":"m"${usage}}` };
     },
+    ...(outputTypes && { quantized: quantizedList }),
     tellsUsage: true,
     refusals,
   };
@@ -130,5 +136,6 @@ function caseOf(name: string, target: Target): VendorCase {
 
 export const openaiShapedCases: readonly VendorCase[] = [
   ...openaiEmbeddingsVendors.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
+  caseOf("azure-ai, Cohere", targetOf("azure-ai", {}, "Cohere-embed-v3-english")),
   caseOf("azure with apiVersion", targetOf("azure", { apiVersion: "2025-04-01-preview" })),
 ];

@@ -9,9 +9,16 @@ const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, `https://api.perplexity.ai/v1/${path}`);
   expectOnly(body, ["model", "input", "dimensions", "encoding_format"]);
   expectModel(body, target);
-  if (body.encoding_format !== "base64_int8") throw new Error("no such encoding_format");
+  const isBinary = body.encoding_format === "base64_binary";
+  if (!isBinary && body.encoding_format !== "base64_int8")
+    throw new Error("no such encoding_format");
   const input = contextual ? documentIn(body.input) : body.input;
-  return { input: textsIn(input), encoding: "base64", ...lengthIn(body.dimensions) };
+  return {
+    input: textsIn(input),
+    encoding: "base64",
+    ...lengthIn(body.dimensions),
+    ...(isBinary && { outputType: "ubinary" as const }),
+  };
 };
 
 /** The chunks of the only document in the request. */
@@ -20,10 +27,14 @@ function documentIn(value: unknown): unknown {
   return value[0];
 }
 
-const bytes = (vector: Float32Array): string =>
+const bytes = (vector: ArrayLike<number>): string =>
   Buffer.from(Int8Array.from(vector).buffer).toString("base64");
 
-const dataOf = (vectors: readonly Float32Array[]) =>
+/** docs.perplexity.ai/docs/embeddings/best-practices: "1 bit per dimension, LSB first". */
+const lowestFirst = (byte: number): number =>
+  Number.parseInt([...byte.toString(2).padStart(8, "0")].reverse().join(""), 2);
+
+const dataOf = (vectors: readonly ArrayLike<number>[]) =>
   vectors.map((vector, index) => ({ object: "embedding", index, embedding: bytes(vector) }));
 
 const error = (message: string, type: string, code: number): string =>
@@ -50,6 +61,17 @@ const caseOf = (name: string, model: string): VendorCase => {
         }),
       }),
     }),
+    quantized: (vectors, type) => {
+      const data = dataOf(
+        type === "int8" ? vectors : vectors.map((vector) => Array.from(vector, lowestFirst)),
+      );
+      return {
+        body: JSON.stringify({
+          object: "list",
+          data: contextual ? [{ object: "list", index: 0, data }] : data,
+        }),
+      };
+    },
     tellsUsage: true,
     refusals: refusalsOf([
       ["upstream_credentials", 401, error("Invalid API key provided.", "invalid_api_key", 401)],

@@ -4,7 +4,12 @@
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
+import type {
+  EmbeddingInput,
+  QuantizedType,
+  QuantizedVector,
+  Target,
+} from "../../server/upstream/contract.ts";
 
 /** A request as the vendor understands it. */
 export interface Understood {
@@ -13,6 +18,8 @@ export interface Understood {
   /** The vendor's own term. */
   readonly taskType?: string;
   readonly encoding: "float" | "base64";
+  /** Absent: float32. */
+  readonly outputType?: QuantizedType;
 }
 
 export interface VendorResponse {
@@ -32,6 +39,8 @@ export interface VendorCase {
     vectors: readonly Float32Array[],
     tokens: number | undefined,
   ) => VendorResponse;
+  /** The same with quantized vectors. Absent: the vendor makes none. */
+  readonly quantized?: (vectors: readonly QuantizedVector[], type: QuantizedType) => VendorResponse;
   /** Whether the vendor ever reports usage. */
   readonly tellsUsage: boolean;
   /** The vendor's error responses, as recorded or documented, and the errors they map to. */

@@ -13,7 +13,7 @@ import {
   textsIn,
 } from "./bearer-case.ts";
 import { refusalsOf, type VendorCase } from "./vendor-case.ts";
-import { expectOnly } from "./written.ts";
+import { expectOnly, outputTypeIn } from "./written.ts";
 
 /** Each model family has its own endpoint, and each endpoint its own format of the texts. */
 const endpoints = {
@@ -56,28 +56,28 @@ const understand: VendorCase["understand"] = (request, target) => {
     "input_type",
     "output_dimension",
     "encoding_format",
+    "output_dtype",
     ...options,
   ]);
   expectModel(body, target);
   // Voyage accepts `base64` or no encoding: `float` is refused.
-  if (body.encoding_format !== "base64") throw new Error("no such encoding_format");
+  const { outputType } = outputTypeIn(body.output_dtype);
+  if (body.encoding_format !== (outputType ? undefined : "base64"))
+    throw new Error("no such encoding_format");
   if (path !== "contextualizedembeddings" && body.truncation !== false)
     throw new Error("a long text would be cut");
   return {
     input: textsIn(texts(body[input])),
-    encoding: "base64",
+    encoding: outputType ? "float" : "base64",
+    ...(outputType && { outputType }),
     ...lengthIn(body.output_dimension),
     ...purposeIn(body.input_type),
   };
 };
 
 /** The response to a request that is not for queries: all inputs are the chunks of one document. */
-function dataOf(target: Target, vectors: readonly Float32Array[]) {
-  const data = vectors.map((vector, index) => ({
-    object: "embedding",
-    embedding: packed(vector),
-    index,
-  }));
+function dataOf(target: Target, embeddings: readonly unknown[]) {
+  const data = embeddings.map((embedding, index) => ({ object: "embedding", embedding, index }));
   if (endpointOf(target) !== "contextualizedembeddings") return data;
   return [{ object: "list", data, index: 0 }];
 }
@@ -93,9 +93,20 @@ const caseOf = (name: string, model: string): VendorCase => {
     response: (vectors, tokens) => ({
       body: JSON.stringify({
         object: "list",
-        data: dataOf(target, vectors),
+        data: dataOf(target, vectors.map(packed)),
         model,
         ...(tokens !== undefined && { usage: { total_tokens: tokens } }),
+      }),
+    }),
+    ...(model !== "voyage-law-2" && {
+      quantized: (vectors) => ({
+        body: JSON.stringify({
+          object: "list",
+          data: dataOf(
+            target,
+            vectors.map((vector) => [...vector]),
+          ),
+        }),
       }),
     }),
     tellsUsage: true,

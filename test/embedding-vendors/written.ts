@@ -1,5 +1,23 @@
 /** Helpers that write vendors' responses and read the gateway's requests. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
+import type { QuantizedVector } from "../../server/upstream/contract.ts";
+import type { Understood, VendorResponse } from "./vendor-case.ts";
+
+const types: readonly unknown[] = ["int8", "uint8", "binary", "ubinary"];
+
+/** The vendor's field, or nothing if it has no quantized type. */
+export const outputTypeIn = (value: unknown): Pick<Understood, "outputType"> =>
+  types.includes(value) ? { outputType: value as NonNullable<Understood["outputType"]> } : {};
+
+/** As OpenAI responds, with lists of integers. */
+export const quantizedList = (vectors: readonly QuantizedVector[]): VendorResponse => ({
+  body: JSON.stringify({
+    object: "list",
+    data: vectors.map((vector, index) => ({ object: "embedding", index, embedding: [...vector] })),
+    model: "m",
+    usage: { prompt_tokens: 3, total_tokens: 3 },
+  }),
+});
 
 /** Every bit of a float32 survives, even the sign of a zero. Empty if there is no vector. */
 export const writeFloats = (vector: Float32Array | undefined): string =>

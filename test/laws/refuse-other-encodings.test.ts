@@ -3,6 +3,7 @@
  * sends. A field that would is refused by name, before anything is sent.
  */
 import { beforeEach, expect, test } from "bun:test";
+import { outputTypeFields, quantizedTypes } from "../../server/embeddings/output-type.ts";
 import { encodingFields } from "../../server/embeddings/refuse-other-encodings.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
@@ -100,6 +101,9 @@ async function expectRefused(
 /** The other words of the vendors, and values that are no encoding at all. */
 const others = ["int8", "binary", "big", "sparse", 7, {}, [], ["float", "int8"], true];
 
+const isOutputType = (field: string, value: unknown): boolean =>
+  outputTypeFields.some((name) => name === field) && quantizedTypes.some((type) => type === value);
+
 test.each(targets)(
   "$kind: another encoding is refused by name, and nothing is sent",
   async ({ kind }) => {
@@ -107,8 +111,9 @@ test.each(targets)(
       const value = others[(at + kind.length) % others.length];
       const nested = { extra_body: { options: [{ [field]: value }] } };
       await expectRefused(kind, nested, `extra_body.options[0].${field}`);
-      // At the top level, the schema of the request refuses it.
-      if (field !== "encoding_format") await expectRefused(kind, { [field]: value }, field);
+      // At the top level, the schema of the request refuses it, and some fields request quantized vectors.
+      if (field !== "encoding_format" && !isOutputType(field, value))
+        await expectRefused(kind, { [field]: value }, field);
     }
   },
 );
@@ -119,8 +124,8 @@ test("no other value of such a field is passed on", async () => {
       await expectRefused("vllm", { extra_body: { [field]: value } }, `extra_body.${field}`);
 });
 
-test("`encoding_format` has two values, whatever the kind of upstream", async () => {
-  for (const value of ["int8", "ubinary", "bytes", "bytes_only", "base64_int8", ["float"]]) {
+test("`encoding_format` has no values of one vendor, whatever the kind of upstream", async () => {
+  for (const value of ["float16", "bytes", "bytes_only", "base64_int8", ["float"]]) {
     const body = { model: "vllm", input: "a boat", encoding_format: value };
     const response = await gateway.post("/v1/embeddings", body);
     const { error } = (await response.json()) as { error: Record<string, string> };
@@ -147,16 +152,27 @@ const embed = async (fields: object): Promise<{ status: number; embedding: numbe
 };
 
 test.each([
-  ["voyage", { output_dtype: "float" }],
   ["voyage", { output_encoding: "base64" }],
   ["vllm", { embed_dtype: "float32", endianness: "little" }],
   ["vllm", { endianness: "native" }],
-  ["vllm", { embedding_types: ["float"], return_multivector: false }],
+  ["vllm", { embedding_types: ["base64"], return_multivector: false }],
 ] as const)("%s gets %j, which is float32, and its vectors are exact", async (model, fields) => {
   expect(await embed({ model, ...fields })).toEqual({ status: 200, embedding: [...vector] });
   expect(received).toHaveLength(1);
   expect(received[0]).toMatchObject(fields);
 });
+
+test.each([{ output_dtype: "float" }, { embedding_type: "float" }, { embedding_types: ["float"] }])(
+  "%j is the default, which no upstream needs: it is not passed on",
+  async (fields) => {
+    const input = JSON.stringify(fields);
+    expect(await embed({ model: "vllm", input, ...fields })).toEqual({
+      status: 200,
+      embedding: [...vector],
+    });
+    expect(Object.keys(received[0] ?? {}).sort()).toEqual(["encoding_format", "input", "model"]);
+  },
+);
 
 test("a refused encoding takes no cached vector, no place in a batch, and no health of the target", async () => {
   for (let round = 0; round < 20; round++) {

@@ -4,6 +4,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
+import { verifyEmbeddings } from "../../server/pipeline/verify-response.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
@@ -13,6 +14,7 @@ import { vendorCases } from "../embedding-vendors/index.ts";
 import { upstreamResponseOf } from "./adapter-cases.ts";
 import { bits, errorKindOf, matrices } from "./adapter-responses.ts";
 import { type Exceptions, type Law, obey } from "./law.ts";
+import { quantize, quantizedTypes, sendFor } from "./output-types.ts";
 import {
   everyText,
   mutated,
@@ -180,6 +182,56 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       runs,
     );
   },
+  "each output type is made by the vendor, computed from float32 vectors, or refused by name":
+    async (subject) => {
+      const { vendor, capabilities } = subject;
+      const types = capabilities.outputTypes?.types ?? [];
+      expect(vendor.quantized !== undefined).toBe(types.length > 0);
+      const rows = [0.5, -0.25]
+        .slice(0, capabilities.maxItems)
+        .map((first) => Float32Array.from({ length: 16 }, (_, at) => first * Math.cos(at * at)));
+      for (const type of quantizedTypes) {
+        const isBits = type === "binary" || type === "ubinary";
+        const made = type === "binary" ? "ubinary" : type;
+        const isMade = types.some((own) => own === made);
+        if (!isMade && !isBits) {
+          const error = await errorKindOf(() => sendFor(subject, type, rows));
+          expect([error?.kind, error?.details.param]).toEqual(["invalid_value", "output_dtype"]);
+          expect(error?.message).toContain(type);
+          continue;
+        }
+        const { understood, response } = await sendFor(subject, type, rows);
+        // Perplexity makes int8 in every request for float32.
+        const isNamed = vendor.target.upstream.kind !== "perplexity" || isBits;
+        expect(understood.map(({ outputType }) => outputType)).toEqual([
+          isMade && isNamed ? made : undefined,
+        ]);
+        if (vendor.target.upstream.kind !== "perplexity")
+          expect<readonly unknown[]>(response.vectors).toEqual(
+            rows.map((row) => quantize(row, type)),
+          );
+        expect(response.deviations?.adapted ?? []).toEqual(isMade ? [] : ["output_dtype"]);
+      }
+    },
+  "a quantized vector that is out of range, of another length or not of integers is an error":
+    async (subject) => {
+      const { vendor, capabilities, endpoint } = subject;
+      for (const type of capabilities.outputTypes?.types ?? []) {
+        const { body } = vendor.quantized!([new Uint8Array(16).fill(73)], type);
+        const query = { ...plainQuery(1), dimensions: 128, outputType: { type, field: "t" } };
+        for (const odd of ["256", "-129", "0.5", '"1"', "null", "[]", "73,73"]) {
+          const text = body.replace("[73,", `[${odd},`);
+          if (text === body) continue;
+          const read = async () =>
+            verifyEmbeddings(
+              await endpoint.fromUpstream(upstreamResponseOf(text), query, vendor.target),
+              query,
+              undefined,
+            );
+          expect((await errorKindOf(read))?.kind, `${type} ${odd}`).toBe("upstream_invalid");
+        }
+      }
+    },
   "usage is the vendor's count, 0 included, or absent": async (subject) => {
     const { response, tellsUsage } = subject.vendor;
     const row = [Float32Array.of(0.25, -1)];

@@ -29,11 +29,12 @@ export function cacheKeyPrefix(
   model: PermittedModel,
   taskTypeTranslated: boolean,
 ): string {
-  const { dimensions, taskType, extraFields } = query;
+  const { dimensions, taskType, outputType, extraFields } = query;
   const taskTypeText = taskType === undefined ? "" : taskTypeKey(taskType, taskTypeTranslated);
   const extraFieldsText = isEmptyObject(extraFields) ? "" : canonical(extraFields);
   const origin = origins.get(model) ?? originOf(model);
-  const text = `[${origin},${dimensions ?? ""},${taskTypeText},${extraFieldsText}]`;
+  const outputTypeText = outputType === undefined ? "" : `,${outputType.type}`;
+  const text = `[${origin},${dimensions ?? ""},${taskTypeText},${extraFieldsText}${outputTypeText}]`;
   const short = text.length <= maxPrefix ? text : hash(text);
   return `${cacheKeyFormat}:${short.length}:${short}`;
 }

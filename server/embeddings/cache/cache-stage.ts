@@ -88,7 +88,8 @@ class CacheStage implements InputSources {
 
   readCache(request: EmbeddingsRequest, key: string): CachedEmbedding | undefined {
     const { query, context } = request;
-    return context.cachePolicy === "use" ? this.#options.cache.get(key, query.encoding) : undefined;
+    if (context.cachePolicy !== "use") return undefined;
+    return this.#options.cache.get(key, query.outputType?.type ?? query.encoding);
   }
 
   /** The response to a request with one input. If it is base64, its serialized body is built once and kept. */

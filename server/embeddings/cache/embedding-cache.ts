@@ -5,8 +5,13 @@
 import { decodeText, EncodedVector } from "../../lib/vector-codec/index.ts";
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";
-import type { EmbeddingsResponse, Vector } from "../../upstream/contract.ts";
-import { dimensionsOf } from "../vector-formats.ts";
+import type {
+  EmbeddingsResponse,
+  QuantizedType,
+  QuantizedVector,
+  Vector,
+} from "../../upstream/contract.ts";
+import { dimensionsOf, isQuantized } from "../vector-formats.ts";
 import { S3Fifo } from "./s3-fifo.ts";
 
 export interface CachedEmbedding {
@@ -32,7 +37,7 @@ export interface EmbeddingCacheOptions {
 }
 
 interface Entry {
-  /** Float32 numbers. */
+  /** Float32 numbers, or the padded bytes of a quantized vector. The key decides which: it includes the type. */
   readonly bytes: ArrayBuffer;
   readonly tokens: number | undefined;
   /** Unix milliseconds. 0 in a cache without expiry. */
@@ -97,16 +102,14 @@ export class EmbeddingCache {
     return this.#generation;
   }
 
-  /** A copy in the requested encoding. An expired entry is not returned; it stays until it is set again or evicted. */
-  get(key: string, encoding: "float" | "base64"): CachedEmbedding | undefined {
+  /** A copy in the requested format. An expired entry is not returned; it stays until it is set again or evicted. */
+  get(key: string, format: "float" | "base64" | QuantizedType): CachedEmbedding | undefined {
     const entry = this.#use(key);
     if (!entry) return undefined;
     const { bytes, tokens } = entry;
-    const vector =
-      encoding === "base64"
-        ? Buffer.from(bytes).toString("base64")
-        : new Float32Array(bytes.slice(0));
-    return { vector, tokens };
+    if (format === "base64") return { vector: Buffer.from(bytes).toString("base64"), tokens };
+    if (format === "float") return { vector: new Float32Array(bytes.slice(0)), tokens };
+    return { vector: unpadded(bytes, format), tokens };
   }
 
   /** The response that was kept with this vector. */
@@ -220,8 +223,27 @@ function copyOf(numbers: Float32Array | readonly number[], allocate: Allocate): 
   return bytes;
 }
 
+/**
+ * Padded to whole float32 numbers, because persisted vectors are float32: the last byte is the length of the padding,
+ * as in PKCS #7.
+ */
+function paddedCopy(vector: QuantizedVector, allocate: Allocate): ArrayBuffer {
+  const padding = 4 - (vector.length % 4);
+  const bytes = allocate(vector.length + padding);
+  const copy = new Uint8Array(bytes).fill(padding, vector.length);
+  copy.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.length));
+  return bytes;
+}
+
+function unpadded(bytes: ArrayBuffer, type: QuantizedType): QuantizedVector {
+  const padding = new Uint8Array(bytes).at(-1) ?? 0;
+  const copy = bytes.slice(0, bytes.byteLength - padding);
+  return type === "int8" ? new Int8Array(copy) : new Uint8Array(copy);
+}
+
 /** Undefined if a text is not strict base64 of whole float32 numbers. */
 function bytesOf(vector: Vector, allocate: Allocate): ArrayBuffer | undefined {
+  if (isQuantized(vector)) return paddedCopy(vector, allocate);
   if (typeof vector !== "string" && !(vector instanceof EncodedVector))
     return copyOf(vector, allocate);
   const length = dimensionsOf(vector) * Float32Array.BYTES_PER_ELEMENT;

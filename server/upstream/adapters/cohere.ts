@@ -1,6 +1,12 @@
 /** Cohere's native API, v2: a task type in every request, vectors by their type. */
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
-import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
+import type {
+  EmbeddingCapabilities,
+  QuantizedType,
+  Target,
+  Upstream,
+  Vector,
+} from "../contract.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
 import { memberOf, membersOfList } from "./wire/members.ts";
@@ -36,6 +42,18 @@ export function cohereLengths(model: string): readonly number[] | undefined {
   return version === 4 ? [256, 512, 1024, 1536] : undefined;
 }
 
+/**
+ * docs.cohere.com/reference/embed: quantized vectors since Embed 3. cohere 7.3.1, EmbeddingType: the same names in all
+ * surfaces of Cohere's models. `field`: its name differs between the surfaces.
+ */
+export const cohereOutputTypes = (
+  model: string,
+  field: string,
+): Pick<EmbeddingCapabilities, "outputTypes"> =>
+  /embed-.*v-?2\b/i.test(model)
+    ? {}
+    : { outputTypes: { field, types: ["int8", "uint8", "ubinary"] } };
+
 // docs.cohere.com/reference/embed: 96 texts a request.
 function capabilities({ model }: Target): EmbeddingCapabilities {
   const dimensions = cohereLengths(model);
@@ -45,6 +63,7 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
     tokens: false,
     taskTypes,
     ...(dimensions && { dimensions }),
+    ...cohereOutputTypes(model, "embedding_types"),
   };
 }
 
@@ -59,21 +78,22 @@ const embeddings: EmbeddingsAdapter = {
       model: target.model,
       texts: textsOf(query),
       input_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue,
-      embedding_types: ["base64"],
+      embedding_types: [query.outputType?.type ?? "base64"],
       output_dimension: query.dimensions,
     });
   },
-  fromUpstream: async (response) => {
+  fromUpstream: async (response, { outputType }) => {
     const body = await response.json();
     const billed = memberOf(memberOf(body, "meta"), "billed_units");
     return {
-      vectors: vectorsIn(memberOf(body, "embeddings")),
+      vectors: vectorsIn(memberOf(body, "embeddings"), outputType?.type),
       ...usageOf(memberOf(billed, "input_tokens")),
     };
   },
 };
 
-function vectorsIn(byType: unknown): readonly Vector[] {
+function vectorsIn(byType: unknown, type: QuantizedType | undefined): readonly Vector[] {
+  if (type) return vectorRows(memberOf(byType, type));
   const packed = memberOf(byType, "base64");
   return Array.isArray(packed) && packed.every((row) => typeof row === "string")
     ? packed

@@ -29,7 +29,15 @@ const herokuTaskTypes: TaskTypeTable = {
 /** Self-hosted servers. */
 const servers: readonly Dialect[] = [
   { name: "openai-compatible", open: true },
-  { name: "vexel", embeddings: { ...openServerCapabilities, base64: true } },
+  // The other gateway knows whether its model makes the type, and refuses it otherwise.
+  {
+    name: "vexel",
+    embeddings: {
+      ...openServerCapabilities,
+      base64: true,
+      outputTypes: { field: "output_dtype", types: ["int8", "uint8", "ubinary"] },
+    },
+  },
   // vllm, entrypoints/openai/protocol.py: EmbeddingCompletionRequest.
   { name: "vllm", open: true, embeddings: { ...openServerCapabilities, base64: true } },
   // sglang, srt/entrypoints/openai/protocol.py: EmbeddingRequest.
@@ -88,12 +96,19 @@ const vendors: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...textOnlyCapabilities, maxItems: 100, maxTokens: 204_800 },
   },
-  // mixedbread.com/docs/api: `prompt` is passed through. 256: its provider for the AI SDK.
+  // mixedbread.com/docs/api: `prompt` is passed through. 256: its provider for the AI SDK. mixedbread 0.54.0,
+  // EncodingFormat: quantized vectors, as lists of integers.
   {
     name: "mixedbread",
     baseUrl: "https://api.mixedbread.com/v1",
     serves: "embedding",
-    embeddings: { ...textOnlyCapabilities, maxItems: 256, dimensions: "any", normalized: true },
+    embeddings: {
+      ...textOnlyCapabilities,
+      maxItems: 256,
+      dimensions: "any",
+      normalized: true,
+      outputTypes: { field: "encoding_format", types: ["int8", "uint8", "ubinary"] },
+    },
   },
   // docs.nvidia.com/nim/nemo-retriever/text-embedding: reference. 50: langchain-nvidia-ai-endpoints, max_batch_size.
   {

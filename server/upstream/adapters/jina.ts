@@ -31,7 +31,14 @@ function tasks(model: string): TaskTypeTable["values"] {
 }
 
 // The same document: 512 inputs per request, any length up to the model's own, normalized vectors by default.
-const limits = { maxItems: 512, base64: true, tokens: false, normalized: true } as const;
+// It packs bits, and does not make bytes.
+const limits = {
+  maxItems: 512,
+  base64: true,
+  tokens: false,
+  normalized: true,
+  outputTypes: { field: "embedding_type", types: ["ubinary"] },
+} as const;
 
 function capabilities({ model }: Target): EmbeddingCapabilities {
   // The second generation supports neither tasks nor shorter vectors.
@@ -49,7 +56,7 @@ const embeddings: EmbeddingsAdapter = {
       input: textsOf(query),
       task: taskTypeOf(query, capabilities(target)),
       dimensions: query.dimensions,
-      embedding_type: "base64",
+      embedding_type: query.outputType?.type ?? "base64",
     });
   },
   fromUpstream: readEmbeddingsResponse,

@@ -25,8 +25,11 @@ const capabilities = (target: Target): EmbeddingCapabilities => ({
   base64: takesBase64(target),
   tokens: false,
   taskTypes: "indifferent",
-  ...(target.model.startsWith("codestral-embed") && { dimensions: "any" }),
+  ...(target.model.startsWith("codestral-embed") && { dimensions: "any", outputTypes }),
 });
+
+/** docs.mistral.ai/capabilities/embeddings/code_embeddings: codestral-embed quantizes, into lists of integers. */
+const outputTypes = { field: "output_dtype", types: ["int8", "uint8", "ubinary"] } as const;
 
 const embeddings: EmbeddingsAdapter = {
   capabilities,
@@ -37,7 +40,8 @@ const embeddings: EmbeddingsAdapter = {
       model,
       input: textsOf(query),
       output_dimension: query.dimensions,
-      encoding_format: takesBase64(target) ? "base64" : undefined,
+      encoding_format: takesBase64(target) && !query.outputType ? "base64" : undefined,
+      output_dtype: query.outputType?.type,
     });
   },
   fromUpstream: readEmbeddingsResponse,

@@ -1,8 +1,9 @@
 /** Perplexity: OpenAI-compatible, except that each number of a vector is one signed byte (int8). */
+import { reverseBits } from "../../lib/packed-bits.ts";
 import { EncodedVector } from "../../lib/vector-codec/index.ts";
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import { isContextualModel } from "../contextual.ts";
-import type { EmbeddingCapabilities, Target, Vector } from "../contract.ts";
+import type { EmbeddingCapabilities, QuantizedType, Target, Vector } from "../contract.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { readEmbeddingsResponse } from "./openai/embeddings.ts";
 import { bearerJsonRequest } from "./wire/build-request.ts";
@@ -23,6 +24,7 @@ const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   dimensions: "any",
   taskTypes: "indifferent",
   normalized: false,
+  outputTypes: { field: "encoding_format", types: ["int8", "ubinary"] },
 });
 
 const embeddings: EmbeddingsAdapter = {
@@ -37,23 +39,29 @@ const embeddings: EmbeddingsAdapter = {
       // The chunks of one document.
       input: contextual ? [texts] : texts,
       dimensions: query.dimensions,
-      encoding_format: "base64_int8",
+      encoding_format: query.outputType?.type === "ubinary" ? "base64_binary" : "base64_int8",
     });
   },
   fromUpstream: async (response, query, { model }) => {
     const { vectors, usage } = isContextualModel(model)
       ? readDocumentChunks(await response.json(), query)
       : await readEmbeddingsResponse(response, query);
-    return { vectors: vectors.map(fromBytes), ...(usage && { usage }) };
+    const decoded = vectors.map((vector) => decode(vector, query.outputType?.type));
+    return { vectors: decoded, ...(usage && { usage }) };
   },
 };
 
-/** Unchanged, from -128 to 127: the scale is lost, and cosine similarity does not need it. */
-function fromBytes(vector: Vector): Vector {
+/**
+ * As float32 the numbers are unchanged, from -128 to 127: the scale is lost, and cosine similarity does not need it.
+ * docs.perplexity.ai/docs/embeddings/best-practices: the first dimension is the lowest bit of `base64_binary`.
+ */
+function decode(vector: Vector, type: QuantizedType | undefined): Vector {
   if (typeof vector !== "string" && !(vector instanceof EncodedVector)) return vector;
   try {
     const bytes = Uint8Array.fromBase64(String(vector), { lastChunkHandling: "strict" });
-    return Float32Array.from(new Int8Array(bytes.buffer));
+    if (type === "ubinary") return reverseBits(bytes);
+    const numbers = new Int8Array(bytes.buffer);
+    return type === "int8" ? numbers : Float32Array.from(numbers);
   } catch {
     throw invalidResponse("a vector is not base64");
   }

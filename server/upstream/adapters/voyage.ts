@@ -50,8 +50,11 @@ const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   base64: true,
   tokens: false,
   taskTypes,
-  ...(flexible.test(model) && { dimensions: [256, 512, 1024, 2048] }),
+  ...(flexible.test(model) && { dimensions: [256, 512, 1024, 2048], outputTypes }),
 });
+
+/** The same page: the models with several lengths also quantize. voyageai 0.5.0, `output_dtype`. */
+const outputTypes = { field: "output_dtype", types: ["int8", "uint8", "ubinary"] } as const;
 
 const buildRequest = (
   path: string,
@@ -64,7 +67,9 @@ const buildRequest = (
     model: target.model,
     input_type: taskTypeOf(query, capabilities(target)),
     output_dimension: query.dimensions,
-    encoding_format: "base64",
+    // With base64, quantized vectors would be base64 of their bytes.
+    encoding_format: query.outputType ? undefined : "base64",
+    output_dtype: query.outputType?.type,
   });
 
 function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {

@@ -1,10 +1,13 @@
 /** Embedding model families on Amazon Bedrock: each has its own request body. */
+import { packBits } from "../../../lib/packed-bits.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
   ExtraFields,
+  QuantizedType,
   Vector,
 } from "../../contract.ts";
+import { invalidResponse } from "../../invalid-response.ts";
 import { cohereLengths } from "../cohere.ts";
 import { listIn, memberOf } from "../wire/members.ts";
 import {
@@ -19,7 +22,7 @@ import { truncation } from "../wire/truncation.ts";
 export interface EmbeddingFamily {
   readonly capabilities: EmbeddingCapabilities;
   body(query: EmbeddingsQuery): ExtraFields;
-  vectors(response: unknown): readonly Vector[];
+  vectors(response: unknown, type: QuantizedType | undefined): readonly Vector[];
   /** The field with the number of input tokens. */
   readonly tokens?: string;
 }
@@ -54,8 +57,37 @@ const titanMultimodal: EmbeddingFamily = {
 };
 
 const titan1 = titanOf({});
-/** `normalize` is true by default. */
-const titan2 = titanOf({ dimensions: [256, 512, 1024], normalized: true });
+
+/**
+ * `normalize` is true by default. Binary vectors are lists of 0 and 1, one for each dimension (vercel/ai#5642 prints
+ * one); the page does not say so.
+ */
+const titan2Of = (plain: EmbeddingFamily): EmbeddingFamily => ({
+  ...plain,
+  body: (query) => ({
+    ...plain.body(query),
+    ...(query.outputType && { embeddingTypes: ["binary"] }),
+  }),
+  vectors: (response, type) =>
+    type
+      ? [bitsIn(memberOf(response, "embeddingsByType"), "binary")]
+      : plain.vectors(response, undefined),
+});
+
+const titan2 = titan2Of(
+  titanOf({
+    dimensions: [256, 512, 1024],
+    normalized: true,
+    outputTypes: { field: "embeddingTypes", types: ["ubinary"] },
+  }),
+);
+
+function bitsIn(entry: unknown, name: string): Vector {
+  const bits = listIn(entry, name);
+  if (bits.length % 8 !== 0 || !bits.every((bit) => bit === 0 || bit === 1))
+    throw invalidResponse(`\`${name}\` is not a list of bits in whole bytes`);
+  return packBits(bits.map((bit) => Number(bit) - 1));
+}
 
 /**
  * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: the value of
@@ -71,6 +103,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): EmbeddingF
       // The default is a document: most vectors are indexed, and clients that query send a task type.
       defaultValue: "search_document",
     },
+    outputTypes: { field: "embedding_types", types: ["int8", "uint8", "ubinary"] },
     ...more,
   };
   return {
@@ -83,13 +116,14 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): EmbeddingF
         ...extraFields,
         texts: textsOf(query),
         input_type: taskTypeOf(query, capabilities),
-        embedding_types: ["float"],
+        embedding_types: [query.outputType?.type ?? "float"],
         ...(query.dimensions !== undefined && { output_dimension: query.dimensions }),
       };
     },
     // An object by embedding type, as requested. Models without types return a plain list.
-    vectors: (response) => {
+    vectors: (response, type) => {
       const embeddings = memberOf(response, "embeddings");
+      if (type) return vectorRows(memberOf(embeddings, type));
       return vectorRows(memberOf(embeddings, "float") ?? embeddings);
     },
   };

@@ -52,10 +52,13 @@ const embeddings: EmbeddingsAdapter = {
     const { url, headers } = invoke(target);
     return jsonRequest(url, headers, family(target).body(query));
   },
-  fromUpstream: async (response, _query, target) => {
+  fromUpstream: async (response, { outputType }, target) => {
     const { vectors, tokens } = family(target);
     const body = await response.json();
-    return { vectors: vectors(body), ...usageOf(tokensIn(body, tokens, response)) };
+    return {
+      vectors: vectors(body, outputType?.type),
+      ...usageOf(tokensIn(body, tokens, response)),
+    };
   },
 };
 

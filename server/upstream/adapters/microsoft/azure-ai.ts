@@ -4,7 +4,7 @@ import type { Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import { azureCredential } from "../../credentials/azure.ts";
 import { azureAuth } from "../../credentials/azure-auth.ts";
-import { cohereLengths } from "../cohere.ts";
+import { cohereLengths, cohereOutputTypes } from "../cohere.ts";
 import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
 import type { EndpointResolver } from "../wire/build-request.ts";
@@ -32,6 +32,8 @@ function capabilities(model: string): EmbeddingCapabilities {
     maxItems: 96,
     taskTypes: { field: "input_type", values: { query: "query", document: "document" } },
     ...(dimensions && { dimensions }),
+    // azure-ai-inference 1.0.0b9, EmbeddingEncodingFormat. Other models than Cohere's refuse it with 422.
+    ...(/cohere|^embed-v/i.test(model) && cohereOutputTypes(model, "encoding_format")),
   };
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
-import { cohereLengths } from "../cohere.ts";
+import { cohereLengths, cohereOutputTypes } from "../cohere.ts";
 import { jsonRequest, ownHeaders } from "../wire/build-request.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorRows } from "../wire/native-embeddings.ts";
@@ -46,6 +46,8 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
     tokens: false,
     taskTypes,
     ...(dimensions && { dimensions }),
+    // oci 2.189.0, EmbedTextDetails.embedding_types: as Cohere's.
+    ...cohereOutputTypes(model, "embeddingTypes"),
   };
 }
 
@@ -68,15 +70,19 @@ const embeddings: EmbeddingsAdapter = {
       inputs: textsOf(query),
       inputType: taskTypeOf(query, capabilities(target)),
       outputDimensions: query.dimensions,
+      embeddingTypes: query.outputType && [query.outputType.type],
     });
   },
-  fromUpstream: async (response) => {
+  fromUpstream: async (response, { outputType }) => {
     const body = await response.json();
     const counts = [memberOf(body, "inputTextTokenCounts")].flat();
     const total = counts.every(isCount)
       ? counts.reduce((sum, count) => sum + count, 0)
       : memberOf(memberOf(body, "usage"), "promptTokens");
-    return { vectors: vectorRows(memberOf(body, "embeddings")), ...usageOf(total) };
+    const list = outputType
+      ? memberOf(memberOf(body, "embeddingsByType"), outputType.type)
+      : memberOf(body, "embeddings");
+    return { vectors: vectorRows(list), ...usageOf(total) };
   },
 };
 

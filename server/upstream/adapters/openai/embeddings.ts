@@ -42,16 +42,18 @@ export const openaiEmbeddings = (
     capabilities,
     toUpstream: (query, target) => {
       const { url, headers } = resolveEndpoint(target, "embeddings");
-      const { base64, taskTypes } = capabilities(target);
+      const { base64, taskTypes, outputTypes } = capabilities(target);
+      const { outputType } = query;
       return jsonRequest(url, headers, {
         ...query.extraFields,
         ...taskTypeField(query, taskTypes),
         model: target.model,
         input: rawInput(query),
         // Never null, and never sent to a server that does not support it (BerriAI/litellm#19174).
-        encoding_format: base64 ? "base64" : undefined,
+        encoding_format: base64 && !outputType ? "base64" : undefined,
         dimensions: query.dimensions,
         user: query.user,
+        ...(outputType && outputTypes && { [outputTypes.field]: outputType.type }),
       });
     },
     fromUpstream: async (response, query, target) => {
