@@ -145,6 +145,23 @@ export const errorTable = {
   invalid_image_file: invalidRequest("invalid_image_file", "An uploaded image cannot be decoded."),
   moderation_blocked: imageUserError("moderation_blocked", "A safety system rejected the request."),
 
+  // Files and jobs
+  object_not_found: invalidRequest(
+    "not_found",
+    "The project of the API key has no file, batch or other object with this id.",
+    404,
+  ),
+  file_quota_exceeded: invalidRequest(
+    "file_quota_exceeded",
+    "The files of the project, or of the gateway, have used up their space.",
+    403,
+  ),
+  files_unavailable: invalidRequest(
+    "files_unavailable",
+    "The gateway has no storage for files that its replicas share.",
+    501,
+  ),
+
   // Idempotency
   invalid_idempotency_key: invalidRequest(
     "invalid_idempotency_key",

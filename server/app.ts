@@ -33,6 +33,7 @@ import { createConnectionTests } from "./upstream/connection-test/connection-tes
 import type { BuiltInModel } from "./upstream/contract.ts";
 import { needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
+import { wireFiles } from "./wiring/files.ts";
 import { wireHandlers } from "./wiring/handlers.ts";
 import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
 import { wireRequestPath } from "./wiring/request-path.ts";
@@ -243,6 +244,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   const handlers = wireHandlers(runtime, requestPath, {
     startedAt,
     metrics,
+    stored: wireFiles(runtime, { disk: temp.disk, shared, objects: options.objects?.objects }),
     hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
     isReady,
     isDraining: () => isDraining,

@@ -370,6 +370,19 @@ export const settingsTable = {
   ),
   VEXEL_IMAGE_TTL: seconds(3600).describe("Seconds for which the link to a stored image works."),
   VEXEL_IMAGES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored images."),
+  VEXEL_FILES_MAX_BYTES: bytes(32 * 1024 * MiB).describe(
+    "Maximum size of all files of `/v1/files`, results of batches included. With `BLOB_URL`, in the object store.",
+  ),
+  VEXEL_FILES_PROJECT_MAX_BYTES: bytes(16 * 1024 * MiB).describe(
+    "Maximum size of the files of one project, or of one API key without a project.",
+  ),
+  VEXEL_FILES_FILE_MAX_BYTES: bytes(512 * MiB).describe(
+    "Maximum size of a file that is uploaded in one request.",
+  ),
+  VEXEL_FILES_DAYS: wholeNumber(30).describe(
+    "Days for which the input and output files of batches are kept, unless the request says otherwise. 0: until they are deleted.",
+  ),
+  VEXEL_BATCH_MAX_BYTES: bytes(200 * MiB).describe("Maximum size of the input file of a batch."),
   VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe(
     "Maximum size of an image downloaded from a URL.",
   ),

@@ -10,6 +10,7 @@ import { embeddingsBody } from "./embeddings.ts";
 import { generationsBody } from "./generations.ts";
 import { examples } from "./openapi-examples.ts";
 import * as schemas from "./response-schemas.ts";
+import { storedBodies, storedResponses } from "./stored-schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -32,10 +33,11 @@ function withNulls(schema: Json): Json {
   return { ...schema, properties: Object.fromEntries(nullable) };
 }
 
+const file = { type: "string", contentMediaType: "application/octet-stream" };
+
 /** zod has no type for files: the text fields of the form come from the schema, its files from here. */
 function formSchema(): Json {
   const text = schemaOf(editsForm, "input") as { properties: Json; required: string[] };
-  const file = { type: "string", contentMediaType: "application/octet-stream" };
   return {
     ...text,
     properties: {
@@ -58,10 +60,30 @@ function formSchema(): Json {
   };
 }
 
+/** A form with one file. */
+function fileFormSchema(form: z.ZodType, field: string): Json {
+  const text = schemaOf(form, "input") as { properties: Json; required?: string[] };
+  return {
+    ...text,
+    properties: { ...text.properties, [field]: file },
+    required: [...(text.required ?? []), field],
+  };
+}
+
+const storedRequestBodies = Object.fromEntries(
+  Object.entries(storedBodies).map(([name, body]) => [
+    name,
+    "json" in body
+      ? { "application/json": { schema: schemaOf(body.json, "input") } }
+      : { "multipart/form-data": { schema: fileFormSchema(body.form, body.file) } },
+  ]),
+);
+
 /** The maximum number of inputs is a setting, and not in the document. */
 const embeddings = embeddingsBody(Number.POSITIVE_INFINITY);
 
 const requestBodies: Partial<Record<OwnRouteName, Json>> = {
+  ...storedRequestBodies,
   embeddings: { "application/json": { schema: schemaOf(embeddings.schema, "input") } },
   engineEmbeddings: { "application/json": { schema: schemaOf(embeddings.engineSchema, "input") } },
   generations: { "application/json": { schema: schemaOf(generationsBody, "input") } },
@@ -72,6 +94,7 @@ const requestBodies: Partial<Record<OwnRouteName, Json>> = {
 };
 
 const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
+  ...storedResponses,
   embeddings: { type: "application/json", schema: schemas.embeddingsResponse },
   engineEmbeddings: { type: "application/json", schema: schemas.embeddingsResponse },
   generations: { type: "application/json", schema: schemas.imagesResponse },

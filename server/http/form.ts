@@ -7,10 +7,10 @@ import { type BorrowedBytes, joinCopies } from "../lib/borrowed-bytes.ts";
 import { lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
-import type { FilePart, Form, MultipartField } from "../request/http-types.ts";
+import type { FilePart, Form, FormPart, MultipartField } from "../request/http-types.ts";
 import type { TempAccount, TempStorage } from "../temp-storage/temp-storage.ts";
 import { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
-import { boundaryOf, charsetOf, type FormPart, readParts } from "./multipart.ts";
+import { boundaryOf, charsetOf, readParts } from "./multipart.ts";
 import { type BodyContext, checkEncoding, type IncomingBody, readBodyChunks } from "./read-body.ts";
 
 export interface FormLimits extends UploadLimits {
@@ -69,6 +69,20 @@ export async function readForm(
     throw error;
   } finally {
     account.cancelReservation();
+  }
+}
+
+/** The parts of a form while they arrive: nothing is stored. Every part must be read to its end. */
+export async function* readFormParts(
+  incoming: IncomingBody,
+  maxBytes: number,
+  context: BodyContext,
+): AsyncGenerator<FormPart> {
+  checkEncoding(incoming.headers);
+  const body = lendEach(readBodyChunks(incoming, maxBytes, context));
+  yield* readParts(body, boundaryOf(incoming.headers.get("content-type") ?? ""));
+  for await (const _ of body) {
+    // Bytes after the closing boundary are ignored. They must arrive before the response is sent.
   }
 }
 

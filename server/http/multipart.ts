@@ -6,15 +6,7 @@
 import { isUtf8 } from "node:buffer";
 import { type BorrowedBytes, type BorrowedChunks, viewOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-
-export interface FormPart {
-  readonly name: string;
-  /** Undefined for a text field. */
-  readonly filename: string | undefined;
-  readonly type: string | undefined;
-  /** Must be read to its end before the next part is requested. */
-  readonly body: BorrowedChunks;
-}
+import type { FormPart } from "../request/http-types.ts";
 
 const maxHeadBytes = 16 * 1024;
 

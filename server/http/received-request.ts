@@ -3,11 +3,11 @@
 import type { KeyShares } from "../lib/key-shares.ts";
 import type { Serialize } from "../lib/tasks.ts";
 import type { DisconnectListener } from "../request/deadline.ts";
-import type { Form, RequestHeaders } from "../request/http-types.ts";
+import type { Form, FormPart, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import type { createClientAddress } from "./client-address.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
-import { type FormLimits, readForm } from "./form.ts";
+import { type FormLimits, readForm, readFormParts } from "./form.ts";
 import { takeJsonMemory } from "./json-memory.ts";
 import { type JsonBodyContext, readBodyChunks, readJson } from "./read-body.ts";
 import type { RequestBody, ServerRequest } from "./server/http-server.ts";
@@ -120,6 +120,10 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
 
   form(keyId: string): Promise<Form> {
     return readForm(this, this.#options.form, this, keyId);
+  }
+
+  parts(maxBytes: number): AsyncIterable<FormPart> {
+    return readFormParts(this, maxBytes, this);
   }
 
   countReceived(bytes: number): void {

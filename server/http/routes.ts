@@ -4,6 +4,7 @@
  */
 
 import type { Handler, ParametersOf, RouteRow } from "./route.ts";
+import { type StoredAliasName, storedAliases, storedRoutes } from "./stored-routes.ts";
 
 /** The rows of the routing table for routes with their own request and response: the API, liveness and readiness. */
 const gatewayRoutes = [
@@ -94,7 +95,7 @@ const gatewayRoutes = [
 ] as const satisfies readonly RouteRow[];
 
 /** The names of routes that are not aliases of another route. */
-export type OwnRouteName = (typeof gatewayRoutes)[number]["name"];
+export type OwnRouteName = (typeof gatewayRoutes | typeof storedRoutes)[number]["name"];
 
 /** A row with the same requests and responses as the row that `sameAs` names. `use`: what the alias is for. */
 function alias<const Name extends string, const Path extends RouteRow["path"]>(
@@ -184,20 +185,22 @@ const azureRoutes = [
   alias("deploymentEngine", "engine", "/openai/engines/{model}", forOlderAzure),
 ] as const;
 
-const table = [...gatewayRoutes, ...azureRoutes] as const;
+const table = [...gatewayRoutes, ...storedRoutes, ...azureRoutes] as const;
 type Row = (typeof table)[number];
 
-export type RouteName = Row["name"];
+export type RouteName = Row["name"] | StoredAliasName;
 
 export interface Route extends RouteRow {
   readonly name: RouteName;
   /** The route of which this one is an alias: it has the same requests and responses. */
   readonly sameAs?: OwnRouteName;
+  /** The route whose handler responds. Absent: the alias has a handler of its own. */
+  readonly handledAs?: keyof Handlers;
 }
 
-export const routes: readonly Route[] = table;
+export const routes: readonly Route[] = [...table, ...storedAliases];
 
-/** One handler per route, with the parameters of its path. */
+/** One handler per route, with the parameters of its path. An alias may have the handler of its route. */
 export type Handlers = {
   readonly [R in Row as R["name"]]: Handler<ParametersOf<R["path"]>>;
 };

@@ -22,6 +22,16 @@ export interface Form {
   dispose(): Promise<void>;
 }
 
+/** A part of a multipart form, while it arrives. */
+export interface FormPart {
+  readonly name: string;
+  /** Undefined for a text field. */
+  readonly filename: string | undefined;
+  readonly type: string | undefined;
+  /** Must be read to its end before the next part is requested. */
+  readonly body: BorrowedChunks;
+}
+
 /** Request headers by lower-case name. */
 export interface RequestHeaders {
   get(name: string): string | null;
@@ -49,6 +59,8 @@ export interface IncomingRequest extends RequestClient {
   jsonWithImages(keyId: string): Promise<unknown>;
   /** `keyId`: the API key whose share of temp storage the files take. */
   form(keyId: string): Promise<Form>;
+  /** Reads a multipart form of up to `maxBytes` part by part, no faster than the parts are read. */
+  parts(maxBytes: number): AsyncIterable<FormPart>;
   /** Releases the memory of the JSON body when the request ends. A second call does nothing. */
   releaseBody(): void;
 }

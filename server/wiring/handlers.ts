@@ -6,6 +6,7 @@ import { createModelHandlers } from "../api/route-handlers.ts";
 import { createStatusHandlers, type StatusHandlerOptions } from "../api/status-handlers.ts";
 import { unknownUrl } from "../http/dispatch.ts";
 import type { Handlers } from "../http/routes.ts";
+import type { StoredRouteName } from "../http/stored-routes.ts";
 import type { Metrics } from "../observe/metrics/open-metrics.ts";
 import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
@@ -16,15 +17,18 @@ interface HandlersOptions
   readonly startedAt: number;
   /** Undefined: metrics are off. */
   readonly metrics: Metrics | undefined;
+  /** The handlers of what clients store. */
+  readonly stored: Pick<Handlers, StoredRouteName>;
 }
 
 export function wireHandlers(
   { settings, snapshot, now }: Runtime,
   requestPath: RequestPath,
-  { startedAt, metrics, ...status }: HandlersOptions,
+  { startedAt, metrics, stored, ...status }: HandlersOptions,
 ): Handlers {
   const { modelServices, idempotencyStore, imageLinks, ledger, forwarding, replicas } = requestPath;
   return {
+    ...stored,
     ...createModelHandlers({
       ...modelServices,
       snapshot,

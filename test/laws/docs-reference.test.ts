@@ -115,8 +115,10 @@ describe("docs/api.md", () => {
     if (!found) throw new Error(`there is no ${heading}`);
     return found;
   };
-  const requestOf = (heading: string): Content["schema"] =>
-    operationOf(heading).requestBody?.content["application/json"]?.schema;
+  const requestOf = (heading: string): Content["schema"] => {
+    const content = operationOf(heading).requestBody?.content;
+    return (content?.["application/json"] ?? content?.["multipart/form-data"])?.schema;
+  };
 
   const nameOf = (row: { readonly method: string; readonly path: string }) =>
     `${row.method} ${row.path}`;

@@ -24,6 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // The configuration refuses what no adapter could serve, so it must know the kinds of upstream.
   config: ["lib", "storage", "upstream"],
   ledger: ["lib", "storage"],
+  files: ["lib", "temp-storage", "storage"],
   request: ["lib", "temp-storage", "upstream", "config", "ledger"],
   observe: ["lib", "upstream", "request"],
   auth: ["lib", "storage", "config", "request"],
@@ -68,6 +69,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "lib",
     "upstream",
     "config",
+    "files",
     "request",
     "auth",
     "embeddings",

@@ -7,7 +7,7 @@ import { type BorrowedBytes, viewOf } from "../../lib/borrowed-bytes.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { DiskReserve, DiskUse } from "../../temp-storage/disk-reserve.ts";
-import type { FileStore, FoundFile } from "../ports/file-store.ts";
+import type { FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
 import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
 
 export interface StoredFilesOptions {
@@ -16,8 +16,6 @@ export interface StoredFilesOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
 }
-
-export type FileChunks = AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>;
 
 const flush = promisify(fsync);
 const namePattern = /^[\w-]{1,200}(?:\/[\w-][\w.-]{0,199}){0,4}$/;

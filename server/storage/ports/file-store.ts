@@ -8,19 +8,17 @@ import type { DiskUse } from "../../temp-storage/disk-reserve.ts";
 export interface FoundFile {
   readonly size: number;
   /** The bytes from `from`, inclusive, to `to`, exclusive. Absent: from the beginning, to the end. */
-  read(from?: number, to?: number): AsyncIterable<Uint8Array>;
+  read(from?: number, to?: number): ReadableStream<Uint8Array>;
 }
+
+export type FileChunks = AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>;
 
 export interface FileStore {
   /**
    * Stores the file completely or not at all, with a chunk at a time in memory. Returns its size. `use`: how much of
    * the disk reserve it must leave free; absent: as a response. Rejects with GatewayError or the error of the source.
    */
-  write(
-    name: string,
-    chunks: AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>,
-    use?: DiskUse,
-  ): Promise<number>;
+  write(name: string, chunks: FileChunks, use?: DiskUse): Promise<number>;
   /** Undefined: it does not exist. */
   find(name: string): Promise<FoundFile | undefined>;
   /** All files below a folder, in the order of their names. */

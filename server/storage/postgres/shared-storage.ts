@@ -9,6 +9,7 @@ import type { AuditLog } from "../ports/audit-log.ts";
 import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { DeliveryStore } from "../ports/delivery-store.ts";
 import type { EventStore } from "../ports/event-store.ts";
+import type { FileIndex } from "../ports/file-index.ts";
 import type { KeyStore } from "../ports/key-store.ts";
 import type { LedgerExports } from "../ports/ledger-exports.ts";
 import type { LedgerQueries } from "../ports/ledger-queries.ts";
@@ -20,6 +21,7 @@ import { createAuditLog } from "../sql/audit-log.ts";
 import { createConfigEntityStore } from "../sql/config-entity-store.ts";
 import { createDeliveryStore } from "../sql/delivery-store.ts";
 import { createEventStore } from "../sql/event-store.ts";
+import { createFileIndex } from "../sql/file-index.ts";
 import { createKeyStore } from "../sql/key-store.ts";
 import { createSessionStore } from "../sql/session-store.ts";
 import { createUserStore } from "../sql/user-store.ts";
@@ -42,6 +44,7 @@ export interface SharedStorage {
   readonly audit: AuditLog;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly files: FileIndex;
   readonly ledger: LedgerStore & Pick<PostgresLedgerStore, "rollUp">;
   readonly exports: LedgerExports;
   readonly queries: LedgerQueries;
@@ -100,6 +103,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     audit: createAuditLog(db),
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
+    files: createFileIndex(db),
     ledger: new PostgresLedgerStore(db),
     exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),

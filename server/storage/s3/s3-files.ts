@@ -4,8 +4,8 @@
  */
 import type { DiskUse } from "../../temp-storage/disk-reserve.ts";
 import { removeIfExists } from "../files/expiring-files.ts";
-import { type FileChunks, isFileName, type StoredFiles } from "../files/stored-files.ts";
-import type { FileStore, FoundFile } from "../ports/file-store.ts";
+import { isFileName, type StoredFiles } from "../files/stored-files.ts";
+import type { FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 const prefix = "files/";

@@ -1,0 +1,247 @@
+/** /v1/files: upload, list, get, delete and content. A file belongs to the project of its API key. */
+import { z } from "zod";
+import { authenticate } from "../auth/authenticate.ts";
+import { ownerOf } from "../auth/owner.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import type { ClientFiles, NewFile, StoredFile } from "../files/client-files.ts";
+import { validate } from "../http/read-body.ts";
+import { decodePathSegment, json } from "../http/route.ts";
+import type { Handlers } from "../http/routes.ts";
+import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { FormPart, IncomingRequest } from "../request/http-types.ts";
+import { sendStored } from "./send-stored.ts";
+
+export interface FileHandlerOptions {
+  readonly snapshot: () => Snapshot;
+  readonly files: ClientFiles;
+  /** The most bytes of one file. */
+  readonly maxFileBytes: number;
+  /** The most bytes of a file with the purpose `batch`. */
+  readonly maxBatchBytes: number;
+  /** How long files with the purpose `batch` are kept. 0: forever. */
+  readonly batchFileMs: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** OpenAI's other purposes are for features that the gateway does not have. */
+export const filePurposes = ["batch", "vision", "user_data"] as const;
+
+export const expiresAfter = z
+  .strictObject({
+    anchor: z.literal("created_at"),
+    seconds: z.int().min(3600).max(2_592_000),
+  })
+  .describe("When the file expires: `seconds` after it was created, 3600 to 2592000.");
+
+export const createFileForm = z.strictObject({
+  purpose: z.enum(filePurposes).describe("What the file is for."),
+  expires_after: expiresAfter.optional(),
+});
+
+const listQuery = z.object({
+  purpose: z.string().optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
+  order: z.enum(["asc", "desc"]).default("desc"),
+  after: z.string().optional(),
+});
+
+/** The text fields of the form, together. */
+const maxFieldBytes = 64 * 1024;
+const maxFields = 16;
+
+type FileHandlers = Pick<Handlers, "createFile" | "files" | "file" | "deleteFile" | "fileContent">;
+
+export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
+  const { snapshot, files, now } = options;
+  const ownerOfRequest = ({ headers }: IncomingRequest): string =>
+    ownerOf(authenticate(headers, snapshot(), now()));
+  return {
+    createFile: async (incoming) =>
+      json(showFile(await receive(incoming, ownerOfRequest(incoming), options))),
+    files: async (incoming) => {
+      const owner = ownerOfRequest(incoming);
+      const given = Object.fromEntries(new URLSearchParams(incoming.search));
+      const { limit, ...query } = validate(listQuery, given);
+      const found = await files.list({ owner, ...query, limit: limit + 1 });
+      return json(showPage(found.slice(0, limit).map(showFile), found.length > limit));
+    },
+    file: async (incoming, { id }) =>
+      json(showFile(await files.find(ownerOfRequest(incoming), decodePathSegment(id)))),
+    deleteFile: async (incoming, { id: encoded }) => {
+      const id = decodePathSegment(encoded);
+      await files.remove(ownerOfRequest(incoming), id);
+      return json({ id, object: "file", deleted: true });
+    },
+    fileContent: async (incoming, { id }) => {
+      const file = await files.find(ownerOfRequest(incoming), decodePathSegment(id));
+      const name = encodeURIComponent(file.filename);
+      return sendStored(incoming, await files.content(file), {
+        tag: `"${file.id}"`,
+        headers: {
+          "content-type": "application/octet-stream",
+          "content-disposition": `attachment; filename*=UTF-8''${name}`,
+          "x-content-type-options": "nosniff",
+        },
+      });
+    },
+  };
+}
+
+/** A list with OpenAI's cursor: the id of its last entry is `after` of the next page. */
+export const showPage = <T extends { readonly id: string }>(
+  data: readonly T[],
+  hasMore: boolean,
+) => ({
+  object: "list",
+  data,
+  first_id: data[0]?.id ?? null,
+  last_id: data.at(-1)?.id ?? null,
+  has_more: hasMore,
+});
+
+export const showFile = ({ id, bytes, createdAt, expiresAt, filename, purpose }: StoredFile) => ({
+  id,
+  object: "file",
+  bytes,
+  created_at: Math.floor(createdAt / 1000),
+  ...(expiresAt !== null && { expires_at: Math.floor(expiresAt / 1000) }),
+  filename,
+  purpose,
+  // There is nothing to process. OpenAI's SDKs wait for this status.
+  status: "processed",
+});
+
+/** Streams the file of a form to the storage. The other fields may come before or after it. */
+async function receive(
+  incoming: IncomingRequest,
+  owner: string,
+  options: FileHandlerOptions,
+): Promise<StoredFile> {
+  const { files, maxFileBytes } = options;
+  const announced = Number(incoming.headers.get("content-length") ?? maxFileBytes);
+  const parts = incoming.parts(maxFileBytes + maxFieldBytes);
+  const file = await files.begin(owner, Math.min(announced, maxFileBytes));
+  try {
+    const form = await readForm(parts, file, maxFileBytes);
+    if (form.filename === undefined) throw missingFile();
+    const { purpose, expires_after } = validate(createFileForm, form.fields);
+    if (purpose === "batch") checkBatchSize(form.bytes, options.maxBatchBytes);
+    return await file.complete({
+      purpose,
+      filename: form.filename,
+      expiresAt: expiryOf(file.createdAt, purpose, expires_after?.seconds, options.batchFileMs),
+    });
+  } catch (error) {
+    await file.discard();
+    throw error;
+  }
+}
+
+/** When a file expires, in Unix milliseconds. Null: never. */
+export function expiryOf(
+  createdAt: number,
+  purpose: string,
+  seconds: number | undefined,
+  batchFileMs: number,
+): number | null {
+  if (seconds !== undefined) return createdAt + seconds * 1000;
+  return purpose.startsWith("batch") && batchFileMs > 0 ? createdAt + batchFileMs : null;
+}
+
+export function checkBatchSize(bytes: number, maxBytes: number): void {
+  if (bytes <= maxBytes) return;
+  throw new GatewayError(
+    "request_too_large",
+    `The file has ${bytes} bytes; the input file of a batch may have ${maxBytes} bytes. Split it into several batches, or ask the gateway's operator to raise VEXEL_BATCH_MAX_BYTES.`,
+    { param: "file" },
+  );
+}
+
+interface ReceivedForm {
+  /** Undefined: the form has no file. */
+  readonly filename: string | undefined;
+  readonly bytes: number;
+  /** Nested fields, such as `expires_after[seconds]`, are objects. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+async function readForm(
+  parts: AsyncIterable<FormPart>,
+  file: NewFile,
+  maxFileBytes: number,
+): Promise<ReceivedForm> {
+  const fields: Record<string, unknown> = {};
+  let filename: string | undefined;
+  let bytes = 0;
+  let count = 0;
+  for await (const part of parts) {
+    if (++count > maxFields)
+      throw new GatewayError(
+        "invalid_form",
+        `The multipart form has more than ${maxFields} parts.`,
+      );
+    if (part.name !== "file") {
+      addField(fields, part.name, await readText(part));
+      continue;
+    }
+    if (filename !== undefined) throw duplicate("file");
+    filename = part.filename ?? "";
+    bytes = await file.write(atMost(part.body, maxFileBytes), "upload");
+  }
+  return { filename, bytes, fields };
+}
+
+async function* atMost(chunks: BorrowedChunks, maxBytes: number): AsyncGenerator<BorrowedBytes> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      throw new GatewayError(
+        "request_too_large",
+        `The file is larger than the maximum of ${maxBytes} bytes. Ask the gateway's operator to raise VEXEL_FILES_FILE_MAX_BYTES, or upload it in parts (POST /v1/uploads).`,
+        { param: "file" },
+      );
+    }
+    yield chunk;
+  }
+}
+
+async function readText({ name, body }: FormPart): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body) {
+    text += decoder.decode(new Uint8Array(chunk), { stream: true });
+    if (text.length > maxFieldBytes) {
+      throw new GatewayError("request_too_large", `The form field '${name}' is too large.`, {
+        param: name,
+      });
+    }
+  }
+  return text + decoder.decode();
+}
+
+/** OpenAI's SDKs write nested fields with brackets. */
+function addField(fields: Record<string, unknown>, name: string, text: string): void {
+  const [, outer = name, inner] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
+  if (inner === undefined) {
+    if (Object.hasOwn(fields, name)) throw duplicate(name);
+    fields[name] = text;
+    return;
+  }
+  const nested = { ...(fields[outer] as Record<string, unknown> | undefined) };
+  if (Object.hasOwn(nested, inner)) throw duplicate(name);
+  nested[inner] = /^\d{1,12}$/.test(text) ? Number(text) : text;
+  fields[outer] = nested;
+}
+
+const duplicate = (param: string): GatewayError =>
+  new GatewayError(
+    "duplicate_parameter",
+    `Duplicate parameter: '${param}'. You provided multiple values for this parameter, whereas only one is allowed.`,
+    { param },
+  );
+
+const missingFile = (): GatewayError =>
+  new GatewayError("missing_parameter", "Missing required parameter: 'file'.", { param: "file" });

@@ -1,0 +1,141 @@
+/**
+ * The files of clients: their rows and their contents together. A file belongs to its owner, and no other owner sees
+ * it. The row of a file is written before its content and deleted after it; a sweep deletes both when it has expired.
+ */
+import { errorMessage } from "../lib/error-code.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Log } from "../lib/log.ts";
+import type {
+  FileIndex,
+  FileListQuery,
+  FileQuotas,
+  StoredFile,
+} from "../storage/ports/file-index.ts";
+import type { FileChunks, FileStore, FoundFile } from "../storage/ports/file-store.ts";
+import type { DiskUse } from "../temp-storage/disk-reserve.ts";
+
+export interface ClientFilesOptions {
+  readonly index: FileIndex;
+  readonly store: FileStore;
+  readonly quotas: FileQuotas;
+  readonly log: Pick<Log, "warn">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export type { StoredFile };
+
+/** What is known of a file when its content is complete. */
+export type FileFacts = Pick<StoredFile, "purpose" | "filename" | "expiresAt">;
+
+/** A file that is being stored. Exactly one of `complete` and `discard` ends it. */
+export interface NewFile {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Stores the content. Returns its size. Rejects with GatewayError. */
+  write(chunks: FileChunks, use?: DiskUse): Promise<number>;
+  complete(facts: FileFacts): Promise<StoredFile>;
+  /** Never rejects. */
+  discard(): Promise<void>;
+}
+
+export type ClientFiles = ReturnType<typeof createClientFiles>;
+
+/** A file that is incomplete after this long belongs to a process that has ended. */
+const abandonedMs = 24 * 3_600_000;
+const deletedAtOnce = 100;
+
+export function createClientFiles({ index, store, quotas, log, now }: ClientFilesOptions) {
+  const remove = async (id: string): Promise<void> => {
+    await store.remove(id);
+    await index.remove(id);
+  };
+  const removeLater = async (id: string): Promise<void> => {
+    try {
+      await remove(id);
+    } catch (error) {
+      // No client sees it, and the next sweep deletes it.
+      log.warn("file-not-deleted", { file: id, reason: errorMessage(error) });
+    }
+  };
+
+  /** `bytes`: the expected size. `isPaid`: it is the result of paid requests, and stored whatever the quotas say. */
+  const begin = async (owner: string, bytes: number, isPaid = false): Promise<NewFile> => {
+    const createdAt = now();
+    const id = newFileId(createdAt);
+    const outcome = await index.reserve(
+      { id, owner, bytes, createdAt },
+      isPaid ? undefined : quotas,
+    );
+    if (outcome !== "reserved") throw quotaExceeded(outcome, quotas[outcome]);
+    let size = 0;
+    return {
+      id,
+      createdAt,
+      write: async (chunks, use) => {
+        size = await store.write(id, chunks, use);
+        return size;
+      },
+      complete: async (facts) => {
+        const file = { ...facts, id, owner, bytes: size, createdAt };
+        if (await index.complete(file)) return file;
+        throw new GatewayError("storage_unavailable", "The file took too long to store. Retry.");
+      },
+      discard: () => removeLater(id),
+    };
+  };
+
+  const find = async (owner: string, id: string): Promise<StoredFile> => {
+    const file = await index.find(owner, id, now());
+    if (!file) throw fileNotFound(id);
+    return file;
+  };
+
+  return {
+    begin,
+    find,
+    /** By creation. */
+    list: (query: Omit<FileListQuery, "now">) => index.list({ ...query, now: now() }),
+    /** Throws GatewayError if the file does not exist. */
+    remove: async (owner: string, id: string): Promise<void> => {
+      if (!(await index.hide(owner, id, now()))) throw fileNotFound(id);
+      await removeLater(id);
+    },
+    content: async ({ id }: Pick<StoredFile, "id">): Promise<FoundFile> => {
+      const found = await store.find(id);
+      if (found) return found;
+      throw new GatewayError(
+        "storage_unavailable",
+        `The content of the file ${id} is missing in the storage of the gateway.`,
+      );
+    },
+    /** Deletes expired files, deleted ones whose content could not be deleted, and incomplete ones. */
+    sweep: async (): Promise<void> => {
+      await store.sweep();
+      for (;;) {
+        const ids = await index.deletable(now(), now() - abandonedMs, deletedAtOnce);
+        for (const id of ids) await remove(id);
+        if (ids.length < deletedAtOnce) return;
+      }
+    },
+  };
+}
+
+/** Ids are in the order of their time, so a list is in the order of its ids. */
+const newFileId = (now: number): string =>
+  `file-${Bun.randomUUIDv7("hex", now).replaceAll("-", "")}`;
+
+const fileNotFound = (id: string): GatewayError =>
+  new GatewayError("object_not_found", `No such File object: ${id.slice(0, 100)}`, { param: "id" });
+
+function quotaExceeded(scope: keyof FileQuotas, bytes: number): GatewayError {
+  const [whose, setting] =
+    scope === "owner"
+      ? ["of this project", "VEXEL_FILES_PROJECT_MAX_BYTES"]
+      : ["of this gateway", "VEXEL_FILES_MAX_BYTES"];
+  return new GatewayError(
+    "file_quota_exceeded",
+    `The files ${whose} may have ${bytes} bytes together. Delete files, or ask the gateway's operator to raise ${setting}.`,
+  );
+}

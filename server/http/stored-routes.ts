@@ -1,0 +1,59 @@
+/** The rows of the routing table for what clients store: files. */
+
+import type { Method, RouteRow } from "./route.ts";
+
+export const storedRoutes = [
+  { name: "createFile", method: "POST", path: "/v1/files", summary: "Upload a file." },
+  {
+    name: "files",
+    method: "GET",
+    path: "/v1/files",
+    summary: "List the files of the API key's project.",
+  },
+  // Before the next row, whose id would match it.
+  {
+    name: "fileContent",
+    method: "GET",
+    path: "/v1/files/{id}/content",
+    summary: "Get the content of a file.",
+  },
+  { name: "file", method: "GET", path: "/v1/files/{id}", summary: "Get one file." },
+  { name: "deleteFile", method: "DELETE", path: "/v1/files/{id}", summary: "Delete a file." },
+] as const satisfies readonly RouteRow[];
+
+export type StoredRouteName = (typeof storedRoutes)[number]["name"];
+
+/** The name of a route under Azure's v1 API, and under its older API with an api-version. */
+export type StoredAliasName = `${"azure" | "deployment"}${Capitalize<StoredRouteName>}`;
+
+export interface StoredAlias {
+  readonly name: StoredAliasName;
+  readonly method: Method;
+  readonly path: `/${string}`;
+  readonly summary: string;
+  readonly sameAs: StoredRouteName;
+  /** The handler of the route responds to the alias. */
+  readonly handledAs: StoredRouteName;
+}
+
+function aliasOf(
+  { name, method, path }: (typeof storedRoutes)[number],
+  prefix: "azure" | "deployment",
+  azurePath: string,
+): StoredAlias {
+  const capitalized = (name.charAt(0).toUpperCase() + name.slice(1)) as Capitalize<StoredRouteName>;
+  return {
+    name: `${prefix}${capitalized}`,
+    method,
+    path: azurePath as `/${string}`,
+    summary: `The same as ${method} ${path}, for Azure clients.`,
+    sameAs: name,
+    handledAs: name,
+  };
+}
+
+/** Azure's paths of the same routes: /openai/v1/files, and /openai/files with an api-version. */
+export const storedAliases: readonly StoredAlias[] = storedRoutes.flatMap((row) => [
+  aliasOf(row, "azure", `/openai${row.path}`),
+  aliasOf(row, "deployment", row.path.replace("/v1/", "/openai/")),
+]);
