@@ -30,8 +30,6 @@ export class BatchMember {
   wasSent = false;
   /** The batch that this request is part of. It is notified when the signal of the request fires. */
   owner: MemberOwner | undefined;
-  /** Called when the request settles. Set once it is sent on its own as well as in its batch. */
-  onSettled: (() => void) | undefined;
   readonly #signal: AbortSignal;
   readonly #resolve: (response: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
@@ -62,7 +60,6 @@ export class BatchMember {
   #end(): void {
     this.isSettled = true;
     this.#signal.removeEventListener("abort", this);
-    this.onSettled?.();
   }
 
   /** Listens to the `abort` event. The member itself is the listener, which saves a closure per request. */
@@ -84,8 +81,8 @@ export class BatchMember {
 
 /** An upstream request for one or several members. */
 export class SentBatch implements MemberOwner {
-  /** Each member was sent on its own, too. The response of the batch still counts, and its error does not. */
-  isSeparated = false;
+  /** The upstream request was canceled, because it took too long. */
+  wasSlow = false;
   readonly #request: StageRequest<EmbeddingsQuery>;
   #controller: AbortController | undefined;
   #remaining: number;
@@ -110,31 +107,8 @@ export class SentBatch implements MemberOwner {
     if (this.#remaining === 0) this.#controller?.abort(request.signal().reason);
   }
 
-  /** `members`: those without a response. */
-  separate(members: number): void {
-    this.isSeparated = true;
-    this.#remaining = members + 1;
-    this.#release();
-  }
-
-  /** The request for one member of this batch. When the member settles, that request is canceled. */
-  memberAlone(member: BatchMember): SentBatch {
-    const { attempt } = member.request;
-    const alone = new SentBatch(member.request, 1);
-    member.owner = alone;
-    if (attempt) attempt.queueWait = { ...attempt.queueWait };
-    member.onSettled = () => {
-      alone.#controller?.abort(otherResponded);
-      this.#release();
-    };
-    return alone;
-  }
-
-  /** The last member waits for its own request only, because its inputs may hang the batch. */
-  #release(): void {
-    this.#remaining--;
-    if (this.#remaining <= 1) this.#controller?.abort(otherResponded);
+  cancelSlow(): void {
+    this.wasSlow = true;
+    this.#controller?.abort(new Error("the batch was slow, so its requests are sent one by one"));
   }
 }
-
-const otherResponded = new Error("another upstream request with the same inputs responded first");

@@ -1,6 +1,6 @@
 /**
  * A micro-batch: several clients' inputs in one upstream request, with the response split back per client. A refused
- * or slow batch is separated (`separate-members.ts`).
+ * or slow batch is separated: each of its requests is sent on its own (`separate-members.ts`).
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -10,12 +10,7 @@ import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { type BatchMember, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
-import {
-  isRefused,
-  type SeparationOptions,
-  separate,
-  separateWhenSlow,
-} from "./separate-members.ts";
+import { cancelWhenSlow, isRefused, type SeparationOptions, separate } from "./separate-members.ts";
 
 /** Never rejects: every member settles on its own. */
 export async function sendBatch(
@@ -26,14 +21,13 @@ export async function sendBatch(
 ): Promise<void> {
   const options: SeparationOptions = { send, maxParallel, clock, onResponse: splitSingle };
   const batch = new SentBatch(members[0]!.request, members.length);
-  const stop = members.length > 1 ? separateWhenSlow(members, batch, options) : undefined;
+  const stop = members.length > 1 ? cancelWhenSlow(batch, members[0]!.request, clock) : undefined;
   try {
     const input = joinInputs(members);
     splitResponse(await sendJoined(members, input, batch, send), members, input);
   } catch (error) {
-    // Once the batch is separated, each member settles with its own upstream request.
-    if (batch.isSeparated) return;
-    if (members.length > 1 && mayBeOneInput(error)) await separate(members, batch, options, false);
+    const isSeparated = members.length > 1 && (batch.wasSlow || mayBeOneInput(error));
+    if (isSeparated) await separate(members, options, batch.wasSlow);
     else for (const member of members) member.fail(error);
   } finally {
     stop?.();

@@ -1,14 +1,11 @@
-/**
- * Sends each request of a batch on its own, where one input may have failed the batch or may hang the upstream. A slow
- * batch stays in flight, because the upstream may only be slow, and the first response wins.
- */
+/** Sends each request of a batch on its own, where one input may have failed the batch or may hang the upstream. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import type { BatchMember, EmbeddingsSend, SentBatch } from "./batch-member.ts";
+import { type BatchMember, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 
 export interface SeparationOptions {
   readonly send: EmbeddingsSend;
@@ -21,28 +18,26 @@ export interface SeparationOptions {
 
 /** After this time without a response the next request is sent: several inputs of a batch may hang the upstream. */
 const maxWaitMs = 250;
-/** If this many requests of a failed batch fail as well and none succeeds, no input is the cause. */
+/** If this many requests of a batch fail on their own as well and none succeeds, no input is the cause. */
 const maxFailures = 2;
 
-/** Never rejects: every member settles on its own. `isInFlight`: the batch may still get a response. */
+/** Never rejects: every member settles on its own. */
 export async function separate(
   members: readonly BatchMember[],
-  batch: SentBatch,
   options: SeparationOptions,
-  isInFlight: boolean,
+  wasSlow: boolean,
 ): Promise<void> {
   const left = members.filter((member) => !member.isSettled);
-  batch.separate(left.length);
   for (const member of left) {
     member.wasSent = true;
-    // The upstream may bill the batch as well as the request.
-    if (isInFlight) member.request.report.earlierAttemptMayBeBilled();
+    // The upstream may bill the canceled batch as well as the request.
+    if (wasSlow) member.request.report.earlierAttemptMayBeBilled();
   }
   let failures = 0;
   let failure: unknown;
   const sendOne = async (member: BatchMember): Promise<void> => {
-    if (failures >= maxFailures && !isInFlight) return member.fail(failure);
-    const error = await sendAlone(member, batch, options);
+    if (failures >= maxFailures) return member.fail(failure);
+    const error = await sendAlone(member, options);
     if (error === undefined || isRefused(error)) failures = Number.NEGATIVE_INFINITY;
     else if (!member.request.signal().aborted) {
       failures++;
@@ -63,15 +58,16 @@ export const isRefused = (error: unknown): boolean =>
 /** Returns the error of the upstream request. Never rejects. */
 async function sendAlone(
   member: BatchMember,
-  batch: SentBatch,
   { send, clock, onResponse }: SeparationOptions,
 ): Promise<unknown> {
   if (member.isSettled) return undefined;
   const { request } = member;
   const startedAt = clock();
-  const alone = batch.memberAlone(member);
+  member.owner = new SentBatch(request, 1);
+  // From now on it waits for the limits of the target by itself.
+  if (request.attempt) request.attempt.queueWait = { ...request.attempt.queueWait };
   try {
-    const response = await send({ ...request, signal: () => alone.signal });
+    const response = await send(request);
     if (member.isSettled) return undefined;
     reportSeparation(request, startedAt);
     onResponse(member, response);
@@ -94,7 +90,7 @@ function reportSeparation(
 }
 
 /**
- * The part of the attempt timeout after which a batch is separated: the other requests of the batch get their responses
+ * The part of the attempt timeout after which a batch is slow: the other requests of the batch get their responses
  * before their own timeouts.
  */
 const share = 0.5;
@@ -102,14 +98,12 @@ const share = 0.5;
 const checkMs = 250;
 
 /** Returns a function that ends the check, to be called when the batch has a response or an error. */
-export function separateWhenSlow(
-  members: readonly BatchMember[],
+export function cancelWhenSlow(
   batch: SentBatch,
-  options: SeparationOptions,
+  { attempt }: StageRequest<EmbeddingsQuery>,
+  clock: () => number,
 ): () => void {
-  const { attempt } = members[0]!.request;
   if (!attempt) return () => undefined;
-  const { clock } = options;
   const sentAt = clock();
   const timer = setInterval(() => {
     // The wait for the limits of the target says nothing about the inputs.
@@ -117,7 +111,7 @@ export function separateWhenSlow(
     const startedAt = Math.max(sentAt, admittedAt);
     if (isWaiting || clock() - startedAt < attempt.timeoutMs() * share) return;
     clearInterval(timer);
-    void separate(members, batch, options, true);
+    batch.cancelSlow();
   }, checkMs);
   return () => clearInterval(timer);
 }

@@ -40,7 +40,7 @@ test("each request of a slow batch is sent on its own, and only the one that han
   for (const text of ["a", "b"]) requestFor(text)?.respond();
   expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
   expect(await outcomes[1]).toHaveProperty("value.vectors", [vectorFor("b")]);
-  // The request that hangs has an upstream request of its own, so the batch is canceled.
+  // Each request has an upstream request of its own, so the batch is canceled.
   expect(batch.request.signal().aborted).toBe(true);
   expect(requestFor("hangs")?.request.signal().aborted).toBe(false);
   const reason = new Error("gone");
@@ -50,22 +50,8 @@ test("each request of a slow batch is sent on its own, and only the one that han
   expect(requests.map(({ client }) => client.listeners.size)).toEqual([0, 0, 0]);
 });
 
-test("a batch that is only slow still serves its requests, and the others are canceled", async () => {
-  const { upstream, outcomes, requestFor, batch } = await slowBatch(texts);
-  await until(() => requestFor("a") !== undefined);
-  batch.respond();
-  for (const [at, text] of texts.entries()) {
-    expect(await outcomes[at]).toHaveProperty("value.vectors", [vectorFor(text)]);
-  }
-  await settled();
-  expect(upstream.inFlight).toBe(0);
-});
-
-test("the error of a separated batch is not the error of its requests", async () => {
-  const { outcomes, requestFor, batch } = await slowBatch(texts);
-  await until(() => requestFor("a") !== undefined);
-  batch.fail(new Error("the connection was lost"));
-  await settled();
+test("the requests of a slow batch are served on their own, and nothing stays in flight", async () => {
+  const { upstream, outcomes, requestFor } = await slowBatch(texts);
   for (const text of texts) {
     await until(() => requestFor(text) !== undefined);
     requestFor(text)?.respond();
@@ -73,6 +59,8 @@ test("the error of a separated batch is not the error of its requests", async ()
   for (const [at, text] of texts.entries()) {
     expect(await outcomes[at]).toHaveProperty("value.vectors", [vectorFor(text)]);
   }
+  await settled();
+  expect(upstream.inFlight).toBe(0);
 });
 
 test("more inputs that hang than are sent at a time do not hold up the others", async () => {
@@ -121,32 +109,38 @@ const embed = async (input: string, signal?: AbortSignal): Promise<number> => {
   return response.status;
 };
 
+/** Empty while the body has not been read. */
 const inputsOf = (body: unknown): readonly string[] =>
-  [(body as { readonly input: string | readonly string[] }).input].flat();
+  [(body as { readonly input: string | readonly string[] } | undefined)?.input ?? []].flat();
 
 test("while an input hangs the upstream, the other requests of its batch are served and its target stays in use", async () => {
   // The usual latency is known then.
   for (let count = 0; count < 30; count++) await embed(`warm-up ${count}`);
   fake.clear();
-  const hangs = Promise.withResolvers<void>();
-  const holds = (input: string) => (request: { readonly json?: unknown }) =>
-    inputsOf(request.json).includes(input);
-  fake.script({ until: hangs.promise }, { when: holds("hangs"), times: 1000 });
+  const release = Promise.withResolvers<void>();
+  const holds = (prefix: string) => (request: { readonly json?: unknown }) =>
+    inputsOf(request.json).some((input) => input.startsWith(prefix));
+  fake.script({ until: release.promise }, { when: holds("hangs"), times: 1000 });
+  fake.script({ until: release.promise }, { when: holds("first"), times: 1 });
   // While an upstream request is in flight, requests of the same turn of the event loop form a batch.
-  const first = Promise.withResolvers<void>();
-  fake.script({ until: first.promise }, { when: holds("first"), times: 1 });
   const held = embed("first");
   await fake.arrived(1);
   const gone = new AbortController();
-  const hanging = embed("hangs", gone.signal).catch(() => 0);
-  const others = Array.from({ length: 8 }, (_, at) => embed(`text ${at}`));
-  expect(await Promise.all(others)).toEqual(Array<number>(8).fill(200));
-  const batches = fake.requests.map(({ json }) => inputsOf(json));
-  const batch = batches.find((inputs) => inputs.includes("hangs")) ?? [];
-  expect(batch.length).toBeGreaterThan(1);
+  const hanging: Promise<number>[] = [];
+  const isBatched = (): boolean =>
+    fake.requests.some(({ json }) => {
+      const inputs = inputsOf(json);
+      return inputs.length > 1 && inputs.some((input) => input.startsWith("hangs"));
+    });
+  // On a busy machine, requests that are sent together may arrive in different turns.
+  for (let round = 0; !isBatched() && round < 50; round++) {
+    hanging.push(embed(`hangs ${round}`, gone.signal).catch(() => 0));
+    const others = Array.from({ length: 8 }, (_, at) => embed(`text ${round} ${at}`));
+    expect(await Promise.all(others)).toEqual(Array<number>(8).fill(200));
+  }
+  expect(isBatched()).toBe(true);
   expect(gateway.log()).not.toContain("target-ejected");
   gone.abort();
-  first.resolve();
-  hangs.resolve();
-  await Promise.all([held, hanging]);
+  release.resolve();
+  await Promise.all([held, ...hanging]);
 });

@@ -161,12 +161,14 @@ export class HeldUpstream {
   readonly next: EmbeddingsSend = (request) => {
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
     this.inFlight++;
+    const signal = request.signal();
+    const onAbort = (): void => reject(signal.reason);
     const onSettled = (): void => {
       this.inFlight--;
+      signal.removeEventListener("abort", onAbort);
     };
     promise.then(onSettled, onSettled);
-    const signal = request.signal();
-    signal.addEventListener("abort", () => reject(signal.reason));
+    signal.addEventListener("abort", onAbort);
     this.requests.push({
       request: request as RecordedRequest,
       respond: (response = responseTo(request)) => resolve(response),
