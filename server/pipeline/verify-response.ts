@@ -31,6 +31,7 @@ import type {
   ImageUsage,
   ModerationQuery,
   ModerationResponse,
+  OutputType,
   Target,
   Vector,
 } from "../upstream/contract.ts";
@@ -72,6 +73,12 @@ export const verifyEmbeddingsStage =
       );
     });
 
+/** What a vector has one number for. */
+const unitOf = ({ type }: OutputType) => (isBits(type) ? "bytes" : "dimensions");
+
+const lengthIn = (unit: "bytes" | "dimensions", dimensions: number | undefined) =>
+  dimensions !== undefined && unit === "bytes" ? dimensions / 8 : dimensions;
+
 const withTruncation = (response: EmbeddingsResponse): EmbeddingsResponse => {
   const { adapted = [], dropped } = response.deviations ?? {};
   return { ...response, deviations: { adapted: [...adapted, "input"], dropped } };
@@ -105,15 +112,15 @@ export function verifyEmbeddings(
   if (response.vectors.length !== expected) {
     throw invalidResponse(`${response.vectors.length} vectors for ${expected} inputs`);
   }
-  let length = dimensions ?? nativeDimensions;
-  if (length !== undefined && outputType && isBits(outputType.type)) length /= 8;
+  const unit = outputType ? unitOf(outputType) : "dimensions";
+  let length = lengthIn(unit, dimensions ?? nativeDimensions);
   const { vectors } = response;
   for (let at = 0; at < vectors.length; at++) {
     const inspected = inspectVector(vectors[at] as Vector);
     if (!inspected) throw invalidResponse(`vector ${at} is not base64 of float32 numbers`);
     length ??= inspected.length;
     if (inspected.length !== length || length === 0) {
-      throw invalidResponse(`vector ${at} has ${inspected.length} dimensions instead of ${length}`);
+      throw invalidResponse(`vector ${at} has ${inspected.length} ${unit} instead of ${length}`);
     }
     if (inspected.validity === "valid") continue;
     throw invalidResponse(

@@ -1,7 +1,7 @@
 /** Quantized vectors: made by the vendor or computed from float32, whatever else happens to the request. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
-import { startGateway } from "../harness.ts";
+import { startGateway, testKey } from "../harness.ts";
 import { quantize } from "../laws/output-types.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -88,10 +88,23 @@ const gateway = startGateway({
         return { upstream, model };
       }),
     })),
-    keys: [{ name: "test", key: "sk-test-0123456789abcdef" }],
+    keys: [{ name: "test", key: testKey }],
   }),
 });
-closeAfterAll(gateway, vendor);
+/** A gateway whose upstream is the other gateway. */
+const outer = startGateway({
+  settings: {},
+  yaml: JSON.stringify({
+    upstreams: [{ id: "inner", kind: "vexel", baseUrl: `${gateway.url}/v1`, apiKey: testKey }],
+    models: ["plain", "voyage"].map((model) => ({
+      id: model,
+      kind: "embedding",
+      targets: [{ upstream: "inner", model }],
+    })),
+    keys: [{ name: "test", key: testKey }],
+  }),
+});
+closeAfterAll(outer, gateway, vendor);
 
 interface Embedded {
   readonly status: number;
@@ -100,8 +113,8 @@ interface Embedded {
   readonly error?: Fields;
 }
 
-async function embed(body: Fields, path = "/v1/embeddings"): Promise<Embedded> {
-  const response = await gateway.post(path, body);
+async function embed(body: Fields, path = "/v1/embeddings", through = gateway): Promise<Embedded> {
+  const response = await through.post(path, body);
   const { data = [], error } = (await response.json()) as {
     data?: { embedding: unknown }[];
     error?: Fields;
@@ -314,6 +327,18 @@ describe("the fields", () => {
     for (const name of ["output_dtype", "embedding_type", "embedding_types", "ubinary"])
       expect(text).toContain(`"${name}"`);
   });
+});
+
+test("a gateway behind a gateway decides which types its model makes", async () => {
+  const request = (model: string, type: Type) =>
+    embed({ model, input: `inner ${type}`, output_dtype: type }, "/v1/embeddings", outer);
+  for (const type of types)
+    expect((await request("voyage", type)).embeddings).toEqual([expected(`inner ${type}`, type)]);
+  const binary = await request("plain", "binary");
+  expect(binary.embeddings).toEqual([expected("inner binary", "binary")]);
+  const { status, error } = await request("plain", "int8");
+  expect(status).toBe(400);
+  expect(error?.message).toContain("does not make int8 vectors");
 });
 
 test("the built-in model makes bits of its float32 vectors", async () => {

@@ -10,6 +10,7 @@ import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters, nativeEmbeddings } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";
+import { vendorCases } from "../embedding-vendors/index.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 interface Golden {
@@ -97,6 +98,19 @@ describe.each(files)("%s", (name) => {
     expect(response.vectors.map(floatsOf)).toEqual(expected);
     expect(response.usage?.inputTokens ?? null).toBe(golden.usage);
   });
+});
+
+test("every kind that makes quantized vectors has an example of them", () => {
+  const quantizing = new Set(
+    vendorCases.filter((vendor) => vendor.quantized).map(({ target }) => target.upstream.kind),
+  );
+  // Its API is this gateway's own: test/embeddings/quantized-vectors.test.ts.
+  quantizing.delete("vexel");
+  const covered = files.flatMap((name) => {
+    const { query, target } = JSON.parse(readFileSync(join(folder, name), "utf8")) as Golden;
+    return query.outputType ? [target.upstream.kind] : [];
+  });
+  expect([...quantizing].sort()).toEqual([...new Set(covered)].sort());
 });
 
 test("every kind with its own embeddings API has an example", () => {
