@@ -101,6 +101,7 @@ export const providers: readonly Provider[] = [
   { kind: "luma", apiKey: ["LUMA_API_KEY", "LUMAAI_API_KEY"] },
   { kind: "luma-agents", apiKey: ["LUMA_AGENTS_API_KEY"] },
   { kind: "runware", apiKey: ["RUNWARE_API_KEY"] },
+  { kind: "runway", apiKey: ["RUNWAYML_API_SECRET"] },
   { kind: "recraft", apiKey: ["RECRAFT_API_TOKEN", "RECRAFT_API_KEY"] },
   { kind: "ideogram", apiKey: ["IDEOGRAM_API_KEY"] },
   { kind: "xai", apiKey: ["XAI_API_KEY"] },

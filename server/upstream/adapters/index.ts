@@ -36,10 +36,12 @@ import { perplexity } from "./perplexity.ts";
 import { recraft } from "./recraft.ts";
 import { replicate } from "./replicate/replicate.ts";
 import { runware } from "./runware/runware.ts";
+import { runway } from "./runway/runway.ts";
 import { sap } from "./sap.ts";
 import { siliconflow } from "./siliconflow.ts";
 import { snowflake } from "./snowflake.ts";
 import { stability } from "./stability/stability.ts";
+import { tencent } from "./tencent.ts";
 import { together } from "./together.ts";
 import { triton } from "./triton.ts";
 import { twelvelabs } from "./twelvelabs.ts";
@@ -89,7 +91,9 @@ export const imageOnly: readonly Vendor[] = [
   recraft,
   replicate,
   runware,
+  runway,
   stability,
+  tencent,
   xai,
 ];
 

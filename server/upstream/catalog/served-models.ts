@@ -193,6 +193,8 @@ const images: Readonly<Record<string, readonly string[]>> = {
   replicate: ["black-forest-labs/flux-schnell", "black-forest-labs/flux-2-pro"],
   luma: ["photon-1"],
   "luma-agents": ["uni-1"],
+  // runwayml 5.24.0, types/text_to_image_create_params.py.
+  runway: ["gen4_image", "muse_image", "seedream5_pro"],
   runware: ["runware:101@1"],
   recraft: ["recraftv3", "recraftv4_1"],
   ideogram: ["ideogram-4-5", "ideogram-3"],

@@ -22,8 +22,10 @@ import { openrouter } from "./openrouter.ts";
 import { recraft } from "./recraft.ts";
 import { replicate } from "./replicate.ts";
 import { runware } from "./runware.ts";
+import { runway } from "./runway.ts";
 import { siliconflow } from "./siliconflow.ts";
 import { stability } from "./stability.ts";
+import { tencent } from "./tencent.ts";
 import { together } from "./together.ts";
 import { venice } from "./venice.ts";
 import { vertex } from "./vertex.ts";
@@ -54,8 +56,10 @@ export const fakeVendors: readonly FakeVendor[] = [
   ...recraft,
   ...replicate,
   ...runware,
+  ...runway,
   ...siliconflow,
   ...stability,
+  ...tencent,
   ...together,
   ...venice,
   ...vertex,

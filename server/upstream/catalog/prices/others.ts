@@ -1,6 +1,6 @@
 /**
  * Prices of vendors with few listed models. Vendors that report the cost of a request are not listed (OpenRouter,
- * Recraft and Runware), nor vendors whose price lists are not in dollars (Volcengine in China, Zhipu, and Alibaba in
+ * Recraft, Runware and Runway), nor vendors whose price lists are not in dollars (Volcengine in China, Zhipu, and Alibaba in
  * Beijing).
  * xAI reports its cost as well: its prices are for estimates before the request.
  */
@@ -64,6 +64,20 @@ export const others: readonly ListedPrice[] = [
       at: international,
       source:
         "litellm 1.109.1, after alibabacloud.com/help/en/model-studio/model-pricing, 2026-11-17",
+    }),
+  ),
+  ...(
+    [
+      [/^seedream-image-v5\.0-flash$/, 0.018],
+      [/^seedream-image-v5\.0-lite$/, 0.035],
+      [/^seedream-image-v5\.0-pro$/, 0.09],
+    ] as const
+  ).map(
+    ([model, dollars]): ListedPrice => ({
+      kinds: ["tencent"],
+      model,
+      price: perImage(dollars),
+      source: "litellm 1.109.1, after tencentcloud.com/document/product/1300/78937, 2026-11-17",
     }),
   ),
   {
