@@ -92,6 +92,34 @@ describe("after a restart", () => {
     expect([...first.reports, ...second.reports]).toEqual([]);
   });
 
+  test("quantized vectors of any length have the same bytes, and take no more memory", async () => {
+    const path = folder();
+    const first = open(path);
+    const before = new EmbeddingCache({ maxBytes: 10 * KiB * KiB, persistence: first.file });
+    const lengths = [1, 2, 3, 4, 5, 7, 8, 96, 128, 1024];
+    // Among them the bits of float32 NaNs, which a copy of numbers may change.
+    const bytesFor = (length: number) => Uint8Array.from({ length }, (_, at) => 0x7f - (at % 3));
+    for (const length of lengths) {
+      const bytes = bytesFor(length);
+      before.set(keyFor(`u${length}`), { vector: bytes, tokens: 1 });
+      before.set(keyFor(`i${length}`), {
+        vector: Int8Array.from(bytes).map((byte) => -byte),
+        tokens: 1,
+      });
+    }
+    expect(before.bytes).toBeLessThan(2 * lengths.reduce((sum, length) => sum + length + 604, 0));
+    first.file.close();
+    const after = new EmbeddingCache({ maxBytes: 10 * KiB * KiB });
+    await open(path).file.load((key, vector, tokens) => after.restore(key, vector, tokens));
+    for (const length of lengths)
+      for (const cache of [before, after]) {
+        const bytes = bytesFor(length);
+        expect(cache.get(keyFor(`u${length}`), "ubinary")?.vector).toEqual(bytes);
+        const negated = Int8Array.from(bytes).map((byte) => -byte);
+        expect(cache.get(keyFor(`i${length}`), "int8")?.vector).toEqual(negated);
+      }
+  });
+
   test("the most recently used vectors are restored first, up to the byte limit", async () => {
     const path = folder();
     const { file, add, later } = open(path);

@@ -133,9 +133,10 @@ const connectedClient = new SignalClient(new AbortController().signal);
 /** A vector that depends on everything that may change it, so that a test detects another request's vector. */
 export function vectorFor(
   entry: string | readonly number[],
-  { dimensions, taskType, user, extraFields }: Partial<EmbeddingsQuery> = {},
+  { dimensions, taskType, outputType, user, extraFields }: Partial<EmbeddingsQuery> = {},
 ): number[] {
-  const identity = JSON.stringify([entry, dimensions, taskType?.given, user, extraFields ?? {}]);
+  const options = [dimensions, taskType?.given, outputType?.type, user, extraFields ?? {}];
+  const identity = JSON.stringify([entry, ...options]);
   return [Number(Bun.hash.crc32(identity)), identity.length];
 }
 

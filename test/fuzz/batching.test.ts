@@ -62,6 +62,9 @@ const member = fc.record({
   dimensions: seldom(fc.constantFrom(2, 3)),
   user: seldom(fc.constantFrom("u", "v")),
   taskType: seldom(fc.constant({ field: "task", given: "query" } as const)),
+  outputType: seldom(
+    fc.constantFrom("int8", "ubinary").map((type) => ({ type, field: "output_dtype" }) as const),
+  ),
   extraFields: seldom(fc.constant({ truncate: true })),
   encoding: fc.constantFrom("float", "base64"),
   /** In turns of the event loop. */
@@ -260,12 +263,13 @@ async function expectOwnResponses(scenario: Scenario): Promise<void> {
     upstream.next,
   );
   const requests = scenario.members.map(async (one, whose) => {
-    const { dimensions, user, taskType, extraFields, encoding } = one;
+    const { dimensions, user, taskType, outputType, extraFields, encoding } = one;
     const request = requestFor(named(whose, one), model, {
       encoding,
       ...(dimensions !== undefined && { dimensions }),
       ...(user !== undefined && { user }),
       ...(taskType && { taskType }),
+      ...(outputType && { outputType }),
       ...(extraFields && { extraFields }),
     });
     await inTurns(one.arrives);

@@ -19,6 +19,7 @@ import type {
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  QuantizedVector,
   Vector,
 } from "../../server/upstream/contract.ts";
 
@@ -85,6 +86,7 @@ export const materialOf = (
     inOneOrder(query.extraFields),
     query.input.kind,
     units,
+    query.outputType?.type ?? null,
   ]);
 };
 
@@ -99,13 +101,17 @@ function inOneOrder(value: unknown): unknown {
 const lengths = [16, 128, 129, 300, 513];
 
 /** A pure function of the material: two inputs share a vector only if they are equal. */
-export function embed(material: string): Float32Array {
+export function embed(material: string): Float32Array | QuantizedVector {
   const bytes = new Bun.CryptoHasher("sha512").update(material).digest();
   // All vectors of one model with the same options have the same length.
-  const [origin, dimensions] = JSON.parse(material) as unknown[];
+  const parsed = JSON.parse(material) as unknown[];
+  const [origin, dimensions] = parsed;
   const length = lengths[
     Bun.hash.crc32(JSON.stringify([origin, dimensions])) % lengths.length
   ] as number;
+  const type = parsed.at(-1);
+  if (type === "int8") return Int8Array.from({ length }, (_, at) => bytes[at % 64] as number);
+  if (type === "ubinary") return Uint8Array.from({ length }, (_, at) => bytes[at % 64] as number);
   return Float32Array.from({ length }, (_, at) => bytes.readInt32LE((at % 16) * 4) / 7 + at);
 }
 
@@ -126,7 +132,8 @@ export const tokensOf = (input: string | readonly number[]): number =>
 export const sumTokens = (inputs: readonly (string | readonly number[])[]): number =>
   inputs.reduce((sum, input) => sum + tokensOf(input), 0);
 
-function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
+function inForm(vectors: readonly (Float32Array | QuantizedVector)[], form: Form): Vector[] {
+  if (!(vectors[0] instanceof Float32Array)) return [...vectors];
   if (form === "numbers") return vectors.map((vector) => Array.from(vector));
   // Views into one buffer, at an offset.
   let from = 3;
@@ -261,6 +268,8 @@ export const settle = (): Promise<void> => new Promise((resolve) => setImmediate
 
 /** All bits of a vector, in any encoding. */
 export function bitsOf(vector: Vector): string {
+  if (vector instanceof Int8Array || vector instanceof Uint8Array)
+    return `${vector.constructor.name} ${vector.join()}`;
   if (typeof vector === "string" || vector instanceof EncodedVector) return String(vector);
   const { buffer, byteOffset, byteLength } = Float32Array.from(vector);
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");

@@ -99,14 +99,16 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     dimensions: fc.constantFrom(undefined, undefined, undefined, 4, 16),
     user: fc.constantFrom(undefined, "somebody"),
     taskType: fc.constantFrom(undefined, undefined, ...taskTypes),
+    type: fc.constantFrom(undefined, undefined, "int8" as const, "ubinary" as const),
     extraFields: often(2, fc.constant<ExtraFields>({}), fc.constantFrom(...extraFieldSamples)),
   })
-  .map(({ input, encoding, dimensions, user, taskType, extraFields }) => ({
+  .map(({ input, encoding, dimensions, user, taskType, type, extraFields }) => ({
     model: "model",
     input,
     single: false,
-    encoding,
+    encoding: type ? "float" : encoding,
     extraFields,
+    ...(type && { outputType: { type, field: "output_dtype" } }),
     ...(dimensions !== undefined && { dimensions }),
     ...(user !== undefined && { user }),
     ...(taskType && { taskType }),

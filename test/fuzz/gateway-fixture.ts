@@ -9,6 +9,7 @@ import {
   startFake,
 } from "../fake-upstream.ts";
 import { startGateway, type TestGateway } from "../harness.ts";
+import { quantize } from "../laws/output-types.ts";
 
 export const keys = [
   "sk-one-0123456789abcdef",
@@ -86,6 +87,7 @@ export const client = fc.record({
   bare: fc.boolean(),
   encoding: fc.constantFrom(undefined, "float", "base64"),
   dimensions: seldom(fc.constantFrom(1536, 256, 8)),
+  type: seldom(fc.constantFrom("binary", "ubinary")),
   user: seldom(fc.constantFrom("u", "v")),
   key: fc.constantFrom(...keys),
   arrivesMs: fc.nat({ max: 5 }),
@@ -143,7 +145,7 @@ export interface ClientRequest {
 
 /** `run` is in every input: what one run caches does not affect the next. */
 export function clientRequestOf(client: Client, run: number): ClientRequest {
-  const { model, dimensions, encoding, user, asTokens, bare } = client;
+  const { model, dimensions, encoding, user, asTokens, bare, type } = client;
   const texts = client.entries.map(({ word }) =>
     padded(`${run} ${sampleTexts[word % 8]}${word >> 3}`),
   );
@@ -160,6 +162,7 @@ export function clientRequestOf(client: Client, run: number): ClientRequest {
       encoding_format: encoding,
       dimensions,
       user,
+      output_dtype: type,
     },
     effectiveInputs: asTokens && model === "small" ? decoded : inputs,
     length: dimensions ?? 1536,
@@ -185,6 +188,11 @@ export function expectOwnVectors(
   const { effectiveInputs, length, cut } = request;
   expect(response.data.map(({ index }) => index)).toEqual(effectiveInputs.map((_, at) => at));
   for (const [at, { embedding }] of response.data.entries()) {
+    if (client.type) {
+      const bytes = quantize(fakeVector(effectiveInputs[at]!, length), client.type);
+      expect(embedding, `not the bits of ${effectiveInputs[at]}`).toEqual([...bytes]);
+      continue;
+    }
     const base64 = typeof embedding === "string";
     expect(base64).toBe(client.encoding === "base64");
     const floats = base64
