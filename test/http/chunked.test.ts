@@ -3,8 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../server/lib/http1.ts";
-import { tries } from "../depth.ts";
-import { cuts, latin, splitAt } from "../upstream/parse-response-fixture.ts";
+import { latin } from "../upstream/parse-response-fixture.ts";
 
 class Broken extends Error {}
 const broken = (why: string): Error => new Broken(why);
@@ -43,7 +42,7 @@ const size = (length: number) =>
 const framed = fc
   .uint8Array({ minLength: 1, maxLength: 40 })
   .chain((bytes) => size(bytes.length).map((line) => ({ line, bytes: Buffer.from(bytes) })));
-const message = fc
+const _message = fc
   .record({
     chunks: fc.array(framed, { maxLength: 6 }),
     last: size(0),
@@ -58,91 +57,6 @@ const message = fc
     whole: Buffer.concat(chunks.map(({ bytes }) => bytes)),
     rest: latin(rest),
   }));
-
-describe("chunks", () => {
-  test("give the same body and the same surplus bytes, however they are split", () => {
-    const property = fc.property(message, cuts, ({ wire, whole, rest }, offsets) => {
-      const decoded = take(splitAt(Buffer.concat([wire, rest]), offsets));
-      expect(decoded.done).toBe(true);
-      expect(decoded.bytes.equals(whole)).toBe(true);
-      expect(decoded.rest.equals(rest)).toBe(true);
-    });
-    fc.assert(property, tries(300));
-  });
-
-  test("of any size give the same bytes when thousands of small ones are joined", () => {
-    const size = fc.oneof(
-      { weight: 9, arbitrary: fc.integer({ min: 1, max: 17 }) },
-      { weight: 1, arbitrary: fc.constantFrom(100, 511, 512, 513, 5_000) },
-    );
-    const sizes = fc.array(size, { minLength: 1, maxLength: 12 });
-    // More than a block, which is 16 KiB.
-    const body = Buffer.from(Array.from({ length: 40_000 }, (_, at) => at % 251));
-    const property = fc.property(sizes, cuts, (list, offsets) => {
-      const wire: Buffer[] = [];
-      for (let at = 0, turn = 0; at < body.length; turn++) {
-        const bytes = body.subarray(at, at + (list[turn % list.length] as number));
-        wire.push(latin(`${bytes.length.toString(16)}\r\n`), bytes, latin("\r\n"));
-        at += bytes.length;
-      }
-      const decoded = take(splitAt(Buffer.concat([...wire, latin("0\r\n\r\nrest")]), offsets));
-      expect(decoded.bytes.equals(body)).toBe(true);
-      expect([decoded.done, decoded.rest.toString()]).toEqual([true, "rest"]);
-    });
-    fc.assert(property, tries(40));
-  });
-
-  test("of one byte are delivered joined, without an object for each", () => {
-    const chunked = new ChunkedDecoder(broken);
-    let blocks = 0;
-    let bytes = 0;
-    chunked.push(latin("1\r\nx\r\n".repeat(50_000)), (block) => {
-      blocks++;
-      bytes += block.length;
-    });
-    expect(bytes).toBe(50_000);
-    expect(blocks).toBeLessThan(10);
-  });
-
-  test("end exactly at their last byte", () => {
-    const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, offsets, end) => {
-      const decoded = take(splitAt(wire.subarray(0, end % wire.length), offsets));
-      expect([decoded.done, decoded.rest.length]).toEqual([false, 0]);
-      expect(whole.subarray(0, decoded.bytes.length).equals(decoded.bytes)).toBe(true);
-    });
-    fc.assert(property, tries(200));
-  });
-
-  test("that were mutated are parsed in the same way by all parsers, or refused", () => {
-    const changed = fc.record({
-      at: fc.nat(),
-      put: fc.constantFrom("", "\r", "\n", "\0", ";", "0", "f"),
-    });
-    const property = fc.property(
-      message,
-      fc.array(changed, { maxLength: 3 }),
-      cuts,
-      (chunks, all, offsets) => {
-        let text = chunks.wire.toString("latin1");
-        for (const { at, put } of all) {
-          const from = at % (text.length + 1);
-          text = text.slice(0, from) + put + text.slice(from + (put === "" ? 1 : 0));
-        }
-        const read = (blocks: Buffer[]): string => {
-          try {
-            const { bytes, rest, done } = take(blocks);
-            return JSON.stringify([bytes.toString("latin1"), rest.toString("latin1"), done]);
-          } catch (error) {
-            expect(error).toBeInstanceOf(Broken);
-            return "broken";
-          }
-        };
-        expect(read(splitAt(latin(text), offsets))).toBe(read([latin(text)]));
-      },
-    );
-    fc.assert(property, tries(300));
-  });
-});
 
 describe("the trailer", () => {
   test.each([

@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { StreamedString, stringifyStreamed, wrapJson } from "../../server/lib/json-stream.ts";
+import { stringifyStreamed, wrapJson } from "../../server/lib/json-stream.ts";
 import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/request-temp.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
 import { loadedImageIn } from "../../server/upstream/adapters/wire/image-list.ts";
@@ -157,14 +157,6 @@ describe("a stream of events", () => {
     expect(sent.toString()).toBe(`data: {"other":"data:image/png;base64,${long}"}\n\n`);
     await temp.clear();
   });
-});
-
-test("an event in memory is assembled synchronously", () => {
-  expect(wrapJson("data: ", stringifyStreamed({ a: 1 }), "\n\n")).toBe('data: {"a":1}\n\n');
-  const text = new StreamedString(1, async function* () {
-    yield Buffer.from("x");
-  });
-  expect(wrapJson("é", stringifyStreamed(text), "")).toMatchObject({ length: 5 });
 });
 
 describe("images of half a megabyte in a stream arrive byte for byte", () => {
