@@ -141,20 +141,6 @@ test("a limit that an administrator adds to a developer's key is locked, and the
   expect((await put(developer, key, { ...base, limits: { concurrent: 100 } })).status).toBe(200);
 });
 
-test("a change that is based on another version of the key is refused, also on a version to come", async () => {
-  const { admin, developer } = users();
-  const key = await create(admin);
-  for (const version of [0, 2, 3]) {
-    const response = await developer(`/keys/${key.id}`, {
-      method: "PUT",
-      body,
-      headers: { "if-match": `"${version}"` },
-    });
-    expect([version, response.status]).toEqual([version, 412]);
-  }
-  expect((await put(developer, key, body)).status).toBe(200);
-});
-
 test("an administrator raises and removes every limit", async () => {
   for (const name of administrators) {
     const send = users()[name];

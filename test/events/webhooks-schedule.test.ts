@@ -73,16 +73,6 @@ describe("a failed delivery", () => {
     await simulation.pass(30 * second);
     expect(simulation.states()).toEqual(["delivered"]);
   });
-
-  test("waits in a bounded queue: the oldest are abandoned first, with a log line", async () => {
-    const simulation = startSimulation({ respond: down, maxWaiting: 10 });
-    for (let i = 0; i < 25; i++) simulation.emit();
-    await simulation.events.flush();
-    const states = simulation.states();
-    expect(states.slice(0, 15)).toEqual(Array(15).fill("abandoned"));
-    expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
-    expect(simulation.reported.filter(({ kind }) => kind === "queue-full")).toHaveLength(15);
-  });
 });
 
 describe("when the event file cannot be written", () => {
@@ -213,16 +203,6 @@ test("deliveries in flight at shutdown are due at once at the next start", async
   expect(await queue.nextDue("hook")).toBeGreaterThan(simulation.now());
   await simulation.deliver.close();
   expect(await queue.nextDue("hook")).toBeLessThanOrEqual(simulation.now());
-});
-
-test("an event with a deduplication key is recorded once", async () => {
-  const simulation = startSimulation({ respond: () => ({ status: 200 }) });
-  const event = { type: "key.revoked", data: { id: "key_1", name: "studio" } } as const;
-  simulation.events.emit({ ...event, deduplicationKey: "key.revoked key_1" });
-  simulation.events.emit({ ...event, deduplicationKey: "key.revoked key_1" });
-  simulation.events.emit({ ...event, deduplicationKey: "key.revoked key_2" });
-  await simulation.pass(minute);
-  expect(simulation.attempts).toHaveLength(2);
 });
 
 test("long texts and lists in an event are truncated", async () => {

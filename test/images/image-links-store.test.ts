@@ -3,11 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { encodeBase64Stream } from "../../server/lib/json-stream.ts";
-import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
-import { collectImage } from "../../server/upstream/collect-image.ts";
-import { temporaryFolder } from "../harness.ts";
-import { largePng, png } from "../upstream/download-fixture.ts";
+import { png } from "../upstream/download-fixture.ts";
 import { type LinkServer, startLinkServer } from "./image-links-fixture.ts";
 
 const small = { kind: "bytes", bytes: png } as const;
@@ -37,72 +33,6 @@ const asBase64 = (text: string, length = 1000) => {
     },
   } as const;
 };
-
-describe("an image is stored from any source", () => {
-  const served = async (server: LinkServer, link: string): Promise<Buffer> =>
-    Buffer.from(await (await server.get(link)).bytes());
-
-  test("in memory, as bytes or as base64", async () => {
-    await using server = startLinkServer();
-    const base64 = largePng.toString("base64");
-    const text = await server.links.store({ kind: "base64", base64 }, server.url);
-    expect(largePng.equals(await served(server, text))).toBeTrue();
-    expect(
-      png.equals(await served(server, await server.links.store(small, server.url))),
-    ).toBeTrue();
-  });
-
-  test("on disk, as bytes", async () => {
-    await using server = startLinkServer();
-    using folder = temporaryFolder();
-    const temp = createRequestTemp(folder.path);
-    const image = await collectImage(inChunks(largePng, 70_000), temp);
-    expect(image.kind).toBe("spilled");
-    const link = await server.links.store(image, server.url);
-    await temp.clear();
-    expect(largePng.equals(await served(server, link))).toBeTrue();
-  });
-
-  test("on disk, as base64, cut anywhere and with line breaks", async () => {
-    await using server = startLinkServer();
-    const text = largePng.toString("base64").replace(/.{76}/g, "$&\n");
-    const link = await server.links.store(asBase64(text, 4097), server.url);
-    expect(largePng.equals(await served(server, link))).toBeTrue();
-    for (const length of [1, 2, 3, 5, 7]) {
-      const cut = await server.links.store(asBase64(png.toString("base64"), length), server.url);
-      expect(png.equals(await served(server, cut))).toBeTrue();
-    }
-    const bare = png.toString("base64url");
-    expect(
-      png.equals(await served(server, await server.links.store(asBase64(bare), server.url))),
-    ).toBeTrue();
-  });
-
-  test("the base64 that the gateway writes is read back unchanged", async () => {
-    await using server = startLinkServer();
-    let text = "";
-    for await (const chunk of encodeBase64Stream(inChunks(largePng, 1001)))
-      text += Buffer.from(chunk);
-    const link = await server.links.store(asBase64(text, 999), server.url);
-    expect(largePng.equals(await served(server, link))).toBeTrue();
-  });
-
-  test("invalid base64 is refused, and no file is left behind", async () => {
-    await using server = startLinkServer();
-    const good = png.toString("base64");
-    for (const bad of [
-      `${good}AAAA`,
-      `${good.slice(0, 40)}!${good.slice(41)}`,
-      `${good}=`,
-      "iVBORw0KGgo=A",
-    ]) {
-      expect(await errorKindOf(server.links.store(asBase64(bad, 10), server.url))).toBe(
-        "upstream_invalid",
-      );
-    }
-    expect(kept(server)).toEqual([]);
-  });
-});
 
 describe("on disk", () => {
   test("other users can read neither images nor the signing secret of links", async () => {
@@ -159,17 +89,6 @@ describe("on disk", () => {
 });
 
 describe("storage space", () => {
-  test("is bounded, and released when images expire", async () => {
-    await using server = startLinkServer({ maxBytes: png.length * 2, ttlMs: 60_000 });
-    await server.links.store(small, server.url);
-    await server.links.store(small, server.url);
-    expect(await errorKindOf(server.links.store(small, server.url))).toBe("storage_unavailable");
-    // Longer than the link, because an image may still be in transmission.
-    server.now += 121_000;
-    expect(await errorKindOf(server.links.store(small, server.url))).toBe("kept");
-    expect(kept(server).length).toBe(1);
-  });
-
   test("that is used up is not scanned for each new image, and expired images are deleted without a scan", async () => {
     const files = 4000;
     await using server = startLinkServer({ maxBytes: files * png.length, ttlMs: 60_000 });
@@ -197,25 +116,6 @@ describe("storage space", () => {
     server.now += 120_000 - 1000;
     expect(await timeOf(() => keepMany("kept", 1000))).toBeLessThan(scanMs * 10);
     expect(kept(server).length).toBe(files);
-  });
-
-  test("is released if an image could not be stored", async () => {
-    await using server = startLinkServer({ maxBytes: 200 });
-    for (let times = 0; times < 5; times++) {
-      expect(await errorKindOf(server.links.store(asBase64("iVBORw0KGgo=!"), server.url))).toBe(
-        "upstream_invalid",
-      );
-    }
-    expect(await errorKindOf(server.links.store(small, server.url))).toBe("kept");
-  });
-
-  test("is counted again at the next start", async () => {
-    await using server = startLinkServer({ maxBytes: png.length * 2 });
-    await server.links.store(small, server.url);
-    await server.links.store(small, server.url);
-    const again = server.again();
-    await again.sweep();
-    expect(await errorKindOf(again.store(small, server.url))).toBe("storage_unavailable");
   });
 
   test("is freed of temp files of an ended process, and of no others", async () => {

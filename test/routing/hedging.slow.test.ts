@@ -9,7 +9,6 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import { timedOutInQueue } from "../../server/request/deadline.ts";
-import { LatencyWindow } from "../../server/routing/health/latency-stats.ts";
 import { HedgeBudget } from "../../server/routing/retry-budget.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
@@ -396,35 +395,5 @@ describe("the hedge budget", () => {
       }
     });
     fc.assert(property, tries(50));
-  });
-
-  test("is empty at the start", () => {
-    const budget = new HedgeBudget(0.05);
-    expect(budget.spend()).toBe(false);
-    for (let at = 0; at < 19; at++) budget.earn();
-    expect(budget.spend()).toBe(false);
-    for (let at = 0; at < 2; at++) budget.earn();
-    expect([budget.spend(), budget.spend()]).toEqual([true, false]);
-  });
-});
-
-describe("the latency window", () => {
-  test("has no p95 at first, and then the latency that nineteen of twenty stayed below", () => {
-    const recent = new LatencyWindow();
-    for (let ms = 1; ms < 20; ms++) recent.add(ms);
-    expect(recent.p95()).toBeUndefined();
-    recent.add(20);
-    expect(recent.p95()).toBe(20);
-    const many = new LatencyWindow();
-    for (let at = 0; at < 112; at++) many.add(at % 100 < 94 ? 10 : 500);
-    expect(many.p95()).toBe(500);
-  });
-
-  test("follows recent latencies and drops old ones", () => {
-    const recent = new LatencyWindow();
-    for (let at = 0; at < 128; at++) recent.add(1000);
-    expect(recent.p95()).toBe(1000);
-    for (let at = 0; at < 128; at++) recent.add(5);
-    expect(recent.p95()).toBe(5);
   });
 });

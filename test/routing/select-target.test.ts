@@ -1,7 +1,6 @@
 /** Target selection: the first target, the next one, and the error if there is none. */
 import { describe, expect, test } from "bun:test";
 import type { Candidate } from "../../server/routing/policies.ts";
-import { RetryBudget } from "../../server/routing/retry-budget.ts";
 import {
   noHealthyTarget,
   selectHealthy,
@@ -128,32 +127,5 @@ describe("configured limits of targets", () => {
         other,
       );
     }
-  });
-});
-
-describe("the retry budget", () => {
-  test("allows a fifth of all requests plus a few each second, however many fail", () => {
-    for (let seed = 1; seed <= 200; seed++) {
-      const random = randomFrom(seed);
-      const budget = new RetryBudget();
-      const perSecond = 1 + random() * 500;
-      let [now, requests, extra] = [0, 0, 0];
-      const seconds = 30;
-      while (now < seconds * 1000) {
-        now += 1000 / perSecond;
-        requests++;
-        budget.earn(now);
-        for (let attempt = 0; attempt < 3; attempt++) if (budget.spend(now)) extra++;
-        expect(extra).toBeLessThanOrEqual(0.2 * requests + 50 * (Math.ceil(now / 9000) + 1));
-      }
-      expect(extra).toBeGreaterThan(0.2 * requests);
-    }
-  });
-
-  test("has a reserve for low traffic", () => {
-    const budget = new RetryBudget();
-    let spent = 0;
-    for (let now = 0; now < 9000; now += 100) if (budget.spend(now)) spent++;
-    expect(spent).toBe(50);
   });
 });

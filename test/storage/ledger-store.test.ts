@@ -9,53 +9,6 @@ import { chargedTo, sumDollars } from "../../server/storage/sqlite/spend-table.t
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
-test("expired roll-ups and daily sums are pruned in steps of at most the limit", async () => {
-  using folder = temporaryFolder();
-  const store = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
-  using db = new Database(store.path, { readonly: true, strict: true });
-  const hour = 3_600_000;
-  const day = 24 * hour;
-  const old = Date.UTC(2026, 10, 2);
-  const recent = old + 500 * day;
-  const keys = Array.from({ length: 100 }, (_, at) => `key_${String(at).padStart(3, "0")}`);
-  const write = (at: number): void =>
-    store.write(keys.map((keyId, index) => ledgerRow(at + index, { keyId, cost: 1 })));
-  for (const at of [old, old + hour, old + day, recent]) write(at);
-  const tables = [
-    "ledger",
-    "usage_by_hour",
-    "usage_by_day",
-    "usage_by_hour_without_key",
-    "usage_by_day_without_key",
-    "spent",
-  ];
-  const count = (table: string, condition = "true"): number =>
-    Number(
-      db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table} WHERE ${condition}`).get()?.n,
-    );
-  const countAll = (): number => tables.reduce((sum, table) => sum + count(table), 0);
-  expect(tables.map((table) => count(table))).not.toContain(0);
-  const limit = 40;
-  let before = countAll();
-  for (let hasMore = true; hasMore; ) {
-    hasMore = await store.prune(recent - 10 * day, limit);
-    const after = countAll();
-    expect(before - after).toBeLessThanOrEqual(limit);
-    before = after;
-  }
-  const isOldSum = "period LIKE '____-__-__' AND period < '2027'";
-  // The first day is older than the retention of roll-ups, the last day is not.
-  expect(tables.map((table) => count(table))).toEqual([100, 100, 100, 1, 1, 400]);
-  expect(count("spent", isOldSum)).toBe(0);
-  expect(count("spent", "period = 'total'")).toBe(100);
-  // All sums are examined again on the next day.
-  write(old);
-  expect(count("spent", isOldSum)).toBe(100);
-  while (await store.prune(recent - 9 * day, limit));
-  expect(count("spent", isOldSum)).toBe(0);
-  await store.close();
-});
-
 test("the sums of unforwarded rows follow writes, removals and pruning, and examine no rows", async () => {
   using folder = temporaryFolder();
   const store = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });

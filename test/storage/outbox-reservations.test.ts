@@ -40,24 +40,6 @@ function leaveCopy(folder: string, cutBytes = 0): void {
   writeFileSync(join(folder, copy), bytes.subarray(0, bytes.length - cutBytes));
 }
 
-test("a request's row and the end of its reservation are one write", () => {
-  using folder = temporaryFolder();
-  const outbox = openOutbox(folder.path);
-  const only = request();
-  outbox.reserve(only);
-  const before = Bun.file(outbox.path).size;
-  const row = ledgerRow(noon, { requestId: only.requestId });
-  outbox.append([row]);
-  // At any cut of the last write, the request has either its row or its reservation, never both or none.
-  const written = Bun.file(outbox.path).size - before;
-  for (let cut = 0; cut <= written; cut++) {
-    leaveCopy(folder.path, cut);
-    const { rows } = recoveryOf(folder.path);
-    expect(rows, `cut ${cut} of ${written}`).toEqual(cut === 0 ? [row] : [recoveredRow(only)]);
-  }
-  outbox.close();
-});
-
 test("reservations are recovered even if another process has the PID of the killed one", () => {
   using folder = temporaryFolder();
   const outbox = openOutbox(folder.path);
@@ -67,29 +49,6 @@ test("reservations are recovered even if another process has the PID of the kill
   const copy = join(folder.path, `outbox-${process.ppid}-a.log`);
   writeFileSync(copy, readFileSync(join(folder.path, name!)));
   expect(recoveryOf(folder.path).rows).toHaveLength(1);
-  outbox.close();
-});
-
-test("requests that begin in the same turn of the event loop are written as one group", async () => {
-  using folder = temporaryFolder();
-  const outbox = openOutbox(folder.path);
-  const sizes: number[] = [];
-  const recordSize = () => sizes.push(Bun.file(outbox.path).size);
-  const requests = [request(), request(), request(), request()];
-  for (const each of requests) {
-    outbox.reserve(each, true);
-    recordSize();
-  }
-  // The first one is written immediately: it may be the only one.
-  expect(sizes[0]).toBeGreaterThan(0);
-  expect(new Set(sizes).size).toBe(1);
-  outbox.release(requests[0]!.requestId);
-  await new Promise((done) => setImmediate(done));
-  recordSize();
-  expect(sizes.at(-1)).toBeGreaterThan(4 * 0.9 * sizes[0]!);
-  // As after kill -9: the file was not closed.
-  leaveCopy(folder.path);
-  expect(recoveryOf(folder.path).rows).toEqual(requests.slice(1).map(recoveredRow));
   outbox.close();
 });
 

@@ -10,7 +10,6 @@ import {
   rmSync,
   utimesSync,
   writeFileSync,
-  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import {
@@ -19,7 +18,7 @@ import {
   rowsRecord,
 } from "../../server/storage/files/outbox.ts";
 import { OutboxRecovery, readOutbox } from "../../server/storage/files/outbox-recovery.ts";
-import { outboxRows, temporaryFolder } from "../harness.ts";
+import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 const open = (folder: string, more: Partial<OutboxFileOptions> = {}) =>
@@ -81,55 +80,6 @@ test("a mark whose row was damaged drops no other row", () => {
   outbox.close();
 });
 
-test("a write that fails leaves no part of its record, and records that waited for it are not lost", () => {
-  using folder = temporaryFolder();
-  let isFull = false;
-  const outbox = open(folder.path, {
-    write: (file, text) => {
-      const bytes = Buffer.from(text);
-      // Half of the record is written before the disk is full.
-      return writeSync(file, isFull ? bytes.subarray(0, bytes.length / 2) : bytes);
-    },
-  });
-  outbox.append([row({ requestId: "first" })]);
-  // The second reservation of a turn of the event loop waits for the next write.
-  outbox.reserve(reservation("a"), true);
-  outbox.reserve(reservation("b"), true);
-  isFull = true;
-  expect(() => outbox.append([row({ requestId: "second" })])).toThrow("the disk is full");
-  expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
-    rows: [{ requestId: "first" }],
-    reserved: [{ requestId: "a" }],
-    damagedRecords: 0,
-    isTorn: false,
-  });
-  isFull = false;
-  outbox.append([row({ requestId: "third" })]);
-  expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
-    rows: [{ requestId: "first" }, { requestId: "third" }],
-    reserved: [{ requestId: "a" }, { requestId: "b" }],
-    damagedRecords: 0,
-    isTorn: false,
-  });
-  outbox.close();
-});
-
-test("a full outbox refuses rows as a full disk does, and accepts them when rows were stored", () => {
-  using folder = temporaryFolder();
-  const outbox = open(folder.path, { maxBytes: 4000, compactBytes: 2000 });
-  let count = 0;
-  expect(() => {
-    for (; ; count++) outbox.append([row()]);
-  }).toThrow("the outbox is full (4000 bytes)");
-  expect(count).toBeGreaterThan(5);
-  expect(Bun.file(outbox.path).size).toBeLessThanOrEqual(4000);
-  expect(outboxRows(folder.path)).toHaveLength(count);
-  outbox.markStored(count);
-  outbox.append([row()]);
-  expect(outboxRows(folder.path)).toHaveLength(1);
-  outbox.close();
-});
-
 test("a compaction keeps unstored rows and open reservations, and reports the new file", () => {
   using folder = temporaryFolder();
   let opened = 0;
@@ -169,21 +119,6 @@ test("an interrupted compaction leaves the complete file, and its unfinished cop
   await recovery.recover();
   expect(stored).toEqual([only.requestId]);
   expect(readdirSync(folder.path)).toEqual([]);
-});
-
-test("a closed outbox writes nothing, because its file descriptor may belong to another file", () => {
-  using folder = temporaryFolder();
-  const outbox = open(folder.path);
-  outbox.append([row()]);
-  outbox.close();
-  const size = Bun.file(outbox.path).size;
-  const other = open(folder.path);
-  expect(() => outbox.append([row()])).toThrow("the outbox is closed");
-  expect(() => outbox.reserve(reservation("late"))).toThrow("the outbox is closed");
-  outbox.markStored(1);
-  outbox.close();
-  expect([Bun.file(outbox.path).size, Bun.file(other.path).size]).toEqual([size, 0]);
-  other.close();
 });
 
 test("an outbox whose folder is gone closes without an error", () => {

@@ -58,25 +58,6 @@ async function openSpendTable(): Promise<ExplainedDatabase> {
   return db;
 }
 
-testWithPostgres("daily sums that expired are found by an index, and months are kept", async () => {
-  const db = await openSpendTable();
-  await db.query("ANALYZE vexel.spent");
-  // Daily sums are kept for 62 days more than rows.
-  const before = Date.UTC(2026, 7, 3) + 62 * 86_400_000;
-  const store = new PostgresLedgerStore(db);
-  expect(await store.prune(before, 600)).toBe(true);
-  expect(await store.prune(before, 600)).toBe(false);
-  const plans = db.plans.filter((plan) => plan.startsWith("Delete on spent"));
-  expect(plans).toHaveLength(2);
-  for (const plan of plans) expect(plan).toContain("Index Scan using spent_by_day");
-  const { rows } = await db.query(
-    `SELECT min(period) FILTER (WHERE period LIKE '____-__-__') AS first,
-       count(*) FILTER (WHERE period LIKE '____-__-__')::int AS days,
-       count(*) FILTER (WHERE period = '2026-08')::int AS months FROM vexel.spent`,
-  );
-  expect(rows).toEqual([{ first: "2026-08-03", days: 500 * 39, months: 500 }]);
-});
-
 /** The spending of one key on one day, and a way to change it. */
 async function openSpend(db: ExplainedDatabase) {
   let now = Date.UTC(2026, 7, 20);

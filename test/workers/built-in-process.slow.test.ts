@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createMinilm, type MinilmOptions } from "../../server/workers/embedding/minilm.ts";
 import { until } from "../until.ts";
-import { cosine, embed, expectError, isAlive, sentences } from "./built-in-fixture.ts";
+import { embed, expectError, isAlive, sentences } from "./built-in-fixture.ts";
 
 const open: ReturnType<typeof createMinilm>[] = [];
 const start = (options: MinilmOptions = {}) => {
@@ -73,23 +73,6 @@ test("a small request does not wait for the whole of a large one", async () => {
   const small = embed(minilm, ["one small question"]).then(() => finished.push("small"));
   await Promise.all([big, small]);
   expect(finished).toEqual(["small", "big"]);
-});
-
-test("concurrent requests each get their own vectors, in their own order", async () => {
-  const minilm = shared;
-  const texts = sentences(45);
-  const together = await embed(minilm, texts);
-  const apart = await Promise.all(
-    Array.from({ length: 15 }, (_, i) => embed(minilm, texts.slice(i * 3, i * 3 + 3))),
-  );
-  apart.forEach(({ vectors }, call) => {
-    vectors.forEach((vector, i) => {
-      expect(cosine(vector, together.vectors[call * 3 + i]!)).toBeCloseTo(1, 5);
-    });
-  });
-  const counted = apart.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
-  const perInput = apart.flatMap(({ usage }) => usage?.perInput ?? []);
-  expect(together.usage).toEqual({ inputTokens: counted, perInput });
 });
 
 test("an idle model is stopped, and started again by the next request", async () => {
@@ -166,19 +149,6 @@ test.each(["idle", "busy"])(
   },
 );
 
-test("inputs beyond the queue limit are rejected as overload, until the queue has capacity", async () => {
-  const minilm = start({ maxQueued: 10 });
-  const first = embed(minilm, sentences(8));
-  const { details, definition } = await expectError(embed(minilm, sentences(3)), "overloaded");
-  expect(details.retryAfterMs).toBeGreaterThan(0);
-  // Another target of the model may be tried, and an earlier attempt at this model goes on.
-  expect(details.notSent).toBe(true);
-  expect(definition.retry).toBe("elsewhere");
-  const second = embed(minilm, sentences(2));
-  await Promise.all([first, second]);
-  expect((await embed(minilm, sentences(10))).vectors).toHaveLength(10);
-});
-
 test("an aborted request leaves the queue with its abort reason", async () => {
   const minilm = start({ maxQueued: 2_100 });
   await embed(minilm, ["warm"]);
@@ -203,10 +173,4 @@ test("a request aborted before it begins, or without a reason, is a client disco
   const minilm = start();
   await expectError(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
   expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
-});
-
-test("a loaded model is reported by its id, which the log has", async () => {
-  const ready: unknown[] = [];
-  await embed(start({ onReady: (model) => ready.push(model) }), ["a"]);
-  expect(ready).toEqual(["all-minilm-l6-v2"]);
 });

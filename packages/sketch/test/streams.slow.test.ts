@@ -136,16 +136,6 @@ describe("an abort", () => {
     expect(await thrownBy(collect(request, AbortSignal.abort(reason)))).toBe(reason);
   });
 
-  test("ends a long filter long before it is finished", async () => {
-    const controller = new AbortController();
-    const request = { prompt: "a fox, oil painting", options: { size: "3840x2160" } };
-    const drawing = thrownBy(collect(request, controller.signal));
-    setTimeout(() => controller.abort(reason), 60);
-    const started = performance.now();
-    expect(await drawing).toBe(reason);
-    expect(performance.now() - started).toBeLessThan(5000);
-  });
-
   test("between two events ends the stream with the abort reason", async () => {
     const controller = new AbortController();
     const options = { ...small, partial_images: 3 };
