@@ -332,16 +332,38 @@ describe("keys that a cloud issues", () => {
   });
 });
 
-test("a key of Vertex's express mode is sent without a project", async () => {
-  const { call, sent, tokenRequests } = arrange();
+describe("a key of Vertex's express mode", () => {
   const upstream = { id: "v", kind: "vertex", apiKey: "AQ.express", headers: {}, options: {} };
-  await call(undefined, { upstream, model: "text-embedding-005" });
-  expect(tokenRequests).toEqual([]);
-  expect(sent[0]?.url).toBe(
-    "https://aiplatform.googleapis.com/v1/publishers/google/models/text-embedding-005:predict",
-  );
-  expect(sent[0]?.headers).toMatchObject({ "x-goog-api-key": "AQ.express" });
-  expect(sent[0]?.headers.authorization).toBeUndefined();
+
+  /**
+   * google-genai 3.3.0, `Client(vertexai=True, api_key=…)`, with its requests recorded on 2026-11-18: these paths, at
+   * `aiplatform.googleapis.com`, and the key in `x-goog-api-key`. Its version of the API is v1beta1.
+   */
+  test.each([
+    ["text-embedding-005", "predict"],
+    ["gemini-embedding-001", "predict"],
+    ["gemini-embedding-2", "embedContent"],
+    ["gemini-2.5-flash-image", "generateContent"],
+  ])("has the path of Google's own client: %s", (model, method) => {
+    const target = { upstream, model };
+    const image = { model: "m", prompt: "an otter", stream: false, options: {}, extraFields: {} };
+    const { embeddings, generations } = vertex.adapter;
+    const request =
+      method === "generateContent"
+        ? generations?.toUpstream(image, target)
+        : embeddings?.toUpstream(embeddingsQuery(1), target);
+    expect(request?.url).toBe(
+      `https://aiplatform.googleapis.com/v1/publishers/google/models/${model}:${method}`,
+    );
+    expect(request?.headers).toMatchObject({ "x-goog-api-key": "AQ.express" });
+  });
+
+  test("is exchanged for no token", async () => {
+    const { call, sent, tokenRequests } = arrange();
+    await call(undefined, { upstream, model: "text-embedding-005" });
+    expect(tokenRequests).toEqual([]);
+    expect(sent[0]?.headers.authorization).toBeUndefined();
+  });
 });
 
 test("a connection test and a health check fetch a token, and the test reports who refused it", async () => {

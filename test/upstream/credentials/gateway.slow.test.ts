@@ -9,6 +9,7 @@ import {
   temporaryFolder,
   testKey,
 } from "../../harness.ts";
+import { until } from "../../until.ts";
 import { ec2Metadata } from "./fake-aws.ts";
 import { azureIds, azureMetadata, entra } from "./fake-azure.ts";
 import { gceMetadata } from "./fake-google.ts";
@@ -17,6 +18,7 @@ import { json, startService, stopServices } from "./fake-service.ts";
 afterAll(stopServices);
 
 const vector = [0.6, 0.8];
+const adminToken = "admin-0123456789-0123456789";
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -35,7 +37,7 @@ function startModels() {
           })
         : json({ created: 1, data: [{ b64_json: png }] });
     }
-    if (path.startsWith("/model/")) {
+    if (path.startsWith("/model/") || path === "/foundation-models") {
       return /Credential=ASIA\d+\/\d+\/eu-west-1\/bedrock\//.test(authorization) &&
         headers.get("x-amz-security-token")?.startsWith("session-")
         ? json({ embedding: vector, inputTextTokenCount: 2 })
@@ -52,18 +54,20 @@ function startModels() {
 const yamlFor = (models: string) => `
 upstreams:
   - { id: azure, kind: azure, baseUrl: "${models}", auth: { type: managed-identity } }
+  - { id: azure-two, kind: azure, baseUrl: "${models}", auth: { type: managed-identity } }
   - { id: bedrock, kind: bedrock, region: eu-west-1, baseUrl: "${models}", family: titan, auth: { type: default } }
   - { id: vertex, kind: vertex, project: p, location: global, baseUrl: "${models}", auth: { type: default } }
 models:
   - { id: azure-e, kind: embedding, targets: [{ upstream: azure, model: deployment }] }
   - { id: bedrock-e, kind: embedding, targets: [{ upstream: bedrock, model: "our-profile" }] }
   - { id: vertex-e, kind: embedding, targets: [{ upstream: vertex, model: text-embedding-custom }] }
+  - { id: azure-both, kind: embedding, sameSpace: true, targets: [{ upstream: azure, model: one }, { upstream: azure-two, model: two }] }
   - { id: azure-i, kind: image, targets: [{ upstream: azure, model: gpt-image-1 }] }
 keys:
   - { name: test, key: ${testKey} }
 `;
 
-test("embeddings, images and edits use the identity of the machine, which is asked once", async () => {
+test("requests, drift checks and connection tests use the identity of the machine", async () => {
   using folder = temporaryFolder();
   const models = startModels();
   const [azure, ec2, gce] = [
@@ -76,6 +80,8 @@ test("embeddings, images and edits use the identity of the machine, which is ask
     yaml: yamlFor(models.url),
     env: {
       HOME: folder.path,
+      VEXEL_ADMIN_TOKEN: adminToken,
+      VEXEL_CANARY_HOURS: "6",
       AZURE_POD_IDENTITY_AUTHORITY_HOST: azure.url,
       AWS_EC2_METADATA_SERVICE_ENDPOINT: ec2.url,
       GCE_METADATA_HOST: gce.host,
@@ -110,9 +116,27 @@ test("embeddings, images and edits use the identity of the machine, which is ask
       body: form,
     });
     expect(edit.status).toBe(200);
-    expect(azure.received).toHaveLength(1);
-    expect(ec2.received).toHaveLength(3);
-    expect(gce.received).toHaveLength(1);
+    // Both targets of `azure-both` are compared: each gets the canary's text, with the identity of the machine.
+    const checked = (): string[] =>
+      models.received.flatMap(({ body }) =>
+        body.includes("The canary sang") ? [(JSON.parse(body) as { model: string }).model] : [],
+      );
+    await until(() => new Set(checked()).size === 2);
+    expect(checked().toSorted()).toEqual(["one", "two"]);
+    // Asked once for each upstream; an instance of Amazon takes three requests.
+    const asked = () => [azure, ec2, gce].map(({ received }) => received.length);
+    expect(asked()).toEqual([2, 3, 1]);
+    // A connection test asks again: it shows whether the cloud gives a credential now.
+    for (const id of ["azure", "bedrock", "vertex"]) {
+      const tested = await fetch(`${gateway.url}/admin/api/upstreams/${id}/test`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+        body: "{}",
+      });
+      expect(`${id} ${tested.status}`).toBe(`${id} 200`);
+      expect(await tested.json()).toMatchObject({ reachable: true, credential: "accepted" });
+    }
+    expect(asked()).toEqual([3, 6, 2]);
   } finally {
     await gateway.close();
   }

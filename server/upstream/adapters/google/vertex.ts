@@ -84,7 +84,7 @@ function addressOf({ upstream, model }: Target, method: string): string {
 
 /**
  * `apiKey` is a token that the operator has fetched or, without a project, a key of the express mode (google-genai
- * 3.1.0, BaseApiClient: `x-goog-api-key`, and a path that begins with `publishers/`).
+ * 3.3.0, BaseApiClient: `x-goog-api-key`, and a path that begins with `publishers/`, for embeddings as well).
  */
 const authHeaders = (upstream: Upstream): WireHeaders =>
   optionsOf(upstream).project === undefined
