@@ -10,7 +10,7 @@ import type { Caller, PermittedModel } from "../request/caller.ts";
 import { queueAbortError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
-import { FairQueue, refreshSlots, type Waiter } from "./fair-queue.ts";
+import { FairQueue, type SlotRequest } from "./fair-queue.ts";
 import {
   Limiter,
   type LimitScope,
@@ -28,6 +28,7 @@ import {
   type RequestOutcome,
 } from "./request-demand.ts";
 import type { RequestBudgets, SharedGrant, SharedLimiter } from "./shared-limiter.ts";
+import type { SlotLease } from "./slot-lease.ts";
 
 interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
@@ -67,8 +68,8 @@ interface EntryDemand extends Pick<AdmissionRequest, "budgets"> {
 interface Entry {
   /** The rate limit that the request exceeds: it has taken nothing. */
   readonly exceeded?: Shortage | undefined;
-  /** False: the request has taken from its rate limits, and must wait for its slots. */
-  readonly hasSlots: boolean;
+  /** Undefined: the request has taken from its rate limits, and must wait for its slots. */
+  readonly lease?: SlotLease | undefined;
 }
 
 /** Must be released exactly once, however the request ends. */
@@ -77,14 +78,11 @@ export interface AdmissionTicket {
   release(outcome: RequestOutcome): void;
 }
 
-/** A request for one slot in each of several scopes. */
-interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal" | "budgets"> {
-  /** The API key, for fair queueing. */
-  readonly key: string;
+/** A request that waits for one slot in each of several scopes. */
+interface WaitingRequest
+  extends Pick<AdmissionRequest, "signal" | "budgets">,
+    Pick<SlotRequest, "key" | "priority" | "neededSlots" | "hasStarted"> {
   readonly model: Pick<PermittedModel, "id" | "kind">;
-  readonly neededSlots: readonly ConcurrencySlots[];
-  /** Work was already done for the request. */
-  readonly hasStarted: () => boolean;
   /** An upstream may have received the request, in an attempt before this wait. */
   readonly wasSent: boolean;
 }
@@ -95,13 +93,11 @@ export class Admission {
   readonly #queue: FairQueue;
   readonly #imageSlots: ConcurrencySlots;
   #limits: Snapshot["limits"];
-  /** The next change of a limit that changes with time, while requests wait for its slots. */
-  #refresh: { readonly at: number; readonly timer: unknown } | undefined;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.#limiter = new Limiter(options.counters);
-    this.#queue = new FairQueue(options.maxWaiting);
+    this.#queue = new FairQueue({ ...options, max: options.maxWaiting });
     this.#imageSlots = new ConcurrencySlots(options.maxImageRequests);
   }
 
@@ -115,40 +111,34 @@ export class Admission {
     const neededSlots = scopes.map(({ slots }) => slots);
     if (model.kind === "image") neededSlots.push(this.#imageSlots);
     // An image request without limits of its own needs only a slot of the gateway.
-    if (scopes.length === 0 && this.#queue.tryEnter(neededSlots)) {
-      const enteredAt = clock();
-      return { waitedMs: 0, release: () => this.release(neededSlots, clock() - enteredAt) };
-    }
+    const only = scopes.length === 0 ? this.#queue.tryTake(neededSlots) : undefined;
+    if (only) return { waitedMs: 0, release: () => only.release() };
     const demand = demandOf(query);
     const { budgets } = request;
     const entering = this.enter({ scopes, neededSlots, demand, budgets });
-    const { exceeded, hasSlots } = entering instanceof Promise ? await entering : entering;
-    const arrivedAt = clock();
+    const { exceeded, lease } = entering instanceof Promise ? await entering : entering;
     if (exceeded) throw rateLimitExceeded(exceeded, model.id, limitOwner(exceeded.scope, caller));
-    let admittedAt = arrivedAt;
-    const release = (outcome: RequestOutcome): void => {
-      const now = clock();
-      settleDemand(scopes, demand, actualDemand(demand, outcome), now);
-      this.release(neededSlots, now - admittedAt);
-    };
-    if (hasSlots) return { waitedMs: 0, release };
+    const ticketOf = (held: SlotLease, waitedMs: number): AdmissionTicket => ({
+      waitedMs,
+      release: (outcome) => {
+        settleDemand(scopes, demand, actualDemand(demand, outcome), clock());
+        held.release();
+      },
+    });
+    if (lease) return ticketOf(lease, 0);
+    const arrivedAt = clock();
     try {
-      await this.waitForSlots({
-        key: caller.id,
-        priority,
-        model,
-        neededSlots,
-        budgets,
-        signal,
+      const waiting = { key: caller.id, priority, model, neededSlots, budgets, signal };
+      const taken = await this.waitForSlots({
+        ...waiting,
         hasStarted: () => false,
         wasSent: false,
       });
+      return ticketOf(taken, clock() - arrivedAt);
     } catch (error) {
       settleDemand(scopes, demand, noDemand, clock());
       throw error;
     }
-    admittedAt = clock();
-    return { waitedMs: admittedAt - arrivedAt, release };
   }
 
   /**
@@ -164,24 +154,25 @@ export class Admission {
 
   #enterLocally({ scopes, neededSlots, demand }: EntryDemand): Entry {
     const exceeded = take(scopes, demand, this.#options.clock());
-    return { exceeded, hasSlots: !exceeded && this.#queue.tryEnter(neededSlots) };
+    return { exceeded, lease: exceeded ? undefined : this.#queue.tryTake(neededSlots) };
   }
 
   async #enterShared(shared: SharedLimiter, entry: EntryDemand): Promise<Entry> {
     const { scopes, neededSlots, demand, budgets } = entry;
     for (const slots of neededSlots) if (slots.waiting === 0) slots.shared?.assumeFree();
     // Behind other requests in the queue, it takes only from its rate limits now.
-    const isEntering = this.#queue.tryEnter(neededSlots);
-    const entering = isEntering ? { slots: neededSlots, budgets } : { slots: [] };
-    let hasSlots = false;
+    const lease = this.#queue.tryTake(neededSlots);
+    const entering = lease ? { slots: neededSlots, budgets } : { slots: [] };
     let grant: SharedGrant | undefined;
     try {
       grant = await shared.take({ scopes, demand, ...entering });
-      hasSlots = isEntering && grant?.outcome === "taken";
-    } finally {
-      if (isEntering && !hasSlots) this.#giveBack(neededSlots);
+      if (grant?.outcome === "taken") return { lease };
+    } catch (error) {
+      lease?.giveBack();
+      throw error;
     }
-    return grant ? { exceeded: grant.exceeded, hasSlots } : this.#enterLocally(entry);
+    lease?.giveBack();
+    return grant ? { exceeded: grant.exceeded } : this.#enterLocally(entry);
   }
 
   /** Writes the `x-ratelimit-*` headers of the limits that apply to the request. */
@@ -213,105 +204,51 @@ export class Admission {
     return this.#queue.size;
   }
 
-  /** Takes a slot in every scope, after a wait if necessary, and reserves the budgets with it. Throws GatewayError. */
-  async waitForSlots(request: SlotRequest): Promise<void> {
-    const { key, priority, model, neededSlots, budgets, hasStarted, wasSent } = request;
-    const { shared } = this.#options;
-    const isShared = shared !== undefined && neededSlots.some((slots) => slots.shared);
-    if (!isShared && this.#queue.tryEnter(neededSlots)) return;
-    const { clock, timers, queueTimeoutMs } = this.#options;
+  /** Takes a slot in every scope, after a wait, and reserves the budgets with it. Throws GatewayError. */
+  waitForSlots(request: WaitingRequest): Promise<SlotLease> {
+    const { model, neededSlots, budgets, wasSent } = request;
+    const { shared, queueTimeoutMs } = this.#options;
     const signal = request.signal();
-    if (signal.aborted) throw queueAbortError(signal, wasSent);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const now = clock();
-    const end = (reason: unknown): void => {
-      this.#queue.cancel(waiter, clock());
-      reject(reason);
-    };
     const takeShared = async (limiter: SharedLimiter): Promise<boolean> => {
       if (!limiter.isReachable) return true;
-      try {
-        const grant = await limiter.take({
-          scopes: [],
-          demand: noDemand,
-          slots: neededSlots,
-          budgets,
-        });
-        if (grant) return grant.outcome === "taken";
-        return neededSlots.every(({ inFlight, limit }) => inFlight <= limit);
-      } catch (error) {
-        end(error);
-        return false;
-      }
+      const grant = await limiter.take({
+        scopes: [],
+        demand: noDemand,
+        slots: neededSlots,
+        budgets,
+      });
+      if (grant) return grant.outcome === "taken";
+      return neededSlots.every(({ inFlight, limit }) => inFlight <= limit);
     };
-    const waiter: Waiter = {
-      key,
-      priority,
-      neededSlots,
-      hasStarted,
+    const isShared = shared !== undefined && neededSlots.some((slots) => slots.shared);
+    return this.#queue.take({
+      ...request,
+      signal,
+      queueTimeoutMs: queueTimeoutMs[model.kind],
+      refusal: (reason) =>
+        reason === "aborted"
+          ? queueAbortError(signal, wasSent)
+          : noSlotError(reason, model.id, neededSlots, wasSent),
       ...(isShared && { take: () => takeShared(shared) }),
-      admit: () => resolve(),
-      reject: (reason) => reject(noSlotError(reason, model.id, neededSlots, wasSent)),
-    };
-    // Before `wait`, which admits the request if its limit was lifted meanwhile.
-    this.#refreshAfter(refreshSlots(neededSlots, now), now);
-    this.#queue.wait(waiter, now);
-    // If the request already holds its slots, its owner releases them.
-    const onAbort = (): void => end(queueAbortError(signal, wasSent));
-    const timer = timers.start(queueTimeoutMs[model.kind], () =>
-      this.#queue.timeOut(waiter, clock()),
-    );
-    signal.addEventListener("abort", onAbort);
-    try {
-      await promise;
-    } finally {
-      timers.stop(timer);
-      signal.removeEventListener("abort", onAbort);
-    }
-  }
-
-  /** Releases one slot of each of these. */
-  release(heldSlots: readonly ConcurrencySlots[], heldMs: number): void {
-    for (const slots of heldSlots) slots.release(heldMs);
-    this.admitWaiting();
-  }
-
-  /** Slots were acquired and are not used. */
-  #giveBack(acquired: readonly ConcurrencySlots[]): void {
-    for (const slots of acquired) slots.giveBack();
-    this.admitWaiting();
+    });
   }
 
   /** Admits queued requests that have free slots. */
   admitWaiting(): void {
-    if (this.#queue.size > 0) this.#queue.admitWaiting(this.#options.clock());
+    this.#queue.admitWaiting();
   }
 
   close(): void {
-    if (this.#refresh) this.#options.timers.stop(this.#refresh.timer);
-    this.#refresh = undefined;
-  }
-
-  /** One timer for all limits: it is started again only for an earlier change. */
-  #refreshAfter(ms: number, now: number): void {
-    if (ms === Number.POSITIVE_INFINITY || (this.#refresh && this.#refresh.at <= now + ms)) return;
-    this.close();
-    const onChange = (): void => {
-      this.#refresh = undefined;
-      const changedAt = this.#options.clock();
-      this.#refreshAfter(this.#queue.refresh(changedAt), changedAt);
-    };
-    this.#refresh = { at: now + ms, timer: this.#options.timers.start(ms, onChange) };
+    this.#queue.close();
   }
 
   /** Applies the limits of a reloaded configuration, and admits the requests for which they leave capacity. */
   applyLimits(): void {
     const { limits } = this.#options.snapshot();
     if (limits === this.#limits) return;
-    const now = this.#options.clock();
     this.#limits = limits;
-    this.#limiter.apply(limits ?? new Map(), now);
-    this.#refreshAfter(this.#queue.refresh(now), now);
+    this.#limiter.apply(limits ?? new Map(), this.#options.clock());
+    this.#queue.refresh();
   }
 }
 

@@ -1,49 +1,69 @@
 /**
  * Fair queueing for concurrency slots: API keys take turns (`KeyTurns`), and interactive requests go before batch
- * requests. A request takes all of its slots at once or none, so it never holds one slot while it waits for another.
+ * requests. A request gets all of its slots at once, as a `SlotLease`, so it never holds one slot while it waits for
+ * another.
  */
+import type { GatewayError } from "../lib/gateway-error.ts";
 import { KeyTurns } from "../lib/key-turns.ts";
+import type { Timers } from "../lib/timers.ts";
 import type { Priority } from "../request/http-types.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
+import { SlotLease } from "./slot-lease.ts";
 
-export interface Waiter {
+export interface SlotRequest {
   readonly key: string;
   readonly priority: Priority;
   /** The semaphores of which the request needs one slot each. */
   readonly neededSlots: readonly ConcurrencySlots[];
   /** Whether work was already done for the request: then it is neither refused nor timed out. */
   hasStarted(): boolean;
+  readonly queueTimeoutMs: number;
+  /** Aborted when the request ends. */
+  readonly signal: AbortSignal;
+  /** The error of a request that leaves the queue without its slots. */
+  refusal(reason: "timeout" | "full" | "aborted"): GatewayError;
   /**
-   * Shared slots: takes the slots of `neededSlots` from the other processes. False: not all of them are free. Absent:
-   * the slots belong to this process.
+   * Shared slots: takes the slots of `neededSlots` from the other processes. False: not all of them are free. Throws
+   * GatewayError if a budget is too small. Absent: the slots belong to this process.
    */
   readonly take?: () => Promise<boolean>;
-  /** Called when the request holds all of its slots. */
-  admit(now: number): void;
-  reject(reason: "timeout" | "full"): void;
+}
+
+/** A request in the queue. */
+interface Waiter {
+  readonly request: SlotRequest;
+  /** The slots are acquired here, and are being taken from the other processes. */
+  isTaking: boolean;
+  resolve(lease: SlotLease): void;
+  reject(error: unknown): void;
+}
+
+interface FairQueueOptions {
+  /** The limit of queued requests. */
+  readonly max: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly timers: Timers;
 }
 
 /** After this many interactive requests in a row, a batch request goes first (starvation guard). */
 const maxInteractiveInRow = 16;
 
 export class FairQueue {
-  readonly #max: number;
+  readonly #options: FairQueueOptions;
   readonly #turns: Readonly<Record<Priority, KeyTurns<Waiter>>> = {
     interactive: new KeyTurns(),
     batch: new KeyTurns(),
   };
   /** Interactive requests that were admitted in a row while batch requests waited. */
   #interactiveInRow = 0;
-  /** Slots that a request missed: they went to a request behind it, while it lacked another slot. */
-  readonly #missedSlots = new WeakMap<Waiter, Set<ConcurrencySlots>>();
-  /** A request that missed every slot that it lacks. Free slots that it needs are kept for it (starvation guard). */
-  #starved: Waiter | undefined;
-  /** Requests that have acquired their slots here, and take them from the other processes. */
-  readonly #taking = new Set<Waiter>();
+  /** The next change of a limit that changes with time, while requests wait for its slots. */
+  #refresh: { readonly at: number; readonly timer: unknown } | undefined;
+  readonly #leaseOptions: ConstructorParameters<typeof SlotLease>[1];
 
-  /** `max`: the limit of queued requests. */
-  constructor(max: number) {
-    this.#max = max;
+  constructor(options: FairQueueOptions) {
+    this.#options = options;
+    this.#leaseOptions = { clock: options.clock, onFree: () => this.admitWaiting() };
   }
 
   get size(): number {
@@ -51,139 +71,151 @@ export class FairQueue {
   }
 
   /** Takes the slots at once if all are free and no request is queued for any of them. */
-  tryEnter(neededSlots: readonly ConcurrencySlots[]): boolean {
-    for (const slots of neededSlots) if (!slots.hasFreeSlot || slots.waiting > 0) return false;
-    for (const slots of neededSlots) slots.acquire();
-    return true;
+  tryTake(neededSlots: readonly ConcurrencySlots[]): SlotLease | undefined {
+    for (const slots of neededSlots) if (!slots.hasFreeSlot || slots.waiting > 0) return undefined;
+    return new SlotLease(neededSlots, this.#leaseOptions);
+  }
+
+  /** Resolves when the request has its slots. Rejects with its `refusal`, or with the error of `take`. */
+  async take(request: SlotRequest): Promise<SlotLease> {
+    const { signal, neededSlots, queueTimeoutMs } = request;
+    if (signal.aborted) throw request.refusal("aborted");
+    const { promise, resolve, reject } = Promise.withResolvers<SlotLease>();
+    const waiter: Waiter = { request, isTaking: false, resolve, reject };
+    this.#turns[request.priority].add(request.key, waiter);
+    for (const slots of neededSlots) slots.waiting++;
+    this.#refreshAfter(refreshSlots(neededSlots, this.#options.clock()));
+    if (canEnter(waiter)) this.admitWaiting();
+    if (this.size > this.#options.max) this.#rejectNewest(waiter);
+    const onAbort = (): void => this.#leave(waiter, request.refusal("aborted"));
+    const onTimeout = (): void => {
+      if (!request.hasStarted()) this.#leave(waiter, request.refusal("timeout"));
+    };
+    const { timers } = this.#options;
+    const timer = timers.start(queueTimeoutMs, onTimeout);
+    signal.addEventListener("abort", onAbort);
+    try {
+      return await promise;
+    } finally {
+      timers.stop(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Admits every request that can enter. Called whenever a slot becomes free. */
+  admitWaiting(): void {
+    if (this.size === 0) return;
+    for (let waiter = this.#next(); waiter; waiter = this.#next()) {
+      const lease = new SlotLease(waiter.request.neededSlots, this.#leaseOptions);
+      if (waiter.request.take) void this.#takeShared(waiter, waiter.request.take, lease);
+      else this.#admit(waiter, lease);
+    }
+  }
+
+  /** Applies the limits that change with time, and admits requests. */
+  refresh(): void {
+    let earliestMs = Number.POSITIVE_INFINITY;
+    const now = this.#options.clock();
+    for (const turns of Object.values(this.#turns)) {
+      for (const { request } of turns.values()) {
+        earliestMs = Math.min(earliestMs, refreshSlots(request.neededSlots, now));
+      }
+    }
+    this.admitWaiting();
+    this.#refreshAfter(earliestMs);
+  }
+
+  close(): void {
+    if (this.#refresh) this.#options.timers.stop(this.#refresh.timer);
+    this.#refresh = undefined;
+  }
+
+  #admit(waiter: Waiter, lease: SlotLease): void {
+    const { key, priority } = waiter.request;
+    this.#turns[priority].takeTurn(key, waiter);
+    this.#left(waiter);
+    waiter.resolve(lease);
+  }
+
+  /** The request keeps its turn until it has its slots. */
+  async #takeShared(waiter: Waiter, take: () => Promise<boolean>, lease: SlotLease): Promise<void> {
+    waiter.isTaking = true;
+    let isTaken = false;
+    try {
+      isTaken = await take();
+    } catch (error) {
+      this.#leave(waiter, error);
+    }
+    // False: the request has left the queue.
+    const isQueued = waiter.isTaking;
+    waiter.isTaking = false;
+    if (isTaken && isQueued) {
+      this.#admit(waiter, lease);
+      this.admitWaiting();
+    } else lease.giveBack();
+  }
+
+  /** If the request is still in the queue, it leaves it with the error. */
+  #leave(waiter: Waiter, error: unknown): void {
+    const { key, priority } = waiter.request;
+    if (!this.#turns[priority].remove(key, waiter)) return;
+    this.#left(waiter);
+    waiter.reject(error);
+    this.admitWaiting();
+  }
+
+  #left(waiter: Waiter): void {
+    waiter.isTaking = false;
+    for (const slots of waiter.request.neededSlots) slots.waiting--;
   }
 
   /**
    * If the queue is full, the key with the most queued requests loses its newest, so that one key cannot fill the queue
    * for all. Batch requests are rejected before interactive ones.
    */
-  wait(waiter: Waiter, now: number): void {
-    this.#turns[waiter.priority].add(waiter.key, waiter);
-    for (const slots of waiter.neededSlots) slots.waiting++;
-    if (canEnter(waiter)) this.admitWaiting(now);
-    if (this.size <= this.#max) return;
+  #rejectNewest(newcomer: Waiter): void {
     const { interactive, batch } = this.#turns;
-    const mayLeave = (queued: Waiter): boolean => !queued.hasStarted();
+    const mayLeave = ({ request }: Waiter): boolean => !request.hasStarted();
     const newest =
-      batch.newestOfLargest(mayLeave) ?? interactive.newestOfLargest(mayLeave) ?? waiter;
-    this.cancel(newest, now);
-    newest.reject("full");
-  }
-
-  /** The request leaves the queue. False: it is not in the queue. */
-  cancel(waiter: Waiter, now: number): boolean {
-    if (!this.#turns[waiter.priority].remove(waiter.key, waiter)) return false;
-    this.#left(waiter);
-    this.admitWaiting(now);
-    return true;
-  }
-
-  /** Admits every request that can enter. Must be called whenever a slot becomes free. */
-  admitWaiting(now: number): void {
-    for (let waiter = this.#next(); waiter; waiter = this.#next()) {
-      for (const slots of waiter.neededSlots) slots.acquire();
-      if (waiter.take) void this.#takeShared(waiter, waiter.take, now);
-      else this.#admit(waiter, now);
-    }
-  }
-
-  #admit(waiter: Waiter, now: number): void {
-    this.#turns[waiter.priority].takeTurn(waiter.key, waiter);
-    this.#left(waiter);
-    waiter.admit(now);
-  }
-
-  /** The request keeps its turn until it has its slots. */
-  async #takeShared(waiter: Waiter, take: () => Promise<boolean>, now: number): Promise<void> {
-    this.#taking.add(waiter);
-    const isTaken = await take();
-    // False: the request has left the queue.
-    const isQueued = this.#taking.delete(waiter);
-    if (isTaken && isQueued) this.#admit(waiter, now);
-    else for (const slots of waiter.neededSlots) slots.giveBack();
-    this.admitWaiting(now);
-  }
-
-  /** The queue timeout of the request is over. A request that has started stays in the queue. */
-  timeOut(waiter: Waiter, now: number): void {
-    if (!waiter.hasStarted() && this.cancel(waiter, now)) waiter.reject("timeout");
-  }
-
-  /**
-   * Applies the limits that change with time, and admits requests. Returns the milliseconds until one of these limits
-   * may change again.
-   */
-  refresh(now: number): number {
-    let earliestMs = Number.POSITIVE_INFINITY;
-    for (const { neededSlots } of this.#waiters()) {
-      earliestMs = Math.min(earliestMs, refreshSlots(neededSlots, now));
-    }
-    this.admitWaiting(now);
-    return earliestMs;
-  }
-
-  *#waiters(): Generator<Waiter> {
-    yield* this.#turns.interactive.values();
-    yield* this.#turns.batch.values();
-  }
-
-  #left(waiter: Waiter): void {
-    for (const slots of waiter.neededSlots) slots.waiting--;
-    this.#taking.delete(waiter);
-    if (this.#starved === waiter) this.#starved = undefined;
+      batch.newestOfLargest(mayLeave) ?? interactive.newestOfLargest(mayLeave) ?? newcomer;
+    this.#leave(newest, newest.request.refusal("full"));
   }
 
   /** The next request that can enter. */
   #next(): Waiter | undefined {
     const { interactive, batch } = this.#turns;
-    const starved = this.#starved;
-    if (starved && !this.#taking.has(starved) && canEnter(starved)) return starved;
-    const passed: Waiter[] = [];
-    const isReady = (waiter: Waiter): boolean => {
-      if (this.#taking.has(waiter)) return false;
-      const isAble = canEnter(waiter, starved?.neededSlots);
-      if (!isAble && waiter.neededSlots.length > 1) passed.push(waiter);
-      return isAble;
-    };
     const isBatchNext = this.#interactiveInRow >= maxInteractiveInRow;
     const [first, second] = isBatchNext ? [batch, interactive] : [interactive, batch];
-    const found = first.find(isReady) ?? second.find(isReady);
+    const found = first.find(canEnter) ?? second.find(canEnter);
     if (!found) return undefined;
-    const isCounted = found.priority === "interactive" && batch.size > 0;
+    const isCounted = found.request.priority === "interactive" && batch.size > 0;
     this.#interactiveInRow = isCounted ? this.#interactiveInRow + 1 : 0;
-    this.#noteMissed(passed, found.neededSlots);
     return found;
   }
 
-  /** `taken`: one slot of each of these goes to a request behind those that were passed. */
-  #noteMissed(passed: readonly Waiter[], taken: readonly ConcurrencySlots[]): void {
-    for (const waiter of passed) {
-      const missed = this.#missedSlots.get(waiter) ?? new Set();
-      for (const slots of waiter.neededSlots) if (taken.includes(slots)) missed.add(slots);
-      this.#missedSlots.set(waiter, missed);
-      // For a request that waits for the limit of its own key, no shared slots are kept.
-      const isStarved = waiter.neededSlots.every((slots) => slots.hasFreeSlot || missed.has(slots));
-      if (isStarved) this.#starved ??= waiter;
-    }
+  /** One timer for all limits: it is started again only for an earlier change. */
+  #refreshAfter(ms: number): void {
+    const at = this.#options.clock() + ms;
+    if (ms === Number.POSITIVE_INFINITY || (this.#refresh && this.#refresh.at <= at)) return;
+    this.close();
+    const onChange = (): void => {
+      this.#refresh = undefined;
+      this.refresh();
+    };
+    this.#refresh = { at, timer: this.#options.timers.start(ms, onChange) };
   }
 }
 
 /** Milliseconds until the first of these limits may change. */
-export function refreshSlots(neededSlots: readonly ConcurrencySlots[], now: number): number {
+function refreshSlots(neededSlots: readonly ConcurrencySlots[], now: number): number {
   let earliestMs = Number.POSITIVE_INFINITY;
   for (const slots of neededSlots) earliestMs = Math.min(earliestMs, slots.refresh(now));
   return earliestMs;
 }
 
-/** Whether the request can take its slots while one slot stays free in each of `keptSlots`. */
-function canEnter({ neededSlots }: Waiter, keptSlots?: readonly ConcurrencySlots[]): boolean {
+function canEnter({ isTaking, request }: Waiter): boolean {
+  if (isTaking) return false;
   // A loop, because it runs for every queued request when a slot becomes free.
-  for (const slots of neededSlots) {
-    if (slots.inFlight + (keptSlots?.includes(slots) ? 1 : 0) >= slots.limit) return false;
-  }
+  for (const slots of request.neededSlots) if (!slots.hasFreeSlot) return false;
   return true;
 }

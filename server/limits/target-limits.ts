@@ -19,6 +19,7 @@ import { type LimitScope, noDemand, settleDemand } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
+import type { SlotLease } from "./slot-lease.ts";
 
 export type TargetResponse = EmbeddingsResponse | ImageResponse | ModerationResponse;
 
@@ -47,11 +48,13 @@ export const enforceTargetLimits =
       const { context, parts, attempt } = request;
       if (attempt) attempt.queueWait.isWaiting = true;
       const neededSlots = scopes.map(({ slots }) => slots);
-      const hasSlots = await enterWhenAvailable({ scopes, neededSlots, demand }, request, options);
+      const entered = await enterWhenAvailable({ scopes, neededSlots, demand }, request, options);
       const settle = (actual: Demand): void => settleDemand(scopes, demand, actual, clock());
+      let lease: SlotLease;
       try {
-        if (!hasSlots)
-          await admission.waitForSlots({
+        lease =
+          entered ??
+          (await admission.waitForSlots({
             key: context.caller?.id ?? "",
             priority: context.priority,
             model: request.model,
@@ -59,7 +62,7 @@ export const enforceTargetLimits =
             hasStarted: () => hasStarted(request),
             wasSent: attempt?.wasSent === true,
             signal: request.signal,
-          });
+          }));
       } catch (error) {
         settle(noDemand);
         throw error;
@@ -75,7 +78,7 @@ export const enforceTargetLimits =
       if (parts) parts.hasStarted = true;
       const release = (usage: RequestUsage | undefined, error?: unknown): void => {
         settle(settledDemand(demand, usage, error));
-        admission.release(neededSlots, clock() - startedAt);
+        lease.release();
       };
       let response: A;
       try {
@@ -99,17 +102,17 @@ interface TargetDemand {
   readonly demand: Demand;
 }
 
-/** Takes from the rate limits, after a wait if the request has started. Returns whether it also got its slots. */
+/** Takes from the rate limits, after a wait if the request has started, and the slots, if they are free. */
 async function enterWhenAvailable<Q>(
   demanded: TargetDemand,
   request: StageRequest<Q>,
   { admission, clock, waitMs }: TargetLimitOptions,
-): Promise<boolean> {
+): Promise<SlotLease | undefined> {
   const { model } = request;
   const until = clock() + waitMs[model.kind];
   for (;;) {
-    const { exceeded, hasSlots } = await admission.enter(demanded);
-    if (!exceeded) return hasSlots;
+    const { exceeded, lease } = await admission.enter(demanded);
+    if (!exceeded) return lease;
     if (!hasStarted(request) || clock() + exceeded.waitMs > until)
       throw atLimit(model.id, exceeded.waitMs);
     await sleep(exceeded.waitMs, request.signal());

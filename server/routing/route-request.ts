@@ -145,11 +145,10 @@ class RoutedRequest<Q, A> {
     const { health } = candidate;
     const { slots } = health.concurrency;
     const waitingSince = this.#stage.registry.clock();
-    await queue.wait(this.#request, slots, this.#attempted.wasSent);
+    const lease = await queue.wait(this.#request, slots, this.#attempted.wasSent);
     this.#readClock();
     this.#request.report.addQueueTime(this.#context.now - waitingSince);
-    // `queue.wait` has acquired a slot. The slot is released here, because the attempt counts itself as in flight.
-    slots.inFlight--;
+    lease.handOver();
     if (health.state(this.#context.now) === "healthy") return candidate;
     const other = selectTarget(this.#selection(), this.#context, this.#probeMode);
     if (!other) {

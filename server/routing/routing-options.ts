@@ -8,6 +8,7 @@ import type { ConcurrencySlots } from "../limits/concurrency-slots.ts";
 import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
+import type { SlotLease } from "../limits/slot-lease.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
 import { costOf } from "../upstream/catalog/prices/request-cost.ts";
@@ -18,7 +19,7 @@ import type { TargetRegistry } from "./target-registry.ts";
 /** The queue for targets at their hard concurrency limit. */
 export interface TargetQueue<Q> {
   /** Takes a slot, after a wait if necessary. Throws GatewayError if none becomes free in time. */
-  wait(request: StageRequest<Q>, slots: ConcurrencySlots, wasSent: boolean): Promise<void>;
+  wait(request: StageRequest<Q>, slots: ConcurrencySlots, wasSent: boolean): Promise<SlotLease>;
   /** A slot was released: admits waiting requests. */
   admitWaiting(): void;
 }

@@ -11,6 +11,7 @@ import { Admission } from "../../server/limits/admission.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { actualDemand, demandOf } from "../../server/limits/request-demand.ts";
+import type { SlotLease } from "../../server/limits/slot-lease.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
@@ -71,7 +72,7 @@ function setUp() {
       priority: "interactive",
       signal: () => new AbortController().signal,
     });
-  const waitFor = (neededSlots: readonly ConcurrencySlots[], wasSent = false): Promise<void> =>
+  const waitFor = (neededSlots: readonly ConcurrencySlots[], wasSent = false): Promise<SlotLease> =>
     admission.waitForSlots({
       key: "one",
       priority: "interactive",
