@@ -45,6 +45,14 @@ const dashscope = (
   source: unproven("help.aliyun.com/en/model-studio/text-embedding-synchronous-api"),
 });
 
+/** Texts, images and videos, through an API of its own. Other lengths on request. */
+const vision = (name: string, dimensions: number, maxTokens: number): KnownEmbedding => ({
+  name,
+  dimensions,
+  maxTokens,
+  source: unproven("alibabacloud.com/help/en/model-studio/multimodal-embedding-api-reference"),
+});
+
 /** The default is 1024; longer vectors on request. */
 const qwen37 = (name: string): KnownEmbedding => ({
   name,
@@ -87,4 +95,7 @@ export const alibaba: readonly KnownEmbedding[] = [
   dashscope(4, 1024, 8192),
   qwen37("qwen3.7-text-embedding"),
   qwen37("qwen3.7-text-embedding-flash"),
+  vision("qwen3-vl-embedding", 2560, 32_000),
+  vision("tongyi-embedding-vision-plus", 1152, 1024),
+  vision("tongyi-embedding-vision-flash", 768, 1024),
 ];

@@ -36,6 +36,7 @@ export const priceSources: Readonly<Record<string, PriceSource>> = {
   oci: litellm,
   snowflake: litellm,
   vercel: litellmNow,
+  venice: { source: "docs.venice.ai/models, the page of each model", on: "2026-11-18" },
   deepinfra: catsu,
   cloudflare: catsu,
   jina: catsu,

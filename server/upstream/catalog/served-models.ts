@@ -102,6 +102,7 @@ const embeddings: Readonly<Record<string, readonly string[]>> = {
     "jina-embeddings-v5-text-nano",
     "jina-embeddings-v4",
     "jina-embeddings-v3",
+    "jina-clip-v2",
   ],
   // console.upstage.ai/docs/capabilities/embed. Solar Embedding 1 and the aliases that point to it end with 2026.
   upstage: ["solar-embedding-2-query", "solar-embedding-2-passage"],
@@ -216,8 +217,14 @@ const images: Readonly<Record<string, readonly string[]>> = {
     "black-forest-labs/flux.2-pro",
   ],
   cloudflare: ["@cf/black-forest-labs/flux-1-schnell", "@cf/black-forest-labs/flux-2-dev"],
-  // qwen-image-3.0: litellm 1.108.4, 2026-11-15.
-  dashscope: ["qwen-image-plus", "qwen-image-2.0-pro", "qwen-image-3.0", "wan2.7-image"],
+  // qwen-image-3.0 and -pro: litellm 1.109.1, 2026-11-17.
+  dashscope: [
+    "qwen-image-plus",
+    "qwen-image-2.0-pro",
+    "qwen-image-3.0",
+    "qwen-image-3.0-pro",
+    "wan2.7-image",
+  ],
   volcengine: ["doubao-seedream-4-0-250828"],
   zhipu: ["cogview-4-250304", "glm-image"],
 };
