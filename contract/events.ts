@@ -88,3 +88,27 @@ export const eventTypes = {
   "webhook.test":
     "A test of one webhook was requested. The event goes to that webhook only and is not recorded.",
 } as const satisfies Readonly<Record<EventType, string>>;
+
+/** Events of the jobs of a project. The webhook endpoints of the project get them, in OpenAI's form. */
+export const jobEventTypes = [
+  "batch.completed",
+  "batch.failed",
+  "batch.expired",
+  "batch.cancelled",
+  "image.job.completed",
+  "image.job.failed",
+  "image.job.cancelled",
+] as const;
+
+export type JobEventType = (typeof jobEventTypes)[number];
+
+export interface JobEvent {
+  readonly type: JobEventType;
+  /** The owner of the job (`auth/owner.ts`). */
+  readonly owner: string;
+  /** The id of the job. */
+  readonly id: string;
+}
+
+/** Records the event of a job for the webhook endpoints of its owner, once per type and job. */
+export type EmitJobEvent = (event: JobEvent) => void;

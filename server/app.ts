@@ -7,6 +7,7 @@ import { openFleet, type ProcessReport } from "./admin/reads/fleet.ts";
 import { LiveTail } from "./admin/reads/live-tail.ts";
 import { reportProcess } from "./admin/reads/report-process.ts";
 import { createServeAs } from "./api/route-handlers.ts";
+import { createWebhookEndpointHandlers } from "./api/webhook-endpoints.ts";
 import type { Snapshot } from "./config/snapshot.ts";
 import { type OpenedEvents, openEvents } from "./events/open-events.ts";
 import { maxConnections } from "./http/max-connections.ts";
@@ -37,8 +38,8 @@ import { wireFiles } from "./wiring/files.ts";
 import { wireHandlers } from "./wiring/handlers.ts";
 import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
 import { wireRequestPath } from "./wiring/request-path.ts";
-import type { Runtime } from "./wiring/runtime.ts";
-import { wireTempStorage } from "./wiring/storage.ts";
+import { parseHosts, type Runtime } from "./wiring/runtime.ts";
+import { secretBoxFor, wireTempStorage } from "./wiring/storage.ts";
 
 /**
  * At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the
@@ -88,7 +89,7 @@ interface BuildOptions {
 export interface Gateway {
   readonly url: string;
   /** Records events and delivers them to webhooks. */
-  readonly events: Pick<OpenedEvents, "emit" | "onKeysChanged">;
+  readonly events: Pick<OpenedEvents, "emit" | "emitJobEvent" | "onKeysChanged">;
   /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
@@ -146,6 +147,8 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     shared,
     fetchOnly,
     webhookDelaysMs: options.webhookDelaysMs,
+    secrets: secretBoxFor(settings),
+    trustedHosts: parseHosts(settings.VEXEL_WEBHOOK_PRIVATE),
   });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const observers = new Set<RequestObserver>();
@@ -244,7 +247,10 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   const handlers = wireHandlers(runtime, requestPath, {
     startedAt,
     metrics,
-    stored: wireFiles(runtime, { disk: temp.disk, shared, objects: options.objects?.objects }),
+    stored: {
+      ...wireFiles(runtime, { disk: temp.disk, shared, objects: options.objects?.objects }),
+      ...createWebhookEndpointHandlers({ ...runtime, endpoints: events.webhookEndpoints }),
+    },
     hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
     isReady,
     isDraining: () => isDraining,

@@ -390,6 +390,9 @@ export const settingsTable = {
   VEXEL_DOWNLOAD_PRIVATE: text.describe(
     "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
   ),
+  VEXEL_WEBHOOK_PRIVATE: text.describe(
+    "Private hosts that webhook endpoints of clients may have, also with http, as `host` or `host:port`, separated by commas. Empty: none.",
+  ),
   VEXEL_CHILD_PROCESS_IDLE: seconds(600).describe(
     "Seconds without work after which a child process ends: one that runs a built-in model or converts images.",
   ),

@@ -10,6 +10,7 @@ import type { Handlers } from "../http/routes.ts";
 import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FormPart, IncomingRequest } from "../request/http-types.ts";
+import { queryOf, showPage } from "./pages.ts";
 import { sendStored } from "./send-stored.ts";
 
 export interface FileHandlerOptions {
@@ -51,7 +52,10 @@ const listQuery = z.object({
 const maxFieldBytes = 64 * 1024;
 const maxFields = 16;
 
-type FileHandlers = Pick<Handlers, "createFile" | "files" | "file" | "deleteFile" | "fileContent">;
+export type FileHandlers = Pick<
+  Handlers,
+  "createFile" | "files" | "file" | "deleteFile" | "fileContent"
+>;
 
 export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
   const { snapshot, files, now } = options;
@@ -62,10 +66,9 @@ export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
       json(showFile(await receive(incoming, ownerOfRequest(incoming), options))),
     files: async (incoming) => {
       const owner = ownerOfRequest(incoming);
-      const given = Object.fromEntries(new URLSearchParams(incoming.search));
-      const { limit, ...query } = validate(listQuery, given);
+      const { limit, ...query } = validate(listQuery, queryOf(incoming));
       const found = await files.list({ owner, ...query, limit: limit + 1 });
-      return json(showPage(found.slice(0, limit).map(showFile), found.length > limit));
+      return json(showPage(found.map(showFile), limit));
     },
     file: async (incoming, { id }) =>
       json(showFile(await files.find(ownerOfRequest(incoming), decodePathSegment(id)))),
@@ -88,18 +91,6 @@ export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
     },
   };
 }
-
-/** A list with OpenAI's cursor: the id of its last entry is `after` of the next page. */
-export const showPage = <T extends { readonly id: string }>(
-  data: readonly T[],
-  hasMore: boolean,
-) => ({
-  object: "list",
-  data,
-  first_id: data[0]?.id ?? null,
-  last_id: data.at(-1)?.id ?? null,
-  has_more: hasMore,
-});
 
 export const showFile = ({ id, bytes, createdAt, expiresAt, filename, purpose }: StoredFile) => ({
   id,

@@ -2,6 +2,12 @@
 import { z } from "zod";
 import type { StoredRouteName } from "../http/stored-routes.ts";
 import { createFileForm } from "./files.ts";
+import {
+  createEndpointBody,
+  rotateSecretBody,
+  testEndpointBody,
+  updateEndpointBody,
+} from "./webhook-endpoints.ts";
 
 const seconds = z.int().describe("Unix seconds.");
 
@@ -31,6 +37,29 @@ const deletedResponse = z.object({
   deleted: z.literal(true),
 });
 
+const endpointResponse = z.object({
+  id: z.string(),
+  object: z.literal("webhook_endpoint"),
+  name: z.string(),
+  url: z.string(),
+  event_types: z.array(z.string()),
+  signing_secret_hint: z.string(),
+  created_at: seconds,
+  updated_at: seconds,
+});
+
+const endpointWithSecretResponse = endpointResponse.extend({
+  signing_secret: z.string().describe("Shown only here."),
+});
+
+const endpointTestResponse = z.object({
+  object: z.literal("webhook_endpoint.test"),
+  webhook_endpoint_id: z.string(),
+  event_type: z.string(),
+  status_code: z.int(),
+  success: z.literal(true),
+});
+
 /** Request bodies. `form`: the text fields of a multipart form with the file `file`. */
 export const storedBodies: Partial<
   Record<
@@ -39,6 +68,10 @@ export const storedBodies: Partial<
   >
 > = {
   createFile: { form: createFileForm, file: "file" },
+  createWebhookEndpoint: { json: createEndpointBody },
+  updateWebhookEndpoint: { json: updateEndpointBody },
+  rotateWebhookSecret: { json: rotateSecretBody },
+  testWebhookEndpoint: { json: testEndpointBody },
 };
 
 export const storedResponses: Record<StoredRouteName, { type: string; schema?: z.ZodType }> = {
@@ -47,4 +80,15 @@ export const storedResponses: Record<StoredRouteName, { type: string; schema?: z
   file: { type: "application/json", schema: fileResponse },
   deleteFile: { type: "application/json", schema: deletedResponse },
   fileContent: { type: "application/octet-stream" },
+  createWebhookEndpoint: { type: "application/json", schema: endpointWithSecretResponse },
+  webhookEndpoints: { type: "application/json", schema: listOf(endpointResponse) },
+  webhookEndpoint: { type: "application/json", schema: endpointResponse },
+  updateWebhookEndpoint: { type: "application/json", schema: endpointResponse },
+  deleteWebhookEndpoint: { type: "application/json", schema: deletedResponse },
+  rotateWebhookSecret: { type: "application/json", schema: endpointWithSecretResponse },
+  testWebhookEndpoint: { type: "application/json", schema: endpointTestResponse },
+  webhookEventTypes: {
+    type: "application/json",
+    schema: z.object({ object: z.literal("list"), data: z.array(z.string()) }),
+  },
 };

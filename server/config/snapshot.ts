@@ -126,6 +126,10 @@ export interface Webhook {
   readonly secret: string;
   /** Globs over event types. */
   readonly events: readonly string[];
+  /** The client's project or API key (`auth/owner.ts`). Absent: the operator has configured it. */
+  readonly owner?: string;
+  /** Signs as well, after a rotation of the secret. */
+  readonly previousSecret?: string;
 }
 
 export interface Snapshot {

@@ -16,6 +16,8 @@ export type Post = (
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
+    /** The URL is a client's: it must lead to a public address. */
+    readonly isOfClient: boolean;
   },
   signal: AbortSignal,
 ) => Promise<PostResponse>;
@@ -44,24 +46,40 @@ export const payloadOf = ({ id, type, at, data }: StoredEvent) => ({
   data,
 });
 
+/** The payload for a webhook endpoint of a client, in OpenAI's form. */
+const clientPayloadOf = ({ id, type, at, data }: StoredEvent) => ({
+  id,
+  object: "event",
+  type,
+  created_at: Math.floor(at / 1000),
+  data,
+});
+
 export async function attemptDelivery(
   webhook: Webhook,
   event: StoredEvent,
   abort: AbortController,
   { post, now, timeoutMs }: AttemptOptions,
 ): Promise<AttemptResult> {
-  const body = JSON.stringify(payloadOf(event));
+  const { owner, secret, previousSecret } = webhook;
+  const body = JSON.stringify(owner === undefined ? payloadOf(event) : clientPayloadOf(event));
   const timestamp = Math.floor(now() / 1000);
+  const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret];
   const headers = {
     "content-type": "application/json",
     "webhook-id": event.id,
     "webhook-timestamp": String(timestamp),
-    "webhook-signature": signWebhook({ id: event.id, timestamp, body }, webhook.secret),
+    "webhook-signature": secrets
+      .map((each) => signWebhook({ id: event.id, timestamp, body }, each))
+      .join(" "),
   };
   const timeoutError = new Error(`no response within ${timeoutMs / 1000} seconds`);
   const timer = setTimeout(() => abort.abort(timeoutError), timeoutMs);
   try {
-    const { status, retryAfterMs } = await post({ url: webhook.url, headers, body }, abort.signal);
+    const { status, retryAfterMs } = await post(
+      { url: webhook.url, headers, body, isOfClient: owner !== undefined },
+      abort.signal,
+    );
     const delivered = status >= 200 && status < 300;
     return {
       delivered,

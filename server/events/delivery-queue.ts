@@ -17,6 +17,8 @@ import { type AttemptOptions, type AttemptResult, attemptDelivery } from "./atte
 export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
   readonly queue: Pick<DeliveryStore, "claim" | "settle" | "release" | "abandonAll" | "nextDue">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
+  /** Loads the webhooks with pending deliveries that are not in memory. Absent: all are. */
+  readonly refreshWebhooks?: () => Promise<void>;
   readonly random: () => number;
   readonly report: (report: DeliveryReport) => void;
   readonly timeoutMs?: number;
@@ -233,6 +235,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const startWorkers = async (): Promise<number> => {
     let soonest = Number.POSITIVE_INFINITY;
     await saveOutcomes();
+    await options.refreshWebhooks?.();
     for (const webhook of webhooks().values()) {
       const next = await nextAttemptAt(webhook);
       if (next === undefined || closed) continue;

@@ -3,17 +3,20 @@
  * order, and queued for the webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot
  * be written stays in memory, is sent without a record, and is written as soon as possible.
  */
-import type { Emit, EmittedEvent, EventType } from "../../contract/events.ts";
+import type { Emit, EmitJobEvent, EmittedEvent, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import type { EventStore, NewEvent, StoredEvent } from "../storage/ports/event-store.ts";
+import type { ClientWebhooks } from "./client-webhooks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 
 export interface EventsOptions {
   readonly store: Pick<EventStore, "record">;
   readonly deliver: Pick<DeliveryQueue, "wake" | "attempt" | "isGone">;
+  /** Those of the operator. */
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
+  readonly clientWebhooks: Pick<ClientWebhooks, "subscribers">;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly newId: () => string;
@@ -30,6 +33,7 @@ export interface EventsReport {
 
 export interface Events {
   readonly emit: Emit;
+  readonly emitJobEvent: EmitJobEvent;
   /** An event of type `webhook.test`, which is not recorded. */
   testEvent(webhook: Webhook): StoredEvent;
   /** Waits until the events that were emitted are recorded, or until recording fails. */
@@ -47,6 +51,8 @@ const maxEntries = 20;
 
 interface QueuedEvent {
   readonly event: NewEvent;
+  /** The owner of the job that it is about. Absent: it is for the operator. */
+  readonly owner?: string;
   /** The IDs of the webhooks that received it already. */
   readonly deliveredTo: Set<string>;
   /** It was sent to the webhooks without a record. */
@@ -69,8 +75,14 @@ export function createEvents(options: EventsOptions): Events {
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  const record = async ({ event, deliveredTo }: QueuedEvent): Promise<void> => {
-    const receivers = subscribers(event).filter(({ id }) => !deliveredTo.has(id));
+  const record = async ({ event, owner, deliveredTo }: QueuedEvent): Promise<void> => {
+    const all =
+      owner === undefined
+        ? subscribers(event)
+        : await options.clientWebhooks.subscribers(owner, event.type);
+    // The events of jobs are many. The list of events is for the operator, and has only those that are delivered.
+    if (owner !== undefined && all.length === 0) return;
+    const receivers = all.filter(({ id }) => !deliveredTo.has(id));
     const { isNew, overflowed } = await store.record(
       event,
       receivers.map(({ id }) => id),
@@ -115,7 +127,10 @@ export function createEvents(options: EventsOptions): Events {
     failure = problem;
     limitQueue(maxUnrecorded);
     // The event may be about the storage that cannot be written, so the webhooks get it without a record.
-    for (const entry of queue) if (!entry.isSent) void sendUnrecorded(entry);
+    for (const entry of queue) {
+      // Endpoints of clients are in the store that cannot be used.
+      if (!entry.isSent && entry.owner === undefined) void sendUnrecorded(entry);
+    }
     if (closed) return;
     clearTimeout(timer);
     timer = setTimeout(flush, retryMs);
@@ -153,14 +168,21 @@ export function createEvents(options: EventsOptions): Events {
     ...(deduplicationKey !== undefined && { deduplicationKey }),
   });
 
+  const enqueue = (entry: Pick<QueuedEvent, "event" | "owner">): void => {
+    // File watchers stop slightly later than the events.
+    if (closed) return;
+    queue.push({ ...entry, deliveredTo: new Set(), isSent: false });
+    limitQueue(maxQueued);
+    void flush();
+  };
+
   return {
-    emit: (emitted) => {
-      // File watchers stop slightly later than the events.
-      if (closed) return;
-      queue.push({ event: createEvent(emitted), deliveredTo: new Set(), isSent: false });
-      limitQueue(maxQueued);
-      void flush();
-    },
+    emit: (emitted) => enqueue({ event: createEvent(emitted) }),
+    emitJobEvent: ({ type, owner, id }) =>
+      enqueue({
+        owner,
+        event: { id: newId(), type, at: now(), data: { id }, deduplicationKey: `${type} ${id}` },
+      }),
     testEvent: (webhook) => createEvent({ type: "webhook.test", data: { webhook: webhook.id } }),
     flush,
     close: async () => {

@@ -1,20 +1,24 @@
 /** Opens events: the event store, webhook delivery and key events. */
-import type { Emit } from "../../contract/events.ts";
+import type { Emit, EmitJobEvent } from "../../contract/events.ts";
 import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
+import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
 import { createEventStore } from "../storage/sql/event-store.ts";
+import { createWebhookEndpointStore } from "../storage/sql/webhook-endpoint-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { FetchOnly } from "../upstream/transport/index.ts";
+import { createClientWebhooks } from "./client-webhooks.ts";
 import { createDeliveryQueue, type DeliveryReport } from "./delivery-queue.ts";
 import { createEvents, type EventsReport } from "./events.ts";
 import { createExpiringKeys, createKeyEvents } from "./key-events.ts";
 import { createPostWebhook } from "./post-webhook.ts";
 import { createEventViews, type EventViews } from "./show-events.ts";
+import { createWebhookEndpoints, type WebhookEndpoints } from "./webhook-endpoints.ts";
 
 interface OpenEventsOptions {
   /** The data folder. */
@@ -23,7 +27,13 @@ interface OpenEventsOptions {
   /** The version of the gateway, for the user agent. */
   readonly version: string;
   /** The stores that replicas share. Undefined: `events.db` in the data folder. */
-  readonly shared: Pick<SharedStorage, "events" | "deliveries" | "now"> | undefined;
+  readonly shared:
+    | Pick<SharedStorage, "events" | "deliveries" | "webhookEndpoints" | "now">
+    | undefined;
+  /** Encrypts the signing secrets of webhook endpoints. */
+  readonly secrets: SecretBox;
+  /** Private hosts that webhook endpoints of clients may have, as `host` or `host:port`. */
+  readonly trustedHosts: readonly string[];
   /** The delay before each attempt after the first. Undefined: the defaults. */
   readonly webhookDelaysMs: readonly number[] | undefined;
   readonly fetchOnly: FetchOnly;
@@ -38,6 +48,9 @@ interface OpenEventsOptions {
 
 export interface OpenedEvents {
   readonly emit: Emit;
+  readonly emitJobEvent: EmitJobEvent;
+  /** The webhook endpoints of clients. */
+  readonly webhookEndpoints: WebhookEndpoints;
   /** Called whenever stored keys may have changed. */
   onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
   /** For the admin API. */
@@ -49,11 +62,14 @@ const pruneEveryMs = 60_000;
 
 export function openEvents(options: OpenEventsOptions): OpenedEvents {
   const { snapshot, shared, log, now, clock, random, resources } = options;
-  const { events: store, deliveries: queue } = shared ?? openStores(options.folder, resources);
+  const stores = shared ?? openStores(options.folder, resources);
+  const { events: store, deliveries: queue } = stores;
   const webhooks = () => snapshot().webhooks ?? none;
+  const clientWebhooks = createClientWebhooks({ ...options, store: stores.webhookEndpoints });
   const deliver = createDeliveryQueue({
     queue,
-    webhooks,
+    webhooks: () => joined(webhooks(), clientWebhooks.pending()),
+    refreshWebhooks: clientWebhooks.refresh,
     post: createPostWebhook(options),
     now,
     random,
@@ -63,7 +79,15 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
   resources.defer(deliver.close);
   const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
   const report = (problem: EventsReport) => logRecordingProblem(log, problem);
-  const events = createEvents({ store, deliver, webhooks, now, newId, report });
+  const events = createEvents({
+    store,
+    deliver,
+    webhooks,
+    clientWebhooks,
+    now,
+    newId,
+    report,
+  });
   resources.defer(events.close);
   const views = createEventViews({ store, queue, deliver, events, webhooks, clock, now });
   const logUnrecordedKeyEvents = (reason: string) =>
@@ -94,6 +118,13 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
 
   return {
     emit: events.emit,
+    emitJobEvent: events.emitJobEvent,
+    webhookEndpoints: createWebhookEndpoints({
+      ...options,
+      store: stores.webhookEndpoints,
+      attempt: deliver.attempt,
+      newEventId: newId,
+    }),
     onKeysChanged: createKeyEvents({
       store,
       emit: events.emit,
@@ -107,8 +138,15 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
 function openStores(folder: string, resources: AsyncDisposableStack) {
   const db = new SqliteDatabase(openEventFile(folder));
   resources.defer(() => db.close());
-  return { events: createEventStore(db), deliveries: createDeliveryStore(db) };
+  return {
+    events: createEventStore(db),
+    deliveries: createDeliveryStore(db),
+    webhookEndpoints: createWebhookEndpointStore(db),
+  };
 }
+
+const joined = <K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): ReadonlyMap<K, V> =>
+  second.size === 0 ? first : new Map([...first, ...second]);
 
 function logRecordingProblem(log: Log, { kind, type, webhook, problem }: EventsReport): void {
   if (kind === "queue-full") log.error("webhook-abandoned", { webhook, reason: problem });

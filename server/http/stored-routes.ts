@@ -1,4 +1,4 @@
-/** The rows of the routing table for what clients store: files. */
+/** The rows of the routing table for what clients store: files and webhook endpoints. */
 
 import type { Method, RouteRow } from "./route.ts";
 
@@ -19,6 +19,54 @@ export const storedRoutes = [
   },
   { name: "file", method: "GET", path: "/v1/files/{id}", summary: "Get one file." },
   { name: "deleteFile", method: "DELETE", path: "/v1/files/{id}", summary: "Delete a file." },
+  {
+    name: "createWebhookEndpoint",
+    method: "POST",
+    path: "/v1/webhook_endpoints",
+    summary: "Create a webhook endpoint.",
+  },
+  {
+    name: "webhookEndpoints",
+    method: "GET",
+    path: "/v1/webhook_endpoints",
+    summary: "List the webhook endpoints of the API key's project.",
+  },
+  {
+    name: "rotateWebhookSecret",
+    method: "POST",
+    path: "/v1/webhook_endpoints/{id}/rotate_secret",
+    summary: "Replace the signing secret of a webhook endpoint.",
+  },
+  {
+    name: "testWebhookEndpoint",
+    method: "POST",
+    path: "/v1/webhook_endpoints/{id}/test",
+    summary: "Send a sample event to a webhook endpoint.",
+  },
+  {
+    name: "webhookEndpoint",
+    method: "GET",
+    path: "/v1/webhook_endpoints/{id}",
+    summary: "Get one webhook endpoint.",
+  },
+  {
+    name: "updateWebhookEndpoint",
+    method: "POST",
+    path: "/v1/webhook_endpoints/{id}",
+    summary: "Change a webhook endpoint.",
+  },
+  {
+    name: "deleteWebhookEndpoint",
+    method: "DELETE",
+    path: "/v1/webhook_endpoints/{id}",
+    summary: "Delete a webhook endpoint.",
+  },
+  {
+    name: "webhookEventTypes",
+    method: "GET",
+    path: "/v1/webhook_event_types",
+    summary: "List the event types that a webhook endpoint can subscribe to.",
+  },
 ] as const satisfies readonly RouteRow[];
 
 export type StoredRouteName = (typeof storedRoutes)[number]["name"];
@@ -52,8 +100,17 @@ function aliasOf(
   };
 }
 
-/** Azure's paths of the same routes: /openai/v1/files, and /openai/files with an api-version. */
-export const storedAliases: readonly StoredAlias[] = storedRoutes.flatMap((row) => [
-  aliasOf(row, "azure", `/openai${row.path}`),
-  aliasOf(row, "deployment", row.path.replace("/v1/", "/openai/")),
-]);
+const isWebhookRoute = ({ path }: RouteRow): boolean => path.startsWith("/v1/webhook_");
+
+/**
+ * Azure's paths of the same routes: /openai/v1/files, and /openai/files with an api-version. Its webhook endpoints have
+ * only the path /openai/v1/dashboard/webhook_endpoints.
+ */
+export const storedAliases: readonly StoredAlias[] = storedRoutes.flatMap((row) =>
+  isWebhookRoute(row)
+    ? [aliasOf(row, "azure", row.path.replace("/v1/", "/openai/v1/dashboard/"))]
+    : [
+        aliasOf(row, "azure", `/openai${row.path}`),
+        aliasOf(row, "deployment", row.path.replace("/v1/", "/openai/")),
+      ],
+);

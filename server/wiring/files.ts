@@ -1,9 +1,7 @@
 /** Constructs the files of clients, and the handlers of their routes. */
 import { join } from "node:path";
-import { createFileHandlers } from "../api/files.ts";
+import { createFileHandlers, type FileHandlers } from "../api/files.ts";
 import { type ClientFiles, createClientFiles } from "../files/client-files.ts";
-import type { Handlers } from "../http/routes.ts";
-import { type StoredRouteName, storedRoutes } from "../http/stored-routes.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { StoredFiles } from "../storage/files/stored-files.ts";
@@ -27,10 +25,7 @@ interface FilesWiringOptions {
   readonly objects: ObjectStore | undefined;
 }
 
-export function wireFiles(
-  runtime: Runtime,
-  options: FilesWiringOptions,
-): Pick<Handlers, StoredRouteName> {
+export function wireFiles(runtime: Runtime, options: FilesWiringOptions): FileHandlers {
   const { settings, now } = runtime;
   const files = openFiles(runtime, options);
   if (!files) return refusingHandlers();
@@ -87,14 +82,18 @@ function openIndex(folder: string, now: () => number, resources: AsyncDisposable
   return createFileIndex(db);
 }
 
-function refusingHandlers(): Pick<Handlers, StoredRouteName> {
+function refusingHandlers(): FileHandlers {
   const refuse = async (): Promise<never> => {
     throw new GatewayError(
       "files_unavailable",
       "The replicas of this gateway share a database, and no storage for files. Ask its operator to set BLOB_URL.",
     );
   };
-  const handlers: Partial<Record<StoredRouteName, typeof refuse>> = {};
-  for (const { name } of storedRoutes) handlers[name] = refuse;
-  return handlers as Record<StoredRouteName, typeof refuse>;
+  return {
+    createFile: refuse,
+    files: refuse,
+    file: refuse,
+    deleteFile: refuse,
+    fileContent: refuse,
+  };
 }

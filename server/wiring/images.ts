@@ -13,7 +13,7 @@ import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { createImageWorker } from "../workers/image/image-worker.ts";
-import type { Runtime } from "./runtime.ts";
+import { parseHosts, type Runtime } from "./runtime.ts";
 
 interface ImagesWiringOptions {
   readonly upstreamClient: UpstreamClient;
@@ -78,9 +78,3 @@ export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
     }),
   };
 }
-
-const parseHosts = (list: string): string[] =>
-  list
-    .split(",")
-    .map((host) => host.trim())
-    .filter((host) => host !== "");

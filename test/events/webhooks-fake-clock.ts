@@ -79,6 +79,7 @@ export function startSimulation(options: SimulationOptions) {
     store: guarded(createEventStore(db, options.maxWaiting)),
     deliver,
     webhooks: () => webhooks,
+    clientWebhooks: { subscribers: async () => [] },
     now: () => at,
     newId: () => `evt_${String(++count).padStart(6, "0")}`,
     report: (each) => reported.push(each),

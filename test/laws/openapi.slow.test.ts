@@ -45,7 +45,7 @@ const metricsToken = "metrics-token-0123456789";
 const { fake, gateway, close } = arrange({
   yaml: (url) =>
     `${configFor(url)}\ndefaults: { embedding: embedding-model, image: any-image-model }\n`,
-  settings: { VEXEL_METRICS_TOKEN: metricsToken },
+  settings: { VEXEL_METRICS_TOKEN: metricsToken, VEXEL_WEBHOOK_PRIVATE: "127.0.0.1" },
 });
 beforeEach(() => fake.clear());
 afterAll(close);
@@ -216,6 +216,9 @@ async function imageLink(): Promise<string> {
   return data[0]!.url;
 }
 
+const remove = (path: string): Promise<Response> =>
+  fetch(`${gateway.url}${path}`, { method: "DELETE", headers: { authorization } });
+
 /** Uploads a file and returns its id. */
 async function uploadFile(path: string): Promise<Response> {
   const form = new FormData();
@@ -238,12 +241,37 @@ const storedCalls: Readonly<Record<StoredRouteName, (path: string) => Promise<Re
   },
   file: async (path) => get(await pathWithFile(path)),
   fileContent: async (path) => get(await pathWithFile(path)),
-  deleteFile: async (path) =>
-    fetch(`${gateway.url}${await pathWithFile(path)}`, {
-      method: "DELETE",
-      headers: { authorization },
-    }),
+  deleteFile: async (path) => remove(await pathWithFile(path)),
+  createWebhookEndpoint: (path) => gateway.post(path, newEndpoint),
+  webhookEndpoints: async (path) => {
+    await pathWithEndpoint(path);
+    return get(path);
+  },
+  webhookEndpoint: async (path) => get(await pathWithEndpoint(path)),
+  updateWebhookEndpoint: async (path) =>
+    gateway.post(await pathWithEndpoint(path), { name: "boats" }),
+  deleteWebhookEndpoint: async (path) => remove(await pathWithEndpoint(path)),
+  rotateWebhookSecret: async (path) =>
+    gateway.post(await pathWithEndpoint(path), { keep_old_secret_active_for_24_hours: true }),
+  testWebhookEndpoint: async (path) =>
+    gateway.post(await pathWithEndpoint(path), { event_type: "batch.completed" }),
+  webhookEventTypes: get,
 };
+
+const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
+afterAll(() => void receiver.stop(true));
+
+const newEndpoint = {
+  name: "otters",
+  url: `http://127.0.0.1:${receiver.port}/`,
+  event_types: ["batch.completed"],
+};
+
+/** The path of the row, with the id of a new webhook endpoint. */
+async function pathWithEndpoint(path: string): Promise<string> {
+  const made = await gateway.post("/v1/webhook_endpoints", newEndpoint);
+  return path.replace("{id}", ((await made.json()) as { id: string }).id);
+}
 
 const isStored = (name: string): name is StoredRouteName => name in storedCalls;
 

@@ -77,6 +77,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "budgets",
     "idempotency",
     "pipeline",
+    "events",
     "http",
   ],
   process: ["lib", "config", "observe", "admin"],

@@ -23,6 +23,7 @@ import {
   ledgers,
   outboxes,
   responseStores,
+  webhookEndpointStorages,
 } from "./laws/implementations.ts";
 import { jobStoreLaws } from "./laws/job-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
@@ -36,6 +37,7 @@ import {
   s3Responses,
 } from "./laws/s3-implementations.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
+import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
 const hold = <I extends Implementation<unknown>>(
   laws: (implementation: I) => void,
@@ -54,4 +56,5 @@ hold(responseStoreLaws, [...responseStores, s3ResponseStore]);
 hold(sharedResponsesLaws, [s3Responses]);
 hold(fileStoreLaws, [...fileStores, s3FileStore]);
 hold(fileIndexLaws, fileIndexes);
+hold(webhookEndpointStoreLaws, webhookEndpointStorages);
 hold(outboxLaws, outboxes);

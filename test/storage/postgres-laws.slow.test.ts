@@ -19,10 +19,12 @@ import {
   postgresLedger,
   postgresResponseStore,
   postgresResponses,
+  postgresWebhookEndpoints,
   rolledUpPostgresLedger,
 } from "./laws/postgres-implementations.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
+import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
 testsWith(["postgresql"], import.meta.file, () => {
   keyStoreLaws(postgresKeyStore);
@@ -32,6 +34,7 @@ testsWith(["postgresql"], import.meta.file, () => {
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
   fileIndexLaws(postgresFileIndex);
+  webhookEndpointStoreLaws(postgresWebhookEndpoints);
   jobStoreLaws(postgresJobStore);
   ledgerStoreLaws(postgresLedger);
   ledgerStoreLaws(rolledUpPostgresLedger);

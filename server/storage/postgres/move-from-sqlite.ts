@@ -61,7 +61,12 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     ...Object.values(rollUps).map(moveRollUp),
   ],
   "jobs.db": [{ table: "files" }],
-  "events.db": [{ table: "events" }, { table: "deliveries" }, { table: "marks" }],
+  "events.db": [
+    { table: "events" },
+    { table: "deliveries" },
+    { table: "marks" },
+    { table: "webhook_endpoints" },
+  ],
 };
 
 const batchRows = 1000;

@@ -17,6 +17,7 @@ import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { SessionStore } from "../ports/session-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
 import type { UserStore } from "../ports/user-store.ts";
+import type { WebhookEndpointStore } from "../ports/webhook-endpoint-store.ts";
 import { createAuditLog } from "../sql/audit-log.ts";
 import { createConfigEntityStore } from "../sql/config-entity-store.ts";
 import { createDeliveryStore } from "../sql/delivery-store.ts";
@@ -25,6 +26,7 @@ import { createFileIndex } from "../sql/file-index.ts";
 import { createKeyStore } from "../sql/key-store.ts";
 import { createSessionStore } from "../sql/session-store.ts";
 import { createUserStore } from "../sql/user-store.ts";
+import { createWebhookEndpointStore } from "../sql/webhook-endpoint-store.ts";
 import { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { isUnavailable } from "../unavailable.ts";
@@ -44,6 +46,7 @@ export interface SharedStorage {
   readonly audit: AuditLog;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly webhookEndpoints: WebhookEndpointStore;
   readonly files: FileIndex;
   readonly ledger: LedgerStore & Pick<PostgresLedgerStore, "rollUp">;
   readonly exports: LedgerExports;
@@ -103,6 +106,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     audit: createAuditLog(db),
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
+    webhookEndpoints: createWebhookEndpointStore(db),
     files: createFileIndex(db),
     ledger: new PostgresLedgerStore(db),
     exports: createLedgerExports(db),

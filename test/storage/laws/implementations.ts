@@ -28,6 +28,7 @@ import { createFileIndex } from "../../../server/storage/sql/file-index.ts";
 import { createJobStore } from "../../../server/storage/sql/job-store.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
 import { createUserStore } from "../../../server/storage/sql/user-store.ts";
+import { createWebhookEndpointStore } from "../../../server/storage/sql/webhook-endpoint-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
 import { openEventFile } from "../../../server/storage/sqlite/event-database.ts";
 import {
@@ -47,6 +48,7 @@ import type { EventStorage } from "./event-store.laws.ts";
 import { type LedgerStorage, openSqliteLedger } from "./ledger-storage.ts";
 import { type OutboxImplementation, outboxMaxBytes } from "./outbox.laws.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
+import type { WebhookEndpointStorage } from "./webhook-endpoint-store.laws.ts";
 
 export const keyStores: readonly Implementation<KeyStore>[] = [inFolder("SQLite", openKeyStore)];
 
@@ -185,6 +187,16 @@ export const openJobStorage = (db: SqlDatabase) =>
 
 export const jobStores: readonly Implementation<JobStore>[] = [
   inFolder("SQLite", (folder, now) => openJobStorage(openJobDatabase(folder, now))),
+];
+
+export const openWebhookEndpoints = (db: SqlDatabase): WebhookEndpointStorage => ({
+  endpoints: createWebhookEndpointStore(db),
+  events: createEventStore(db),
+  close: () => db.close(),
+});
+
+export const webhookEndpointStorages: readonly Implementation<WebhookEndpointStorage>[] = [
+  inFolder("SQLite", (folder) => openWebhookEndpoints(new SqliteDatabase(openEventFile(folder)))),
 ];
 
 export const outboxes: readonly OutboxImplementation[] = [

@@ -23,6 +23,7 @@ import {
   openFileIndex,
   openJobStorage,
   openSharedResponseStore,
+  openWebhookEndpoints,
 } from "./implementations.ts";
 import { openPostgresLedger, openRolledUpLedger } from "./ledger-storage.ts";
 import { responseTtlMs } from "./response-store.laws.ts";
@@ -95,6 +96,10 @@ export const postgresLedger = inDatabase(openPostgresLedger);
 export const rolledUpPostgresLedger = inDatabase(openRolledUpLedger, "PostgreSQL, rolled up,");
 
 export const postgresEventStorage = inDatabase((url, now) => openEventStorage(connect(url, now)));
+
+export const postgresWebhookEndpoints = inDatabase((url, now) =>
+  openWebhookEndpoints(connect(url, now)),
+);
 
 export const postgresFileIndex = inDatabase((url, now) => openFileIndex(connect(url, now)));
 export const postgresJobStore = inDatabase((url, now) => openJobStorage(connect(url, now)));

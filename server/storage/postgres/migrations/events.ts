@@ -30,3 +30,21 @@ export const eventTables: readonly string[] = [
   "CREATE INDEX deliveries_by_event ON vexel.deliveries (seq)",
   "CREATE TABLE vexel.marks (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
 ];
+
+/** The webhook endpoints of clients, with encrypted signing secrets. */
+export const webhookEndpointTables: readonly string[] = [
+  `CREATE TABLE vexel.webhook_endpoints (
+    id              TEXT COLLATE "C" PRIMARY KEY,
+    owner           TEXT COLLATE "C" NOT NULL,
+    name            TEXT NOT NULL,
+    url             TEXT NOT NULL,
+    event_types     TEXT NOT NULL,
+    secret          TEXT NOT NULL,
+    hint            TEXT NOT NULL,
+    previous_secret TEXT,
+    previous_until  BIGINT,
+    created_at      BIGINT NOT NULL,
+    updated_at      BIGINT NOT NULL
+  )`,
+  "CREATE INDEX webhook_endpoints_by_owner ON vexel.webhook_endpoints (owner, id)",
+];

@@ -1,7 +1,7 @@
 /** The migrations of PostgreSQL, in order. A migration that was released is never changed: a new one is appended. */
 import type { PostgresMigration } from "../migrate.ts";
 import { consoleTables } from "./console.ts";
-import { eventTables } from "./events.ts";
+import { eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables } from "./files.ts";
 import { jobTables } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
@@ -23,4 +23,14 @@ const files: PostgresMigration = { name: "0002-files", statements: fileTables };
 
 const jobs: PostgresMigration = { name: "0003-jobs", statements: jobTables };
 
-export const postgresMigrations: readonly PostgresMigration[] = [tables, files, jobs];
+const webhookEndpoints: PostgresMigration = {
+  name: "0004-webhook-endpoints",
+  statements: webhookEndpointTables,
+};
+
+export const postgresMigrations: readonly PostgresMigration[] = [
+  tables,
+  files,
+  jobs,
+  webhookEndpoints,
+];

@@ -34,4 +34,25 @@ const tables: Migration = {
   ],
 };
 
-export const eventMigrations: readonly Migration[] = [tables];
+/** The webhook endpoints of clients, with encrypted signing secrets. */
+const webhookEndpoints: Migration = {
+  name: "0002-webhook-endpoints",
+  statements: [
+    `CREATE TABLE webhook_endpoints (
+      id              TEXT PRIMARY KEY,
+      owner           TEXT NOT NULL,
+      name            TEXT NOT NULL,
+      url             TEXT NOT NULL,
+      event_types     TEXT NOT NULL,
+      secret          TEXT NOT NULL,
+      hint            TEXT NOT NULL,
+      previous_secret TEXT,
+      previous_until  INTEGER,
+      created_at      INTEGER NOT NULL,
+      updated_at      INTEGER NOT NULL
+    ) WITHOUT ROWID`,
+    "CREATE INDEX webhook_endpoints_by_owner ON webhook_endpoints (owner, id)",
+  ],
+};
+
+export const eventMigrations: readonly Migration[] = [tables, webhookEndpoints];
