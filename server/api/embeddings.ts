@@ -27,6 +27,7 @@ import type {
   ExtraFields,
 } from "../upstream/contract.ts";
 import { extractTaskType } from "../upstream/task-type.ts";
+import { entrySchema, inlineImagesAsEntries, readEntries } from "./embedding-entries.ts";
 
 export function embeddingsEndpoint(options: {
   readonly maxInputs: number;
@@ -35,11 +36,14 @@ export function embeddingsEndpoint(options: {
   return {
     operation: "embeddings",
     kind: "embedding",
-    read: async (incoming, keyId, nameModel) => {
-      const body = bodyWithoutNulls(await incoming.json(keyId));
+    read: async (incoming, keyId, nameModel, readsImages) => {
+      const body = bodyWithoutNulls(
+        await (readsImages ? incoming.jsonWithImages(keyId, "several") : incoming.json(keyId)),
+      );
       const model = nameModel(body.model);
       const named = model === body.model ? body : { ...body, model };
-      return { query: read(named) };
+      if (!readsImages?.(model)) return { query: read(named) };
+      return { query: read({ ...named, input: inlineImagesAsEntries(named.input) }) };
     },
     responseBytes: expectedResponseBytes,
     cost: (record, model) => embeddingsCost(record, model.targets),
@@ -52,7 +56,7 @@ export function embeddingsEndpoint(options: {
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
-  const { read } = embeddingsBody(options.maxInputs);
+  const { read } = embeddingsBody(options.maxInputs, refuseEntries);
   return {
     ...embeddingsEndpoint(options),
     read: async (incoming, keyId, nameModel) => {
@@ -63,6 +67,12 @@ export function engineEmbeddingsEndpoint(options: {
   };
 }
 
+const refuseEntries = (): never => {
+  throw invalidInput(
+    "This path takes strings and tokens only: send objects with images to /v1/embeddings.",
+  );
+};
+
 /** `usage` is always sent: OpenAI's types require two integers, and strict clients fail on null. */
 async function write(
   response: EmbeddingsResponse,
@@ -72,7 +82,8 @@ async function write(
   const reported = response.usage?.inputTokens;
   const tokens = reported ?? (await estimateInputTokens(query.input));
   const counted = countedTokens(response);
-  const tail = { model: query.model, tokens, totalTokens: response.usage?.totalTokens };
+  const { totalTokens, imageTokens } = response.usage ?? {};
+  const tail = { model: query.model, tokens, totalTokens, imageTokens };
   return {
     kind: "buffered",
     body:
@@ -113,8 +124,8 @@ const modelId = z
   .min(1)
   .describe("The public ID of an embedding model. Default: the default model of the API key.");
 
-const fieldsWithoutModel = (maxInputs: number) => ({
-  input: inputField(maxInputs),
+const fieldsWithoutModel = (maxInputs: number, read: ReadEntries) => ({
+  input: inputField(maxInputs, read),
   encoding_format: z
     .enum(["float", "base64", ...quantizedTypes])
     .optional()
@@ -152,8 +163,14 @@ interface EmbeddingsBody {
   read(body: Readonly<Record<string, unknown>>): EmbeddingsQuery;
 }
 
-export function embeddingsBody(maxInputs: number): EmbeddingsBody {
-  const fields = fieldsWithoutModel(maxInputs);
+/** Reads a list with at least one object. */
+type ReadEntries = (list: readonly unknown[]) => EmbeddingInput;
+
+export function embeddingsBody(
+  maxInputs: number,
+  readObjects: ReadEntries = readEntries,
+): EmbeddingsBody {
+  const fields = fieldsWithoutModel(maxInputs, readObjects);
   // The other fields are passed on unchecked, or read from the extra fields. `z.looseObject` would copy them, at several times the cost of `z.object`.
   const knownFields = z.object({ model: modelId, ...fields });
   return {
@@ -221,12 +238,15 @@ const tokens = {
 
 /** For the OpenAPI document. */
 const jsonSchema = {
-  description: "A string, an array of strings, an array of tokens, or an array of token arrays.",
+  description:
+    "A string, an array of strings, an array of tokens, or an array of token arrays; for a model that reads images also an object with images, or an array of strings and such objects.",
   anyOf: [
     text,
     { type: "array", minItems: 1, items: text },
     tokens,
     { type: "array", minItems: 1, items: tokens },
+    entrySchema,
+    { type: "array", minItems: 1, items: { anyOf: [text, entrySchema] } },
   ],
 } as const;
 
@@ -235,19 +255,19 @@ const jsonSchema = {
  * alternative on the whole of a long list, and makes an issue for each entry. This check reads the number of inputs
  * first, then each entry once, up to the first invalid one.
  */
-const inputField = (maxInputs: number) =>
+const inputField = (maxInputs: number, readObjects: ReadEntries) =>
   z
     .unknown()
     .transform((given, context): ParsedInput => {
       try {
-        return readInput(given, maxInputs);
+        return readInput(given, maxInputs, readObjects);
       } catch (error) {
         return refused(context, error);
       }
     })
     .meta(jsonSchema);
 
-function readInput(given: unknown, maxInputs: number): ParsedInput {
+function readInput(given: unknown, maxInputs: number, readObjects: ReadEntries): ParsedInput {
   if (typeof given === "string") {
     if (given === "") throw invalidInput("It is an empty string.");
     if (given.length > maxTextLength) throw invalidInput(`It ${tooLong(given)}`);
@@ -257,9 +277,17 @@ function readInput(given: unknown, maxInputs: number): ParsedInput {
     throw invalidInput("It is missing: send a string or an array of strings.");
   }
   if (!Array.isArray(given)) {
+    if (isObject(given)) return { input: readObjects([given]), single: true };
     throw invalidInput(`It must be a string or an array, not ${describeType(given)}.`);
   }
-  const list: readonly unknown[] = given;
+  return readList(given, maxInputs, readObjects);
+}
+
+function readList(
+  list: readonly unknown[],
+  maxInputs: number,
+  readObjects: ReadEntries,
+): ParsedInput {
   if (list.length === 0) throw invalidInput("It is an empty array.");
   if (typeof list[0] === "number") {
     const wrong = firstInvalidToken(list);
@@ -272,9 +300,12 @@ function readInput(given: unknown, maxInputs: number): ParsedInput {
     );
   }
   if (typeof list[0] === "string") {
-    checkTexts(list);
-    return { input: { kind: "text", texts: list as string[] }, single: false };
+    const input = checkTexts(list)
+      ? ({ kind: "text", texts: list as string[] } as const)
+      : readObjects(list);
+    return { input, single: false };
   }
+  if (isObject(list[0])) return { input: readObjects(list), single: false };
   checkTokenArrays(list);
   return { input: { kind: "tokens", tokens: list as number[][] }, single: false };
 }
@@ -282,15 +313,21 @@ function readInput(given: unknown, maxInputs: number): ParsedInput {
 const tooLong = (text: string): string =>
   `has ${text.length} characters; a text may have at most ${maxTextLength}. Split it into several inputs.`;
 
-function checkTexts(list: readonly unknown[]): void {
+const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** False: an entry is an object, and the entries after it are not checked. */
+function checkTexts(list: readonly unknown[]): boolean {
   for (let index = 0; index < list.length; index++) {
     const entry = list[index];
     if (typeof entry !== "string") {
+      if (isObject(entry)) return false;
       throw invalidInput(`Entry ${index} is ${describeType(entry)}, while the first is a string.`);
     }
     if (entry === "") throw invalidInput(`Entry ${index} is an empty string.`);
     if (entry.length > maxTextLength) throw invalidInput(`Entry ${index} ${tooLong(entry)}`);
   }
+  return true;
 }
 
 function checkTokenArrays(list: readonly unknown[]): void {

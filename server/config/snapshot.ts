@@ -59,6 +59,8 @@ export interface Model {
   readonly unbatched?: true;
   /** Embedding models: token arrays are refused, or passed unchanged to targets that support them. Absent: decoded. */
   readonly tokenArrays?: "refuse" | "pass";
+  /** Embedding models: a target reads images. Absent: none does. */
+  readonly readsImages?: true;
   /** Image models: the most images in one request. */
   readonly maxImages: number;
   /** Image models: how options that a target does not support are handled. Absent: `adapt`. */
@@ -136,6 +138,8 @@ export interface Snapshot {
   readonly version: number;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly models: ReadonlyMap<string, Model>;
+  /** A model embeds images. Absent: none does. */
+  readonly embedsImages?: boolean;
   /** By hash: the keys of the file and the stored ones. */
   readonly keys: ReadonlyMap<string, Key>;
   readonly defaults?: Defaults;

@@ -17,6 +17,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { decode, describeTokenWithoutText, type TokenizerName } from "../upstream/tokenizers.ts";
+import { embedMixed, type LoadImages } from "./multimodal/embed-mixed.ts";
 import {
   type ParameterChanges,
   parameterChanges,
@@ -64,8 +65,37 @@ const isPlain = ({ input, dimensions, taskType, outputType, user }: EmbeddingsQu
  * a client gets the same headers for cached and new vectors.
  */
 export const checkParameters =
-  (capabilities: EmbeddingCapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
-  (next) =>
+  (
+    capabilities: EmbeddingCapabilitiesOf,
+    loadImages: LoadImages,
+  ): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+  (next) => {
+    const check = checkQuery(capabilities, next);
+    return (request) => {
+      const { input } = request.query;
+      if (input.kind !== "mixed") return check(request);
+      // An image that no target reads is not loaded.
+      const refusal = refusalOf(request, capabilities);
+      return refusal ? Promise.reject(refusal) : embedMixed(request, input, loadImages, check);
+    };
+  };
+
+function refusalOf(
+  { query, model }: StageRequest<EmbeddingsQuery>,
+  capabilities: EmbeddingCapabilitiesOf,
+): GatewayError | undefined {
+  const unsplittable = unsplittableReason(query, model);
+  const changes = model.targets.map((target) =>
+    changesForTarget(query, capabilities(target), model, unsplittable),
+  );
+  return changes.every(({ refusal }) => refusal) ? changes[0]?.refusal : undefined;
+}
+
+const checkQuery =
+  (
+    capabilities: EmbeddingCapabilitiesOf,
+    next: Send<EmbeddingsQuery, EmbeddingsResponse>,
+  ): Send<EmbeddingsQuery, EmbeddingsResponse> =>
   (request) => {
     const { query, model } = request;
     const unsplittable = unsplittableReason(query, model);
@@ -152,7 +182,8 @@ const charactersPerToken = 4;
 function isLong({ input }: EmbeddingsQuery): boolean {
   let characters = 0;
   if (input.kind === "text") for (const text of input.texts) characters += text.length;
-  else for (const tokens of input.tokens) characters += tokens.length * charactersPerToken;
+  else if (input.kind === "tokens")
+    for (const tokens of input.tokens) characters += tokens.length * charactersPerToken;
   return characters >= longCharacters;
 }
 
@@ -261,7 +292,7 @@ export async function decodeTokens(
   tokenizer: TokenizerName,
 ): Promise<EmbeddingsQuery> {
   const { input } = query;
-  if (input.kind === "text") return query;
+  if (input.kind !== "tokens") return query;
   const texts: string[] = [];
   let decoded = 0;
   for (const [at, tokens] of input.tokens.entries()) {

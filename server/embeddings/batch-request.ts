@@ -6,7 +6,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { EncodedVector } from "../lib/vector-codec/index.ts";
 import { hasStarted } from "../request/stage.ts";
-import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
+import type { EmbeddingInput, EmbeddingsResponse, InputEntry } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { type BatchMember, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
@@ -74,12 +74,15 @@ async function sendJoined(
 }
 
 function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
-  const [texts, tokens]: [string[], (readonly number[])[]] = [[], []];
+  const [texts, tokens, entries]: [string[], (readonly number[])[], InputEntry[]] = [[], [], []];
   for (const { request } of members) {
     const { input } = request.query;
     if (input.kind === "text") texts.push(...input.texts);
-    else tokens.push(...input.tokens);
+    else if (input.kind === "tokens") tokens.push(...input.tokens);
+    else entries.push(...input.entries);
   }
+  // The members of a batch have inputs of one kind.
+  if (entries.length > 0) return { kind: "mixed", entries };
   return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
 }
 

@@ -16,9 +16,10 @@ import type {
   EmbeddingsResponse,
   Target,
 } from "../upstream/contract.ts";
+import { isInMemory } from "../upstream/mixed-input.ts";
 import { BatchMember, type EmbeddingsSend, type MemberOwner } from "./batch-member.ts";
 import { sendBatch } from "./batch-request.ts";
-import { itemsOf, strictestLimits, unsplittableReason } from "./split.ts";
+import { itemsOf, strictestImageLimits, strictestLimits, unsplittableReason } from "./split.ts";
 
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
@@ -63,8 +64,11 @@ export const batch =
   (next) => {
     // Targets belong to a config snapshot: their batchers are garbage-collected with it.
     const batchers = new WeakMap<Target, Batcher>();
-    const createBatcher = (target: Target): Batcher => {
-      const limits = strictestLimits([capabilities(target)]);
+    // Requests with images have other limits and latencies.
+    const imageBatchers = new WeakMap<Target, Batcher>();
+    const createBatcher = (target: Target, hasImages: boolean): Batcher => {
+      const own = [capabilities(target)];
+      const limits = hasImages ? strictestImageLimits(own) : strictestLimits(own);
       const items = Math.min(limits.items, maxInputs);
       const batcher = new Batcher({
         next,
@@ -76,7 +80,7 @@ export const batch =
         onBatch,
         clock,
       });
-      batchers.set(target, batcher);
+      (hasImages ? imageBatchers : batchers).set(target, batcher);
       return batcher;
     };
     const batchesItself = ({ targets }: PermittedModel): boolean => {
@@ -86,11 +90,14 @@ export const batch =
     return (request) => {
       const { target, query, model } = request;
       if (!target || !enabled(model) || batchesItself(model)) return next(request);
-      const batcher = batchers.get(target) ?? createBatcher(target);
+      const hasImages = query.input.kind === "mixed";
+      const batcher =
+        (hasImages ? imageBatchers : batchers).get(target) ?? createBatcher(target, hasImages);
       // The passthrough fields of two requests may mean different things, so a request with such fields joins no batch.
       const isUnbatchable =
         request.attempt?.followsSlow === true ||
         !isEmptyObject(query.extraFields) ||
+        (query.input.kind === "mixed" && !isInMemory(query.input)) ||
         unsplittableReason(query, model) !== undefined;
       if (batcher.isIdle || itemsOf(query.input) > maxInputsPerRequest || isUnbatchable) {
         return batcher.send(request);
@@ -117,6 +124,7 @@ interface PendingBatch extends MemberOwner {
   items: number;
   tokens: number;
   bytes: number;
+  images: number;
 }
 
 /**
@@ -184,12 +192,13 @@ class Batcher {
     return this.#add(request, load, batch ?? this.#open(key, model));
   }
 
-  #hasCapacity({ items, tokens, bytes }: RequestLoad, more: RequestLoad): boolean {
+  #hasCapacity({ items, tokens, bytes, images }: RequestLoad, more: RequestLoad): boolean {
     const { limits } = this.#options;
     return (
       items + more.items <= limits.items &&
       tokens + more.tokens <= limits.tokens &&
-      bytes + more.bytes <= limits.bytes
+      bytes + more.bytes <= limits.bytes &&
+      images + more.images <= limits.images
     );
   }
 
@@ -205,6 +214,7 @@ class Batcher {
       items: 0,
       tokens: 0,
       bytes: 0,
+      images: 0,
       isQueued: true,
       onAborted: (member) => this.#drop(member, batch),
     };
@@ -224,6 +234,7 @@ class Batcher {
     batch.items += load.items;
     batch.tokens += load.tokens;
     batch.bytes += load.bytes;
+    batch.images += load.images;
     if (!this.#hasCapacity(batch, smallest)) this.#flush(batch);
     return member.response;
   }
@@ -234,6 +245,7 @@ class Batcher {
     batch.items -= member.load.items;
     batch.tokens -= member.load.tokens;
     batch.bytes -= member.load.bytes;
+    batch.images -= member.load.images;
     if (batch.members.size === 0) this.#close(batch);
   }
 
@@ -260,12 +272,12 @@ class Batcher {
   };
 }
 
-const smallest: RequestLoad = { items: 1, tokens: 1, bytes: 1 };
+const smallest: RequestLoad = { items: 1, tokens: 1, bytes: 1, images: 0 };
 
 /** The keys of requests without parameters: most requests need no key of their own. */
 const plainKeys: Readonly<Record<Priority, Readonly<Record<EmbeddingInput["kind"], string>>>> = {
-  interactive: { text: "text", tokens: "tokens" },
-  batch: { text: "batch text", tokens: "batch tokens" },
+  interactive: { text: "text", tokens: "tokens", mixed: "mixed" },
+  batch: { text: "batch text", tokens: "batch tokens", mixed: "batch mixed" },
 };
 
 /**

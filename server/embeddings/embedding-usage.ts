@@ -10,10 +10,12 @@ import type {
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  InputPart,
   Target,
   Vector,
 } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
+import { estimatedImageTokens, textsOfEntry } from "../upstream/mixed-input.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
 /**
@@ -33,7 +35,11 @@ export const responseOf = (
 /** Only for the `usage` that the client receives: an estimate is never recorded as if the upstream had reported it. */
 export async function estimateInputTokens(input: EmbeddingInput): Promise<number> {
   if (input.kind === "text") return countTokens(input.texts);
-  return input.tokens.reduce((sum, { length }) => sum + length, 0);
+  if (input.kind === "tokens") return input.tokens.reduce((sum, { length }) => sum + length, 0);
+  const tokens = await countTokens(input.entries.flatMap(textsOfEntry));
+  return input.entries
+    .flatMap(({ parts }) => parts)
+    .reduce((sum, part) => sum + estimatedImageTokens(part), tokens);
 }
 
 /** `targets`: all targets of the model. */
@@ -41,19 +47,19 @@ export function embeddingsCost(
   record: RequestRecord,
   targets: readonly Target[],
 ): number | undefined {
-  const { sentInputs, servedTokens, servedCost } = record.embeddings;
+  const { sentInputs, servedCost, unpricedTokens } = record.embeddings;
   const { target, hasSeveralTargets, routedRequests } = record.routing;
   // Cached inputs, and inputs that another request in flight embedded (single-flight), cost nothing here.
   if (sentInputs === 0) return 0;
-  if (servedCost !== undefined) return servedCost;
+  if (unpricedTokens === 0) return servedCost;
   // An upstream that reports no tokens: the cost is unknown.
-  if (!servedTokens || !target) return undefined;
+  if (unpricedTokens === undefined || !target) return undefined;
   const { tokenPrice } = target;
   if (tokenPrice === undefined) return undefined;
   // Sub-requests went to several targets, and the record does not say which target served which.
   const isDivided = hasSeveralTargets && routedRequests > 1;
   if (isDivided && targets.some((other) => other.tokenPrice !== tokenPrice)) return undefined;
-  return (servedTokens * tokenPrice) / 1_000_000;
+  return servedCost + (unpricedTokens * tokenPrice) / 1_000_000;
 }
 
 /**
@@ -79,7 +85,11 @@ export function chargeServedPart(
 /** The stage that reports each upstream request that was served, also if the request fails later. */
 export const reportServed: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
   next(request).then((response) => {
-    request.report.addServed(response.vectors.length, countedTokens(response), response.cost);
+    const { report, query } = request;
+    // The price of an image may differ from that of text, so tokens alone have no price.
+    const isUnpriced = query.input.kind === "mixed" && response.cost === undefined;
+    const tokens = isUnpriced ? undefined : countedTokens(response);
+    report.addServed(response.vectors.length, tokens, response.cost);
     return response;
   });
 
@@ -91,11 +101,17 @@ export function tokensPerInput(
   input: EmbeddingInput,
 ): readonly number[] {
   if (usage.perInput) return usage.perInput;
-  return shareTokens(
-    usage.inputTokens,
-    input.kind === "text" ? input.texts.map(quarterTokens) : input.tokens.map((one) => one.length),
-  );
+  return shareTokens(usage.inputTokens, tokenWeights(input));
 }
+
+function tokenWeights(input: EmbeddingInput): number[] {
+  if (input.kind === "text") return input.texts.map(quarterTokens);
+  if (input.kind === "tokens") return input.tokens.map((one) => one.length);
+  return input.entries.map(({ parts }) => sumOf(parts.map(quarterTokensOfPart)));
+}
+
+const quarterTokensOfPart = (part: InputPart): number =>
+  part.kind === "text" ? quarterTokens(part.text) : 4 * estimatedImageTokens(part);
 
 /** Divides `total` by weight. Every weight above 0 gets at least 1, if `total` is large enough. */
 export function shareTokens(total: number, weights: readonly number[]): number[] {

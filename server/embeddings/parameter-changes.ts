@@ -11,6 +11,7 @@ import { canTruncateTo, type KnownEmbedding } from "../upstream/catalog/index.ts
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
+import { imageRefusal } from "./multimodal/image-refusal.ts";
 import { quantizedTypes } from "./output-type.ts";
 import { isBits, notWholeBytes } from "./quantized-vectors.ts";
 import type { UnsplittableReason } from "./split.ts";
@@ -44,11 +45,14 @@ export function parameterChanges(
     length: query.dimensions ?? dimensions ?? known?.dimensions,
     isTruncated: forDimensions.adapted.length > 0,
   });
+  const refusal =
+    query.input.kind === "mixed" ? imageRefusal(query, query.input, capabilities) : undefined;
   return {
     ...forType,
     ...forTaskType,
     ...forTokens,
     ...forDimensions,
+    ...(refusal && { refusal }),
     adapted: [forDimensions, forTokens, forTaskType, forType].flatMap(({ adapted }) => adapted),
     // `user` changes no vector, so an upstream without such a field can ignore it.
     dropped: [
@@ -150,7 +154,7 @@ function adaptTokens(
   known: KnownEmbedding | undefined,
   tokenArrays: Model["tokenArrays"],
 ): ParameterChanges {
-  if (input.kind === "text") return unchanged;
+  if (input.kind !== "tokens") return unchanged;
   if (tokenArrays === "refuse" || (tokenArrays === "pass" && !capabilities.tokens)) {
     return { ...unchanged, refusal: tokensUnsupported(model) };
   }

@@ -7,7 +7,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
 import { runConcurrently } from "../lib/tasks.ts";
-import { bytesAt, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
+import { bytesAt, imagesAt, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
 import type { PermittedModel } from "../request/caller.ts";
 import { joinDeviations } from "../request/deviations.ts";
 import { sumOfKnown } from "../request/request-record.ts";
@@ -22,6 +22,7 @@ import type {
   Vector,
 } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
+import { hasImage, withEntries } from "../upstream/mixed-input.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
@@ -47,8 +48,7 @@ export const split =
     const { input } = query;
     if (itemsOf(input) === 1 || unsplittableReason(query, model)) return next(request);
     // The target of a sub-request is selected later, so the sub-request must fit every target.
-    const limits = strictestLimits(model.targets.map(capabilities));
-    const ranges = splitIntoRanges(input, limits);
+    const ranges = rangesOf(input, model.targets.map(capabilities));
     return ranges.length === 1
       ? sendWhole(request, { next, maxParallel, generation })
       : sendSplit(request, ranges.reverse(), { next, maxParallel, generation });
@@ -94,7 +94,7 @@ async function sendSplit(
     if (response.vectors.length !== range.to - range.from) {
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
-    received.push({ range, response, generation: generation() });
+    received.push({ range, kind: input.kind, response, generation: generation() });
   };
   const onAbort = (): void => controller.abort(signal.reason);
   const sendOrHalve = async (range: InputRange): Promise<void> => {
@@ -135,6 +135,7 @@ const maxResends = 2;
 /** A sub-request with its response, and the generation in which the response was received. */
 interface ReceivedRange {
   readonly range: InputRange;
+  readonly kind: EmbeddingInput["kind"];
   readonly response: EmbeddingsResponse;
   readonly generation: number;
 }
@@ -186,7 +187,17 @@ function sumUsage(received: readonly ReceivedRange[], count: number): Embeddings
     inputTokens,
     ...(totalTokens !== inputTokens && { totalTokens }),
     ...(perInput && { perInput }),
+    ...sumImageTokens(received),
   };
+}
+
+function sumImageTokens(received: readonly ReceivedRange[]): { readonly imageTokens?: number } {
+  const withImages = received.filter(({ kind }) => kind === "mixed");
+  const imageTokens = withImages.reduce<number | undefined>(
+    (sum, { response }) => sumOfKnown(sum, response.usage?.imageTokens),
+    0,
+  );
+  return withImages.length > 0 && imageTokens !== undefined ? { imageTokens } : {};
 }
 
 const indexesOf = ({ from, to }: InputRange): number[] =>
@@ -232,7 +243,18 @@ export function strictestLimits(all: readonly EmbeddingCapabilities[]): RequestL
     tokens = Math.min(tokens, maxTokens);
     bytes = Math.min(bytes, maxBytes);
   }
-  return { items, tokens, bytes };
+  return { items, tokens, bytes, images: Infinity };
+}
+
+/** The strictest limits of requests with images. Targets that read no images do not count: they get no such request. */
+export function strictestImageLimits(all: readonly EmbeddingCapabilities[]): RequestLoad {
+  let { items, tokens, bytes, images } = strictestLimits(all.filter((one) => one.images));
+  for (const { images: own } of all) {
+    items = Math.min(items, own?.maxItems ?? Infinity);
+    bytes = Math.min(bytes, own?.maxRequestBytes ?? Infinity);
+    images = Math.min(images, own?.maxPerRequest ?? Infinity);
+  }
+  return { items, tokens, bytes, images };
 }
 
 interface InputRange {
@@ -241,36 +263,62 @@ interface InputRange {
   readonly to: number;
 }
 
+/** The texts of a mixed input are before its images, and are sent in requests of their own. */
+function rangesOf(input: EmbeddingInput, all: readonly EmbeddingCapabilities[]): InputRange[] {
+  const limits = strictestLimits(all);
+  if (input.kind !== "mixed") return splitIntoRanges(input, limits);
+  const firstImage = input.entries.findIndex(hasImage);
+  const moved = ({ from, to }: InputRange): InputRange => ({
+    from: from + firstImage,
+    to: to + firstImage,
+  });
+  const [texts, images] = [
+    inputsIn(input, { from: 0, to: firstImage }),
+    inputsIn(input, { from: firstImage, to: input.entries.length }),
+  ];
+  return [
+    ...(firstImage > 0 ? splitIntoRanges(texts, limits) : []),
+    ...splitIntoRanges(images, strictestImageLimits(all)).map(moved),
+  ];
+}
+
 /** In order, each within the limits. An input that exceeds them by itself is sent alone: the upstream decides. */
 function splitIntoRanges(input: EmbeddingInput, limits: RequestLoad): InputRange[] {
   const count = itemsOf(input);
   // Ranges of equal length, because they are sent concurrently and the response waits for the longest.
   const maxItems = Math.ceil(count / Math.ceil(count / limits.items));
   const ranges: InputRange[] = [];
-  let [from, tokens, bytes] = [0, 0, 0];
+  let [from, tokens, bytes, images] = [0, 0, 0, 0];
   for (let at = 0; at < count; at++) {
     const moreBytes = bytesAt(input, at);
     const moreTokens = tokensAt(input, at, moreBytes);
+    const moreImages = imagesAt(input, at);
     const isFull =
       at - from >= maxItems ||
       tokens + moreTokens > limits.tokens ||
-      bytes + moreBytes > limits.bytes;
+      bytes + moreBytes > limits.bytes ||
+      images + moreImages > limits.images;
     if (isFull && at > from) {
       ranges.push({ from, to: at });
-      [from, tokens, bytes] = [at, 0, 0];
+      [from, tokens, bytes, images] = [at, 0, 0, 0];
     }
     tokens += moreTokens;
     bytes += moreBytes;
+    images += moreImages;
   }
   ranges.push({ from, to: count });
   return ranges;
 }
 
-const inputsIn = (input: EmbeddingInput, { from, to }: InputRange): EmbeddingInput =>
-  input.kind === "text"
-    ? { kind: "text", texts: input.texts.slice(from, to) }
-    : { kind: "tokens", tokens: input.tokens.slice(from, to) };
+function inputsIn(input: EmbeddingInput, { from, to }: InputRange): EmbeddingInput {
+  if (input.kind === "text") return { kind: "text", texts: input.texts.slice(from, to) };
+  return input.kind === "tokens"
+    ? { kind: "tokens", tokens: input.tokens.slice(from, to) }
+    : withEntries(input.entries.slice(from, to));
+}
 
 /** The number of inputs. */
-export const itemsOf = (input: EmbeddingInput): number =>
-  input.kind === "text" ? input.texts.length : input.tokens.length;
+export function itemsOf(input: EmbeddingInput): number {
+  if (input.kind === "text") return input.texts.length;
+  return input.kind === "tokens" ? input.tokens.length : input.entries.length;
+}

@@ -116,8 +116,14 @@ export function haveSameLength(vectors: readonly Vector[]): boolean {
 const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
 const begin = `{"object":"list","data":[${entry(0)}`;
 
-const endOf = ({ model, tokens, totalTokens = tokens }: ResponseTail): string =>
-  `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${totalTokens}}}`;
+const endOf = ({ model, tokens, totalTokens = tokens, imageTokens }: ResponseTail): string =>
+  `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${totalTokens}${detailsOf(tokens, imageTokens)}}}`;
+
+/** OpenRouter's and Volcengine's names. OpenAI has no details for embeddings. */
+const detailsOf = (tokens: number, imageTokens: number | undefined): string =>
+  imageTokens === undefined
+    ? ""
+    : `,"prompt_tokens_details":{"text_tokens":${tokens - imageTokens},"image_tokens":${imageTokens}}`;
 
 /** The fields after the vectors. */
 interface ResponseTail {
@@ -127,6 +133,8 @@ interface ResponseTail {
   readonly tokens: number;
   /** Absent: equal to `tokens`. */
   readonly totalTokens?: number | undefined;
+  /** The part of `tokens` that are tokens of images. Absent: not known. */
+  readonly imageTokens?: number | undefined;
 }
 
 /**

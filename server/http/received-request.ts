@@ -94,10 +94,11 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
     return readJson(this, { maxTextBytes, maxDataUrlBytes: 0 }, this);
   }
 
-  jsonWithImages(keyId: string): Promise<unknown> {
+  jsonWithImages(keyId: string, images?: "several"): Promise<unknown> {
     this.#keyId = keyId;
     const { maxBodyBytes, form } = this.#options;
-    return readJson(this, { maxTextBytes: maxBodyBytes, maxDataUrlBytes: form.maxFileBytes }, this);
+    const maxDataUrlBytes = images ? form.maxFormBytes : form.maxFileBytes;
+    return readJson(this, { maxTextBytes: maxBodyBytes, maxDataUrlBytes }, this);
   }
 
   reserveMemory(bytes: number): void {

@@ -8,10 +8,14 @@ import type {
   EmbeddingInput,
   EmbeddingsQuery,
   GenerationQuery,
+  InputEntry,
+  InputPart,
+  MixedInput,
   ModerationQuery,
 } from "../upstream/contract.ts";
 import { parseSize } from "../upstream/image-sizes.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
+import { estimatedImageTokens, imageBytes, imageCount, pixelsOf } from "../upstream/mixed-input.ts";
 import { noDemand } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 
@@ -27,7 +31,8 @@ export type LimitedQuery = EmbeddingsQuery | GenerationQuery | ModerationQuery;
 
 export function demandOf(query: LimitedQuery): Demand {
   if ("input" in query) {
-    return { requests: 1, tokens: loadOf(query.input).tokens, images: 0, pixels: 0 };
+    const { tokens, images } = loadOf(query.input);
+    return { requests: 1, tokens, images, pixels: images === 0 ? 0 : inputPixels(query.input) };
   }
   const { n = 1, size: requested } = query.options;
   const images = Math.min(maxImages, n);
@@ -35,6 +40,15 @@ export function demandOf(query: LimitedQuery): Demand {
   const pixels = images * (size ? size.width * size.height : defaultPixels);
   return { requests: 1, tokens: loadOf(prompt(query)).tokens, images, pixels };
 }
+
+/** An image that is not downloaded yet counts as 1024x1024. */
+const inputPixels = (input: EmbeddingInput): number =>
+  input.kind === "mixed"
+    ? input.entries.reduce(
+        (sum, { parts }) => parts.reduce((all, part) => all + pixelsOf(part), sum),
+        0,
+      )
+    : 0;
 
 const prompt = ({ prompt: text }: GenerationQuery): EmbeddingInput => ({
   kind: "text",
@@ -79,27 +93,50 @@ const mayHaveBeenGenerated = (error: GatewayError): boolean => mayHaveBeenBilled
 
 export interface RequestLoad {
   readonly items: number;
-  /** Exact for arrays of tokens, an estimate for texts. */
+  /** Exact for arrays of tokens, an estimate for texts and images. */
   readonly tokens: number;
-  /** Bytes of texts in UTF-8. */
+  /** Bytes of texts in UTF-8, and of images. */
   readonly bytes: number;
+  readonly images: number;
 }
 
 export function loadOf(input: EmbeddingInput): RequestLoad {
-  const items = input.kind === "text" ? input.texts.length : input.tokens.length;
+  const items = countInputs(input);
   let tokens = 0;
   let bytes = 0;
+  let images = 0;
   for (let at = 0; at < items; at++) {
     const inputBytes = bytesAt(input, at);
     bytes += inputBytes;
     tokens += tokensAt(input, at, inputBytes);
+    images += imagesAt(input, at);
   }
-  return { items, tokens, bytes };
+  return { items, tokens, bytes, images };
 }
 
-/** Bytes of the input at this index, in UTF-8. */
-export const bytesAt = (input: EmbeddingInput, at: number): number =>
-  input.kind === "text" ? Buffer.byteLength(input.texts[at] ?? "") : 0;
+/** The number of inputs. */
+function countInputs(input: EmbeddingInput): number {
+  if (input.kind === "text") return input.texts.length;
+  return input.kind === "tokens" ? input.tokens.length : input.entries.length;
+}
+
+/** The images of the input at this index. */
+export const imagesAt = (input: EmbeddingInput, at: number): number =>
+  input.kind === "mixed" ? imageCount(entryAt(input, at)) : 0;
+
+const entryAt = ({ entries }: MixedInput, at: number): InputEntry => entries[at] ?? { parts: [] };
+
+/** Bytes of the input at this index: of texts in UTF-8, and of images that are loaded. */
+export function bytesAt(input: EmbeddingInput, at: number): number {
+  if (input.kind === "text") return Buffer.byteLength(input.texts[at] ?? "");
+  return input.kind === "tokens" ? 0 : sumOver(entryAt(input, at), partBytes);
+}
+
+const partBytes = (part: InputPart): number =>
+  part.kind === "text" ? Buffer.byteLength(part.text) : imageBytes(part);
+
+const sumOver = ({ parts }: InputEntry, sizeOf: (part: InputPart) => number): number =>
+  parts.reduce((sum, part) => sum + sizeOf(part), 0);
 
 /**
  * Estimate for text: one token for four ASCII characters, three quarters of a token for each two-byte letter (Greek,
@@ -107,7 +144,16 @@ export const bytesAt = (input: EmbeddingInput, at: number): number =>
  * runs, so the estimate may be wrong; then the upstream refuses the request, and the gateway splits the request.
  */
 export function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
-  if (input.kind === "tokens") return input.tokens[at]?.length ?? 0;
-  const { length } = input.texts[at] ?? "";
-  return Math.ceil(length / 4 + (bytes - length) / 2);
+  if (input.kind === "text") return textTokens(input.texts[at] ?? "", bytes);
+  return input.kind === "tokens"
+    ? (input.tokens[at]?.length ?? 0)
+    : sumOver(entryAt(input, at), partTokens);
 }
+
+const textTokens = ({ length }: string, bytes: number): number =>
+  Math.ceil(length / 4 + (bytes - length) / 2);
+
+const partTokens = (part: InputPart): number =>
+  part.kind === "text"
+    ? textTokens(part.text, Buffer.byteLength(part.text))
+    : estimatedImageTokens(part);

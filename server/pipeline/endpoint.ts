@@ -57,12 +57,23 @@ export interface WriteContext {
 /** Returns the model of a request: from its path, else from its body (`given`), else a default. */
 export type NameModel = (given: unknown) => unknown;
 
+/** Whether the embedding model of this name reads images. */
+export type ReadsImages = (model: unknown) => boolean;
+
 export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly operation: Operation;
   /** The kind of models that the endpoint serves. */
   readonly kind: "embedding" | "image";
-  /** `keyId`: the API key whose share of temp storage an upload takes. */
-  read(incoming: IncomingRequest, keyId: string, nameModel: NameModel): Promise<ParsedRequest<Q>>;
+  /**
+   * `keyId`: the API key whose share of temp storage an upload takes. `readsImages`: absent if no model of the
+   * configuration reads images.
+   */
+  read(
+    incoming: IncomingRequest,
+    keyId: string,
+    nameModel: NameModel,
+    readsImages?: ReadsImages,
+  ): Promise<ParsedRequest<Q>>;
   /**
    * Returns the error with the field names that this client used: a form has `image` where JSON has `images`. Absent:
    * each field has only one name.

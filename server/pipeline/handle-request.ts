@@ -22,7 +22,7 @@ import type {
 import { RequestRecord } from "../request/request-record.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
-import type { Endpoint, NameModel } from "./endpoint.ts";
+import type { Endpoint, NameModel, ReadsImages } from "./endpoint.ts";
 import { execute, executeWithin, type InternalRequest } from "./execute.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 import { writeReplay, writeResponse } from "./write-response.ts";
@@ -63,7 +63,8 @@ async function handleRequest<Q extends LimitedQuery, A>(
       record.cachePolicy = cachePolicyOf(incoming.headers);
     }
     const nameModel = modelNamer(http, record, caller, snapshot);
-    const parsed = await endpoint.read(incoming, caller.id, nameModel);
+    const readsImages = imageReaders(snapshot);
+    const parsed = await endpoint.read(incoming, caller.id, nameModel, readsImages);
     lifetime.ownFiles(parsed);
     record.receivedAt = services.clock();
     const { query } = parsed;
@@ -90,7 +91,7 @@ async function respond<Q extends LimitedQuery, A>(
     const idempotent = lifetime.openIdempotent(caller, model, query, incoming);
     const replayed = await idempotent.claim();
     if (replayed) return writeReplay(lifetime, replayed);
-  }
+  } else if ("input" in query && query.input.kind === "mixed") lifetime.openTemp(caller);
   const execution = { endpoint, caller, model, query, send, client: incoming };
   const response = await executeWithin(lifetime, execution);
   if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, model);
@@ -155,6 +156,12 @@ function modelNamer<Q extends LimitedQuery, A>(
     return name;
   };
 }
+
+/** Undefined: no model reads images. */
+const imageReaders = ({ models, embedsImages }: Snapshot): ReadsImages | undefined =>
+  embedsImages
+    ? (name) => typeof name === "string" && models.get(name)?.readsImages === true
+    : undefined;
 
 const priorityHeader = "vexel-priority";
 const priorities: readonly Priority[] = ["interactive", "batch"];

@@ -7,7 +7,13 @@ import { splitInlineImage } from "../lib/url-scheme.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import { type BodyEnd, contentEnd, contentLine } from "../request/content-format.ts";
 import type { OutgoingResponse, StreamChunk, StreamedResponseBody } from "../request/http-types.ts";
-import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
+import type {
+  EditQuery,
+  EmbeddingInput,
+  FilePart,
+  ImageSource,
+  MixedInput,
+} from "../upstream/contract.ts";
 import { editSources } from "../upstream/edit-sources.ts";
 
 /**
@@ -167,10 +173,10 @@ function shownRequest(query: LimitedQuery): {
 } {
   if ("single" in query) {
     const { model, input, single, encoding, dimensions, user, taskType, extraFields } = query;
-    const inputs = input.kind === "text" ? input.texts : input.tokens;
+    const inputs = shownInputs(input);
     const fields = { encoding_format: encoding, dimensions, user, task_type: taskType };
     const request = { model, input: single ? inputs[0] : inputs, ...fields, ...extraFields };
-    return { request, uploads: [] };
+    return { request, uploads: input.kind === "mixed" ? inputUploads(input) : [] };
   }
   if (!("prompt" in query)) return { request: { model: query.model }, uploads: [] };
   const { model, prompt, stream, options, extraFields } = query;
@@ -190,18 +196,37 @@ function shownRequest(query: LimitedQuery): {
   };
 }
 
+function shownInputs(input: EmbeddingInput): readonly unknown[] {
+  if (input.kind === "text") return input.texts;
+  if (input.kind === "tokens") return input.tokens;
+  return input.entries.map(({ parts }) => ({
+    content: parts.map((part) => {
+      if (part.kind === "text") return { type: "text", text: part.text };
+      const link = part.kind === "link" ? linkOf({ kind: "url", url: part.url }) : undefined;
+      return { type: "image_url", ...(link !== undefined && { image_url: { url: link } }) };
+    }),
+  }));
+}
+
+const inputUploads = ({ entries }: MixedInput): readonly Upload[] =>
+  entries.flatMap(({ parts }) =>
+    parts.flatMap((part) =>
+      part.kind === "link" ? (uploadOf({ kind: "url", url: part.url }, part.param) ?? []) : [],
+    ),
+  );
+
 function linkOf(source: ImageSource): string | undefined {
   if (source.kind === "file_id") return source.id;
   return source.kind === "url" && !splitInlineImage(source.url) ? source.url : undefined;
 }
 
-function uploadOf(source: ImageSource): Upload | undefined {
+function uploadOf(source: ImageSource, field = "images"): Upload | undefined {
   if (source.kind === "file") return uploadedFile(source.file);
   const inline = source.kind === "url" ? splitInlineImage(source.url) : undefined;
   if (!inline) return undefined;
   const { type, base64 } = inline;
   const size = Math.floor((base64.length * 3) / 4);
-  return { field: "images", filename: "", type, size, base64: async () => base64 };
+  return { field, filename: "", type, size, base64: async () => base64 };
 }
 
 const uploadedFile = (file: FilePart): Upload => {

@@ -87,6 +87,11 @@ export class RequestLifetime {
     this.#uploads = uploads;
   }
 
+  /** Opens temp storage, which costs nothing until it is used. */
+  openTemp(caller: Caller): void {
+    this.temp = this.services.createTemp(caller.id);
+  }
+
   /** Opens temp storage and the idempotent request. Nothing is claimed yet. */
   openIdempotent(
     caller: Caller,
@@ -94,8 +99,8 @@ export class RequestLifetime {
     query: LimitedQuery,
     incoming: IncomingRequest,
   ): IdempotentRequest {
-    const { idempotencyStore, onDisconnect, createTemp } = this.services;
-    this.temp = createTemp(caller.id);
+    const { idempotencyStore, onDisconnect } = this.services;
+    this.openTemp(caller);
     this.idempotent = new IdempotentRequest({
       store: idempotencyStore,
       incoming,
@@ -145,8 +150,12 @@ export class RequestLifetime {
     return this.#deadline;
   }
 
-  /** Other requests have no temp storage: their responses are not images, or they are part of an image request. */
+  /** Other requests have no temp storage, or use it for the images that they embed. */
   get #isImage(): boolean {
+    return this.#hasTemp && this.record.endpoint !== "embeddings";
+  }
+
+  get #hasTemp(): boolean {
     return this.temp !== noRequestTemp;
   }
 
@@ -236,11 +245,12 @@ export class RequestLifetime {
     // The claim is released before the files, because the fingerprint of an abandoned claim is read from them.
     const { idempotent } = this;
     if (idempotent) await this.logIfRejects(() => idempotent.release(error));
-    if (this.#hasFiles) await this.clearFiles();
+    if (this.hasFiles) await this.clearFiles();
   }
 
-  get #hasFiles(): boolean {
-    return this.#uploads?.dispose !== undefined || this.#isImage;
+  /** Uploads, or temp storage. */
+  get hasFiles(): boolean {
+    return this.#uploads?.dispose !== undefined || this.#hasTemp;
   }
 
   /** Uploads and temp storage. Never rejects. A second call waits for the first. */
@@ -266,7 +276,7 @@ export class RequestLifetime {
   get isOpen(): boolean {
     if (this.#content !== undefined) return true;
     if (this.#isHandedOver) return false;
-    return !this.isSettled || (this.#hasFiles && this.#clearing === undefined);
+    return !this.isSettled || (this.hasFiles && this.#clearing === undefined);
   }
 
   /** Releases every resource that is still held: a safety net for bugs in earlier steps. Never rejects. */

@@ -13,6 +13,7 @@ import {
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
 import { reportServed } from "../embeddings/embedding-usage.ts";
+import type { LoadImages } from "../embeddings/multimodal/embed-mixed.ts";
 import { split } from "../embeddings/split.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
 import { type CheckPrompt, moderate } from "../images/moderate.ts";
@@ -52,6 +53,7 @@ export interface StageLists {
 
 export interface EmbeddingStagesOptions extends VerifyOptions {
   readonly capabilities: EmbeddingCapabilitiesOf;
+  readonly loadImages: LoadImages;
   readonly cache: CacheStageOptions;
   readonly batch: Omit<BatchOptions, "capabilities">;
   readonly registry: TargetRegistry;
@@ -66,6 +68,7 @@ export const embeddingsStages = (
   upstream: UpstreamClient["embeddings"],
   {
     capabilities,
+    loadImages,
     cache,
     batch: batching,
     registry,
@@ -83,7 +86,7 @@ export const embeddingsStages = (
   const queue = targetQueue(limits.admission);
   return composeStages(
     [
-      checkParameters(learned.capabilities),
+      checkParameters(learned.capabilities, loadImages),
       cacheStage(cache),
       split({ capabilities, generation: () => cache.cache.generation }),
       reportServed,

@@ -29,6 +29,7 @@ import type {
   ImageEvent,
   ImageResponse,
   ImageUsage,
+  InputEntry,
   ModerationQuery,
   ModerationResponse,
   OutputType,
@@ -37,6 +38,7 @@ import type {
 } from "../upstream/contract.ts";
 import { countSources } from "../upstream/edit-sources.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
+import { pixelsOf } from "../upstream/mixed-input.ts";
 
 export interface VerifyOptions {
   /** Called when a target reports impossible usage. */
@@ -213,6 +215,7 @@ function dropImplausibleCost(
 
 /** Upper bound: two tokens per byte, because normalization may expand unusual characters. */
 function maxTokens(input: EmbeddingInput): number {
+  if (input.kind === "mixed") return sumOver(input.entries, maxTokensOfEntry);
   if (input.kind === "tokens") {
     const counted = input.tokens.reduce((sum, { length }) => sum + length, 0);
     return aroundText * input.tokens.length + perToken * counted;
@@ -220,6 +223,20 @@ function maxTokens(input: EmbeddingInput): number {
   const bytes = input.texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   return aroundText * input.texts.length + 2 * bytes;
 }
+
+/** Pixels of an image for each token. Voyage counts a token for 560 pixels, others fewer tokens. */
+const minPixelsPerToken = 256;
+
+const maxTokensOfEntry = (entry: InputEntry): number =>
+  aroundText +
+  sumOver(entry.parts, (part) =>
+    part.kind === "text"
+      ? 2 * Buffer.byteLength(part.text)
+      : perInputImage + pixelsOf(part) / minPixelsPerToken,
+  );
+
+const sumOver = <T>(list: readonly T[], sizeOf: (one: T) => number): number =>
+  list.reduce((sum, one) => sum + sizeOf(one), 0);
 
 /** Input tokens besides the prompt: instructions, and a revised prompt. */
 const aroundPrompt = 16_384;

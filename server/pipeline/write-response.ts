@@ -58,6 +58,8 @@ async function writeBuffered(
   const headers = addDeviations(record.deviations, { "content-type": "application/json" });
   if (estimated) headers[usageHeader] = "estimated";
   if (!idempotent) {
+    // The images of an embeddings request are not part of its response.
+    if (lifetime.hasFiles) await lifetime.clearFiles();
     if (!isStreamed(body)) return ok(body, await lifetime.settle(200), headers);
     // A streamed body without files frees its memory itself, chunk by chunk; its reservation ends with the last one.
     let release = lifetime.takeMemory();

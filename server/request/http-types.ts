@@ -55,8 +55,11 @@ export interface IncomingRequest extends RequestClient {
    * `maxBytes`: absent for the maximum of all JSON bodies.
    */
   json(keyId: string, maxBytes?: number): Promise<unknown>;
-  /** The same for a body whose images, as `data:` URLs, may be as large as an uploaded file. */
-  jsonWithImages(keyId: string): Promise<unknown>;
+  /**
+   * The same for a body whose images, as `data:` URLs, may together be as large as one uploaded file or, if they are
+   * `several`, as all files of a form.
+   */
+  jsonWithImages(keyId: string, images?: "several"): Promise<unknown>;
   /** `keyId`: the API key whose share of temp storage the files take. */
   form(keyId: string): Promise<Form>;
   /** Reads a multipart form of up to `maxBytes` part by part, no faster than the parts are read. */

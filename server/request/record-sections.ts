@@ -40,8 +40,10 @@ export interface EmbeddingsRecord {
    * none.
    */
   servedTokens: number | undefined;
-  /** The same for the cost in US dollars. */
-  servedCost: number | undefined;
+  /** The sum of the costs that are known, in US dollars. */
+  servedCost: number;
+  /** The tokens of the upstream requests without a known cost. Undefined if the count is unknown. */
+  unpricedTokens: number | undefined;
   /** Inputs of sub-requests that were canceled because another one failed or the request was aborted. May be billed. */
   canceledInputs: number;
   /** The request failed, and is charged for the part that was served. */

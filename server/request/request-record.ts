@@ -77,6 +77,7 @@ export class RequestRecord implements RequestContext, RequestReport {
     servedInputs: 0,
     servedTokens: 0,
     servedCost: 0,
+    unpricedTokens: 0,
     canceledInputs: 0,
     isPartCharged: false,
   };
@@ -181,7 +182,9 @@ export class RequestRecord implements RequestContext, RequestReport {
     const { embeddings } = this;
     embeddings.servedInputs += inputs;
     embeddings.servedTokens = sumOfKnown(embeddings.servedTokens, tokens);
-    embeddings.servedCost = sumOfKnown(embeddings.servedCost, cost);
+    if (cost === undefined)
+      embeddings.unpricedTokens = sumOfKnown(embeddings.unpricedTokens, tokens);
+    else embeddings.servedCost += cost;
   }
 
   addCanceledInputs(inputs: number): void {

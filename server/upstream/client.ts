@@ -223,6 +223,7 @@ const maxBytesPerInput = 1536 * 1024;
  * bound is proportional to the number of inputs: responses that are accepted one by one are accepted in a batch too.
  */
 function maxEmbeddingsBytes({ input }: EmbeddingsQuery): number {
+  if (input.kind === "mixed") return input.entries.length * maxBytesPerInput;
   const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
   return inputs * maxBytesPerInput;
 }

@@ -9,7 +9,7 @@ import type { BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { EncodedVector } from "../lib/vector-codec/index.ts";
 import type { SpilledBytes } from "../temp-storage/request-temp.ts";
-import type { Price } from "./price.ts";
+import type { ImageInputPrice, Price } from "./price.ts";
 import type { TaskType, TaskTypeTable } from "./task-type.ts";
 import type { TokenizerName } from "./tokenizers.ts";
 
@@ -44,6 +44,8 @@ export interface Target {
    * known.
    */
   readonly tokenPrice?: number;
+  /** For an embedding model that reads images: its prices of images. Absent: not known. */
+  readonly imageInputPrice?: ImageInputPrice;
   /** Targets of a lower tier are selected first. Absent: 0. */
   readonly tier?: number;
   /** Its share of the requests of its tier. Absent: 1. */
@@ -55,7 +57,48 @@ export interface Target {
 
 export type EmbeddingInput =
   | { readonly kind: "text"; readonly texts: readonly string[] }
-  | { readonly kind: "tokens"; readonly tokens: readonly (readonly number[])[] };
+  | { readonly kind: "tokens"; readonly tokens: readonly (readonly number[])[] }
+  | MixedInput;
+
+/**
+ * Texts and images. The `split` stage separates them, as `mixed-input.ts` of this folder describes: an adapter gets
+ * entries with images only.
+ */
+export interface MixedInput {
+  readonly kind: "mixed";
+  readonly entries: readonly InputEntry[];
+}
+
+/** One entry gives one vector: the model fuses its parts. */
+export interface InputEntry {
+  /** In the order of the client. At least one. */
+  readonly parts: readonly InputPart[];
+}
+
+export type InputPart =
+  | { readonly kind: "text"; readonly text: string }
+  | LinkedImage
+  | { readonly kind: "image"; readonly image: InputImage };
+
+/** An image before it is loaded. */
+export interface LinkedImage {
+  readonly kind: "link";
+  /** A `data:` URL, an http or https link, or the path of a link of this gateway. */
+  readonly url: string;
+  /** The client's name of the parameter, for error messages. */
+  readonly param: string;
+  /** From the header of an image in a `data:` URL. Absent: not known before the image is downloaded. */
+  readonly pixels?: number;
+}
+
+/** An image of an embeddings request. Its bytes are checked, but not decoded. */
+export interface InputImage {
+  readonly file: FilePart;
+  readonly width: number;
+  readonly height: number;
+  /** SHA-256 of the bytes that the client sent, in base64. */
+  readonly hash: string;
+}
 
 export interface EmbeddingsQuery {
   /** The public model id. */
@@ -116,6 +159,31 @@ export interface EmbeddingCapabilities {
     readonly field: string;
     readonly types: readonly Exclude<QuantizedType, "binary">[];
   };
+  /** How it reads images. Absent: it reads texts only. */
+  readonly images?: ImageInputCapabilities;
+}
+
+/** The images that an embedding model reads. The gateway always sends bytes: it downloads links itself. */
+export interface ImageInputCapabilities {
+  /**
+   * The parts of an entry that the model fuses into one vector. `sequence`: any parts, in order. `pair`: one text and
+   * one image. Absent: an entry has one part.
+   */
+  readonly fuses?: "sequence" | "pair";
+  /** Media types. An image of another type is converted to the first of them that fits. */
+  readonly types: readonly string[];
+  /** Maximum bytes of one image. */
+  readonly maxBytes?: number;
+  /** Maximum pixels of one image. */
+  readonly maxPixels?: number;
+  /** Maximum images of one entry. */
+  readonly maxPerEntry?: number;
+  /** Maximum entries with images per request. Absent: `maxItems`. */
+  readonly maxItems?: number;
+  /** Maximum images per request, over all entries. */
+  readonly maxPerRequest?: number;
+  /** Maximum bytes of images per request. */
+  readonly maxRequestBytes?: number;
 }
 
 /** A string is base64 of packed little-endian float32. A byte array is a quantized vector. */
@@ -135,8 +203,10 @@ export interface EmbeddingsResponse {
     readonly totalTokens?: number;
     /** The tokens of each input, in input order, if they are known. They add up to `inputTokens`. */
     readonly perInput?: readonly number[];
+    /** The part of `inputTokens` that are tokens of images, if it is known. */
+    readonly imageTokens?: number;
   };
-  /** The cost that the upstream reports for this request, in US dollars. */
+  /** The cost in US dollars: as the upstream reports it, or of a request with images by the target's prices. */
   readonly cost?: number;
   /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */
   readonly truncated?: true;

@@ -19,3 +19,13 @@ export interface TokenPrice {
   readonly textOut?: number;
   readonly imageOut?: number;
 }
+
+/** What an embedding model costs for an image, beside its text. If several apply, the cost is their sum. */
+export interface ImageInputPrice {
+  /** Per million image tokens. */
+  readonly tokens?: number;
+  /** Per image. */
+  readonly image?: number;
+  /** Per million pixels. */
+  readonly megapixel?: number;
+}

@@ -5,6 +5,8 @@ import { openCache } from "../embeddings/cache/open-cache.ts";
 import { createDriftDetection } from "../embeddings/drift-detection.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import { newRequestId } from "../http/received-request.ts";
+import { createImageLoader } from "../images/load-input-images.ts";
+import type { ImageLinks } from "../images/open-image-links.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCanaryRequest } from "../pipeline/internal-requests.ts";
@@ -14,11 +16,15 @@ import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
+import { createDownload } from "../upstream/download/index.ts";
+import { downloadLimits } from "./images.ts";
 import type { Runtime } from "./runtime.ts";
 
 interface EmbeddingsWiringOptions {
   readonly upstreamClient: UpstreamClient;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
+  /** The images that this gateway served. */
+  readonly imageLinks: Pick<ImageLinks, "check" | "find">;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** Called with the number of requests of each micro-batch of at least two. */
@@ -41,12 +47,16 @@ interface EmbeddingsWiring {
 
 const canaryTimeoutMs = 30_000;
 
+/** Of one image. The image worker decodes no larger one. */
+const maxImagePixels = 64_000_000;
+
 export function wireEmbeddings(
   runtime: Runtime,
   options: EmbeddingsWiringOptions,
 ): EmbeddingsWiring {
   const { settings, snapshot, log, clock } = runtime;
-  const { upstreamClient, builtInModels, registry, limits, execute, onBatch, shared } = options;
+  const { upstreamClient, imageLinks, builtInModels, registry, limits, execute, onBatch, shared } =
+    options;
   const { cache, clearLocal } = openCache({
     ...runtime,
     folder: settings.VEXEL_CACHE_PERSIST === "memory" ? undefined : settings.VEXEL_DATA,
@@ -77,6 +87,15 @@ export function wireEmbeddings(
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
   const send = embeddingsStages(upstreamClient.embeddings, {
     capabilities: upstreamClient.embeddingCapabilities,
+    loadImages: createImageLoader({
+      download: createDownload(downloadLimits(settings)),
+      findServed: async (name, search) =>
+        imageLinks.check(name, search) === undefined
+          ? undefined
+          : (await imageLinks.find(name))?.content,
+      maxPixels: maxImagePixels,
+      maxRequestBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
+    }),
     cache: {
       cache,
       singleFlight: new SingleFlight(),

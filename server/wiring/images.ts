@@ -12,11 +12,12 @@ import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
-import { createImageWorker } from "../workers/image/image-worker.ts";
+import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
 import { parseHosts, type Runtime } from "./runtime.ts";
 
 interface ImagesWiringOptions {
   readonly upstreamClient: UpstreamClient;
+  readonly imageWorker: ImageWorker;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** Free health check of a target. */
@@ -33,15 +34,9 @@ interface ImagesWiringOptions {
 const optionalDownloadTimeoutMs = 10_000;
 
 export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
-  const { settings, log, resources } = runtime;
-  const { upstreamClient, registry, limits, isReachable, execute } = options;
-  const imageWorker = createImageWorker({ idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000 });
-  resources.defer(() => imageWorker.close());
-  const download = {
-    maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
-    timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
-    trusted: parseHosts(settings.VEXEL_DOWNLOAD_PRIVATE),
-  };
+  const { settings, log } = runtime;
+  const { upstreamClient, imageWorker, registry, limits, isReachable, execute } = options;
+  const download = downloadLimits(settings);
   const onImplausibleUsage = reportImplausibleUsage(log);
   return {
     ...imageStages(upstreamClient, {
@@ -78,3 +73,16 @@ export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
     }),
   };
 }
+
+/** The child processes that decode images, for image requests and for embeddings of images. */
+export function wireImageWorker({ settings, resources }: Runtime): ImageWorker {
+  const imageWorker = createImageWorker({ idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000 });
+  resources.defer(() => imageWorker.close());
+  return imageWorker;
+}
+
+export const downloadLimits = (settings: Runtime["settings"]) => ({
+  maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
+  timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
+  trusted: parseHosts(settings.VEXEL_DOWNLOAD_PRIVATE),
+});

@@ -23,7 +23,7 @@ import type { OpenedTempStorage } from "../temp-storage/open-temp-storage.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
 import type { FetchOnly } from "../upstream/transport/index.ts";
 import { wireEmbeddings } from "./embeddings.ts";
-import { wireImages } from "./images.ts";
+import { wireImages, wireImageWorker } from "./images.ts";
 import type { Runtime } from "./runtime.ts";
 import { wireImageLinks, wireLedger, wireReplicas, wireStoredContent } from "./storage.ts";
 import { wireUpstreams } from "./upstreams.ts";
@@ -68,10 +68,13 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   const limits = wireLimits(runtime, replicas?.limiter);
   // Called only after the pipeline below is created.
   const execute: Execute = (request) => pipeline.execute(request);
-  const parts = { upstreamClient, registry, limits, execute };
+  const imageWorker = wireImageWorker(runtime);
+  const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
+  const parts = { upstreamClient, imageWorker, registry, limits, execute };
   const embeddings = wireEmbeddings(runtime, {
     ...parts,
     builtInModels,
+    imageLinks,
     onBatch: options.onBatch,
     shared: replicas?.embeddings,
   });
@@ -92,7 +95,6 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     maxQueued: settings.VEXEL_MAX_QUEUE,
     shared: replicas?.limiter,
   });
-  const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
   // While the object store is unreachable, expired images wait for the next sweep.
   const sweepImages = (): void => ignoreRejection(imageLinks.sweep());
   const sweeping = setInterval(sweepImages, sweepImagesEveryMs);

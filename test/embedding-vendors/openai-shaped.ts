@@ -137,5 +137,9 @@ function caseOf(name: string, target: Target): VendorCase {
 export const openaiShapedCases: readonly VendorCase[] = [
   ...openaiEmbeddingsVendors.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
   caseOf("azure-ai, Cohere", targetOf("azure-ai", {}, "Cohere-embed-v3-english")),
+  caseOf(
+    "openrouter, a model that reads images",
+    targetOf("openrouter", {}, "google/gemini-embedding-2"),
+  ),
   caseOf("azure with apiVersion", targetOf("azure", { apiVersion: "2025-04-01-preview" })),
 ];

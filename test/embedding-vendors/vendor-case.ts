@@ -41,6 +41,8 @@ export interface VendorCase {
   ) => VendorResponse;
   /** The same with quantized vectors. Absent: the vendor makes none. */
   readonly quantized?: (vectors: readonly QuantizedVector[], type: QuantizedType) => VendorResponse;
+  /** The same for entries with images. Absent: it is the same. */
+  readonly imageResponse?: VendorCase["response"];
   /** Whether the vendor ever reports usage. */
   readonly tellsUsage: boolean;
   /** The vendor's error responses, as recorded or documented, and the errors they map to. */

@@ -72,8 +72,10 @@ export type CountedRequest = RecordedRequest & { readonly client: CountedSignal 
 export const textsOf = (request: EmbeddingsRequest): readonly string[] =>
   request.query.input.kind === "text" ? request.query.input.texts : [];
 
-export const entriesOf = (input: EmbeddingInput): readonly (string | readonly number[])[] =>
-  input.kind === "text" ? input.texts : input.tokens;
+export const entriesOf = (input: EmbeddingInput): readonly (string | readonly number[])[] => {
+  if (input.kind === "mixed") throw new Error("this test has no images");
+  return input.kind === "text" ? input.texts : input.tokens;
+};
 
 export function requestFor(
   input: readonly string[] | EmbeddingInput,

@@ -66,8 +66,10 @@ export function modelNamed(id: string, space?: string): PermittedModel {
   } as unknown as PermittedModel;
 }
 
-export const inputsOf = (input: EmbeddingInput): readonly (string | readonly number[])[] =>
-  input.kind === "text" ? input.texts : input.tokens;
+export const inputsOf = (input: EmbeddingInput): readonly (string | readonly number[])[] => {
+  if (input.kind === "mixed") throw new Error("this test has no images");
+  return input.kind === "text" ? input.texts : input.tokens;
+};
 
 /** Everything that may affect the vector, written out. Text as code units: a lone surrogate counts too. */
 export const materialOf = (

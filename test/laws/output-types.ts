@@ -43,7 +43,7 @@ export async function sendFor(
   const learned = learnCapabilities(() => capabilities);
   const send = composeStages(
     [
-      checkParameters(learned.capabilities),
+      checkParameters(learned.capabilities, async (_, input) => input),
       verifyEmbeddingsStage({ hasDrifted: () => false, onImplausibleUsage: () => undefined }),
       adaptParameters(learned),
     ],

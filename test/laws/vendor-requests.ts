@@ -3,6 +3,7 @@
  * point.
  */
 import fc from "fast-check";
+import { itemsOf } from "../../server/embeddings/split.ts";
 import { verifyEmbeddings } from "../../server/pipeline/verify-response.ts";
 import type { Adapter, EmbeddingsAdapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
@@ -11,6 +12,8 @@ import type {
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  InputPart,
+  MixedInput,
   Target,
 } from "../../server/upstream/contract.ts";
 import {
@@ -20,6 +23,7 @@ import {
   vendorTaskType,
 } from "../../server/upstream/task-type.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
+import { imagePart } from "../embedding-vendors/input-images.ts";
 import type { VendorCase, VendorResponse } from "../embedding-vendors/vendor-case.ts";
 import { upstreamResponseOf, words } from "./adapter-cases.ts";
 
@@ -92,6 +96,24 @@ function inputsFor({ maxItems, tokens }: EmbeddingCapabilities): fc.Arbitrary<Em
   );
 }
 
+/** Entries with images within the limits of a target. Every text and every image is unlike all others. */
+export function mixedInput(capabilities: EmbeddingCapabilities, count: number): MixedInput {
+  const { images, maxItems } = capabilities;
+  if (!images) throw new Error("the target reads texts only");
+  const [type = "image/png"] = images.types;
+  const image = (at: number): InputPart => imagePart(Buffer.from(`image ${at} of a request`), type);
+  const text = (at: number): InputPart => ({ kind: "text", text: `text${at}x` });
+  const partsOf = (at: number): readonly InputPart[] => {
+    if (!images.fuses) return [image(at)];
+    if (images.fuses === "pair") return at % 2 === 0 ? [image(at)] : [text(at), image(at)];
+    const second = (images.maxPerEntry ?? 2) > 1 ? [image(at + 1000)] : [];
+    return at % 2 === 0 ? [image(at)] : [text(at), image(at), text(at + 1000), ...second];
+  };
+  const length = Math.min(count, images.maxItems ?? maxItems, images.maxPerRequest ?? count);
+  const entries = Array.from({ length }, (_, at) => ({ parts: partsOf(at) }));
+  return { kind: "mixed", entries };
+}
+
 /** Within the target's limits, as the stages ensure. */
 export const queriesWithin = (capabilities: EmbeddingCapabilities): fc.Arbitrary<EmbeddingsQuery> =>
   fc
@@ -105,14 +127,11 @@ export const queriesWithin = (capabilities: EmbeddingCapabilities): fc.Arbitrary
     .map(({ single, dimensions, taskType, ...query }) => ({
       ...query,
       model: "public-model",
-      single: single && countOf(query.input) === 1,
+      single: single && itemsOf(query.input) === 1,
       ...(dimensions !== undefined && { dimensions }),
       ...(taskType !== undefined && { taskType }),
       extraFields: {},
     }));
-
-export const countOf = (input: EmbeddingInput): number =>
-  input.kind === "text" ? input.texts.length : input.tokens.length;
 
 export const plainQuery = (count: number): EmbeddingsQuery => ({
   model: "public-model",
@@ -127,8 +146,9 @@ export async function readResponse(
   { endpoint, vendor: { target } }: VendorSubject,
   { status, headers, body }: VendorResponse,
   count: number,
+  input?: EmbeddingInput,
 ): Promise<EmbeddingsResponse> {
-  const query = plainQuery(count);
+  const query = { ...plainQuery(count), ...(input && { input }) };
   const options = { ...(status !== undefined && { status }), ...(headers && { headers }) };
   const response = await endpoint.fromUpstream(upstreamResponseOf(body, options), query, target);
   return verifyEmbeddings(response, query, undefined);

@@ -7,16 +7,18 @@ import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import { verifyEmbeddings } from "../../server/pipeline/verify-response.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
-import type { Vector } from "../../server/upstream/contract.ts";
+import type { InputPart, Vector } from "../../server/upstream/contract.ts";
 import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import { tries } from "../depth.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
+import { imagePart, withTextBody } from "../embedding-vendors/input-images.ts";
 import { upstreamResponseOf } from "./adapter-cases.ts";
 import { bits, errorKindOf, matrices } from "./adapter-responses.ts";
 import { type Exceptions, type Law, obey } from "./law.ts";
 import { quantize, quantizedTypes, sendFor } from "./output-types.ts";
 import {
   everyText,
+  mixedInput,
   mutated,
   plainQuery,
   queriesWithin,
@@ -49,6 +51,21 @@ const signed = ({ adapter, vendor }: VendorSubject, request: UpstreamRequest): U
 
 const hostOf = ({ endpoint, vendor }: VendorSubject): string =>
   new URL(endpoint.toUpstream(plainQuery(1), vendor.target).url).host;
+
+const kindsWithImages = new Set(
+  [...vendorSubjects.values()]
+    .filter(({ capabilities }) => capabilities.images)
+    .map(({ vendor }) => vendor.target.upstream.kind),
+);
+
+/** Where a text or the bytes of an image begin, in base64 or as they are. */
+async function positionOf(part: InputPart, body: string, from: number): Promise<number> {
+  if (part.kind === "text") return body.indexOf(part.text, from);
+  if (part.kind === "link") throw new Error("the image is not loaded");
+  const bytes = Buffer.from(await part.image.file.bytes());
+  const forms = [bytes.toString("base64"), bytes.toString("latin1")];
+  return Math.max(...forms.map((form) => body.indexOf(form, from)));
+}
 
 const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the vendor understands the request: every input in order, the dimensions, the task type": ({
@@ -145,7 +162,51 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
         expect(vendorTaskType(parseTaskType("task_type", word), taskTypes)).toBe(word);
       }
     }
+    const { images } = capabilities;
+    if (images) {
+      expect(images.types.some((type) => /^image\/(png|jpeg)$/.test(type))).toBe(true);
+      const { types: _, fuses: __, ...limits } = images;
+      for (const limit of Object.values(limits))
+        expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
+    }
     expect(endpoint.capabilities(vendor.target)).toEqual(capabilities);
+  },
+  "an entry with images is sent whole, its parts in order and every image as its bytes": async (
+    subject,
+  ) => {
+    const { endpoint, vendor, capabilities } = subject;
+    if (!capabilities.images) {
+      // Other models of the same kind may read images: the stages refuse the entry then.
+      if (kindsWithImages.has(vendor.target.upstream.kind)) return;
+      const image = imagePart(Buffer.from("an image"));
+      const input = { kind: "mixed", entries: [{ parts: [image] }] } as const;
+      expect(() => endpoint.toUpstream({ ...plainQuery(1), input }, vendor.target)).toThrow();
+      return;
+    }
+    const input = mixedInput(capabilities, 4);
+    const build = () =>
+      withTextBody(endpoint.toUpstream({ ...plainQuery(1), input }, vendor.target));
+    const { body } = await build();
+    // Every retry sends the same bytes.
+    if (!String(body).startsWith("--")) expect((await build()).body).toBe(body!);
+    let from = 0;
+    for (const part of input.entries.flatMap(({ parts }) => parts)) {
+      const at = await positionOf(part, String(body), from);
+      expect(at, `${part.kind} after ${from} of ${String(body).slice(0, 2000)}`).toBeGreaterThan(
+        from,
+      );
+      from = at;
+    }
+    for (const secret of secretsOf(vendor.target)) expect(body).not.toContain(secret);
+  },
+  "vectors of images are in the order of their entries": async (subject) => {
+    const { capabilities, vendor } = subject;
+    if (!capabilities.images) return;
+    const input = mixedInput(capabilities, 4);
+    const rows = input.entries.map((_, at) => Float32Array.of(at + 1, 0.5));
+    const response = (vendor.imageResponse ?? vendor.response)(rows, 3);
+    const { vectors } = await readResponse(subject, response, rows.length, input);
+    expect(vectors.map(bitsOf)).toEqual(rows.map(bits));
   },
   "a response with a deeply nested field is parsed, or refused as an upstream error": async (
     subject,

@@ -9,8 +9,14 @@ import { basename, join } from "node:path";
 import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters, nativeEmbeddings } from "../../server/upstream/adapters/index.ts";
-import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  Target,
+  Vector,
+} from "../../server/upstream/contract.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
+import { imagePart, withTextBody } from "../embedding-vendors/input-images.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 interface Golden {
@@ -32,6 +38,8 @@ interface Golden {
   readonly vectors: readonly (readonly number[])[];
   /** Null: the vendor reports no usage. */
   readonly usage: number | null;
+  /** Absent: the vendor does not report the tokens of images. */
+  readonly imageTokens?: number;
 }
 
 const folder = join(import.meta.dir, "vendors");
@@ -51,8 +59,9 @@ function masked(text: string, { upstream }: Target): string {
   );
 }
 
-function show({ url, headers, body }: UpstreamRequest, target: Target): Golden["request"] {
-  if (typeof body !== "string") throw new Error("the body is not text");
+async function show(request: UpstreamRequest, target: Target): Promise<Golden["request"]> {
+  const { url, headers, body } = await withTextBody(request);
+  if (typeof body !== "string") throw new Error("the request has no body");
   const json = headers["content-type"]?.startsWith("application/json");
   const shown = { url, headers, body: json ? JSON.parse(body) : body };
   return JSON.parse(masked(JSON.stringify(shown), target));
@@ -63,10 +72,22 @@ const floatsOf = (vector: Vector): number[] =>
     ? [...new Float32Array(new Uint8Array(Buffer.from(String(vector), "base64")).buffer)]
     : [...Float32Array.from(vector)];
 
+/** In a golden file, an image is `{"kind": "image", "png": "base64"}`. */
+function withImages(input: EmbeddingInput): EmbeddingInput {
+  if (input.kind !== "mixed") return input;
+  const entries = input.entries.map(({ parts }) => ({
+    parts: parts.map((part) =>
+      "png" in part ? imagePart(Buffer.from(String(part.png), "base64")) : part,
+    ),
+  }));
+  return { kind: "mixed", entries };
+}
+
 describe.each(files)("%s", (name) => {
   const path = join(folder, name);
   const golden = JSON.parse(readFileSync(path, "utf8")) as Golden;
-  const { target, query } = golden;
+  const { target } = golden;
+  const query = { ...golden.query, input: withImages(golden.query.input) };
   const adapter = adapters.get(target.upstream.kind);
   const endpoint = adapter?.embeddings;
   if (!adapter || !endpoint) throw new Error(`${name}: ${target.upstream.kind} has no embeddings`);
@@ -76,9 +97,9 @@ describe.each(files)("%s", (name) => {
     expect(golden.source).toMatch(/^https:\/\//);
   });
 
-  test("is sent in the format of the vendor", () => {
+  test("is sent in the format of the vendor", async () => {
     const upstreamRequest = endpoint.toUpstream(query, target);
-    const request = show(
+    const request = await show(
       adapter.sign?.(upstreamRequest, target.upstream, now) ?? upstreamRequest,
       target,
     );
@@ -97,6 +118,7 @@ describe.each(files)("%s", (name) => {
     const expected = golden.vectors.map((vector) => [...Float32Array.from(vector)]);
     expect(response.vectors.map(floatsOf)).toEqual(expected);
     expect(response.usage?.inputTokens ?? null).toBe(golden.usage);
+    expect(response.usage?.imageTokens).toBe(golden.imageTokens);
   });
 });
 
@@ -119,4 +141,18 @@ test("every kind with its own embeddings API has an example", () => {
     ({ kind, adapter }) => adapter.embeddings && !covered.has(kind.name),
   );
   expect(silent.map(({ kind }) => kind.name)).toEqual([]);
+});
+
+test("every kind that reads images has an example with an image", () => {
+  const withImage = new Set(
+    files
+      .filter((name) => readFileSync(join(folder, name), "utf8").includes('"kind": "mixed"'))
+      .map((name) => name.split(".")[0]),
+  );
+  const readers = vendorCases
+    .filter(
+      ({ target }) => adapters.get(target.upstream.kind)?.embeddings?.capabilities(target).images,
+    )
+    .map(({ target }) => target.upstream.kind);
+  expect([...new Set(readers)].filter((kind) => !withImage.has(kind))).toEqual([]);
 });

@@ -1,5 +1,6 @@
 /** Builds the models of a config snapshot: those of the configuration, and provisioned ones. */
 import { durationMs } from "../../../contract/schemas/models.ts";
+import { adapters } from "../../upstream/adapters/index.ts";
 import { knownEmbedding, vectorSpaceOf } from "../../upstream/catalog/index.ts";
 import { withTokenPrice } from "../../upstream/catalog/prices/model-price.ts";
 import { isContextualModel } from "../../upstream/contextual.ts";
@@ -23,6 +24,7 @@ export const provisionedModels = (
       maxImages: defaultMaxImages,
       ...(row.kind === "embedding" && vectorProperties(row.id, targets)),
       ...(row.kind === "embedding" && contextualFlag(targets)),
+      ...(row.kind === "embedding" && imagesFlag(targets)),
       ...row,
       targets,
       ...shutdownDate(targets),
@@ -85,6 +87,7 @@ const embeddingProperties = (
   ...vectorProperties(row.id, targets),
   ...(row.dimensions !== undefined && { dimensions: row.dimensions }),
   ...contextualFlag(targets, row.contextual),
+  ...imagesFlag(targets),
   ...(!row.cache && { uncached: true }),
   ...(!row.batch && { unbatched: true }),
   ...(row.tokenArrays !== "decode" && { tokenArrays: row.tokenArrays }),
@@ -116,6 +119,13 @@ const contextualFlag = (
   targets: readonly Target[],
   configured = targets.some(({ model }) => isContextualModel(model)),
 ): Pick<Model, "contextual"> => (configured ? { contextual: true } : {});
+
+const imagesFlag = (targets: readonly Target[]): Pick<Model, "readsImages"> =>
+  targets.some(
+    (target) => adapters.get(target.upstream.kind)?.embeddings?.capabilities(target).images,
+  )
+    ? { readsImages: true }
+    : {};
 
 const shutdownDate = (targets: readonly Target[]): Pick<Model, "shutdownDate"> => {
   const date = modelShutdownDate(targets);

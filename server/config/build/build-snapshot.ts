@@ -119,6 +119,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const tables = {
     upstreams: freezeAll(upstreams),
     models: freezeAll(models),
+    ...(models.values().some(({ readsImages }) => readsImages) && { embedsImages: true }),
     keys: new KeyMap(configuredKeys, storedKeys),
     projects: freezeAll(projects),
   };

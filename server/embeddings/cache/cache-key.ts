@@ -2,9 +2,15 @@
  * Cache key: a SHA-256 of everything that a vector depends on. Inputs share a key only if their vectors are equal; the
  * text cannot be recovered.
  */
+import { GatewayError } from "../../lib/gateway-error.ts";
 import { isEmptyObject } from "../../lib/large-json.ts";
 import type { PermittedModel } from "../../request/caller.ts";
-import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstream/contract.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  ExtraFields,
+  InputPart,
+} from "../../upstream/contract.ts";
 import type { TaskType } from "../../upstream/task-type.ts";
 
 /**
@@ -63,7 +69,27 @@ const taskTypeKey = ({ field, given, meaning }: TaskType, taskTypeTranslated: bo
 
 export function cacheKey(prefix: string, input: EmbeddingInput, at: number): string {
   if (input.kind === "tokens") return hash(`${prefix}i${(input.tokens[at] ?? []).join(",")}`);
-  const text = input.texts[at] ?? "";
+  return input.kind === "text"
+    ? textKey(prefix, input.texts[at] ?? "")
+    : entryKey(prefix, input.entries[at]?.parts ?? []);
+}
+
+/**
+ * The bytes of images and the texts, in order: a link is not part of the key, because it may deliver another image
+ * tomorrow. A single text has the same key as in a request without images.
+ */
+function entryKey(prefix: string, parts: readonly InputPart[]): string {
+  const [first, ...others] = parts;
+  if (first?.kind === "text" && others.length === 0) return textKey(prefix, first.text);
+  const contents = parts.map((part) => {
+    if (part.kind === "image") return ["image", part.image.hash];
+    if (part.kind === "text") return ["text", textKey("", part.text)];
+    throw new GatewayError("internal", "An image was not loaded before its vector was looked up.");
+  });
+  return hash(`${prefix}m${JSON.stringify(contents)}`);
+}
+
+function textKey(prefix: string, text: string): string {
   const isWellFormed = text.isWellFormed();
   if (isWellFormed && text.length < longText) return hash(`${prefix}t${text}`);
   const sha256 = new Bun.SHA256().update(`${prefix}${isWellFormed ? "t" : "u"}`);

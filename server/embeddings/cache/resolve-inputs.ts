@@ -13,6 +13,7 @@ import type {
   Vector,
 } from "../../upstream/contract.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
+import { withEntries } from "../../upstream/mixed-input.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { responseOf } from "../embedding-usage.ts";
 import {
@@ -176,11 +177,14 @@ function firstIndexes(keys: readonly string[]): ReadonlyMap<string, number> {
 function selectInputs(request: EmbeddingsRequest, indexes: readonly number[]): EmbeddingsRequest {
   const { input } = request.query;
   const pick = <T>(entries: readonly T[]): T[] => indexes.map((index) => entries[index] as T);
-  const picked: EmbeddingInput =
-    input.kind === "text"
-      ? { kind: "text", texts: pick(input.texts) }
-      : { kind: "tokens", tokens: pick(input.tokens) };
-  return { ...request, query: { ...request.query, input: picked } };
+  return { ...request, query: { ...request.query, input: pickFrom(input, pick) } };
+}
+
+function pickFrom(input: EmbeddingInput, pick: <T>(entries: readonly T[]) => T[]): EmbeddingInput {
+  if (input.kind === "text") return { kind: "text", texts: pick(input.texts) };
+  return input.kind === "tokens"
+    ? { kind: "tokens", tokens: pick(input.tokens) }
+    : withEntries(pick(input.entries));
 }
 
 /** The response in the order of the inputs. A duplicate counts twice, as if each input had been requested alone. */

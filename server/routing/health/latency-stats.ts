@@ -13,6 +13,8 @@ const [, , largest] = sizeBounds;
 
 /** The size class of an embeddings request: a thousand texts may take a hundred times as long as one. */
 export function requestSizeClassOf({ input }: EmbeddingsQuery): number {
+  // Images are compared with images: a target takes longer for one than for a short text.
+  if (input.kind === "mixed") return sizeBounds.length;
   const list = input.kind === "text" ? input.texts : input.tokens;
   const charactersPerUnit = input.kind === "text" ? 1 : 4;
   let sum = 0;

@@ -2,13 +2,23 @@
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type {
   EmbeddingCapabilities,
+  EmbeddingsQuery,
+  ExtraFields,
   QuantizedType,
   Target,
   Upstream,
   Vector,
 } from "../contract.ts";
+import { onlyImages } from "../mixed-input.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
+import {
+  bearer,
+  bearerRequest,
+  dataUrlOf,
+  jsonRequest,
+  streamedJsonRequest,
+} from "./wire/build-request.ts";
+import { contentEntries, imageUsageOf, webImageTypes } from "./wire/image-parts.ts";
 import { memberOf, membersOfList } from "./wire/members.ts";
 import {
   cohereTaskTypes,
@@ -64,30 +74,69 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
     taskTypes,
     ...(dimensions && { dimensions }),
     ...cohereOutputTypes(model, "embedding_types"),
+    ...imageCapabilities(model),
   };
 }
+
+/** Embed 2 reads texts only. */
+const readsImages = (model: string): boolean => !/-v2\.0$/.test(model);
+
+/** From Embed 4 on, `inputs` with texts and images; Embed 3 takes one image, and no text beside it. */
+const isFusing = (model: string): boolean => cohereLengths(model) !== undefined;
+
+/**
+ * cohere 7.3.1, v2/raw_client.py and types/embed_input.py (read on 2026-11-17); docs.cohere.com/reference/embed: an
+ * image is a data URL in jpeg, png, webp or gif; Embed 3 takes one of 5 MB, later models 20 MB together.
+ */
+const imageCapabilities = (model: string): Pick<EmbeddingCapabilities, "images"> => {
+  if (!readsImages(model)) return {};
+  return {
+    images: isFusing(model)
+      ? {
+          types: webImageTypes,
+          fuses: "sequence",
+          maxBytes: 20_000_000,
+          maxRequestBytes: 20_000_000,
+        }
+      : { types: webImageTypes, maxBytes: 5_000_000, maxItems: 1 },
+  };
+};
+
+const inputOf = (query: EmbeddingsQuery, target: Target): ExtraFields => {
+  const { input } = query;
+  const task = { input_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue };
+  if (input.kind !== "mixed") return { texts: textsOf(query), ...task };
+  return isFusing(target.model)
+    ? { inputs: contentEntries(input), ...task }
+    : { images: onlyImages(input).map(({ file }) => dataUrlOf(file)), input_type: "image" };
+};
 
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { mayTruncate, extraFields } = truncation(query);
-    return bearerJsonRequest(`${baseUrlOf(target.upstream)}/v2/embed`, target.upstream, {
+    const build = query.input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
+    return build(`${baseUrlOf(target.upstream)}/v2/embed`, bearer(target.upstream), {
       // By default, Cohere truncates at the end.
       truncate: mayTruncate ? "END" : "NONE",
       ...extraFields,
       model: target.model,
-      texts: textsOf(query),
-      input_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue,
+      ...inputOf(query, target),
       embedding_types: [query.outputType?.type ?? "base64"],
       output_dimension: query.dimensions,
     });
   },
-  fromUpstream: async (response, { outputType }) => {
+  fromUpstream: async (response, query) => {
     const body = await response.json();
     const billed = memberOf(memberOf(body, "meta"), "billed_units");
     return {
-      vectors: vectorsIn(memberOf(body, "embeddings"), outputType?.type),
-      ...usageOf(memberOf(billed, "input_tokens")),
+      vectors: vectorsIn(memberOf(body, "embeddings"), query.outputType?.type),
+      ...(query.input.kind === "mixed"
+        ? imageUsageOf(
+            memberOf(billed, "text_tokens") ?? memberOf(billed, "input_tokens"),
+            memberOf(billed, "image_tokens"),
+          )
+        : usageOf(memberOf(billed, "input_tokens"))),
     };
   },
 };

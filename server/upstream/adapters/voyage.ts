@@ -5,14 +5,24 @@ import { isContextualModel } from "../contextual.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
+  EmbeddingsResponse,
   ExtraFields,
   Target,
   Upstream,
 } from "../contract.ts";
+import type { LoadedPart } from "../mixed-input.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import { readEmbeddingsResponse } from "./openai/embeddings.ts";
-import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
+import { embeddingsIn, readEmbeddingsResponse } from "./openai/embeddings.ts";
+import {
+  bearer,
+  bearerRequest,
+  dataUrlOf,
+  jsonRequest,
+  streamedJsonRequest,
+} from "./wire/build-request.ts";
 import { readDocumentChunks, readDocuments } from "./wire/document-chunks.ts";
+import { contentEntries, webImageTypes } from "./wire/image-parts.ts";
+import { isCount, memberOf } from "./wire/members.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 import { truncation } from "./wire/truncation.ts";
@@ -51,18 +61,28 @@ const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   tokens: false,
   taskTypes,
   ...(flexible.test(model) && { dimensions: [256, 512, 1024, 2048], outputTypes }),
+  // docs.voyageai.com/docs/multimodal-embeddings (read on 2026-11-17): 16 million pixels, 20 MB, PNG, JPEG, WebP, GIF.
+  ...(isMultimodal(model) && {
+    images: {
+      types: webImageTypes,
+      fuses: "sequence",
+      maxBytes: 20_000_000,
+      maxPixels: 16_000_000,
+    },
+  }),
 });
 
 /** The same page: the models with several lengths also quantize. voyageai 0.5.0, `output_dtype`. */
 const outputTypes = { field: "output_dtype", types: ["int8", "uint8", "ubinary"] } as const;
 
-const buildRequest = (
+function buildRequest(
   path: string,
   query: EmbeddingsQuery,
   target: Target,
   body: ExtraFields,
-): UpstreamRequest =>
-  bearerJsonRequest(`${baseUrlOf(target.upstream)}/${path}`, target.upstream, {
+): UpstreamRequest {
+  const build = query.input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
+  return build(`${baseUrlOf(target.upstream)}/${path}`, bearer(target.upstream), {
     ...body,
     model: target.model,
     input_type: taskTypeOf(query, capabilities(target)),
@@ -71,24 +91,38 @@ const buildRequest = (
     encoding_format: query.outputType ? undefined : "base64",
     output_dtype: query.outputType?.type,
   });
+}
+
+/**
+ * voyageai 0.5.0, object/multimodal_embeddings.py: an image is a data URL in `image_base64`. A request has either such
+ * images or links, so links are always downloaded.
+ */
+const multimodalPart = (part: LoadedPart): ExtraFields =>
+  part.kind === "text"
+    ? { type: "text", text: part.text }
+    : { type: "image_base64", image_base64: dataUrlOf(part.image.file) };
+
+const multimodalInputs = (query: EmbeddingsQuery): readonly ExtraFields[] =>
+  query.input.kind === "mixed"
+    ? contentEntries(query.input, multimodalPart)
+    : textsOf(query).map((text) => ({ content: [{ type: "text", text }] }));
 
 function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
+  // By default, Voyage truncates a text that is too long.
   const { mayTruncate, extraFields } = truncation(query);
+  if (isMultimodal(target.model)) {
+    return buildRequest("multimodalembeddings", query, target, {
+      ...extraFields,
+      inputs: multimodalInputs(query),
+      truncation: mayTruncate,
+    });
+  }
   const texts = textsOf(query);
   if (isContextualModel(target.model)) {
     refuseAutoChunking(extraFields);
     // This endpoint has no `truncation` field, and rejects inputs that are too long.
     const inputs = isForQueries(query) ? texts.map((text) => [text]) : [texts];
     return buildRequest("contextualizedembeddings", query, target, { ...extraFields, inputs });
-  }
-  // By default, Voyage truncates a text that is too long.
-  if (isMultimodal(target.model)) {
-    const inputs = texts.map((text) => ({ content: [{ type: "text", text }] }));
-    return buildRequest("multimodalembeddings", query, target, {
-      ...extraFields,
-      inputs,
-      truncation: mayTruncate,
-    });
   }
   return buildRequest("embeddings", query, target, {
     ...extraFields,
@@ -110,10 +144,24 @@ function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): vo
   );
 }
 
+/** `usage` has the tokens of texts, and the total of texts and images. */
+function readMultimodal(body: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
+  const { vectors } = embeddingsIn(body, query);
+  const usage = memberOf(body, "usage");
+  const [total, text] = [memberOf(usage, "total_tokens"), memberOf(usage, "text_tokens")];
+  if (!isCount(total)) return { vectors };
+  const hasDetails = isCount(text) && text <= total;
+  return {
+    vectors,
+    usage: { inputTokens: total, ...(hasDetails && { imageTokens: total - text }) },
+  };
+}
+
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream,
   fromUpstream: async (response, query, { model }) => {
+    if (query.input.kind === "mixed") return readMultimodal(await response.json(), query);
     if (!isContextualModel(model)) return readEmbeddingsResponse(response, query);
     const body = await response.json();
     return isForQueries(query) ? readDocuments(body, query) : readDocumentChunks(body, query);

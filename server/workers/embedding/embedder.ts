@@ -3,7 +3,11 @@
 import { join } from "node:path";
 import { sourceFolder } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+} from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { type Spawn, WorkerProcess, type WorkerProcessState } from "../process/worker-process.ts";
 import {
@@ -72,7 +76,7 @@ export function createEmbedder(
     state: () => worker.state(),
     close: () => worker.close(),
     embed: async ({ input, dimensions, extraFields }, signal) => {
-      if (input.kind === "tokens") throw tokenArraysUnsupported();
+      if (input.kind !== "text") throw textsOnly(input.kind);
       const { texts } = input;
       if (texts.length === 0) return { vectors: [], usage: { inputTokens: 0 } };
       const vectors: Float32Array[] = new Array(texts.length);
@@ -108,7 +112,9 @@ function weightOf(texts: readonly string[]): number {
 }
 
 /** LangChain for Python sends OpenAI's cl100k tokens by default; in this model's vocabulary they would be nonsense. */
-function tokenArraysUnsupported(): GatewayError {
+function textsOnly(kind: EmbeddingInput["kind"]): GatewayError {
+  if (kind === "mixed")
+    return new GatewayError("invalid_input", "This model reads texts only.", { param: "input" });
   const message =
     "This model does not accept token arrays: clients' tokens belong to another vocabulary than its own. " +
     "Send strings (in LangChain for Python: check_embedding_ctx_length=False).";

@@ -8,11 +8,18 @@ import type {
   Target,
   Upstream,
 } from "../../contract.ts";
-import { filesOf, headersOf, imageJsonRequest, jsonRequest } from "../wire/build-request.ts";
+import {
+  filesOf,
+  headersOf,
+  imageJsonRequest,
+  jsonRequest,
+  streamedJsonRequest,
+} from "../wire/build-request.ts";
 import { listIn, memberOf, membersOfList } from "../wire/members.ts";
-import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embeddings.ts";
+import { taskTypeOf, vectorIn } from "../wire/native-embeddings.ts";
 import { checkTruncated } from "../wire/truncated.ts";
 import { truncation } from "../wire/truncation.ts";
+import { geminiEntries, geminiImages, geminiParts, geminiUsage } from "./embedding-parts.ts";
 import { googleErrorReader } from "./errors.ts";
 import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-images.ts";
 import { taskPrefixes, taskTypes, wantsPrefixes } from "./task-types.ts";
@@ -37,7 +44,8 @@ const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" 
 
 function capabilities({ model }: Target): EmbeddingCapabilities {
   // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 normalizes shortened vectors.
-  if (wantsPrefixes(model)) return { ...limits, taskTypes: taskPrefixes, normalized: true };
+  if (wantsPrefixes(model))
+    return { ...limits, taskTypes: taskPrefixes, normalized: true, images: geminiImages };
   // The same page: gemini-embedding-001 normalizes only vectors of the full 3072 dimensions.
   return { ...limits, taskTypes, normalized: false };
 }
@@ -49,18 +57,19 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
   // The API has no field for truncation (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and
   // refuses unknown fields.
   const { extraFields } = truncation(query);
-  const requests = textsOf(query).map((text) => ({
+  const requests = geminiEntries(query).map((parts) => ({
     ...extraFields,
     model: `models/${name}`,
-    content: { parts: [{ text: prefixes && taskType !== undefined ? taskType + text : text }] },
+    content: { parts: geminiParts(parts, prefixes ? taskType : "") },
     ...(!prefixes && taskType !== undefined && { taskType }),
     ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
   }));
   const [only, ...others] = requests;
   const headers = authHeaders(target.upstream);
+  const build = query.input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
   return only && others.length === 0
-    ? jsonRequest(addressOf(target, "embedContent"), headers, only)
-    : jsonRequest(addressOf(target, "batchEmbedContents"), headers, { requests });
+    ? build(addressOf(target, "embedContent"), headers, only)
+    : build(addressOf(target, "batchEmbedContents"), headers, { requests });
 }
 
 const embeddings: EmbeddingsAdapter = {
@@ -68,12 +77,12 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream,
   fromUpstream: async (response, query) => {
     const body = await response.json();
-    const single = textsOf(query).length === 1;
+    const single = geminiEntries(query).length === 1;
     const entries = single ? [memberOf(body, "embedding")] : listIn(body, "embeddings");
     return {
       vectors: entries.map((entry) => vectorIn(entry, "values")),
       ...checkTruncated(query, [memberOf(body, "truncated")]),
-      ...usageOf(memberOf(memberOf(body, "usageMetadata"), "promptTokenCount")),
+      ...geminiUsage(memberOf(body, "usageMetadata")),
     };
   },
 };

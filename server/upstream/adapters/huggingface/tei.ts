@@ -7,7 +7,7 @@ import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
 import { bearerJsonRequest, bearerRequest } from "../wire/build-request.ts";
 import { memberOf } from "../wire/members.ts";
-import { taskTypeOf, usageOf, vectorRows } from "../wire/native-embeddings.ts";
+import { taskTypeOf, textsOf, usageOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
 import { promptsOf, promptsOption } from "./prompts.ts";
@@ -33,7 +33,7 @@ const embeddings: EmbeddingsAdapter = {
     const { mayTruncate, extraFields } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(target.upstream)}/embed`, target.upstream, {
       ...extraFields,
-      inputs: input.kind === "text" ? input.texts : input.tokens,
+      inputs: input.kind === "tokens" ? input.tokens : textsOf(query),
       prompt_name: taskTypeOf(query, capabilities(target)),
       truncate: mayTruncate,
       dimensions: query.dimensions,

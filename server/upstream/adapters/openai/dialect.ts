@@ -4,10 +4,15 @@ import type { EmbeddingCapabilities } from "../../contract.ts";
 import { openaiEndpoints } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { base64Option } from "../wire/options.ts";
-import { capabilitiesByModel, type ModelExceptions, openaiEmbeddings } from "./embeddings.ts";
+import {
+  capabilitiesByModel,
+  type EmbeddingsDialect,
+  type ModelExceptions,
+  openaiEmbeddings,
+} from "./embeddings.ts";
 import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
 
-export interface Dialect {
+export interface Dialect extends EmbeddingsDialect {
   readonly name: string;
   /** Absent: the configuration must set it. */
   readonly baseUrl?: string;
@@ -18,8 +23,6 @@ export interface Dialect {
   /** Embedding capabilities, if they differ from the default. */
   readonly embeddings?: EmbeddingCapabilities;
   readonly models?: ModelExceptions;
-  /** `usage.cost` of an embeddings response is its cost in US dollars. */
-  readonly reportsCost?: true;
 }
 
 /** Capabilities of an unknown server: OpenAI's limits, without options that some servers reject. */
@@ -64,7 +67,6 @@ type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "
 
 export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => {
   const { name, baseUrl, open, serves, embeddings = openServerCapabilities, models = [] } = dialect;
-  const { reportsCost = false } = dialect;
   const resolveEndpoint = openaiEndpoints(baseUrl);
   const images =
     name === "openai" ? openaiImages(resolveEndpoint) : openaiCompatibleImages(resolveEndpoint);
@@ -77,9 +79,11 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
       options: { base64: base64Option },
     },
     adapter: {
-      embeddings: openaiEmbeddings(resolveEndpoint, capabilitiesByModel(embeddings, models), {
-        reportsCost,
-      }),
+      embeddings: openaiEmbeddings(
+        resolveEndpoint,
+        capabilitiesByModel(embeddings, models),
+        dialect,
+      ),
       readError: readOpenaiError,
       ...(ownImages ?? (serves !== "embedding" && images)),
     },

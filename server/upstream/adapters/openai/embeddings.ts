@@ -1,18 +1,22 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
+import { GatewayError } from "../../../lib/gateway-error.ts";
 import { EncodedVector } from "../../../lib/vector-codec/index.ts";
 import type { EmbeddingsAdapter, UpstreamResponse } from "../../adapter.ts";
 import type {
   EmbeddingCapabilities,
+  EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  ExtraFields,
+  MixedInput,
   Target,
   Vector,
 } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { largeJsonBytes } from "../../parse-large-json.ts";
 import { vendorTaskType } from "../../task-type.ts";
-import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
+import { type EndpointResolver, jsonRequest, streamedJsonRequest } from "../wire/build-request.ts";
 import { isCount } from "../wire/members.ts";
 import { isEstimated } from "./images.ts";
 import {
@@ -21,14 +25,19 @@ import {
   parseLargeEmbeddingsResponse,
 } from "./parse-embeddings-response.ts";
 
-/**
- * `capabilitiesOf`: returns the capabilities of a model by the vendor's name for it. `reportsCost`: `usage.cost` is the
- * cost of the request in US dollars.
- */
+/** How an OpenAI-compatible vendor differs from OpenAI. */
+export interface EmbeddingsDialect {
+  /** `usage.cost` of a response is its cost in US dollars. */
+  readonly reportsCost?: boolean;
+  /** The fields of a request with images, in place of `input`. Absent: no model reads images. */
+  readonly writeImages?: (input: MixedInput) => ExtraFields;
+}
+
+/** `capabilitiesOf`: returns the capabilities of a model by the vendor's name for it. */
 export const openaiEmbeddings = (
   resolveEndpoint: EndpointResolver,
   capabilitiesOf: (model: string) => EmbeddingCapabilities,
-  { reportsCost = false } = {},
+  { reportsCost = false, writeImages = refuseImages }: EmbeddingsDialect = {},
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so its capabilities are looked up once.
   const capabilitiesByTarget = new WeakMap<Target, EmbeddingCapabilities>();
@@ -43,12 +52,13 @@ export const openaiEmbeddings = (
     toUpstream: (query, target) => {
       const { url, headers } = resolveEndpoint(target, "embeddings");
       const { base64, taskTypes, outputTypes } = capabilities(target);
-      const { outputType } = query;
-      return jsonRequest(url, headers, {
+      const { input, outputType } = query;
+      const build = input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
+      return build(url, headers, {
         ...query.extraFields,
         ...taskTypeField(query, taskTypes),
         model: target.model,
-        input: rawInput(query),
+        ...(input.kind === "mixed" ? writeImages(input) : { input: rawInput(query) }),
         // Never null, and never sent to a server that does not support it (BerriAI/litellm#19174).
         encoding_format: base64 && !outputType ? "base64" : undefined,
         dimensions: query.dimensions,
@@ -64,6 +74,10 @@ export const openaiEmbeddings = (
       return estimated ? { vectors: embeddings.vectors } : embeddings;
     },
   };
+};
+
+const refuseImages = (): never => {
+  throw new GatewayError("internal", "An image was sent to a target that reads texts only.");
 };
 
 /** Models whose capabilities differ, by the vendor's name for the model. The first match applies. */
@@ -98,9 +112,14 @@ function taskTypeField(
 }
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {
-  const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
+  const entries = inputsOf(input);
   return single ? entries[0] : entries;
 }
+
+const inputsOf = (input: EmbeddingInput): readonly unknown[] => {
+  if (input.kind === "text") return input.texts;
+  return input.kind === "tokens" ? input.tokens : input.entries;
+};
 
 export interface EmbeddingEntry {
   readonly object?: unknown;
@@ -116,6 +135,7 @@ interface ResponseBody {
     readonly prompt_tokens?: unknown;
     readonly total_tokens?: unknown;
     readonly cost?: unknown;
+    readonly prompt_tokens_details?: { readonly image_tokens?: unknown } | null;
   };
 }
 
@@ -178,9 +198,15 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
   const tokens = counts.find((count) => count > 0) ?? counts[0];
   if (tokens === undefined) return { vectors };
   const isOtherTotal = isCount(totalTokens) && totalTokens !== tokens && isCount(promptTokens);
+  const hasImages = query.input.kind === "mixed";
+  const imageTokens = hasImages ? usage?.prompt_tokens_details?.image_tokens : undefined;
   return {
     vectors,
-    usage: { inputTokens: tokens, ...(isOtherTotal && { totalTokens }) },
+    usage: {
+      inputTokens: tokens,
+      ...(isOtherTotal && { totalTokens }),
+      ...(isCount(imageTokens) && imageTokens <= tokens && { imageTokens }),
+    },
   };
 }
 
@@ -208,7 +234,7 @@ export function orderByIndex(
   query: EmbeddingsQuery,
 ): Vector[] {
   const { input } = query;
-  const inputCount = input.kind === "text" ? input.texts.length : input.tokens.length;
+  const inputCount = inputsOf(input).length;
   // The usual case: the entries are in order already.
   if (entries.length === inputCount && isSequence(entries)) return entries.map(vectorOf);
   if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);

@@ -14,9 +14,11 @@ import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { resolutionOf } from "../../image-sizes.ts";
 import { geminiImageModel } from "../google/gemini-images.ts";
 import { fromDialect } from "../openai/dialect.ts";
+import type { ModelExceptions } from "../openai/embeddings.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { createdIn, imageListIn, isEventStream } from "../wire/image-list.ts";
+import { commonImageTypes, contentEntries } from "../wire/image-parts.ts";
 import { memberOf } from "../wire/members.ts";
 import { errorIn, openrouterErrorReader } from "./errors.ts";
 import { readOpenrouterEvents } from "./events.ts";
@@ -145,9 +147,27 @@ const referenceTo = (source: ImageSource): ExtraFields => ({
   image_url: { url: asDataUrl(source) },
 });
 
+/**
+ * Models that read images, by their vendors' documentation; OpenRouter documents no limits of its own. Formats that all
+ * of these vendors read, and Google's six images in one request.
+ */
+const imageReaders: ModelExceptions = [
+  [
+    /^google\/gemini-embedding-2|^cohere\/embed-v[45]|^voyageai\/voyage-multimodal|^nvidia\/.*-embed-vl-/,
+    { images: { types: commonImageTypes, fuses: "sequence", maxPerEntry: 6, maxPerRequest: 6 } },
+  ],
+];
+
 export const openrouter: Vendor = fromDialect(
   // openrouter.ai/docs/api/api-reference/embeddings. @openrouter/sdk 1.3.19, createembeddings.d.ts: `usage.cost`.
-  { name: "openrouter", baseUrl, reportsCost: true },
+  {
+    name: "openrouter",
+    baseUrl,
+    reportsCost: true,
+    models: imageReaders,
+    // createembeddings.d.ts: an entry of `input` is `{content: [{type: "text", text} | {type: "image_url", image_url}]}`.
+    writeImages: (input) => ({ input: contentEntries(input) }),
+  },
   {
     generations,
     edits,

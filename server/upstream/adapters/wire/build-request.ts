@@ -44,10 +44,16 @@ export const imageJsonRequest = (
   url: string,
   headers: WireHeaders,
   body: Body,
+): UpstreamRequest => ({ ...streamedJsonRequest(url, headers, body), ...paid });
+
+/** The same for embeddings of images, which are sent again after a failure. */
+export const streamedJsonRequest = (
+  url: string,
+  headers: WireHeaders,
+  body: Body,
 ): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },
-  ...paid,
   body: stringifyStreamed(body),
 });
 
@@ -132,7 +138,7 @@ export class FileContent extends StreamedString {
   }
 }
 
-const dataUrlOf = (file: FilePart): FileContent =>
+export const dataUrlOf = (file: FilePart): FileContent =>
   new FileContent(file, `data:${file.type};base64,`);
 
 /** Only for targets whose capabilities require the bytes. */

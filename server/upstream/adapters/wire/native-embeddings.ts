@@ -10,10 +10,13 @@ import { invalidResponse } from "../../invalid-response.ts";
 import { type TaskTypeTable, vendorTaskType } from "../../task-type.ts";
 import { isCount, memberOf } from "./members.ts";
 
-/** Only for targets whose capabilities exclude token arrays. */
+/** Only for targets whose capabilities exclude token arrays and images. */
 export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
   if (input.kind === "text") return input.texts;
-  throw new GatewayError("internal", "Tokens were sent to a target that reads texts only.");
+  throw new GatewayError(
+    "internal",
+    "Tokens or images were sent to a target that reads texts only.",
+  );
 }
 
 /** The vendor's value of the task type. */

@@ -1,0 +1,191 @@
+/** Embeddings of images and of texts with images: what clients may rely on. */
+import { expect, test } from "bun:test";
+import {
+  dataUrl,
+  type EmbeddingsBody,
+  imageEntry,
+  imagePart,
+  png,
+  startCohere,
+  startImageGateway,
+  vectorOf,
+} from "./multimodal-fixture.ts";
+
+const red = png(10);
+const blue = png(200);
+
+const bodyOf = async (response: Promise<Response>): Promise<EmbeddingsBody> =>
+  (await response).json() as Promise<EmbeddingsBody>;
+
+test("an entry with texts and images gives one vector, in the order of its parts", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const { data, usage } = await bodyOf(
+    gateway.post("/v1/embeddings", {
+      model: "images",
+      input: [
+        {
+          content: [
+            { type: "text", text: "a red dot" },
+            { type: "image_url", image_url: { url: dataUrl(red) } },
+            { type: "text", text: "seen from above" },
+          ],
+        },
+      ],
+    }),
+  );
+  expect(data.map(({ embedding }) => embedding)).toEqual([
+    vectorOf(["text a red dot", imagePart(red), "text seen from above"]),
+  ]);
+  expect(usage).toEqual({
+    prompt_tokens: 120,
+    total_tokens: 120,
+    prompt_tokens_details: { text_tokens: 20, image_tokens: 100 },
+  } as never);
+  await gateway.close();
+});
+
+test("texts and images of one request keep the client's order", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const { data } = await bodyOf(
+    gateway.post("/v1/embeddings", {
+      model: "images",
+      input: [imageEntry(dataUrl(red)), "a text", imageEntry(dataUrl(blue)), { text: "another" }],
+    }),
+  );
+  expect(data.map(({ embedding }) => embedding)).toEqual([
+    vectorOf([imagePart(red)]),
+    vectorOf(["text a text"]),
+    vectorOf([imagePart(blue)]),
+    vectorOf(["text another"]),
+  ]);
+  // Texts go upstream apart from images: a text has one vector, whatever stands beside it.
+  expect(cohere.requests.map(({ texts, inputs }) => texts ?? inputs?.length)).toEqual(
+    expect.arrayContaining([["a text", "another"], 2]),
+  );
+  await gateway.close();
+});
+
+test("an image embedding is cached by its bytes", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const ask = (input: unknown) =>
+    bodyOf(gateway.post("/v1/embeddings", { model: "images", input }));
+  const first = await ask([imageEntry(dataUrl(red))]);
+  const second = await ask({ image: Buffer.from(red).toString("base64") });
+  const declaredOtherwise = await ask({ image: dataUrl(red, "image/jpeg") });
+  expect(second.data).toEqual(first.data);
+  expect(declaredOtherwise.data).toEqual(first.data);
+  expect(cohere.requests).toHaveLength(1);
+  const other = await ask([imageEntry(dataUrl(blue))]);
+  expect(other.data).not.toEqual(first.data);
+  await gateway.close();
+});
+
+test("two clients never get each other's image vector, and ask for the same image once", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  cohere.hold(promise);
+  const images = [red, blue, red, png(30), blue, png(77)];
+  const asked = images.map((image) =>
+    bodyOf(gateway.post("/v1/embeddings", { model: "images", input: { image: dataUrl(image) } })),
+  );
+  resolve();
+  const answers = await Promise.all(asked);
+  expect(answers.map(({ data: [first] }) => first?.embedding)).toEqual(
+    images.map((image) => vectorOf([imagePart(image)])),
+  );
+  expect(cohere.requests.flatMap(({ inputs }) => inputs ?? [])).toHaveLength(4);
+  await gateway.close();
+});
+
+test("every form of an image entry gives the same vector", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const url = dataUrl(red);
+  const expected = vectorOf(["text a dot", imagePart(red)]);
+  const content = [
+    { type: "text", text: "a dot" },
+    { type: "image_url", image_url: { url } },
+  ];
+  for (const input of [
+    { content },
+    [{ content }],
+    [{ role: "user", content }],
+    [{ text: "a dot", image: url }],
+    { text: "a dot", image: Buffer.from(red).toString("base64"), role: null },
+    [{ content: [content[0], { type: "image_url", image_url: url }] }],
+  ]) {
+    const { data } = await bodyOf(gateway.post("/v1/embeddings", { model: "images", input }));
+    expect(data[0]?.embedding).toEqual(expected);
+  }
+  expect(cohere.requests).toHaveLength(1);
+  await gateway.close();
+});
+
+test("a data URL as a string is an image for a model that reads images, and text for any other", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const url = dataUrl(red);
+  const ask = (model: string) =>
+    bodyOf(gateway.post("/v1/embeddings", { model, input: ["a text", url] }));
+  expect((await ask("images")).data[1]?.embedding).toEqual(vectorOf([imagePart(red)]));
+  expect((await ask("texts")).data[1]?.embedding).toEqual(vectorOf([`text ${url}`]));
+  await gateway.close();
+});
+
+test("a model that reads texts only refuses an image, and a model without fusion a text with an image", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const refusal = async (model: string, input: unknown) => {
+    const response = await gateway.post("/v1/embeddings", { model, input });
+    const { error } = (await response.json()) as EmbeddingsBody;
+    return [response.status, error?.message];
+  };
+  expect(await refusal("texts", ["a", { image: dataUrl(red) }])).toEqual([
+    400,
+    "'$.input' is invalid. The model `texts` cannot embed entry 1: it has an image, and the model reads texts only.",
+  ]);
+  expect(await refusal("images-v3", { text: "a", image: dataUrl(red) })).toEqual([
+    400,
+    "'$.input' is invalid. The model `images-v3` cannot embed entry 0: it has several parts, which the model does not fuse into one vector. Send each part as an entry of its own.",
+  ]);
+  expect(cohere.requests).toEqual([]);
+  await gateway.close();
+});
+
+test("the older engines path takes texts only, and says so", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const response = await gateway.post("/v1/engines/images/embeddings", {
+    input: [imageEntry(dataUrl(red))],
+  });
+  const { error } = (await response.json()) as EmbeddingsBody;
+  expect([response.status, error?.message]).toEqual([
+    400,
+    "'$.input' is invalid. This path takes strings and tokens only: send objects with images to /v1/embeddings.",
+  ]);
+  await gateway.close();
+});
+
+test("the Azure path takes images", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const { data } = await bodyOf(
+    gateway.post("/openai/deployments/images/embeddings?api-version=2024-10-21", {
+      input: [imageEntry(dataUrl(red))],
+    }),
+  );
+  expect(data[0]?.embedding).toEqual(vectorOf([imagePart(red)]));
+  await gateway.close();
+});
+
+test("a request with images has a ledger row with its tokens", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  await bodyOf(gateway.post("/v1/embeddings", { model: "images", input: { image: dataUrl(red) } }));
+  expect(gateway.rows()).toMatchObject([{ model: "images", status: 200, inputTokens: 100 }]);
+  await gateway.close();
+});
