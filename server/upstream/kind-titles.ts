@@ -73,6 +73,7 @@ const titles: Readonly<Record<string, string>> = {
   volcengine: "Volcengine Ark",
   voyage: "Voyage AI",
   watsonx: "IBM watsonx.ai",
+  wavespeed: "WaveSpeed",
   xai: "xAI",
   xinference: "Xinference",
   zhipu: "Zhipu AI (BigModel)",

@@ -104,6 +104,7 @@ export const providers: readonly Provider[] = [
   { kind: "runway", apiKey: ["RUNWAYML_API_SECRET"] },
   { kind: "recraft", apiKey: ["RECRAFT_API_TOKEN", "RECRAFT_API_KEY"] },
   { kind: "ideogram", apiKey: ["IDEOGRAM_API_KEY"] },
+  { kind: "wavespeed", apiKey: ["WAVESPEED_API_KEY"] },
   { kind: "xai", apiKey: ["XAI_API_KEY"] },
   { kind: "minimax", apiKey: ["MINIMAX_API_KEY"] },
   { kind: "ollama", baseUrl: "OLLAMA_HOST" },

@@ -49,6 +49,7 @@ import { venice } from "./venice.ts";
 import { volcengine } from "./volcengine/volcengine.ts";
 import { voyage } from "./voyage.ts";
 import { watsonx } from "./watsonx.ts";
+import { wavespeed } from "./wavespeed.ts";
 import { xai } from "./xai.ts";
 import { zhipu } from "./zhipu.ts";
 
@@ -94,6 +95,7 @@ export const imageOnly: readonly Vendor[] = [
   runway,
   stability,
   tencent,
+  wavespeed,
   xai,
 ];
 

@@ -1,12 +1,21 @@
 /** Zhipu's BigModel: OpenAI-compatible embeddings and nearly OpenAI-compatible images, returned as links only. */
-import type { ImageAdapter, ReadImages, Vendor } from "../adapter.ts";
-import type { ExtraFields, Target } from "../contract.ts";
+import type {
+  ImageAdapter,
+  ImageRequestContext,
+  PendingJob,
+  ReadImages,
+  Vendor,
+} from "../adapter.ts";
+import type { BufferedImageResponse, ExtraFields, Target, Upstream } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
+import { invalidResponse } from "../invalid-response.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
-import { createdIn, readImageList } from "./wire/image-list.ts";
+import { readDocument } from "./wire/document.ts";
+import { createdIn, imageListIn } from "./wire/image-list.ts";
+import { isRouted, jobIdOf, jobRequest, stillPending } from "./wire/jobs.ts";
 import { codeIn, extraFieldsOf, memberOf } from "./wire/members.ts";
-import { type ErrorMeaning, nativeErrorReader } from "./wire/native-errors.ts";
+import { type ErrorMeaning, nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
 const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
@@ -36,17 +45,40 @@ const userLength = { min: 6, max: 128 } as const;
 const userId = (user: string | undefined): ExtraFields =>
   user === undefined ? {} : { user_id: user.padEnd(userLength.min, "-").slice(0, userLength.max) };
 
-const read: ReadImages = (response, context) =>
-  readImageList(response, context, {
-    responseFields: (body) => ({
+const read: ReadImages = async (response, context) => {
+  const body = await readDocument(response, context.temp);
+  const status = memberOf(body, "task_status");
+  if (status !== undefined) return readTask(body, status, context);
+  return imageListIn(body, context, {
+    responseFields: () => ({
       ...createdIn(body),
       ...extraFieldsOf(body, ["content_filter"]),
     }),
   });
+};
+
+/** huggingface_hub 2.4.0, _providers/zai_org.py: Hugging Face's router has only the asynchronous API. */
+function readTask(
+  task: unknown,
+  status: unknown,
+  context: ImageRequestContext,
+): BufferedImageResponse | PendingJob {
+  const { upstream } = context.target;
+  if (status === "SUCCESS") return imageListIn(task, context, { list: "image_result" });
+  if (status !== "PROCESSING") throw toMappedError(undefined, undefined, context);
+  const id = memberOf(task, "id");
+  if (context.jobId !== undefined) return { ...stillPending, ...jobIdOf(id, context) };
+  if (typeof id !== "string") throw invalidResponse("it has no `id`");
+  const url = `${upstream.baseUrl ?? baseUrl}/async-result/${encodeURIComponent(id)}`;
+  return { kind: "pending", jobId: id, poll: jobRequest(url, bearer(upstream)) };
+}
+
+const pathOf = (upstream: Upstream): string =>
+  isRouted(upstream) ? "async/images/generations" : "images/generations";
 
 const generations: ImageAdapter = {
   toUpstream: ({ extraFields, options, prompt }, { upstream, model }) =>
-    imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
+    imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/${pathOf(upstream)}`, bearer(upstream), {
       ...extraFields,
       model,
       prompt,

@@ -199,6 +199,8 @@ const images: Readonly<Record<string, readonly string[]>> = {
   runware: ["runware:101@1"],
   recraft: ["recraftv3", "recraftv4_1"],
   ideogram: ["ideogram-4-5", "ideogram-3"],
+  // wavespeed.ai/docs/docs-api, read on 2026-11-18.
+  wavespeed: ["wavespeed-ai/flux-dev-ultra-fast", "wavespeed-ai/flux-srpo"],
   xai: ["grok-imagine-image", "grok-imagine-image-2.0"],
   minimax: ["image-01"],
   together: ["black-forest-labs/FLUX.2-pro", "black-forest-labs/FLUX.1-schnell"],

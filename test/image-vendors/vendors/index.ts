@@ -13,6 +13,7 @@ import { fal } from "./fal.ts";
 import { fireworks } from "./fireworks.ts";
 import { gemini } from "./gemini.ts";
 import { huggingface } from "./huggingface.ts";
+import { huggingfaceRouter } from "./huggingface-router.ts";
 import { ideogram } from "./ideogram.ts";
 import { localai } from "./localai.ts";
 import { luma } from "./luma.ts";
@@ -30,6 +31,7 @@ import { together } from "./together.ts";
 import { venice } from "./venice.ts";
 import { vertex } from "./vertex.ts";
 import { volcengine } from "./volcengine.ts";
+import { wavespeed } from "./wavespeed.ts";
 import { xai } from "./xai.ts";
 import { zhipu } from "./zhipu.ts";
 
@@ -47,6 +49,7 @@ export const fakeVendors: readonly FakeVendor[] = [
   ...fireworks,
   ...gemini,
   ...huggingface,
+  ...huggingfaceRouter,
   ...ideogram,
   ...localai,
   ...luma,
@@ -64,6 +67,7 @@ export const fakeVendors: readonly FakeVendor[] = [
   ...venice,
   ...vertex,
   ...volcengine,
+  ...wavespeed,
   ...xai,
   ...zhipu,
 ];

@@ -20,7 +20,7 @@ import { asDataUrl, headersOf, imageJsonRequest, modelPath } from "../wire/build
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
-import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
+import { isRouted, jobIdOf, jobLink, jobRequest, routedLink } from "../wire/jobs.ts";
 import { extraFieldsOf, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import { falEndpoint, falImageCapabilities, falResolution, isOpenaiSize } from "./families.ts";
@@ -34,7 +34,12 @@ const domains = ["fal.run"];
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 const authHeaders = (upstream: Upstream) =>
-  headersOf(upstream, (key) => ({ authorization: `Key ${key}` }));
+  headersOf(upstream, (key) => ({
+    authorization: isRouted(upstream) ? `Bearer ${key}` : `Key ${key}`,
+  }));
+
+/** huggingface_hub 2.4.0, _providers/fal_ai.py: the queue behind Hugging Face's router. */
+const routedQueue = "?_subdomain=queue";
 
 function inputOf(query: GenerationQuery, endpoint: string): ExtraFields {
   const { n, output_format, quality, background, input_fidelity } = query.options;
@@ -68,8 +73,11 @@ const buildRequest = (
   { upstream }: Target,
   endpoint: string,
   input: ExtraFields,
-): UpstreamRequest =>
-  imageJsonRequest(`${baseUrlOf(upstream)}/${modelPath(endpoint)}`, authHeaders(upstream), input);
+): UpstreamRequest => {
+  const query = isRouted(upstream) ? routedQueue : "";
+  const url = `${baseUrlOf(upstream)}/${modelPath(endpoint)}${query}`;
+  return imageJsonRequest(url, authHeaders(upstream), input);
+};
 
 const fromUpstream: ReadImages = async (response, context) => {
   const body = await readDocument(response, context.temp);
@@ -80,7 +88,10 @@ const fromUpstream: ReadImages = async (response, context) => {
   }
   const { upstream } = context.target;
   const headers = authHeaders(upstream);
-  const link = (name: string) => jobLink(memberOf(body, name), baseUrlOf(upstream), domains);
+  const link = (name: string) =>
+    isRouted(upstream)
+      ? routedLink(memberOf(body, name), baseUrlOf(upstream), routedQueue)
+      : jobLink(memberOf(body, name), baseUrlOf(upstream), domains);
   // A failed job has the status completed too: its error is at the URL of its result.
   if (status === "COMPLETED") {
     const poll = jobRequest(link("response_url"), headers);

@@ -27,7 +27,7 @@ import {
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
+import { isRouted, jobIdOf, jobLink, jobRequest, routedLink } from "../wire/jobs.ts";
 import { extraFieldsOf, memberOf, textIn } from "../wire/members.ts";
 import {
   type ErrorMeaning,
@@ -99,7 +99,8 @@ function endpointOf(model: string): { readonly path: string; readonly version?: 
 function buildRequest({ upstream, model }: Target, input: ExtraFields): UpstreamRequest {
   const { path, version } = endpointOf(model);
   // Fast models return the result in the first response. Slow ones soon return their id, so that they can be canceled.
-  const headers = { ...bearer(upstream), prefer: "wait=5" };
+  // huggingface_hub 2.4.0, _providers/replicate.py, waits as long as Replicate does, and polls no job.
+  const headers = { ...bearer(upstream), prefer: isRouted(upstream) ? "wait" : "wait=5" };
   return imageJsonRequest(`${baseUrlOf(upstream)}/${path}`, headers, { version, input });
 }
 
@@ -124,7 +125,10 @@ const fromUpstream: ReadImages = async (response, context) => {
 
 function pendingJob(prediction: unknown, { upstream }: Target): PendingJob {
   const urls = memberOf(prediction, "urls");
-  const link = (name: string) => jobLink(memberOf(urls, name), baseUrlOf(upstream), domains);
+  const link = (name: string) =>
+    isRouted(upstream)
+      ? routedLink(memberOf(urls, name), baseUrlOf(upstream))
+      : jobLink(memberOf(urls, name), baseUrlOf(upstream), domains);
   const headers = bearer(upstream);
   return {
     kind: "pending",

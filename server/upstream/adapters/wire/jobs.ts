@@ -1,5 +1,6 @@
 /** Shared by vendors whose response is a job that is polled. */
 import type { ImageRequestContext, PendingJob, UpstreamRequest } from "../../adapter.ts";
+import type { Upstream } from "../../contract.ts";
 import { hasCredentials } from "../../download/index.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 
@@ -39,6 +40,23 @@ export function jobLink(link: unknown, baseUrl: string, domains: readonly string
   )
     return url.href;
   throw invalidResponse("its poll URL is on another host, to which the API key is not sent");
+}
+
+/**
+ * A token of Hugging Face is for its router, which forwards requests to vendors. huggingface_hub 2.4.0 tells it from a
+ * vendor's own key in this way.
+ */
+export const isRouted = ({ apiKey }: Upstream): boolean => apiKey?.startsWith("hf_") === true;
+
+/**
+ * The URL of a job behind that router: the path of the vendor's URL, below the name of the vendor, which is the first
+ * step of the base URL's path.
+ */
+export function routedLink(link: unknown, baseUrl: string, query = ""): string {
+  const url = typeof link === "string" ? URL.parse(link) : null;
+  if (!url) throw invalidResponse("it has no poll URL for the job");
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}/${pathname.split("/")[1]}${url.pathname}${query}`;
 }
 
 const isInDomains = ({ protocol, port, hostname }: URL, domains: readonly string[]): boolean =>
