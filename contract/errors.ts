@@ -151,6 +151,10 @@ export const errorTable = {
     "The project of the API key has no file, batch or other object with this id.",
     404,
   ),
+  invalid_state: invalidRequest(
+    "invalid_state",
+    "The upload or the batch has ended, so that it cannot be changed any more.",
+  ),
   file_quota_exceeded: invalidRequest(
     "file_quota_exceeded",
     "The files of the project, or of the gateway, have used up their space.",

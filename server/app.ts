@@ -34,7 +34,7 @@ import { createConnectionTests } from "./upstream/connection-test/connection-tes
 import type { BuiltInModel } from "./upstream/contract.ts";
 import { needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
-import { wireFiles } from "./wiring/files.ts";
+import { openStoredData, wireFiles } from "./wiring/files.ts";
 import { wireHandlers } from "./wiring/handlers.ts";
 import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
 import { wireRequestPath } from "./wiring/request-path.ts";
@@ -175,6 +175,11 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     connections,
     closing: closing.signal,
   });
+  const storedData = openStoredData(runtime, {
+    disk: temp.disk,
+    shared,
+    objects: options.objects?.objects,
+  });
   const { ledger, admission, embeddings, upstreams, pipeline } = requestPath;
   const { inFlight } = pipeline;
   // Queued requests do not wait for the next request that applies a raised limit.
@@ -248,7 +253,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     startedAt,
     metrics,
     stored: {
-      ...wireFiles(runtime, { disk: temp.disk, shared, objects: options.objects?.objects }),
+      ...wireFiles(runtime, storedData),
       ...createWebhookEndpointHandlers({ ...runtime, endpoints: events.webhookEndpoints }),
     },
     hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",

@@ -141,12 +141,12 @@ export function expiryOf(
   return purpose.startsWith("batch") && batchFileMs > 0 ? createdAt + batchFileMs : null;
 }
 
-export function checkBatchSize(bytes: number, maxBytes: number): void {
+export function checkBatchSize(bytes: number, maxBytes: number, param = "file"): void {
   if (bytes <= maxBytes) return;
   throw new GatewayError(
     "request_too_large",
     `The file has ${bytes} bytes; the input file of a batch may have ${maxBytes} bytes. Split it into several batches, or ask the gateway's operator to raise VEXEL_BATCH_MAX_BYTES.`,
-    { param: "file" },
+    { param },
   );
 }
 
@@ -179,20 +179,25 @@ async function readForm(
     }
     if (filename !== undefined) throw duplicate("file");
     filename = part.filename ?? "";
-    bytes = await file.write(atMost(part.body, maxFileBytes), "upload");
+    bytes = await file.write(atMost(part.body, maxFileBytes, "file"), "upload");
   }
   return { filename, bytes, fields };
 }
 
-async function* atMost(chunks: BorrowedChunks, maxBytes: number): AsyncGenerator<BorrowedBytes> {
+/** Throws GatewayError if there are more bytes. `param`: the field of the form. */
+export async function* atMost(
+  chunks: BorrowedChunks,
+  maxBytes: number,
+  param: string,
+): AsyncGenerator<BorrowedBytes> {
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBytes) {
       throw new GatewayError(
         "request_too_large",
-        `The file is larger than the maximum of ${maxBytes} bytes. Ask the gateway's operator to raise VEXEL_FILES_FILE_MAX_BYTES, or upload it in parts (POST /v1/uploads).`,
-        { param: "file" },
+        `The file '${param}' is larger than the maximum of ${maxBytes} bytes. POST /v1/uploads accepts a large file in parts.`,
+        { param },
       );
     }
     yield chunk;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { StoredRouteName } from "../http/stored-routes.ts";
 import { createFileForm } from "./files.ts";
+import { completeUploadBody, createUploadBody, uploadPartForm } from "./uploads.ts";
 import {
   createEndpointBody,
   rotateSecretBody,
@@ -37,6 +38,25 @@ const deletedResponse = z.object({
   deleted: z.literal(true),
 });
 
+const uploadResponse = z.object({
+  id: z.string(),
+  object: z.literal("upload"),
+  bytes: z.int(),
+  created_at: seconds,
+  expires_at: seconds,
+  filename: z.string(),
+  purpose: z.string(),
+  status: z.enum(["pending", "completed", "cancelled", "expired"]),
+  file: fileResponse.optional(),
+});
+
+const uploadPartResponse = z.object({
+  id: z.string(),
+  object: z.literal("upload.part"),
+  created_at: seconds,
+  upload_id: z.string(),
+});
+
 const endpointResponse = z.object({
   id: z.string(),
   object: z.literal("webhook_endpoint"),
@@ -68,6 +88,9 @@ export const storedBodies: Partial<
   >
 > = {
   createFile: { form: createFileForm, file: "file" },
+  createUpload: { json: createUploadBody },
+  addUploadPart: { form: uploadPartForm, file: "data" },
+  completeUpload: { json: completeUploadBody },
   createWebhookEndpoint: { json: createEndpointBody },
   updateWebhookEndpoint: { json: updateEndpointBody },
   rotateWebhookSecret: { json: rotateSecretBody },
@@ -80,6 +103,10 @@ export const storedResponses: Record<StoredRouteName, { type: string; schema?: z
   file: { type: "application/json", schema: fileResponse },
   deleteFile: { type: "application/json", schema: deletedResponse },
   fileContent: { type: "application/octet-stream" },
+  createUpload: { type: "application/json", schema: uploadResponse },
+  addUploadPart: { type: "application/json", schema: uploadPartResponse },
+  completeUpload: { type: "application/json", schema: uploadResponse },
+  cancelUpload: { type: "application/json", schema: uploadResponse },
   createWebhookEndpoint: { type: "application/json", schema: endpointWithSecretResponse },
   webhookEndpoints: { type: "application/json", schema: listOf(endpointResponse) },
   webhookEndpoint: { type: "application/json", schema: endpointResponse },

@@ -9,6 +9,7 @@ import type {
   FileIndex,
   FileListQuery,
   FileQuotas,
+  ReservedFile,
   StoredFile,
 } from "../storage/ports/file-index.ts";
 import type { FileChunks, FileStore, FoundFile } from "../storage/ports/file-store.ts";
@@ -60,15 +61,8 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
     }
   };
 
-  /** `bytes`: the expected size. `isPaid`: it is the result of paid requests, and stored whatever the quotas say. */
-  const begin = async (owner: string, bytes: number, isPaid = false): Promise<NewFile> => {
-    const createdAt = now();
-    const id = newFileId(createdAt);
-    const outcome = await index.reserve(
-      { id, owner, bytes, createdAt },
-      isPaid ? undefined : quotas,
-    );
-    if (outcome !== "reserved") throw quotaExceeded(outcome, quotas[outcome]);
+  /** A file whose space is reserved. */
+  const resume = ({ id, owner, createdAt }: Omit<ReservedFile, "bytes">): NewFile => {
     let size = 0;
     return {
       id,
@@ -86,6 +80,18 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
     };
   };
 
+  /** `bytes`: the expected size. `isPaid`: it is the result of paid requests, and stored whatever the quotas say. */
+  const begin = async (owner: string, bytes: number, isPaid = false): Promise<NewFile> => {
+    const createdAt = now();
+    const id = newFileId(createdAt);
+    const outcome = await index.reserve(
+      { id, owner, bytes, createdAt },
+      isPaid ? undefined : quotas,
+    );
+    if (outcome !== "reserved") throw quotaExceeded(outcome, quotas[outcome]);
+    return resume({ id, owner, createdAt });
+  };
+
   const find = async (owner: string, id: string): Promise<StoredFile> => {
     const file = await index.find(owner, id, now());
     if (!file) throw fileNotFound(id);
@@ -94,6 +100,7 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
 
   return {
     begin,
+    resume,
     find,
     /** By creation. */
     list: (query: Omit<FileListQuery, "now">) => index.list({ ...query, now: now() }),

@@ -1,4 +1,4 @@
-/** The rows of the routing table for what clients store: files and webhook endpoints. */
+/** The rows of the routing table for what clients store: files, uploads and webhook endpoints. */
 
 import type { Method, RouteRow } from "./route.ts";
 
@@ -19,6 +19,30 @@ export const storedRoutes = [
   },
   { name: "file", method: "GET", path: "/v1/files/{id}", summary: "Get one file." },
   { name: "deleteFile", method: "DELETE", path: "/v1/files/{id}", summary: "Delete a file." },
+  {
+    name: "createUpload",
+    method: "POST",
+    path: "/v1/uploads",
+    summary: "Begin the upload of a file in parts.",
+  },
+  {
+    name: "addUploadPart",
+    method: "POST",
+    path: "/v1/uploads/{id}/parts",
+    summary: "Add a part to an upload.",
+  },
+  {
+    name: "completeUpload",
+    method: "POST",
+    path: "/v1/uploads/{id}/complete",
+    summary: "Join the parts of an upload into a file.",
+  },
+  {
+    name: "cancelUpload",
+    method: "POST",
+    path: "/v1/uploads/{id}/cancel",
+    summary: "Cancel an upload.",
+  },
   {
     name: "createWebhookEndpoint",
     method: "POST",

@@ -1,15 +1,20 @@
-/** Constructs the files of clients, and the handlers of their routes. */
+/** Opens the storage of what clients store, and constructs the files of clients and the handlers of their routes. */
 import { join } from "node:path";
-import { createFileHandlers, type FileHandlers } from "../api/files.ts";
+import { createFileHandlers, expiryOf, type FileHandlers } from "../api/files.ts";
+import { createUploadHandlers, type UploadHandlers } from "../api/uploads.ts";
 import { type ClientFiles, createClientFiles } from "../files/client-files.ts";
+import { createUploads } from "../files/uploads.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { StoredFiles } from "../storage/files/stored-files.ts";
 import type { FileIndex } from "../storage/ports/file-index.ts";
+import type { FileStore } from "../storage/ports/file-store.ts";
+import type { UploadStore } from "../storage/ports/upload-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { S3Files } from "../storage/s3/s3-files.ts";
 import { createFileIndex } from "../storage/sql/file-index.ts";
+import { createUploadStore } from "../storage/sql/upload-store.ts";
 import { openJobDatabase } from "../storage/sqlite/job-database.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
 import type { Runtime } from "./runtime.ts";
@@ -17,7 +22,7 @@ import type { Runtime } from "./runtime.ts";
 const sweepEveryMs = 60_000;
 const dayMs = 86_400_000;
 
-interface FilesWiringOptions {
+interface StoredDataOptions {
   readonly disk: DiskReserve;
   /** The database that replicas share. Undefined: the rows are in the data folder. */
   readonly shared: SharedStorage | undefined;
@@ -25,31 +30,71 @@ interface FilesWiringOptions {
   readonly objects: ObjectStore | undefined;
 }
 
-export function wireFiles(runtime: Runtime, options: FilesWiringOptions): FileHandlers {
-  const { settings, now } = runtime;
-  const files = openFiles(runtime, options);
-  if (!files) return refusingHandlers();
-  return createFileHandlers({
-    ...runtime,
-    files,
-    maxFileBytes: settings.VEXEL_FILES_FILE_MAX_BYTES,
-    maxBatchBytes: settings.VEXEL_BATCH_MAX_BYTES,
-    batchFileMs: settings.VEXEL_FILES_DAYS * dayMs,
-    now,
-  });
+/** Where files and jobs of clients are stored. */
+export interface StoredData {
+  readonly contents: FileStore;
+  readonly index: FileIndex;
+  readonly uploads: UploadStore;
+  /** Other replicas use it as well. */
+  readonly isShared: boolean;
 }
 
 /** Undefined: replicas share a database, and no object store for the contents. */
-function openFiles(
-  { settings, log, now, resources }: Runtime,
-  { disk, shared, objects }: FilesWiringOptions,
-): ClientFiles | undefined {
+export function openStoredData(
+  { settings, now, resources }: Runtime,
+  { disk, shared, objects }: StoredDataOptions,
+): StoredData | undefined {
   if (shared && !objects) return undefined;
-  const folder = join(settings.VEXEL_DATA, "files");
-  const local = new StoredFiles({ folder, disk, now });
-  const files = createClientFiles({
-    index: shared?.files ?? openIndex(settings.VEXEL_DATA, now, resources),
-    store: objects ? new S3Files(objects, local) : local,
+  const local = new StoredFiles({ folder: join(settings.VEXEL_DATA, "files"), disk, now });
+  const contents = objects ? new S3Files(objects, local) : local;
+  if (shared) return { contents, index: shared.files, uploads: shared.uploads, isShared: true };
+  const db = openJobDatabase(settings.VEXEL_DATA, now);
+  resources.defer(() => db.close());
+  return {
+    contents,
+    index: createFileIndex(db),
+    uploads: createUploadStore(db),
+    isShared: false,
+  };
+}
+
+/** `data`: undefined if there is no storage for files. */
+export function wireFiles(
+  runtime: Runtime,
+  data: StoredData | undefined,
+): FileHandlers & UploadHandlers {
+  const { settings, snapshot, log, now } = runtime;
+  if (!data) return refusingHandlers();
+  const maxBatchBytes = settings.VEXEL_BATCH_MAX_BYTES;
+  const batchFileMs = settings.VEXEL_FILES_DAYS * dayMs;
+  const files = createFiles(runtime, data);
+  const uploads = createUploads({
+    store: data.uploads,
+    contents: data.contents,
+    files,
+    expiryOf: (createdAt, purpose, seconds) =>
+      expiryOf(createdAt, purpose, seconds ?? undefined, batchFileMs),
+    log,
+    now,
+  });
+  startSweeps(runtime, async () => {
+    await files.sweep();
+    await uploads.sweep();
+  });
+  const maxFileBytes = settings.VEXEL_FILES_FILE_MAX_BYTES;
+  return {
+    ...createFileHandlers({ snapshot, files, maxFileBytes, maxBatchBytes, batchFileMs, now }),
+    ...createUploadHandlers({ snapshot, uploads, maxBatchBytes, now }),
+  };
+}
+
+const createFiles = (
+  { settings, log, now }: Runtime,
+  { index, contents }: StoredData,
+): ClientFiles =>
+  createClientFiles({
+    index,
+    store: contents,
     quotas: {
       owner: settings.VEXEL_FILES_PROJECT_MAX_BYTES,
       all: settings.VEXEL_FILES_MAX_BYTES,
@@ -57,32 +102,26 @@ function openFiles(
     log,
     now,
   });
+
+function startSweeps({ log, resources }: Runtime, sweep: () => Promise<void>): void {
   let sweeping: Promise<void> | undefined;
-  const sweep = (): void => {
-    sweeping ??= files
-      .sweep()
+  const start = (): void => {
+    sweeping ??= sweep()
       .catch((error) => log.warn("file-not-deleted", { reason: errorMessage(error) }))
       .finally(() => {
         sweeping = undefined;
       });
   };
-  const timer = setInterval(sweep, sweepEveryMs);
+  const timer = setInterval(start, sweepEveryMs);
   timer.unref();
   resources.defer(() => {
     clearInterval(timer);
     return sweeping;
   });
-  sweep();
-  return files;
+  start();
 }
 
-function openIndex(folder: string, now: () => number, resources: AsyncDisposableStack): FileIndex {
-  const db = openJobDatabase(folder, now);
-  resources.defer(() => db.close());
-  return createFileIndex(db);
-}
-
-function refusingHandlers(): FileHandlers {
+function refusingHandlers(): FileHandlers & UploadHandlers {
   const refuse = async (): Promise<never> => {
     throw new GatewayError(
       "files_unavailable",
@@ -95,5 +134,9 @@ function refusingHandlers(): FileHandlers {
     file: refuse,
     deleteFile: refuse,
     fileContent: refuse,
+    createUpload: refuse,
+    addUploadPart: refuse,
+    completeUpload: refuse,
+    cancelUpload: refuse,
   };
 }

@@ -233,6 +233,20 @@ async function pathWithFile(path: string): Promise<string> {
   return path.replace("{id}", id);
 }
 
+const newUpload = { bytes: 6, filename: "otters", mime_type: "text/plain", purpose: "user_data" };
+
+/** The path of the row, with the id of a new upload. */
+async function pathWithUpload(path: string): Promise<string> {
+  const made = await gateway.post("/v1/uploads", newUpload);
+  return path.replace("{id}", ((await made.json()) as { id: string }).id);
+}
+
+function addPart(path: string): Promise<Response> {
+  const form = new FormData();
+  form.set("data", new Blob(["otters"]), "part");
+  return fetch(`${gateway.url}${path}`, { method: "POST", headers: { authorization }, body: form });
+}
+
 const storedCalls: Readonly<Record<StoredRouteName, (path: string) => Promise<Response>>> = {
   createFile: uploadFile,
   files: async (path) => {
@@ -242,6 +256,14 @@ const storedCalls: Readonly<Record<StoredRouteName, (path: string) => Promise<Re
   file: async (path) => get(await pathWithFile(path)),
   fileContent: async (path) => get(await pathWithFile(path)),
   deleteFile: async (path) => remove(await pathWithFile(path)),
+  createUpload: (path) => gateway.post(path, newUpload),
+  addUploadPart: async (path) => addPart(await pathWithUpload(path)),
+  completeUpload: async (path) => {
+    const made = await pathWithUpload(path);
+    const added = await addPart(made.replace("/complete", "/parts"));
+    return gateway.post(made, { part_ids: [((await added.json()) as { id: string }).id] });
+  },
+  cancelUpload: async (path) => gateway.post(await pathWithUpload(path), {}),
   createWebhookEndpoint: (path) => gateway.post(path, newEndpoint),
   webhookEndpoints: async (path) => {
     await pathWithEndpoint(path);

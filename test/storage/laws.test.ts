@@ -23,6 +23,7 @@ import {
   ledgers,
   outboxes,
   responseStores,
+  uploadStores,
   webhookEndpointStorages,
 } from "./laws/implementations.ts";
 import { jobStoreLaws } from "./laws/job-store.laws.ts";
@@ -37,6 +38,7 @@ import {
   s3Responses,
 } from "./laws/s3-implementations.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
+import { uploadStoreLaws } from "./laws/upload-store.laws.ts";
 import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
 const hold = <I extends Implementation<unknown>>(
@@ -56,5 +58,6 @@ hold(responseStoreLaws, [...responseStores, s3ResponseStore]);
 hold(sharedResponsesLaws, [s3Responses]);
 hold(fileStoreLaws, [...fileStores, s3FileStore]);
 hold(fileIndexLaws, fileIndexes);
+hold(uploadStoreLaws, uploadStores);
 hold(webhookEndpointStoreLaws, webhookEndpointStorages);
 hold(outboxLaws, outboxes);

@@ -19,11 +19,13 @@ import {
   postgresLedger,
   postgresResponseStore,
   postgresResponses,
+  postgresUploadStore,
   postgresWebhookEndpoints,
   rolledUpPostgresLedger,
 } from "./laws/postgres-implementations.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
+import { uploadStoreLaws } from "./laws/upload-store.laws.ts";
 import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
 testsWith(["postgresql"], import.meta.file, () => {
@@ -34,6 +36,7 @@ testsWith(["postgresql"], import.meta.file, () => {
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
   fileIndexLaws(postgresFileIndex);
+  uploadStoreLaws(postgresUploadStore);
   webhookEndpointStoreLaws(postgresWebhookEndpoints);
   jobStoreLaws(postgresJobStore);
   ledgerStoreLaws(postgresLedger);

@@ -60,7 +60,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "spent" },
     ...Object.values(rollUps).map(moveRollUp),
   ],
-  "jobs.db": [{ table: "files" }],
+  "jobs.db": [{ table: "files" }, { table: "uploads" }, { table: "upload_parts" }],
   "events.db": [
     { table: "events" },
     { table: "deliveries" },

@@ -16,6 +16,7 @@ import type { LedgerQueries } from "../ports/ledger-queries.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { SessionStore } from "../ports/session-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
+import type { UploadStore } from "../ports/upload-store.ts";
 import type { UserStore } from "../ports/user-store.ts";
 import type { WebhookEndpointStore } from "../ports/webhook-endpoint-store.ts";
 import { createAuditLog } from "../sql/audit-log.ts";
@@ -25,6 +26,7 @@ import { createEventStore } from "../sql/event-store.ts";
 import { createFileIndex } from "../sql/file-index.ts";
 import { createKeyStore } from "../sql/key-store.ts";
 import { createSessionStore } from "../sql/session-store.ts";
+import { createUploadStore } from "../sql/upload-store.ts";
 import { createUserStore } from "../sql/user-store.ts";
 import { createWebhookEndpointStore } from "../sql/webhook-endpoint-store.ts";
 import { LastKnownConfig } from "../sqlite/last-known-config.ts";
@@ -48,6 +50,7 @@ export interface SharedStorage {
   readonly deliveries: DeliveryStore;
   readonly webhookEndpoints: WebhookEndpointStore;
   readonly files: FileIndex;
+  readonly uploads: UploadStore;
   readonly ledger: LedgerStore & Pick<PostgresLedgerStore, "rollUp">;
   readonly exports: LedgerExports;
   readonly queries: LedgerQueries;
@@ -108,6 +111,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     deliveries: createDeliveryStore(db),
     webhookEndpoints: createWebhookEndpointStore(db),
     files: createFileIndex(db),
+    uploads: createUploadStore(db),
     ledger: new PostgresLedgerStore(db),
     exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),

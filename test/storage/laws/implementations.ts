@@ -19,6 +19,7 @@ import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
 import type { SharedResponses } from "../../../server/storage/ports/shared-responses.ts";
+import type { UploadStore } from "../../../server/storage/ports/upload-store.ts";
 import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
 import type { SqlDatabase } from "../../../server/storage/sql/database.ts";
@@ -27,6 +28,7 @@ import { createEventStore } from "../../../server/storage/sql/event-store.ts";
 import { createFileIndex } from "../../../server/storage/sql/file-index.ts";
 import { createJobStore } from "../../../server/storage/sql/job-store.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
+import { createUploadStore } from "../../../server/storage/sql/upload-store.ts";
 import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { createWebhookEndpointStore } from "../../../server/storage/sql/webhook-endpoint-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
@@ -187,6 +189,15 @@ export const openJobStorage = (db: SqlDatabase) =>
 
 export const jobStores: readonly Implementation<JobStore>[] = [
   inFolder("SQLite", (folder, now) => openJobStorage(openJobDatabase(folder, now))),
+];
+
+export const openUploadStore = (db: SqlDatabase): UploadStore & { close(): Promise<void> } => ({
+  ...createUploadStore(db),
+  close: () => db.close(),
+});
+
+export const uploadStores: readonly Implementation<UploadStore>[] = [
+  inFolder("SQLite", (folder, now) => openUploadStore(openJobDatabase(folder, now))),
 ];
 
 export const openWebhookEndpoints = (db: SqlDatabase): WebhookEndpointStorage => ({

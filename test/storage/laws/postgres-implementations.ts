@@ -23,6 +23,7 @@ import {
   openFileIndex,
   openJobStorage,
   openSharedResponseStore,
+  openUploadStore,
   openWebhookEndpoints,
 } from "./implementations.ts";
 import { openPostgresLedger, openRolledUpLedger } from "./ledger-storage.ts";
@@ -100,6 +101,8 @@ export const postgresEventStorage = inDatabase((url, now) => openEventStorage(co
 export const postgresWebhookEndpoints = inDatabase((url, now) =>
   openWebhookEndpoints(connect(url, now)),
 );
+
+export const postgresUploadStore = inDatabase((url, now) => openUploadStore(connect(url, now)));
 
 export const postgresFileIndex = inDatabase((url, now) => openFileIndex(connect(url, now)));
 export const postgresJobStore = inDatabase((url, now) => openJobStorage(connect(url, now)));

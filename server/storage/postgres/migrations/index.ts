@@ -2,7 +2,7 @@
 import type { PostgresMigration } from "../migrate.ts";
 import { consoleTables } from "./console.ts";
 import { eventTables, webhookEndpointTables } from "./events.ts";
-import { fileTables } from "./files.ts";
+import { fileTables, uploadTables } from "./files.ts";
 import { jobTables } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { ledgerTables } from "./ledger.ts";
@@ -28,9 +28,12 @@ const webhookEndpoints: PostgresMigration = {
   statements: webhookEndpointTables,
 };
 
+const uploads: PostgresMigration = { name: "0005-uploads", statements: uploadTables };
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
   jobs,
   webhookEndpoints,
+  uploads,
 ];

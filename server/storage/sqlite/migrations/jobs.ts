@@ -77,4 +77,29 @@ const jobs: Migration = {
   ],
 };
 
-export const jobMigrations: readonly Migration[] = [files, jobs];
+const uploads: Migration = {
+  name: "0003-uploads",
+  statements: [
+    `CREATE TABLE uploads (
+      id           TEXT PRIMARY KEY,
+      owner        TEXT NOT NULL,
+      file_id      TEXT NOT NULL,
+      bytes        INTEGER NOT NULL,
+      filename     TEXT NOT NULL,
+      purpose      TEXT NOT NULL,
+      file_seconds INTEGER,
+      created_at   INTEGER NOT NULL,
+      expires_at   INTEGER NOT NULL,
+      status       TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    "CREATE INDEX uploads_by_expiry ON uploads (expires_at)",
+    `CREATE TABLE upload_parts (
+      upload_id TEXT NOT NULL,
+      id        TEXT NOT NULL,
+      bytes     INTEGER NOT NULL,
+      PRIMARY KEY (upload_id, id)
+    ) WITHOUT ROWID`,
+  ],
+};
+
+export const jobMigrations: readonly Migration[] = [files, jobs, uploads];
