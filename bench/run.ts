@@ -26,6 +26,7 @@ import { fullCache } from "./scenarios/full-cache.ts";
 import { imageDownloads } from "./scenarios/image-downloads.ts";
 import { l2 } from "./scenarios/l2.ts";
 import { observed } from "./scenarios/observed.ts";
+import { inOutputTypes } from "./scenarios/output-types.ts";
 import { singleClient } from "./scenarios/single-client.ts";
 import { viewers } from "./scenarios/viewers.ts";
 import { fromColdStart } from "./scenarios/warm-up.ts";
@@ -56,6 +57,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
     alsoLargeBuffers: true,
   }),
   floats: inFloats,
+  "output-types": inOutputTypes,
   batching,
   latency: singleClient,
   "full-cache": fullCache,

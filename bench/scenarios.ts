@@ -18,10 +18,12 @@ export const limitedKey = "sk-vexel-limited-0123456789abcdef0123456789abcde";
 
 const text = "The quick brown fox jumped over the lazy dog";
 
+type EncodingFormat = "base64" | "float" | "binary";
+
 const embeddings = (
   name: string,
   connections: number,
-  body: { model: string; input: string | readonly string[]; encoding_format: "base64" | "float" },
+  body: { model: string; input: string | readonly string[]; encoding_format: EncodingFormat },
 ): Scenario => ({ name, path: "/v1/embeddings", body: JSON.stringify(body), connections });
 
 const many = (count: number): string[] =>
@@ -75,6 +77,21 @@ export const floats = embeddings("64 uncached texts as floats from base64 (cache
   input: many(64),
   encoding_format: "float",
 });
+
+/** The upstream sends base64 each time, and the gateway computes the other types. */
+export const outputTypes = {
+  float: floats,
+  base64: embeddings("64 uncached texts as base64", 2, {
+    model: usual,
+    input: many(64),
+    encoding_format: "base64",
+  }),
+  binary: embeddings("64 uncached texts as binary", 2, {
+    model: usual,
+    input: many(64),
+    encoding_format: "binary",
+  }),
+};
 
 /** An upstream that is the bottleneck. */
 export const crowded = { slots: 4, ms: 20, clients: 256 } as const;

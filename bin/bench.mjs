@@ -2,7 +2,8 @@
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
 // to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger` and `postgres-ledger`: a
 // large ledger in SQLite and in PostgreSQL. `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis.
-// `npm run bench -- cache-policy`: hit rates and CPU of the embedding cache. `npm run topology`: faults of replicas.
+// `npm run bench -- cache-policy`: hit rates and CPU of the embedding cache. `npm run bench -- quantization`: the
+// ranking quality of binary vectors. `npm run topology`: faults of replicas.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -12,6 +13,7 @@ const [first, ...others] = process.argv.slice(2);
 const [program, args] = [
   "built-in",
   "cache-policy",
+  "quantization",
   "faults",
   "bodies",
   "hostile",

@@ -60,8 +60,10 @@ export async function packResponse(
 
 /** Checks the numbers first: bits do not show a defect of a vector. */
 function packVector(vector: Vector, outputType: OutputType): QuantizedVector {
-  const numbers = floatsOf(vector);
-  if (!numbers || inspectVector(numbers)?.validity !== "valid")
+  const floats = floatsOf(vector);
+  // Bits are those of the float32 numbers, which the cache holds.
+  const numbers = floats instanceof Float32Array ? floats : Float32Array.from(floats ?? []);
+  if (inspectVector(numbers)?.validity !== "valid")
     throw invalidResponse("a vector contains a value that is not a finite number, or is all zeros");
   if (numbers.length % 8 !== 0) throw notWholeBytes(numbers.length, outputType);
   return packBits(numbers);
@@ -80,8 +82,13 @@ function withVectors(response: EmbeddingsResponse, vectors: readonly Vector[]): 
   return { ...others, vectors };
 }
 
-const signed = (vector: Vector): Vector =>
-  vector instanceof Uint8Array ? Int8Array.from(vector, (byte) => byte - 128) : vector;
+function signed(vector: Vector): Vector {
+  if (!(vector instanceof Uint8Array)) return vector;
+  const bytes = new Int8Array(vector.length);
+  // A loop: `Int8Array.from` takes twenty times as long.
+  for (let at = 0; at < bytes.length; at++) bytes[at] = (vector[at] as number) - 128;
+  return bytes;
+}
 
 /** The response with the vendor's quantized vectors as bytes. Throws if a number is not an integer of the type's range. */
 export function readQuantized(

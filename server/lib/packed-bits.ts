@@ -1,7 +1,7 @@
 /** Vectors of bits: one for each dimension, eight in a byte, the first dimension in the highest bit. */
 
 /** A number that is not negative is 1. Throws if the length is not a multiple of 8. */
-export function packBits(numbers: ArrayLike<number>): Uint8Array {
+export function packBits(numbers: Float32Array): Uint8Array {
   if (numbers.length % 8 !== 0) throw new RangeError(`${numbers.length} bits are not whole bytes`);
   const bytes = new Uint8Array(numbers.length / 8);
   for (let at = 0; at < bytes.length; at++) {

@@ -175,6 +175,11 @@ describe("a batch", () => {
       [{ dimensions: 2 }, { dimensions: 3 }],
       [{}, { user: "u" }],
       [{ user: "u" }, { user: "v" }],
+      [{}, { outputType: { type: "int8", field: "output_dtype" } }],
+      [
+        { outputType: { type: "int8", field: "output_dtype" } },
+        { outputType: { type: "ubinary", field: "output_dtype" } },
+      ],
       [{}, { taskType: { field: "task", given: "query" } }],
       [
         { taskType: { field: "task", given: "query" } },

@@ -86,7 +86,7 @@ function bitsIn(entry: unknown, name: string): Vector {
   const bits = listIn(entry, name);
   if (bits.length % 8 !== 0 || !bits.every((bit) => bit === 0 || bit === 1))
     throw invalidResponse(`\`${name}\` is not a list of bits in whole bytes`);
-  return packBits(bits.map((bit) => Number(bit) - 1));
+  return packBits(Float32Array.from(bits, (bit) => Number(bit) - 1));
 }
 
 /**
