@@ -1,7 +1,6 @@
 /**
  * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
- * ends. With the budget exceeded, an embeddings request waits if only reservations of other requests are in the way;
- * any other request is refused.
+ * ends. A request that does not fit into a budget is refused.
  */
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { ReservedRequest } from "../ledger/ledger.ts";
@@ -19,7 +18,6 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
-import { type BudgetQueue, isOnlyReserved } from "./budget-queue.ts";
 import type { Budgets, Estimate } from "./budgets.ts";
 import {
   estimateEmbeddings,
@@ -40,8 +38,6 @@ export interface RequestChargingOptions {
     /** `mayWait`: the entry may be written at the end of this turn of the event loop. */
     reserve(request: ReservedRequest, mayWait: boolean): void;
   };
-  /** Requests that wait for reservations to be released. */
-  readonly queue: BudgetQueue;
   /** Takes from the budgets that replicas share. Absent: they belong to this process. */
   readonly shared?: Pick<SharedLimiter, "take"> | undefined;
 }
@@ -65,9 +61,6 @@ type BudgetedCaller = Caller & { readonly budgets: readonly BudgetedOwner[] };
 const hasBudgets = (caller: Caller | undefined): caller is BudgetedCaller =>
   caller?.budgets !== undefined;
 
-/** `must_wait`: only the reservations of other requests exceed the budget, so `waitAndReserve` may succeed. */
-type ReserveOutcome = "reserved" | "must_wait";
-
 export interface RequestCharging {
   /**
    * Shared budgets: the demand of the request, to be reserved in the same call as its limits. Undefined: `reserve`
@@ -76,17 +69,9 @@ export interface RequestCharging {
   demand(request: ChargedRequest): RequestBudgets | undefined;
   /**
    * Runs before the first upstream request. Undefined: the cost is reserved, or the key has no budget. A promise: the
-   * budgets are shared with other replicas, or the request must wait. Throws, or rejects with, GatewayError if the
-   * budget is too small.
+   * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
    */
-  reserve(request: ChargedRequest): Promise<ReserveOutcome> | undefined;
-  /** Whether a request with this error may wait for its budget with `waitAndReserve`. */
-  mayWait(request: ChargedRequest, error: unknown): boolean;
-  /**
-   * Waits until other requests release enough of the budget for an embeddings request, and reserves it. Resolves with
-   * the milliseconds waited.
-   */
-  waitAndReserve(request: ChargedRequest, signal: AbortSignal): Promise<number>;
+  reserve(request: ChargedRequest): Promise<void> | undefined;
   /** Called after the request has ended and its known cost is in the record, and before its ledger row is made. */
   end(record: RequestRecord, error?: GatewayError): void;
 }
@@ -95,7 +80,6 @@ export function createRequestCharging({
   budgets,
   planImageQuery,
   reservations,
-  queue,
   shared,
 }: RequestChargingOptions): RequestCharging {
   const observedCosts = new ObservedCosts();
@@ -184,15 +168,11 @@ export function createRequestCharging({
       keep(request, caller, estimated, reservation),
     );
 
-  /**
-   * Throws, or rejects with, GatewayError if the budget is too small. A promise: the budgets are shared. All other
-   * budgets are reserved in the same turn.
-   */
-  const reserveNow = (
-    request: ChargedRequest,
-    caller: BudgetedCaller,
-    estimated: Estimated,
-  ): Promise<void> | undefined => {
+  /** Budgets that are not shared are reserved in the same turn. */
+  const reserve = (request: ChargedRequest): Promise<void> | undefined => {
+    const { caller } = request.record;
+    if (!hasBudgets(caller)) return undefined;
+    const estimated = estimateOf(request);
     const reserveLocally = (): void => {
       const { at } = request.record;
       keep(request, caller, estimated, budgets.reserve(caller.budgets, estimated.estimate, at));
@@ -206,55 +186,13 @@ export function createRequestCharging({
     return undefined;
   };
 
-  // Image requests run for a minute: too long to wait for their reservations.
-  const mayWait = ({ operation }: ChargedRequest, error: unknown): boolean =>
-    operation === "embeddings" && isOnlyReserved(error);
-
-  const orMustWait = (request: ChargedRequest, refusal: unknown): ReserveOutcome => {
-    if (mayWait(request, refusal)) return "must_wait";
-    throw refusal;
-  };
-
   return {
-    mayWait,
     demand: (request) => {
       const { caller } = request.record;
       return hasBudgets(caller) ? demandOf(request, caller, estimateOf(request)) : undefined;
     },
-    reserve: (request) => {
-      const { caller } = request.record;
-      if (!hasBudgets(caller)) return undefined;
-      try {
-        return reserveNow(request, caller, estimateOf(request))?.then(
-          () => "reserved",
-          (refusal) => orMustWait(request, refusal),
-        );
-      } catch (refusal) {
-        return Promise.resolve(orMustWait(request, refusal));
-      }
-    },
-    waitAndReserve: async (request, signal) => {
-      const { record } = request;
-      const { caller } = record;
-      if (!hasBudgets(caller)) return 0;
-      // Estimated once: the reservation is tried again whenever another request ends.
-      const estimated = estimateOf(request);
-      const tryReserve = () => reserveNow(request, caller, estimated);
-      try {
-        const reserving = tryReserve();
-        if (reserving) await reserving;
-        return 0;
-      } catch (refusal) {
-        if (!isOnlyReserved(refusal)) throw refusal;
-        const isShared = shared !== undefined;
-        const charged = caller.budgets;
-        return queue.wait({ charged, tryReserve, isShared, refusal, signal });
-      }
-    },
-    end: (record, error) => {
-      settle(record, error);
-      if (queue.size > 0 && record.caller?.budgets) queue.onReleased(record.caller.budgets);
-    },
+    reserve,
+    end: settle,
   };
 }
 

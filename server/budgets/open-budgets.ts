@@ -5,10 +5,8 @@ import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import type { OpenedLedger } from "../ledger/open-ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
-import { realTimers } from "../lib/timers.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
 import { BudgetCounters } from "./budget-counters.ts";
-import { BudgetQueue } from "./budget-queue.ts";
 import { createBudgets } from "./budgets.ts";
 import { createRequestCharging, type RequestChargingOptions } from "./charge-request.ts";
 import { SharedBudgetCounters } from "./shared-budget-counters.ts";
@@ -16,19 +14,14 @@ import { SharedBudgetCounters } from "./shared-budget-counters.ts";
 interface OpenBudgetsOptions
   extends Pick<RequestChargingOptions, "planImageQuery" | "reservations">,
     Pick<OpenedLedger, "spent"> {
-  /** How long a request waits for the reservations of others, and how many requests may wait. */
-  readonly queueTimeoutMs: number;
-  readonly maxQueued: number;
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
   readonly log: Pick<Log, "warn">;
   readonly emit: Emit;
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number;
 }
 
 export function openBudgets(options: OpenBudgetsOptions) {
-  const { spent, shared, log, emit, clock } = options;
+  const { spent, shared, log, emit } = options;
   const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
       return spent(owner, period);
@@ -58,12 +51,6 @@ export function openBudgets(options: OpenBudgetsOptions) {
       planImageQuery: options.planImageQuery,
       reservations: options.reservations,
       shared,
-      queue: new BudgetQueue({
-        waitMs: options.queueTimeoutMs,
-        max: options.maxQueued,
-        timers: realTimers,
-        clock,
-      }),
     }),
   };
 }

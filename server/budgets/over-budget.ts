@@ -18,10 +18,8 @@ export interface BudgetStatus {
 
 const dayMs = 86_400_000;
 
-/**
- * `retry-after` of a budget that is too small only because of reservations: requests in flight take seconds to minutes.
- */
-const reservedRetryMs = 5000;
+/** `retry-after` of a budget that is too small only because of reservations, which end with requests in flight. */
+const reservedRetryMs = 2000;
 
 export interface RefusedEstimate {
   readonly dollars: number | undefined;

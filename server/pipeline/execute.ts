@@ -7,7 +7,6 @@
 import { resolveModel } from "../auth/authenticate.ts";
 import type { ChargedRequest } from "../budgets/charge-request.ts";
 import { itemsOf } from "../embeddings/split.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
 import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
@@ -146,15 +145,13 @@ export async function executeWithin<Q extends LimitedQuery, A>(
     wholeMs -= Math.round(await lifetime.reserveMemory(memory));
   }
 
-  // A queued request reserves no budget that others could spend, unless it has waited for its budget and is queued
-  // again.
+  // A queued request reserves no budget that others could spend.
   const charged = caller.budgets && { operation, query, model, record };
-  let mustWait = isLimited && (await admit(lifetime, execution, charged)) === "must_wait";
-  const reserving = charged && !mustWait && !record.cost.reservation && charging.reserve(charged);
-  if (reserving) mustWait = (await reserving) === "must_wait";
-  let waitedMs = lifetime.ticket?.waitedMs ?? 0;
-  if (charged && mustWait) waitedMs += await waitForBudget(lifetime, execution, charged);
+  if (isLimited) await admit(lifetime, execution, charged);
+  const reserving = charged && !record.cost.reservation && charging.reserve(charged);
+  if (reserving) await reserving;
 
+  const waitedMs = lifetime.ticket?.waitedMs ?? 0;
   record.queuedMs = waitedMs;
   const timeoutMs = wholeMs - Math.round(waitedMs);
   if (timeoutMs <= 0) throw timedOutInQueue();
@@ -179,28 +176,6 @@ function recordQuery(record: RequestRecord, operation: Operation, query: Limited
   else if (operation === "embeddings") record.embeddings.inputs = itemsOf(query.input);
 }
 
-/** Returns how long the request waited, in milliseconds. */
-async function waitForBudget<Q extends LimitedQuery, A>(
-  lifetime: RequestLifetime,
-  execution: Execution<Q, A>,
-  charged: ChargedRequest,
-): Promise<number> {
-  releaseTicket(lifetime);
-  const { charging } = lifetime.services;
-  const waitedMs = await charging.waitAndReserve(charged, execution.client.signal);
-  if (needsAdmission(execution)) await admit(lifetime, execution);
-  return waitedMs + (lifetime.ticket?.waitedMs ?? 0);
-}
-
-/**
- * The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
- * again.
- */
-function releaseTicket(lifetime: RequestLifetime): void {
-  lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
-  lifetime.ticket = undefined;
-}
-
 const needsAdmission = <Q extends LimitedQuery, A>({
   endpoint: { kind },
   caller,
@@ -209,32 +184,15 @@ const needsAdmission = <Q extends LimitedQuery, A>({
 }: Execution<Q, A>): boolean =>
   !isPartOfRequest && Boolean(model.scopes || caller.scopes || kind === "image");
 
-/**
- * Takes from the limits. `charged`: with shared limits, the budgets are reserved in the same call, or the request must
- * wait for other requests to release their reservations.
- */
+/** Takes from the limits. `charged`: with shared limits, the budgets are reserved in the same call. */
 async function admit<Q extends LimitedQuery, A>(
   lifetime: RequestLifetime,
   { caller, model, query, client }: Execution<Q, A>,
   charged?: ChargedRequest,
-): Promise<"admitted" | "must_wait"> {
+): Promise<void> {
   const { admission, charging } = lifetime.services;
   const { priority } = lifetime.record;
   const signal = (): AbortSignal => client.signal;
   const budgets = charged && charging.demand(charged);
-  try {
-    const request = { caller, model, query, priority, signal, budgets };
-    lifetime.ticket = await admission.admit(request);
-    return "admitted";
-  } catch (error) {
-    if (budgets && charging.mayWait(charged, error)) return "must_wait";
-    throw error;
-  }
+  lifetime.ticket = await admission.admit({ caller, model, query, priority, signal, budgets });
 }
-
-/** Makes the ticket refund the rate limits: the client did not cause the wait. */
-const waitsForBudget = (): GatewayError =>
-  new GatewayError("over_budget", "The request waits for its budget.", {
-    overrides: { retry: "later" },
-    notSent: true,
-  });

@@ -91,8 +91,6 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     reservations: openedLedger.reservations,
     planImageQuery: ({ operation, query, policy }, target) =>
       tryPlanQuery(query, upstreamClient.imageCapabilities(target, operation), policy),
-    queueTimeoutMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,
-    maxQueued: settings.VEXEL_MAX_QUEUE,
     shared: replicas?.limiter,
   });
   // While the object store is unreachable, expired images wait for the next sweep.

@@ -66,7 +66,7 @@ test("concurrent image requests billed by an unpredictable number of tokens stay
 test("a request that is refused only because of reservations gets a short Retry-After", async () => {
   const responses = await Promise.all(Array.from({ length: 20 }, generate));
   const refused = responses.find(({ status }) => status === 429)!;
-  expect(refused.headers.get("retry-after")).toBe("5");
+  expect(refused.headers.get("retry-after")).toBe("2");
   expect(refused.headers.get("x-should-retry")).toBeNull();
   const { error } = (await refused.json()) as { error: { message: string; code: string } };
   expect(error.code).toBe("insufficient_quota");
@@ -97,7 +97,7 @@ describe("if several budgets are exceeded", () => {
     );
     const error = refusal(() => budgets.reserve([key], { ...certain(0.3), maxDollars: 0.4 }, noon));
     expect(error.message).toContain("estimated at $0.30, at most $0.40");
-    expect(error.details.retryAfterMs).toBe(5000);
+    expect(error.details.retryAfterMs).toBe(2000);
     expect(error.definition.retry).toBe("later");
     reservation.settle(undefined);
     expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.2, reserved: 0 });

@@ -71,7 +71,7 @@ describe("a request whose maximum cost exceeds the remaining budget", () => {
     expect(budgets.status(ten, noon)[0]?.reserved).toBe(9);
     const error = refusal(reserve);
     expect(error.definition.retry).toBe("later");
-    expect(error.details.retryAfterMs).toBe(5000);
+    expect(error.details.retryAfterMs).toBe(2000);
     // Each request costs its maximum.
     for (const reservation of reservations) reservation.settle(4);
     expect(budgets.status(ten, noon)[0]?.spent).toBe(12);

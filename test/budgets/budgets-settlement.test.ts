@@ -3,11 +3,9 @@
  */
 import { describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
-import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
 import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
-import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
@@ -31,12 +29,10 @@ const key = budgeted({ day: 10 });
 function setUp(targets: readonly Target[] = [priced]) {
   const { budgets } = createTestBudgets();
   const reservations = { reserve: () => undefined };
-  const queue = new BudgetQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
   const charging = createRequestCharging({
     budgets,
     planImageQuery: ({ query, policy }) => tryPlanQuery(query, unrestrictedImages, policy),
     reservations,
-    queue,
   });
   const begin = (options: GenerationQuery["options"] = {}): RequestRecord => {
     const record = new RequestRecord("req_1", "generations", noon);

@@ -76,8 +76,6 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     charging: {
       reserve: () => undefined,
       demand: () => undefined,
-      mayWait: () => false,
-      waitAndReserve: async () => 0,
       end: () => undefined,
     },
     onDisconnect: "cancel",

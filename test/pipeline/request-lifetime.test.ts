@@ -39,8 +39,6 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
       return undefined;
     },
     demand: () => undefined,
-    mayWait: () => false,
-    waitAndReserve: async () => 0,
     end: (record, error) =>
       error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
   };
