@@ -15,6 +15,7 @@ const row = (model: RegExp, price: ListedPrice["price"], more = {}): ListedPrice
 export const foundry: readonly ListedPrice[] = [
   row(/^mai-image-2\.6$/i, perToken(5, 8, undefined, 38)),
   row(/^mai-image-2\.6-flash$/i, perToken(1.75, 2.5, undefined, 19)),
+  row(/^gpt-image-2$/i, perToken(5, 8, undefined, 30)),
   // FLUX.2 is charged by input pixels as well, which are not counted.
   row(/^flux\.2-pro$/i, perImage(0.04), { edits: "unknown" }),
   row(/^flux\.2-flex$/i, { megapixel: 0.05 }, { edits: "unknown" }),

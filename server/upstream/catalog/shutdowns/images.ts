@@ -27,6 +27,7 @@ export const imageShutdowns: readonly ShutdownRow[] = [
     "mai-image-2.5-flash",
     "mai-image-2.5-pro",
   ]),
+  shutdownRow("azure-ai", "2027-10-21", litellmNow, ["gpt-image-2"]),
   shutdownRow("azure-ai", "2027-01-05", litellmNow, ["flux-1.1-pro", "flux.1-kontext-pro"]),
   shutdownRow("azure-ai", "2027-01-20", litellmNow, ["flux.2-pro", "flux.2-flex"]),
   // OpenRouter forwards these to OpenAI, so they end on the same day.
