@@ -171,3 +171,11 @@ export function responseShape({ name, kind }: FakeVendor, operation: string): st
   const steps = exchanges.map(({ request, response }) => [request.method, shapeOf(response.body)]);
   return JSON.stringify([kind, steps]);
 }
+
+/** Equal for models of one adapter that get requests of the same shape. Their golden files hold the values. */
+export function requestShape({ name, kind }: FakeVendor, operation: string): string {
+  const path = join(goldens, `${name}.${operation}.golden.json`);
+  const { exchanges } = JSON.parse(readFileSync(path, "utf8")) as Golden;
+  const steps = exchanges.map(({ request }) => [request.method, shapeOf(request.body)]);
+  return JSON.stringify([kind, operation, steps]);
+}

@@ -1,6 +1,8 @@
 /** Laws: the images of an edit reach the vendor as they were sent, and the mask in the vendor's convention. */
 import { expect } from "bun:test";
-import type { LawContext } from "../law-gateway.ts";
+import { requestShape } from "../golden.ts";
+import type { FakeVendor } from "../image-vendor.ts";
+import { capabilitiesOf, type LawContext } from "../law-gateway.ts";
 import {
   expectRefusal,
   expectSuccess,
@@ -21,6 +23,12 @@ const editCapabilities = (context: LawContext) => {
   if (!edits) throw new Error("the adapter declares no edit capabilities");
   return edits;
 };
+
+/** Equal for models of one adapter with the same rules for images and masks, in requests of the same shape. */
+function declaredEdits(vendor: FakeVendor): string {
+  const { edits } = capabilitiesOf(vendor, "http://127.0.0.1", "edits");
+  return JSON.stringify([requestShape(vendor, "edits"), edits]);
+}
 
 /** Up to three source images, as many as the vendor takes, in the file formats that it reads. */
 async function sources(context: LawContext): Promise<Uint8Array[]> {
@@ -44,6 +52,7 @@ function arrived({ fake }: LawContext): { images: string[]; mask: Uint8Array | u
 export const editing: ImageLaws = {
   "the images of an edit reach the vendor in order and unchanged": {
     about: "edits",
+    alike: declaredEdits,
     holds: async (context) => {
       const images = await sources(context);
       await generate(context, "edits", { images, listed: true });
@@ -70,6 +79,7 @@ export const editing: ImageLaws = {
   "more images than the vendor takes are refused with the parameter's name, without an upstream request":
     {
       about: "edits",
+      alike: declaredEdits,
       holds: async (context) => {
         const count = Math.min(editCapabilities(context).maxImages, maxImages) + 1;
         const images = await Promise.all(Array.from({ length: count }, (_, at) => source(at)));
@@ -86,6 +96,7 @@ export const editing: ImageLaws = {
   "a mask reaches the vendor in its own convention, pixel by pixel, or is refused with the parameter's name":
     {
       about: "edits",
+      alike: declaredEdits,
       holds: async (context) => {
         const mask = await createMask(sourceSize, sourceSize);
         const outcome = await sendRequest(context, "edits", { images: [await source(9)], mask });

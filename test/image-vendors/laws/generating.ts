@@ -1,7 +1,8 @@
 /** Laws: the vendor gets the client's prompt, and the client gets the vendor's images. */
 import { expect } from "bun:test";
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
-import { responseShape } from "../golden.ts";
+import { requestShape, responseShape } from "../golden.ts";
+import { capabilitiesOf } from "../law-gateway.ts";
 import { generate, usualPrompt } from "../send-request.ts";
 import { expectConsistent, hashOf, imagesIn } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
@@ -16,6 +17,7 @@ const trickyPrompt = [
 
 export const generating: ImageLaws = {
   "the prompt reaches the vendor exactly as it was sent": {
+    alike: requestShape,
     holds: async (context, operation) => {
       // Clients encode line breaks in a form as CRLF, so that is what was sent.
       const written = operation === "edits" ? trickyPrompt.replace(/\r?\n/g, "\r\n") : trickyPrompt;
@@ -76,6 +78,10 @@ export const generating: ImageLaws = {
   },
 
   "three images are three different ones, however many the vendor generates per request": {
+    alike: (vendor, operation) => {
+      const { maxImages } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
+      return `${responseShape(vendor, operation)} ${maxImages}`;
+    },
     holds: async (context, operation) => {
       const { generator } = context.fake;
       const response = await generate(context, operation, { n: 3, response_format: "b64_json" });

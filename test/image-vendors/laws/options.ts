@@ -1,8 +1,9 @@
 /** Laws: no requested option is lost without being reported. */
 import { expect } from "bun:test";
 import { adapters } from "../../../server/upstream/adapters/index.ts";
-import type { ParsedRequest } from "../image-vendor.ts";
-import type { LawContext, Operation } from "../law-gateway.ts";
+import { requestShape } from "../golden.ts";
+import type { FakeVendor, ParsedRequest } from "../image-vendor.ts";
+import { capabilitiesOf, type LawContext, type Operation } from "../law-gateway.ts";
 import { expectRefusal, expectSuccess, sendRequest, type VendorOutcome } from "../send-request.ts";
 import { expectConsistent, imagesIn, namesIn } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
@@ -13,6 +14,13 @@ const testedOptions = [
   ["quality", "high"],
   ["moderation", "low"],
 ] as const;
+
+/** Equal for models of one adapter that take the same values of these options, in requests of the same shape. */
+function declaredOptions(vendor: FakeVendor, operation: Operation): string {
+  const { takes } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
+  const values = testedOptions.map(([name]) => takes[name]);
+  return JSON.stringify([requestShape(vendor, operation), values]);
+}
 
 interface OptionOutcome {
   readonly name: (typeof testedOptions)[number][0];
@@ -59,6 +67,7 @@ function expectRefusedByName(context: LawContext, { outcome, name }: OptionOutco
 
 export const options: ImageLaws = {
   "an option is sent to the vendor, or emulated, or refused by its name": {
+    alike: declaredOptions,
     holds: async (context, operation) => {
       for (const result of await requestEach(context, operation)) {
         if (result.outcome.status === 200) {
@@ -80,6 +89,7 @@ export const options: ImageLaws = {
   },
 
   "extra fields are passed through or reported as dropped": {
+    alike: requestShape,
     holds: async (context, operation) => {
       const seed = 4_242_421;
       const outcome = await sendRequest(context, operation, { seed });
@@ -93,6 +103,7 @@ export const options: ImageLaws = {
   },
 
   "an unknown model name is sent to the vendor, which generates the image or refuses the model": {
+    alike: requestShape,
     holds: async (context, operation) => {
       const requestOptions = { role: "new-model", response_format: "b64_json" } as const;
       const outcome = await sendRequest(context, operation, requestOptions);

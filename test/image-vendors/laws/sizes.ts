@@ -1,8 +1,9 @@
 /** Laws: the image has the requested size, or the nearest aspect ratio with a header, or the error lists the sizes. */
 import { expect } from "bun:test";
 import { sniff } from "../../fake-upstream/image-info.ts";
-import type { ParsedRequest } from "../image-vendor.ts";
-import type { LawContext, Operation } from "../law-gateway.ts";
+import { requestShape } from "../golden.ts";
+import type { FakeVendor, ParsedRequest } from "../image-vendor.ts";
+import { capabilitiesOf, type LawContext, type Operation } from "../law-gateway.ts";
 import { expectRefusal, expectSuccess, sendRequest } from "../send-request.ts";
 import { expectConsistent, imagesIn, namesIn } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
@@ -56,9 +57,16 @@ async function expectSize(context: LawContext, operation: Operation, size: strin
   expectNearest(parsed ?? { prompt, n: 1 }, size, "list" in sizes ? sizes.list : sizes.ratios);
 }
 
+/** Equal for models of one adapter with the same sizes, in requests of the same shape. */
+function declaredSizes(vendor: FakeVendor, operation: Operation): string {
+  const { sizes } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
+  return JSON.stringify([requestShape(vendor, operation), sizes]);
+}
+
 export const sizes: ImageLaws = {
   "the image has the requested size, or the nearest aspect ratio and it is reported, or the error lists the sizes":
     {
+      alike: declaredSizes,
       holds: async (context, operation) => {
         const requested = ["1536x1024", "1024x1024"];
         await Promise.all(requested.map((size) => expectSize(context, operation, size)));
