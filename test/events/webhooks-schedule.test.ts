@@ -73,6 +73,16 @@ describe("a failed delivery", () => {
     await simulation.pass(30 * second);
     expect(simulation.states()).toEqual(["delivered"]);
   });
+
+  test("waits in a bounded queue: the oldest are abandoned first, with a log line", async () => {
+    const simulation = startSimulation({ respond: down, maxWaiting: 10 });
+    for (let i = 0; i < 25; i++) simulation.emit();
+    await simulation.events.flush();
+    const states = simulation.states();
+    expect(states.slice(0, 15)).toEqual(Array(15).fill("abandoned"));
+    expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
+    expect(simulation.reported.filter(({ kind }) => kind === "queue-full")).toHaveLength(15);
+  });
 });
 
 describe("when the event file cannot be written", () => {

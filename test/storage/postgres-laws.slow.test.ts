@@ -9,19 +9,16 @@ import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import {
   postgresConfigEntityStore,
-  postgresConfigEntityStoreWithCopy,
   postgresConsoleStores,
   postgresEventStorage,
   postgresFileIndex,
   postgresJobStore,
   postgresKeyStore,
-  postgresKeyStoreWithCopy,
   postgresLedger,
   postgresResponseStore,
   postgresResponses,
   postgresUploadStore,
   postgresWebhookEndpoints,
-  rolledUpPostgresLedger,
 } from "./laws/postgres-implementations.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
@@ -30,9 +27,7 @@ import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts"
 
 testsWith(["postgresql"], import.meta.file, () => {
   keyStoreLaws(postgresKeyStore);
-  keyStoreLaws(postgresKeyStoreWithCopy);
   configEntityStoreLaws(postgresConfigEntityStore);
-  configEntityStoreLaws(postgresConfigEntityStoreWithCopy);
   consoleStoreLaws(postgresConsoleStores);
   eventStoreLaws(postgresEventStorage);
   fileIndexLaws(postgresFileIndex);
@@ -40,7 +35,6 @@ testsWith(["postgresql"], import.meta.file, () => {
   webhookEndpointStoreLaws(postgresWebhookEndpoints);
   jobStoreLaws(postgresJobStore);
   ledgerStoreLaws(postgresLedger);
-  ledgerStoreLaws(rolledUpPostgresLedger);
   responseStoreLaws(postgresResponseStore);
   sharedResponsesLaws(postgresResponses);
 });

@@ -9,6 +9,8 @@ import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
 /** Both ports over one storage: an event and its deliveries are written together. */
 export interface EventStorage {
+  /** Deliveries of one webhook. */
+  readonly maxWaiting: number;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
   close(): Promise<void>;
@@ -226,15 +228,15 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       "the queue of a webhook is bounded: the oldest delivery is abandoned first",
       async (open) => {
         const storage = await open();
-        for (let at = 0; at < 1000; at++) {
+        for (let at = 0; at < storage.maxWaiting; at++) {
           const { overflowed } = await storage.events.record(event(`evt_${at}`), ["wh_a"]);
           expect(overflowed).toEqual([]);
         }
-        const { overflowed } = await storage.events.record(event("evt_1000"), ["wh_a", "wh_b"]);
+        const { overflowed } = await storage.events.record(event("evt_last"), ["wh_a", "wh_b"]);
         expect(overflowed).toEqual(["wh_a"]);
         expect(await claimedId(storage, "wh_a")).toBe("evt_1");
         expect(await storage.deliveries.status("wh_a")).toMatchObject({
-          waiting: 1000,
+          waiting: storage.maxWaiting,
           abandoned: 1,
         });
       },

@@ -160,8 +160,9 @@ export const consoleStores: readonly Implementation<ConsoleStores>[] = [
   inFolder("SQLite", (folder, now) => openConsoleStores(openGatewayDatabase(folder, now))),
 ];
 
-export const openEventStorage = (db: SqlDatabase): EventStorage => ({
-  events: createEventStore(db),
+export const openEventStorage = (db: SqlDatabase, maxWaiting = 1000): EventStorage => ({
+  maxWaiting,
+  events: createEventStore(db, maxWaiting),
   deliveries: createDeliveryStore(db),
   close: () => db.close(),
 });

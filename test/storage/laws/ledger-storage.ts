@@ -45,7 +45,7 @@ export function openSqliteLedger(folder: string): LedgerStorage {
 
 export function openPostgresLedger(url: string, now: () => number): LedgerStorage {
   const db = new PostgresDatabase({ url, now, maxConnections: 4 });
-  const store = new PostgresLedgerStore(db);
+  const store = new RolledUpStore(db);
   return {
     store,
     queries: createPostgresLedgerQueries(db, () => performance.now()),
@@ -59,20 +59,10 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
   };
 }
 
-/** Rows are rolled up as soon as they are appended. */
-export function openRolledUpLedger(url: string, now: () => number): LedgerStorage {
-  const storage = openPostgresLedger(url, now);
-  const store = new RolledUpStore(new PostgresDatabase({ url, now, maxConnections: 4 }));
-  const close = async (): Promise<void> => {
-    await store.close();
-    await storage.close();
-  };
-  return { ...storage, store, close };
-}
-
+/** Earlier rows are rolled up when rows are appended, so that most are rolled up and the last ones are not. */
 class RolledUpStore extends PostgresLedgerStore {
   override async append(rows: readonly LedgerRow[]): Promise<void> {
-    await super.append(rows);
     await this.rollUp();
+    await super.append(rows);
   }
 }

@@ -26,7 +26,7 @@ import {
   openUploadStore,
   openWebhookEndpoints,
 } from "./implementations.ts";
-import { openPostgresLedger, openRolledUpLedger } from "./ledger-storage.ts";
+import { openPostgresLedger } from "./ledger-storage.ts";
 import { responseTtlMs } from "./response-store.laws.ts";
 
 let template: Promise<string> | undefined;
@@ -42,9 +42,8 @@ async function migratedTemplate(): Promise<string> {
 
 const inDatabase = <Store>(
   open: (url: string, now: () => number) => Store,
-  name = "PostgreSQL",
 ): Implementation<Store> => ({
-  name,
+  name: "PostgreSQL",
   createStorage: async () => {
     template ??= migratedTemplate();
     return {
@@ -60,13 +59,7 @@ const inDatabase = <Store>(
 const connect = (url: string, now: () => number): PostgresDatabase =>
   new PostgresDatabase({ url, now, maxConnections: 4 });
 
-export const postgresKeyStore = inDatabase((url, now) => createKeyStore(connect(url, now)));
-
-export const postgresConfigEntityStore = inDatabase((url, now) =>
-  createConfigEntityStore(connect(url, now)),
-);
-
-/** A store that copies what it reads to a data folder of its own, like a replica. */
+/** A store that copies what it reads to a data folder of its own, as every replica does. */
 const withCopy = <Store extends KeyStore | ConfigEntityStore>(
   create: (db: PostgresDatabase, copy: LastKnownConfig) => Store,
 ): Implementation<Store> =>
@@ -80,13 +73,11 @@ const withCopy = <Store extends KeyStore | ConfigEntityStore>(
       rmSync(folder, { recursive: true, force: true });
     };
     return { ...store, close };
-  }, "PostgreSQL and copy");
+  });
 
-export const postgresKeyStoreWithCopy = withCopy((db, copy) =>
-  withLastKnownKeys(createKeyStore(db), copy),
-);
+export const postgresKeyStore = withCopy((db, copy) => withLastKnownKeys(createKeyStore(db), copy));
 
-export const postgresConfigEntityStoreWithCopy = withCopy((db, copy) =>
+export const postgresConfigEntityStore = withCopy((db, copy) =>
   withLastKnownEntities(createConfigEntityStore(db), copy),
 );
 
@@ -94,9 +85,10 @@ export const postgresConsoleStores = inDatabase((url, now) => openConsoleStores(
 
 export const postgresLedger = inDatabase(openPostgresLedger);
 
-export const rolledUpPostgresLedger = inDatabase(openRolledUpLedger, "PostgreSQL, rolled up,");
-
-export const postgresEventStorage = inDatabase((url, now) => openEventStorage(connect(url, now)));
+/** A short queue: each delivery is a transaction. */
+export const postgresEventStorage = inDatabase((url, now) =>
+  openEventStorage(connect(url, now), 50),
+);
 
 export const postgresWebhookEndpoints = inDatabase((url, now) =>
   openWebhookEndpoints(connect(url, now)),

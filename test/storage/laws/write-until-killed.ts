@@ -14,9 +14,7 @@ import { newKey } from "./new-key.ts";
 import { reservedRequest } from "./outbox.laws.ts";
 import {
   postgresConfigEntityStore,
-  postgresConfigEntityStoreWithCopy,
   postgresKeyStore,
-  postgresKeyStoreWithCopy,
   postgresResponseStore,
 } from "./postgres-implementations.ts";
 import { redisRequestClaims } from "./redis-implementations.ts";
@@ -32,7 +30,7 @@ const find = <Store>(implementations: readonly Implementation<Store>[]): Promise
 
 const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unknown>>>> = {
   keys: async () => {
-    const store = await find([...keyStores, postgresKeyStore, postgresKeyStoreWithCopy]);
+    const store = await find([...keyStores, postgresKeyStore]);
     return (id) => store.create(newKey(id));
   },
   responses: async () => {
@@ -54,11 +52,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     };
   },
   entities: async () => {
-    const store = await find([
-      ...configEntityStores,
-      postgresConfigEntityStore,
-      postgresConfigEntityStoreWithCopy,
-    ]);
+    const store = await find([...configEntityStores, postgresConfigEntityStore]);
     return (id) => store.put({ kind: "model", id, value: { id } }, 0, Date.now());
   },
   outbox: async () => {
