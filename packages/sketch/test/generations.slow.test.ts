@@ -65,12 +65,15 @@ describe("the image is what the options ask for", () => {
   });
 
   test("an opaque image is reported as opaque and has no alpha channel at any aspect ratio", async () => {
-    for (const size of ["512x384", "640x480", "800x600", "480x640", "960x540", "301x97"]) {
-      for (const prompt of ["a boat", "a forest, paper cut", "qwfp"]) {
-        const response = await generate(prompt, { size, quality: "low" });
-        expect(`${size} ${prompt}: ${response.facts.background}`).toBe(`${size} ${prompt}: opaque`);
-        expect((await sharp(bytesOf(response)).metadata()).hasAlpha).toBeFalse();
-      }
+    for (const [size, prompt] of [
+      ["512x384", "a boat"],
+      ["480x640", "a forest, paper cut"],
+      ["960x540", "qwfp"],
+      ["301x97", "a boat"],
+    ] as const) {
+      const response = await generate(prompt, { size, quality: "low" });
+      expect(`${size} ${prompt}: ${response.facts.background}`).toBe(`${size} ${prompt}: opaque`);
+      expect((await sharp(bytesOf(response)).metadata()).hasAlpha).toBeFalse();
     }
   });
 
