@@ -246,6 +246,13 @@ describe("types that the vendor makes", () => {
     expect(received.map(({ texts }) => (texts as unknown[]).length)).toEqual([67, 67, 66]);
   });
 
+  test("a response of several megabytes is read as exactly", async () => {
+    const input = Array.from({ length: 400 }, (_, at) => `page ${at}`);
+    const body = { model: "voyage", input, output_dtype: "int8", dimensions: 2048 };
+    const { embeddings } = await embed(body);
+    expect(embeddings).toEqual(input.map((text) => expected(text, "int8", 2048)));
+  });
+
   test("concurrent requests for several types are neither batched nor joined across types", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     hold = promise;

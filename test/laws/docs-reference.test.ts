@@ -16,7 +16,9 @@ import { knownKeys } from "../../server/config/validate/schema.ts";
 import { jsonBounds } from "../../server/http/json-bounds.ts";
 import { routes } from "../../server/http/routes.ts";
 import { settingsTable } from "../../server/settings.ts";
+import { adapters } from "../../server/upstream/adapters/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
+import { vendorCases } from "../embedding-vendors/index.ts";
 import { blocksOf, codeHeadings, codesIn, firstCodes, rowsOf, sectionOf } from "./markdown.ts";
 import { filesBelow, sources, textOf } from "./tree.ts";
 
@@ -187,6 +189,24 @@ describe("docs/api.md", () => {
   });
 
   const examples = blocksOf("docs/api.md").filter(({ info }) => info.startsWith("json "));
+  test("has every kind that makes quantized vectors, and its types (docs/embeddings.md)", () => {
+    const made = vendorCases.flatMap(({ target: { upstream }, target }) => {
+      const { outputTypes } = adapters.get(upstream.kind)!.embeddings!.capabilities(target);
+      if (!outputTypes) return [];
+      const { types, field } = outputTypes;
+      const makes = (["int8", "uint8", "ubinary"] as const).map((type) =>
+        types.includes(type) ? "yes" : "no",
+      );
+      return [[upstream.kind, ...makes, field].join(" ")];
+    });
+    const documented = rowsOf(sectionOf("docs/embeddings.md", "Quantized vectors"))
+      .filter((cells) => cells.length === 7 && cells[5] !== "")
+      .map(([kind = "", , int8, uint8, bits, field = ""]) =>
+        [codesIn(kind)[0], int8, uint8, bits, codesIn(field)[0]].join(" "),
+      );
+    expect([...new Set(documented)].sort()).toEqual([...new Set(made)].sort());
+  });
+
   test("has examples", () => {
     expect(examples.length).toBeGreaterThan(ownRoutes.length / 2);
   });
