@@ -15,8 +15,6 @@ export class LimitScope {
   readonly slots: ConcurrencySlots;
   readonly #counters: RateLimitCounters;
   readonly #buckets = new Map<Rate, RateCounter>();
-  /** Also buckets without a limit at the moment: the limit may be restored before they are full. */
-  readonly #created = new Map<Rate, RateCounter>();
   /** The buckets as an array, which is iterated several times per request. */
   buckets: readonly { readonly rate: Rate; readonly bucket: RateCounter }[] = [];
 
@@ -31,30 +29,18 @@ export class LimitScope {
     return this.#buckets.get(rate);
   }
 
-  /** Applies new limits. Usage stays counted. */
+  /** Applies new limits. Usage stays counted, except that of a limit that is removed. */
   apply(limits: Limits, now: number): void {
     this.slots.limit = limits.concurrent ?? Infinity;
     for (const rate of rates) {
       const limit = limitOf(limits, rate);
-      if (limit === undefined) {
-        this.#buckets.delete(rate);
-        continue;
-      }
-      let bucket = this.#created.get(rate);
-      if (!bucket) {
-        bucket = this.#counters.createRate(this.id, rate, limit, now);
-        this.#created.set(rate, bucket);
-      } else if (bucket.limit !== limit) bucket.resize(limit, now);
-      this.#buckets.set(rate, bucket);
+      const bucket = this.#buckets.get(rate);
+      if (limit === undefined) this.#buckets.delete(rate);
+      else if (!bucket)
+        this.#buckets.set(rate, this.#counters.createRate(this.id, rate, limit, now));
+      else if (bucket.limit !== limit) bucket.resize(limit, now);
     }
     this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));
-  }
-
-  /** Whether a new scope would be the same. */
-  isUnused(now: number): boolean {
-    const { inFlight, waiting } = this.slots;
-    if (inFlight > 0 || waiting > 0) return false;
-    return this.#created.values().every((bucket) => bucket.msUntilFull(now) === 0);
   }
 }
 
@@ -67,14 +53,9 @@ function limitOf(limits: Limits, rate: Rate): number | undefined {
   return Math.max(1, Math.round(megapixelsPerMinute * 1_000_000));
 }
 
-/** The bound of removed scopes whose usage is kept. Above it, the usage of the scope that was removed first is lost. */
-const maxRemoved = 10_000;
-
 export class Limiter {
   /** The scopes that requests have used. Others are created when they are needed: most of 100,000 keys are idle. */
   readonly #scopes = new Map<string, LimitScope>();
-  /** Removed scopes with usage. Without them, two reloads that remove and restore limits would reset the usage. */
-  readonly #removed = new Map<string, LimitScope>();
   readonly #counters: RateLimitCounters;
   #table: ReadonlyMap<string, Limits> = new Map();
 
@@ -86,18 +67,14 @@ export class Limiter {
     return this.#scopes.size;
   }
 
-  /** Applies new limits. Scopes keep their usage, even if they are removed and restored. */
+  /** Applies new limits. Scopes keep their usage. */
   apply(table: ReadonlyMap<string, Limits>, now: number): void {
     this.#table = table;
     for (const [id, scope] of this.#scopes) {
       const limits = table.get(id);
+      // Also without limits: requests may wait for its slots.
       scope.apply(limits ?? {}, now);
-      if (limits) continue;
-      this.#scopes.delete(id);
-      this.#removed.set(id, scope);
-    }
-    for (const [id, scope] of this.#removed) {
-      if (scope.isUnused(now) || this.#removed.size > maxRemoved) this.#removed.delete(id);
+      if (!limits) this.#scopes.delete(id);
     }
   }
 
@@ -115,20 +92,15 @@ export class Limiter {
 
   /** The scope for display. A scope that no request has used is not kept. Undefined: it has no limits. */
   shown(id: string, now: number): LimitScope | undefined {
-    const kept =
-      this.#scopes.get(id) ?? (this.#removed.has(id) ? this.#create(id, now) : undefined);
-    if (kept) return kept;
+    const used = this.#scopes.get(id);
     const limits = this.#table.get(id);
-    return limits && new LimitScope(id, limits, this.#counters, now);
+    return used ?? (limits && new LimitScope(id, limits, this.#counters, now));
   }
 
   #create(id: string, now: number): LimitScope | undefined {
     const limits = this.#table.get(id);
     if (!limits) return undefined;
-    const removed = this.#removed.get(id);
-    this.#removed.delete(id);
-    removed?.apply(limits, now);
-    const scope = removed ?? new LimitScope(id, limits, this.#counters, now);
+    const scope = new LimitScope(id, limits, this.#counters, now);
     this.#scopes.set(id, scope);
     return scope;
   }
