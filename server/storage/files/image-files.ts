@@ -16,12 +16,11 @@ import type {
   PutBlob,
 } from "../ports/blob-store.ts";
 import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
-import { type ExpiringFile, ExpiryQueue } from "./expiry-queue.ts";
 
 export interface ImageFilesOptions {
   readonly folder: string;
   readonly maxBytes: number;
-  /** The queue of all files is in memory, about 100 bytes each. */
+  /** The list of all files is in memory, about 100 bytes each. */
   readonly maxFiles?: number;
   readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
   /** Unix milliseconds. */
@@ -39,19 +38,24 @@ const draftMs = 3_600_000;
 const graceMs = 60_000;
 /** After this long, a file that could not be deleted is tried again. */
 const retryMs = 60_000;
-/** When the folder is full, storing an image deletes up to this many expired images more than it needs. */
-const extraDeletions = 16;
 /** The longest `retry-after` of a store that is full. */
 const longestWaitMs = 60_000;
+
+interface StoredFile {
+  readonly size: number;
+  /** Unix milliseconds from which on it may be deleted. */
+  readonly deleteAt: number;
+}
 
 export class ImageFiles implements BlobStore {
   readonly #options: Required<ImageFilesOptions>;
   /**
-   * Every file of the folder, once the files of earlier processes are counted. A sweep does not list the folder again.
+   * Every file of the folder by its name, once the files of earlier processes are counted. A sweep does not list the
+   * folder again.
    */
-  readonly #files = new ExpiryQueue();
+  readonly #files = new Map<string, StoredFile>();
   #storedBytes = 0;
-  /** Files that are being written and are not in the queue yet. */
+  /** Files that are being written and are not in the list yet. */
   #writing = 0;
   /** Names of this process's files, until the files of earlier processes are counted. */
   #own: Set<string> | undefined = new Set();
@@ -73,11 +77,11 @@ export class ImageFiles implements BlobStore {
     try {
       await write(path + draftEnding, source, expires);
       await rename(path + draftEnding, path);
-      this.#files.add({ name, size, deleteAt: expires * 1000 + graceMs });
+      this.#files.set(name, { size, deleteAt: expires * 1000 + graceMs });
     } catch (cause) {
       // A disk that became full may have stored part of the file.
       if (await removeIfExists(path + draftEnding)) this.#storedBytes -= size;
-      else this.#files.add({ name: name + draftEnding, size, deleteAt: now() + retryMs });
+      else this.#files.set(name + draftEnding, { size, deleteAt: now() + retryMs });
       throw blobError(cause);
     } finally {
       this.#writing--;
@@ -100,7 +104,7 @@ export class ImageFiles implements BlobStore {
   async sweep(): Promise<void> {
     this.#counting ??= this.#countEarlier(this.#own ?? new Set());
     await this.#counting;
-    await this.#deleteExpired(() => true);
+    await this.#deleteExpired();
   }
 
   async #countEarlier(own: ReadonlySet<string>): Promise<void> {
@@ -111,34 +115,34 @@ export class ImageFiles implements BlobStore {
       const found = await statIfExists(join(folder, name));
       if (!found) continue;
       const { size, mtimeMs } = found;
-      this.#files.add({ name, size, deleteAt: mtimeMs + (isDraft ? draftMs : graceMs) });
+      this.#files.set(name, { size, deleteAt: mtimeMs + (isDraft ? draftMs : graceMs) });
       this.#storedBytes += size;
     }
     this.#own = undefined;
   }
 
-  /** Deletes expired files, the oldest first, while `isNeeded` returns true. */
-  async #deleteExpired(isNeeded: () => boolean): Promise<void> {
+  async #deleteExpired(): Promise<void> {
     const { folder, now } = this.#options;
-    while (isNeeded()) {
-      const file = this.#files.takeExpired(now());
-      if (!file) return;
-      if (await removeIfExists(join(folder, file.name))) this.#storedBytes -= file.size;
+    for (const [name, { size, deleteAt }] of this.#files) {
+      if (deleteAt > now()) continue;
+      // Before the file is deleted: two calls at the same time must not both count it.
+      this.#files.delete(name);
+      if (await removeIfExists(join(folder, name))) this.#storedBytes -= size;
       // The file is still on the disk, so its size still counts.
-      else this.#files.add({ ...file, deleteAt: now() + retryMs });
+      else this.#files.set(name, { size, deleteAt: now() + retryMs });
     }
   }
 
   async #reserve(bytes: number): Promise<void> {
     const { maxBytes, maxFiles, disk, now } = this.#options;
     const isFull = (): boolean =>
-      this.#storedBytes + bytes > maxBytes || this.#files.length + this.#writing >= maxFiles;
+      this.#storedBytes + bytes > maxBytes || this.#files.size + this.#writing >= maxFiles;
+    if (isFull()) await this.#deleteExpired();
     if (isFull()) {
-      let more = extraDeletions;
-      await this.#deleteExpired(() => isFull() || more-- > 0);
+      const next = this.#files.values().reduce((at, file) => Math.min(at, file.deleteAt), Infinity);
+      throw noSpace(next - now());
     }
-    if (isFull()) throw noSpace(this.#files.first, now());
-    if (!disk.hasSpace(bytes, "response")) throw noSpace(undefined, now());
+    if (!disk.hasSpace(bytes, "response")) throw noSpace(longestWaitMs);
     disk.recordWrite(bytes);
     this.#storedBytes += bytes;
     // In the same step as the check: concurrent requests must not all pass the check for the last file.
@@ -147,8 +151,7 @@ export class ImageFiles implements BlobStore {
 }
 
 /** Space is freed when the next image expires; when the disk will have space is unknown. */
-function noSpace(next: ExpiringFile | undefined, now: number): GatewayError {
-  const waitMs = next ? next.deleteAt - now : longestWaitMs;
+function noSpace(waitMs: number): GatewayError {
   return new GatewayError(
     "storage_unavailable",
     "There is no disk space left for image links. Retry later, or use response_format b64_json.",
