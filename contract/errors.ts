@@ -166,6 +166,49 @@ export const errorTable = {
     501,
   ),
 
+  // Jobs
+  jobs_unavailable: invalidRequest(
+    "jobs_unavailable",
+    "The gateway has no storage for jobs that its replicas share.",
+    501,
+  ),
+  job_quota_exceeded: clientError(
+    429,
+    "insufficient_quota",
+    "job_quota_exceeded",
+    "The project, or the gateway, has too many unfinished jobs, or its jobs have used up their space.",
+  ),
+  job_not_ended: invalidRequest(
+    "job_not_ended",
+    "The job cannot be deleted, because it has not ended.",
+    409,
+  ),
+  job_cancelled: invalidRequest("job_cancelled", "The job was canceled before it ended.", 409),
+  job_expired: invalidRequest(
+    "job_expired",
+    "The deadline of the job was over before it ended.",
+    408,
+  ),
+  job_interrupted: {
+    ...temporaryGatewayError(
+      500,
+      "server_error",
+      "job_interrupted",
+      "The gateway stopped while an image of the job was generated, and the image is lost. It may have been billed, and is not generated again.",
+    ),
+    retry: "never",
+    mayBeBilled: true,
+  },
+  job_input_missing: {
+    ...temporaryGatewayError(
+      500,
+      "server_error",
+      "job_input_missing",
+      "The stored input of the job is missing or incomplete.",
+    ),
+    retry: "never",
+  },
+
   // Idempotency
   invalid_idempotency_key: invalidRequest(
     "invalid_idempotency_key",

@@ -36,6 +36,7 @@ import { needsFetch } from "./upstream/transport/index.ts";
 import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
 import { openStoredData, wireFiles } from "./wiring/files.ts";
 import { wireHandlers } from "./wiring/handlers.ts";
+import { wireJobs } from "./wiring/jobs.ts";
 import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
 import { wireRequestPath } from "./wiring/request-path.ts";
 import { parseHosts, type Runtime } from "./wiring/runtime.ts";
@@ -174,6 +175,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     startTrace: tracing?.start,
     connections,
     closing: closing.signal,
+    submitJob: (submission) => jobs.submitImage(submission),
   });
   const storedData = openStoredData(runtime, {
     disk: temp.disk,
@@ -186,6 +188,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   options.onReload?.(() => admission.applyLimits());
   // Requests that were cut off still write their ledger row.
   resources.defer(() => waitUntilIdle(inFlight, 5000));
+  const jobs = wireJobs(runtime, requestPath, storedData, events.emitJobEvent);
 
   let isDraining = false;
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
@@ -254,6 +257,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     metrics,
     stored: {
       ...wireFiles(runtime, storedData),
+      ...jobs.handlers,
       ...createWebhookEndpointHandlers({ ...runtime, endpoints: events.webhookEndpoints }),
     },
     hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
@@ -317,6 +321,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       isDraining = true;
       live.close();
       embeddings.stopDriftChecks();
+      jobs.stop();
       server.beginStop();
       // Closing immediately would cut off clients that are sending the next request on a keep-alive connection.
       setTimeout(() => void server.stop(false), drainGraceMs);

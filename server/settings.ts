@@ -314,6 +314,18 @@ export const settingsTable = {
   VEXEL_RESPONSE_TTL: seconds(3600).describe(
     "Seconds for which a response is stored for a retry with the same Idempotency-Key, or for a client that disconnected.",
   ),
+  VEXEL_IMAGE_JOB_TIMEOUT: seconds(3600).describe(
+    "Seconds after which an image job that has not ended fails.",
+  ),
+  VEXEL_JOBS_TTL: seconds(86_400).describe(
+    "Seconds for which a job is stored after its end, with its results.",
+  ),
+  VEXEL_JOBS_MAX: wholeNumber(10_000, 1).describe(
+    "Maximum number of unfinished jobs. One project may have half of them.",
+  ),
+  VEXEL_JOBS_MAX_BYTES: bytes(10 * 1024 * MiB).describe(
+    "Maximum size of the input and the results of all stored jobs. One project may use half of it.",
+  ),
   VEXEL_RESPONSES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored responses."),
   VEXEL_CONTENT_MAX_BYTES: bytes(1024 * MiB).describe(
     "Maximum disk space for the stored content of requests, of models with storeContent; with BLOB_URL, in the object store.",

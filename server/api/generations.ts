@@ -73,6 +73,7 @@ export const sharedFields = {
   model: modelId.optional(),
   prompt: z.string().min(1).max(maxTextLength).describe("The text that describes the image."),
   stream: z.boolean().optional().describe("Return the response as server-sent events."),
+  async: z.boolean().optional().describe("Return a job at once; its result is fetched later."),
   ...options,
 } as const;
 
@@ -87,21 +88,30 @@ export const integerFields: ReadonlySet<string> = new Set([
   "frame_count",
   "frame_duration_ms",
 ]);
-export const booleanFields: ReadonlySet<string> = new Set(["stream"]);
+export const booleanFields: ReadonlySet<string> = new Set(["stream", "async"]);
 
-type ParsedBody = { model: string; prompt: string; stream?: boolean | undefined } & Record<
-  string,
-  unknown
->;
+type ParsedBody = {
+  model: string;
+  prompt: string;
+  stream?: boolean | undefined;
+  async?: boolean | undefined;
+} & Record<string, unknown>;
 
 /** Splits a parsed body into known options and extra fields for passthrough. */
-export function toQuery({ model, prompt, stream, ...others }: ParsedBody): GenerationQuery {
+export function toQuery({
+  model,
+  prompt,
+  stream,
+  async: isAsync,
+  ...others
+}: ParsedBody): GenerationQuery {
   const known = new Set<string>(optionNames);
   const entries = Object.entries(others).filter(([, value]) => value !== undefined);
   return {
     model,
     prompt,
     stream: stream ?? false,
+    ...(isAsync && { isAsync }),
     options: Object.fromEntries(entries.filter(([name]) => known.has(name))) as ImageOptions,
     extraFields: Object.fromEntries(entries.filter(([name]) => !known.has(name))),
   };

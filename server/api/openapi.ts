@@ -10,7 +10,7 @@ import { embeddingsBody } from "./embeddings.ts";
 import { generationsBody } from "./generations.ts";
 import { examples } from "./openapi-examples.ts";
 import * as schemas from "./response-schemas.ts";
-import { storedBodies, storedResponses } from "./stored-schemas.ts";
+import { imageJobResponse, storedBodies, storedResponses } from "./stored-schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -82,18 +82,23 @@ const storedRequestBodies = Object.fromEntries(
 /** The maximum number of inputs is a setting, and not in the document. */
 const embeddings = embeddingsBody(Number.POSITIVE_INFINITY);
 
+const generationBody = { "application/json": { schema: schemaOf(generationsBody, "input") } };
+const editBody = {
+  "multipart/form-data": { schema: formSchema() },
+  "application/json": { schema: schemaOf(editsBody, "input") },
+};
+
 const requestBodies: Partial<Record<OwnRouteName, Json>> = {
   ...storedRequestBodies,
   embeddings: { "application/json": { schema: schemaOf(embeddings.schema, "input") } },
   engineEmbeddings: { "application/json": { schema: schemaOf(embeddings.engineSchema, "input") } },
-  generations: { "application/json": { schema: schemaOf(generationsBody, "input") } },
-  edits: {
-    "multipart/form-data": { schema: formSchema() },
-    "application/json": { schema: schemaOf(editsBody, "input") },
-  },
+  generations: generationBody,
+  edits: editBody,
+  generationTask: generationBody,
+  editTask: editBody,
 };
 
-const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
+const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType; status?: 202 }> = {
   ...storedResponses,
   embeddings: { type: "application/json", schema: schemas.embeddingsResponse },
   engineEmbeddings: { type: "application/json", schema: schemas.embeddingsResponse },
@@ -116,6 +121,12 @@ const securityOf = ({ path }: Route): Json =>
   /^\/(?:v1|openai)\//.test(path) ? {} : { security: [] };
 const streams = (name: OwnRouteName): boolean => name === "generations" || name === "edits";
 
+/** The response to a request with `async: true`, or with `Prefer: respond-async`. */
+const acceptedJob = {
+  description: "Accepted: the response is fetched later, from the job.",
+  content: { "application/json": { schema: schemaOf(imageJobResponse, "output") } },
+};
+
 function operationOf(row: Route): Json {
   const name = row.sameAs ?? (row.name as OwnRouteName);
   const response = responses[name];
@@ -130,7 +141,7 @@ function operationOf(row: Route): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: withExample(body, example?.request) } }),
     responses: {
-      200: {
+      [response.status ?? 200]: {
         description: "Success.",
         content: {
           ...withExample({ [response.type]: { ...schema } }, example?.response),
@@ -145,6 +156,7 @@ function operationOf(row: Route): Json {
           }),
         },
       },
+      ...(streams(name) && { 202: acceptedJob }),
       default: {
         description: "An error. docs/errors.md lists all errors.",
         content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { StoredRouteName } from "../http/stored-routes.ts";
 import { createFileForm } from "./files.ts";
+import { imagesResponse } from "./response-schemas.ts";
 import { completeUploadBody, createUploadBody, uploadPartForm } from "./uploads.ts";
 import {
   createEndpointBody,
@@ -80,6 +81,36 @@ const endpointTestResponse = z.object({
   success: z.literal(true),
 });
 
+export const imageJobResponse = z.object({
+  id: z.string(),
+  object: z.literal("image.job"),
+  status: z.enum(["queued", "in_progress", "completed", "failed", "cancelled"]),
+  progress: z.int().min(0).max(100),
+  created_at: seconds,
+  expires_at: seconds.describe("Unix seconds. The job is deleted then."),
+  completed_at: seconds.nullable(),
+  model: z.string(),
+  endpoint: z.string(),
+  error: z
+    .object({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable(),
+      status_code: z.int(),
+    })
+    .nullable(),
+  metadata: z.record(z.string(), z.string()),
+  result: imagesResponse.nullable().describe("The images response."),
+});
+
+const imageTaskResponse = imageJobResponse.extend({
+  task_id: z.string(),
+  status: z.enum(["processing", "completed", "failed"]),
+  poll_url: z.string(),
+  http_status: z.int().nullable(),
+});
+
 /** Request bodies. `form`: the text fields of a multipart form with the file `file`. */
 export const storedBodies: Partial<
   Record<
@@ -97,7 +128,10 @@ export const storedBodies: Partial<
   testWebhookEndpoint: { json: testEndpointBody },
 };
 
-export const storedResponses: Record<StoredRouteName, { type: string; schema?: z.ZodType }> = {
+export const storedResponses: Record<
+  StoredRouteName,
+  { type: string; schema?: z.ZodType; status?: 202 }
+> = {
   createFile: { type: "application/json", schema: fileResponse },
   files: { type: "application/json", schema: listOf(fileResponse) },
   file: { type: "application/json", schema: fileResponse },
@@ -118,4 +152,11 @@ export const storedResponses: Record<StoredRouteName, { type: string; schema?: z
     type: "application/json",
     schema: z.object({ object: z.literal("list"), data: z.array(z.string()) }),
   },
+  imageJobs: { type: "application/json", schema: listOf(imageJobResponse) },
+  imageJob: { type: "application/json", schema: imageJobResponse },
+  cancelImageJob: { type: "application/json", schema: imageJobResponse },
+  deleteImageJob: { type: "application/json", schema: deletedResponse },
+  generationTask: { type: "application/json", schema: imageTaskResponse, status: 202 },
+  editTask: { type: "application/json", schema: imageTaskResponse, status: 202 },
+  imageTask: { type: "application/json", schema: imageTaskResponse },
 };

@@ -61,6 +61,27 @@ export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: n
   return brand<Key, "authenticated">(key);
 }
 
+const keysById = new WeakMap<Snapshot["keys"], ReadonlyMap<string, Key>>();
+
+/**
+ * The API key of a job, as it is now. Throws GatewayError if it was revoked or has expired. `now`: Unix milliseconds.
+ */
+export function callerOfKey(id: string, { keys }: Snapshot, now: number): Caller {
+  let byId = keysById.get(keys);
+  if (!byId) {
+    byId = new Map([...keys.values()].map((key) => [key.id, key]));
+    keysById.set(keys, byId);
+  }
+  const key = byId.get(id);
+  if (key && !isExpired(key, now)) return brand<Key, "authenticated">(key);
+  throw new GatewayError(
+    "invalid_api_key",
+    key
+      ? "The API key of the job has expired. Submit the job again with a valid key."
+      : "The API key of the job was revoked. Submit the job again with a valid key.",
+  );
+}
+
 /** Masked like OpenAI's error messages: enough to recognize a key, not enough to use it. */
 const masked = (key: string): string =>
   key.length < 16 ? "****" : `${key.slice(0, 5)}****${key.slice(-4)}`.replace(/[^\x21-\x7e]/g, "?");

@@ -54,6 +54,8 @@ export interface ChargedRequest {
   readonly query: unknown;
   readonly model: PermittedModel;
   readonly record: RequestRecord;
+  /** A job that waits for its turn: `log` of the reservation is called before it is sent. Absent: it is sent now. */
+  readonly isQueued?: true;
 }
 
 type BudgetedCaller = Caller & { readonly budgets: readonly BudgetedOwner[] };
@@ -130,7 +132,7 @@ export function createRequestCharging({
   type Estimated = ReturnType<typeof estimateOf>;
 
   const keep = (
-    { operation, record }: ChargedRequest,
+    { operation, record, isQueued }: ChargedRequest,
     caller: BudgetedCaller,
     { observe }: Estimated,
     reservation: Reservation,
@@ -141,22 +143,26 @@ export function createRequestCharging({
       return;
     }
     const { requestId, at, endpoint, model = null } = record;
+    const { estimate } = reservation;
+    const { id: keyId, project = null } = caller;
+    const log = (): void => {
+      if (!estimate) return;
+      // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
+      const mayWait = operation === "embeddings";
+      reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
+    };
     record.cost.reservation = observe
       ? {
-          estimate: reservation.estimate,
+          estimate,
           settle: (cost, additionalCost) => {
             if (cost !== undefined) observe(cost);
             reservation.settle(cost, additionalCost);
           },
           release: () => reservation.release(),
+          ...(isQueued && { log }),
         }
       : reservation;
-    const { estimate } = reservation;
-    if (!estimate) return;
-    const { id: keyId, project = null } = caller;
-    // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
-    const mayWait = operation === "embeddings";
-    reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
+    if (!isQueued) log();
   };
 
   const demandOf = (

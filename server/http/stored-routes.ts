@@ -1,4 +1,4 @@
-/** The rows of the routing table for what clients store: files, uploads and webhook endpoints. */
+/** The rows of the routing table for what clients store: files, uploads, jobs and webhook endpoints. */
 
 import type { Method, RouteRow } from "./route.ts";
 
@@ -90,6 +90,51 @@ export const storedRoutes = [
     method: "GET",
     path: "/v1/webhook_event_types",
     summary: "List the event types that a webhook endpoint can subscribe to.",
+  },
+  {
+    name: "imageJobs",
+    method: "GET",
+    path: "/v1/images/jobs",
+    summary: "List the image jobs of the API key's project, without their results.",
+  },
+  // Before the next row, whose id would match it.
+  {
+    name: "cancelImageJob",
+    method: "POST",
+    path: "/v1/images/jobs/{id}/cancel",
+    summary: "Cancel an image job.",
+  },
+  {
+    name: "imageJob",
+    method: "GET",
+    path: "/v1/images/jobs/{id}",
+    summary: "Get an image job, with the images response as its result.",
+  },
+  {
+    name: "deleteImageJob",
+    method: "DELETE",
+    path: "/v1/images/jobs/{id}",
+    summary: "Delete an image job that has ended, with its result.",
+  },
+  {
+    name: "generationTask",
+    method: "POST",
+    path: "/v1/images/generations/async",
+    model: true,
+    summary: "Submit an image job, for clients that poll tasks.",
+  },
+  {
+    name: "editTask",
+    method: "POST",
+    path: "/v1/images/edits/async",
+    model: true,
+    summary: "Submit an image job for edits, for clients that poll tasks.",
+  },
+  {
+    name: "imageTask",
+    method: "GET",
+    path: "/v1/images/tasks/{id}",
+    summary: "Get an image job as a task, for clients that poll tasks.",
   },
 ] as const satisfies readonly RouteRow[];
 

@@ -66,11 +66,16 @@ export class IdempotentRequest {
     return this.#detached !== undefined;
   }
 
-  /** Defined if the response will be replayed: the request has an Idempotency-Key, or its client has disconnected. */
+  /**
+   * Defined if the response will be read later: the request has an Idempotency-Key, its client has disconnected, or it
+   * is a line of a job.
+   */
   replayContext(signal: AbortSignal, temp: RequestTemp): ReplayContext | undefined {
-    const { target } = this.#options.record.routing;
-    const willBeReplayed = this.#request?.hasIdempotencyKey || this.isDetached;
-    return target && willBeReplayed ? { target, signal, temp } : undefined;
+    const { record, incoming } = this.#options;
+    const { target } = record.routing;
+    const isJob = incoming.line !== undefined;
+    const willBeRead = this.#request?.hasIdempotencyKey || this.isDetached || isJob;
+    return target && willBeRead ? { target, signal, temp, isJob } : undefined;
   }
 
   /** Returns the stored response of an earlier identical request, if there is one. */
@@ -220,7 +225,7 @@ export class IdempotentRequest {
   }
 }
 
-function readIdempotencyKey(key: string | null): string | undefined {
+export function readIdempotencyKey(key: string | null): string | undefined {
   if (key === null) return undefined;
   if (/^[\x20-\x7e]{1,255}$/.test(key) && key.trim() !== "") return key;
   throw new GatewayError(

@@ -16,9 +16,14 @@ export interface LinkStore {
   toLastingLink(url: string, publicUrl: string): Promise<string>;
 }
 
+/**
+ * When a link expires: `response`, after the usual lifetime of a link; `replay`, with the stored response; `job`, with
+ * the job whose result it is.
+ */
+export type LinkLifetime = "response" | "replay" | "job";
+
 export interface LinkTools {
-  /** `isReplayable`: the link expires with the stored response; false: after the usual lifetime of a link. */
-  store(image: LoadedImage, publicUrl: string, isReplayable: boolean): Promise<string>;
+  store(image: LoadedImage, publicUrl: string, lifetime: LinkLifetime): Promise<string>;
   download(
     url: string,
     target: Target,
@@ -32,6 +37,8 @@ export interface ReplayContext {
   readonly target: Target;
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
+  /** The response is the result of a job. */
+  readonly isJob?: boolean;
 }
 
 export interface LinkStores {
@@ -43,20 +50,21 @@ export interface LinkStores {
 
 export function createLinkStores({ store, download }: LinkTools): LinkStores {
   const plain: LinkStore = {
-    store: (image, publicUrl) => store(image, publicUrl, false),
+    store: (image, publicUrl) => store(image, publicUrl, "response"),
     toLastingLink: async (url) => url,
   };
-  const lasting = ({ target, signal, temp }: ReplayContext): LinkStore => {
+  const lasting = ({ target, signal, temp, isJob }: ReplayContext): LinkStore => {
+    const lifetime = isJob ? "job" : "replay";
     let isReachable = true;
     return {
-      store: (image, publicUrl) => store(image, publicUrl, true),
+      store: (image, publicUrl) => store(image, publicUrl, lifetime),
       toLastingLink: async (url, publicUrl) => {
         // A data: URL contains the image and never expires.
         if (!isReachable || isDataUrl(url)) return url;
         try {
           const image = await download(url, target, signal, temp);
           await checkTruncation(image);
-          return await store(image, publicUrl, true);
+          return await store(image, publicUrl, lifetime);
         } catch (error) {
           if (!(error instanceof GatewayError)) throw error;
           // The image is billed, and its link works for now. The other links are probably as unreachable, and the

@@ -5,6 +5,7 @@ import { type LinkSecretOptions, openLinkSecrets } from "../storage/files/link-s
 import type { BlobSource, BlobStore } from "../storage/ports/blob-store.ts";
 import type { LoadedImage } from "../upstream/contract.ts";
 import { imageTypeOf } from "./image-head.ts";
+import type { LinkLifetime } from "./image-links.ts";
 import { signLink, verifyLink } from "./signed-link.ts";
 
 interface ImageLinksOptions {
@@ -13,6 +14,8 @@ interface ImageLinksOptions {
   readonly ttlMs: number;
   /** How long a stored response with links may be replayed. */
   readonly replayMs: number;
+  /** How long a job with links in its result is stored. */
+  readonly jobMs: number;
   readonly maxBytes: number;
   readonly disk: ImageFilesOptions["disk"];
   readonly secrets: Pick<LinkSecretOptions, "secret" | "previous">;
@@ -24,10 +27,10 @@ interface ImageLinksOptions {
 
 export interface ImageLinks extends Pick<BlobStore, "find" | "sweep"> {
   /**
-   * Stores an image and returns its link. `isReplayed`: the response may be replayed later, so its link works longer:
-   * for the full time after the last replay.
+   * Stores an image and returns its link. The link of a response that may be replayed, or of a job, works longer: for
+   * the full time after it was last read.
    */
-  store(image: LoadedImage, publicUrl: string, isReplayed?: boolean): Promise<string>;
+  store(image: LoadedImage, publicUrl: string, lifetime?: LinkLifetime): Promise<string>;
   /** The link's expiry in Unix seconds. Undefined: its signature is not valid, or it has expired. */
   check(name: string, search: string): number | undefined;
 }
@@ -38,8 +41,9 @@ export function openImageLinks(options: ImageLinksOptions): ImageLinks {
     options.images ?? new ImageFiles({ folder: join(folder, "images"), maxBytes, disk, now });
   const secrets = openLinkSecrets({ folder, ...options.secrets });
   return {
-    store: async (image, publicUrl, isReplayed = false) => {
-      const ttlMs = options.ttlMs + (isReplayed ? options.replayMs : 0);
+    store: async (image, publicUrl, lifetime = "response") => {
+      const extraMs = { response: 0, replay: options.replayMs, job: options.jobMs }[lifetime];
+      const ttlMs = options.ttlMs + extraMs;
       const type = imageTypeOf(image) ?? "application/octet-stream";
       const { name, expires, url } = await store.put(sourceOf(image), { type, ttlMs });
       return url ?? `${publicUrl}/files/images/${name}${signLink(name, expires, secrets[0])}`;

@@ -45,7 +45,7 @@ interface LedgerOptions {
 export interface OpenedLedger {
   readonly ledger: Ledger;
   /** Requests with a budget reservation: charged by the next process if this one is killed. */
-  readonly reservations: Pick<Outbox, "reserve">;
+  readonly reservations: Pick<Outbox, "reserve" | "release">;
   /** Lists of rows and usage, for operators. */
   readonly queries: LedgerQueries;
   /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */
@@ -152,6 +152,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     reservations: {
       // Reservations are needed only after a kill, so a disk error does not fail the request.
       reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
+      release: (requestId) => logUnwritable.run(() => outbox.release(requestId)),
     },
     spent: (owner, period) =>
       forwarding?.spent(owner, period) ?? store.sumSpent(owner, period, pendingRows()),

@@ -8,12 +8,25 @@ import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ResponseMemory } from "../limits/response-memory.ts";
+import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { AdmittedImages } from "../request/deadline.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { StartTrace } from "../request/request-trace.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
+import type { GenerationQuery } from "../upstream/contract.ts";
+import type { Endpoint } from "./endpoint.ts";
 import type { ContentRecording } from "./record-content.ts";
 import type { StreamTimes } from "./stream-response.ts";
+
+/** An image request whose response is fetched later. */
+export interface JobSubmission {
+  readonly endpoint: Pick<Endpoint<GenerationQuery, unknown>, "operation">;
+  readonly incoming: IncomingRequest;
+  readonly caller: Caller;
+  readonly model: PermittedModel;
+  readonly query: GenerationQuery;
+}
 
 export interface PipelineServices {
   readonly snapshot: () => Snapshot;
@@ -47,6 +60,8 @@ export interface PipelineServices {
   /** The limits of requests in flight, queued requests included, and of client connections. */
   readonly maxConcurrent: { readonly requests: number; readonly connections: number };
   readonly streamTimes: StreamTimes;
+  /** Accepts a job. Rejects with GatewayError. Absent: there are no jobs. */
+  readonly submitJob?: (submission: JobSubmission) => Promise<OutgoingResponse>;
   /** Stores the content of requests, for models with `storeContent`. */
   readonly content: ContentRecording;
   /** Milliseconds, monotonic. */

@@ -21,6 +21,7 @@ import type {
 } from "../request/http-types.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { Send } from "../request/stage.ts";
+import type { GenerationQuery } from "../upstream/contract.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel, ReadsImages } from "./endpoint.ts";
 import { execute, executeWithin, type InternalRequest } from "./execute.ts";
@@ -57,7 +58,9 @@ async function handleRequest<Q extends LimitedQuery, A>(
     services.ledger.admit(); // before anything that would need a row
     const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
     record.caller = caller; // from now on, the request gets a ledger row
-    record.priority = priorityOf(incoming.headers, caller);
+    record.line = incoming.line;
+    record.cost.reservation = incoming.line?.reservation;
+    record.priority = incoming.line?.priority ?? priorityOf(incoming.headers, caller);
     lifetime.admitLoad(caller, record.priority);
     if (endpoint.kind === "embedding") {
       record.cachePolicy = cachePolicyOf(incoming.headers);
@@ -88,6 +91,14 @@ async function respond<Q extends LimitedQuery, A>(
   query: Q,
 ): Promise<OutgoingResponse> {
   if (endpoint.kind === "image") {
+    const { submitJob } = services;
+    if (submitJob && asksForJob(incoming, query)) {
+      const image = query as Q & GenerationQuery;
+      return submitted(
+        lifetime,
+        await submitJob({ endpoint, incoming, caller, model, query: image }),
+      );
+    }
     const idempotent = lifetime.openIdempotent(caller, model, query, incoming);
     const replayed = await idempotent.claim();
     if (replayed) return writeReplay(lifetime, replayed);
@@ -106,6 +117,25 @@ async function respond<Q extends LimitedQuery, A>(
     };
   });
   return writeResponse(lifetime, written, services.streamTimes);
+}
+
+/** Whether the response is fetched later: by the header `prefer` (RFC 7240), or by the field `async`. */
+function asksForJob({ headers, line }: IncomingRequest, query: LimitedQuery): boolean {
+  if (line) return false;
+  if ("isAsync" in query && query.isAsync) return true;
+  const prefer = headers.get("prefer");
+  return prefer !== null && /(?:^|[,;\s])respond-async\b/i.test(prefer);
+}
+
+/** The job costs nothing yet, and owns copies of the files. */
+async function submitted(
+  lifetime: RequestLifetime,
+  response: OutgoingResponse,
+): Promise<OutgoingResponse> {
+  lifetime.record.cost.actual = 0;
+  await lifetime.clearFiles();
+  await lifetime.settle(response.status);
+  return response;
 }
 
 /**

@@ -106,7 +106,8 @@ export class RequestLifetime {
       incoming,
       record: this.record,
       query,
-      finishOnDisconnect: (model.onDisconnect ?? onDisconnect) === "finish",
+      // A job that is canceled cancels its lines.
+      finishOnDisconnect: !incoming.line && (model.onDisconnect ?? onDisconnect) === "finish",
       retryPaid: model.retryPaid === true,
     });
     return this.idempotent;

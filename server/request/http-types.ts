@@ -7,6 +7,7 @@ import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { FilePart } from "../upstream/contract.ts";
 import type { RequestClient } from "./deadline.ts";
+import type { JobLineContext } from "./job-line.ts";
 
 export type { FilePart };
 
@@ -50,6 +51,8 @@ export interface IncomingRequest extends RequestClient {
   readonly publicUrl: string;
   /** Bytes of the body received so far, also of a refused body. */
   readonly bytesReceived: number;
+  /** The request is a line of a job. Absent: it came over HTTP. */
+  readonly line?: JobLineContext;
   /**
    * Reads the body once, bounded. Throws GatewayError. `keyId`: the API key whose share of memory it takes.
    * `maxBytes`: absent for the maximum of all JSON bodies.

@@ -5,6 +5,7 @@ import type { Deviations, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { Caller, PermittedModel } from "./caller.ts";
 import type { CachePolicy, Operation, Priority, RequestUsage } from "./http-types.ts";
+import type { JobLineContext } from "./job-line.ts";
 import type {
   CostRecord,
   EmbeddingsRecord,
@@ -40,6 +41,8 @@ export class RequestRecord implements RequestContext, RequestReport {
   receivedAt = 0;
   /** Undefined: tracing is off. */
   trace: RequestTrace | undefined;
+  /** Undefined: the request is not a line of a job. */
+  line: JobLineContext | undefined;
   /**
    * The time in the fair queue and in the budget queue. Not counted: the queue of a target with limits, and the wait
    * for the memory of a large response.

@@ -5,6 +5,7 @@
 import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
 import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
+import type { JobLineContext } from "./job-line.ts";
 import type { RequestTrace } from "./request-trace.ts";
 import type { AttemptStart, TargetSelection, TimedAttempt } from "./timeline.ts";
 
@@ -16,6 +17,8 @@ export interface RequestContext {
   readonly cachePolicy: CachePolicy;
   /** Undefined: tracing is off. */
   readonly trace: RequestTrace | undefined;
+  /** Undefined: the request is not a line of a job. */
+  readonly line: JobLineContext | undefined;
 }
 
 /** Every fact is added; none replaces or removes another. */

@@ -75,7 +75,8 @@ class RoutedRequest<Q, A> {
     this.#stage = stage;
     this.#request = request;
     this.#modelTargets = modelTargets;
-    this.#candidates = canServe ? capableCandidates(candidates, request, canServe) : candidates;
+    const capable = canServe ? capableCandidates(candidates, request, canServe) : candidates;
+    this.#candidates = context.line?.permitted(capable) ?? capable;
     this.#attempted = { stage, request, modelTargets, sizeClass, wasSent: false };
     this.#context = {
       now: registry.clock(),

@@ -26,7 +26,12 @@ import type {
 } from "./contract.ts";
 import type { CredentialCache } from "./credentials/credential-cache.ts";
 import { createModelLists } from "./model-lists.ts";
-import { pollJob, type SendAuthenticated, streamPartialImages } from "./poll-job.ts";
+import {
+  pollJob,
+  type SendAuthenticated,
+  type SendRecord,
+  streamPartialImages,
+} from "./poll-job.ts";
 import { sketchCapabilities } from "./sketch-capabilities.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
 
@@ -45,7 +50,10 @@ interface TargetImageRequest<Q> extends TargetRequest<Q> {
   /** Temp storage for large parts of a response. */
   readonly temp: RequestTemp;
   /** Names the API key. Absent: a request of the gateway itself. */
-  readonly context?: { readonly caller: { readonly id: string } | undefined };
+  readonly context?: {
+    readonly caller: { readonly id: string } | undefined;
+    readonly line: SendRecord | undefined;
+  };
 }
 
 export type UpstreamClient = {
@@ -154,12 +162,18 @@ export function createUpstreamClient({
     const upstreamRequest = endpoint.toUpstream(query, target);
     if (endpoint.models)
       await confirmModel(endpoint.models, { query, target, temp }, sendAuthenticated, signal);
-    const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated };
+    const line = origin?.line;
+    const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated, line };
+    const resumed = line?.takeUpstreamJob(target);
+    if (resumed) return pollJob(job, resumed);
+    await line?.beforeSend();
     const response = sendAuthenticated(upstreamRequest, signal).then(read);
     if (query.stream && endpoint.watch)
       return { kind: "stream", events: streamPartialImages(job, endpoint.watch, response) };
     const first = await response;
-    return first.kind === "pending" ? pollJob(job, first) : first;
+    if (first.kind !== "pending") return first;
+    await line?.onUpstreamJob(target, first);
+    return pollJob(job, first);
   };
 
   return {

@@ -275,6 +275,8 @@ export interface GenerationQuery {
    * same image each time.
    */
   readonly part?: number;
+  /** The client fetches the response later, from a job. */
+  readonly isAsync?: true;
   readonly extraFields: ExtraFields;
 }
 

@@ -22,6 +22,18 @@ export type SendAuthenticated = (
   signal: AbortSignal,
 ) => Promise<UpstreamResponse>;
 
+/** What is recorded on disk of the requests that are sent for a line of a job, so that none is sent or paid twice. */
+export interface SendRecord {
+  /** Called before a request is sent. Rejects with GatewayError if it may not be sent. */
+  beforeSend(): Promise<void>;
+  /** The upstream has accepted the request as a job of its own, which any process can poll. */
+  onUpstreamJob(target: Target, job: PendingJob): Promise<void>;
+  /** A job that an earlier process submitted to this target for the line, once. Undefined: there is none. */
+  takeUpstreamJob(target: Target): PendingJob | undefined;
+  /** A job of the upstream is not canceled with the request: another process polls it. */
+  readonly keepsUpstreamJob: boolean;
+}
+
 interface UpstreamImageJob<Q extends GenerationQuery> {
   readonly adapter: ImageAdapter<Q>;
   readonly query: Q;
@@ -29,6 +41,8 @@ interface UpstreamImageJob<Q extends GenerationQuery> {
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   readonly send: SendAuthenticated;
+  /** The line of a job, of which the request is a part. Undefined: it is not. */
+  readonly line?: Pick<SendRecord, "keepsUpstreamJob"> | undefined;
 }
 
 /** The first and the longest interval between two polls. */
@@ -66,7 +80,7 @@ export async function pollJob<Q extends GenerationQuery>(
     }
   } catch (error) {
     // The request was canceled or has timed out, so the upstream need not finish the job.
-    if (signal.aborted) cancelJob(job, pending);
+    if (signal.aborted && !job.line?.keepsUpstreamJob) cancelJob(job, pending);
     throw error;
   }
 }

@@ -9,11 +9,13 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { StoredFiles } from "../storage/files/stored-files.ts";
 import type { FileIndex } from "../storage/ports/file-index.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
+import type { JobStore } from "../storage/ports/job-store.ts";
 import type { UploadStore } from "../storage/ports/upload-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { S3Files } from "../storage/s3/s3-files.ts";
 import { createFileIndex } from "../storage/sql/file-index.ts";
+import { createJobStore } from "../storage/sql/job-store.ts";
 import { createUploadStore } from "../storage/sql/upload-store.ts";
 import { openJobDatabase } from "../storage/sqlite/job-database.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
@@ -35,6 +37,7 @@ export interface StoredData {
   readonly contents: FileStore;
   readonly index: FileIndex;
   readonly uploads: UploadStore;
+  readonly jobs: JobStore;
   /** Other replicas use it as well. */
   readonly isShared: boolean;
 }
@@ -47,13 +50,17 @@ export function openStoredData(
   if (shared && !objects) return undefined;
   const local = new StoredFiles({ folder: join(settings.VEXEL_DATA, "files"), disk, now });
   const contents = objects ? new S3Files(objects, local) : local;
-  if (shared) return { contents, index: shared.files, uploads: shared.uploads, isShared: true };
+  if (shared) {
+    const { files: index, uploads, jobs } = shared;
+    return { contents, index, uploads, jobs, isShared: true };
+  }
   const db = openJobDatabase(settings.VEXEL_DATA, now);
   resources.defer(() => db.close());
   return {
     contents,
     index: createFileIndex(db),
     uploads: createUploadStore(db),
+    jobs: createJobStore(db),
     isShared: false,
   };
 }

@@ -11,6 +11,7 @@ import { sharedRateLimitCounters } from "../limits/shared-counters.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import { logInternalError, type RequestObserver, reportRequests } from "../observe/request-line.ts";
+import type { PipelineServices } from "../pipeline/dependencies.ts";
 import { createPipeline, type Execute } from "../pipeline/handle-request.ts";
 import type { StageLists } from "../pipeline/stages.ts";
 import { plausibleUsage } from "../pipeline/verify-response.ts";
@@ -46,6 +47,7 @@ interface RequestPathOptions {
   readonly connections: number;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
+  readonly submitJob: NonNullable<PipelineServices["submitJob"]>;
 }
 
 const streamTimes = { firstEventMs: 10_000, heartbeatMs: 15_000 } as const;
@@ -109,6 +111,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     admittedImages,
     closing: options.closing,
+    submitJob: options.submitJob,
     createTemp: temp.createTemp,
     startTrace: options.startTrace,
     report: reportRequests(log, options.observers),
@@ -141,6 +144,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     embeddings,
     idempotencyStore: images.idempotencyStore,
     budgets: budgets.budgets,
+    charging: budgets.charging,
     imageLinks,
     content,
     admittedImages,

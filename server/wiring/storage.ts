@@ -101,6 +101,7 @@ export const wireImageLinks = (
     folder: settings.VEXEL_DATA,
     ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
     replayMs: settings.VEXEL_RESPONSE_TTL * 1000,
+    jobMs: settings.VEXEL_JOBS_TTL * 1000,
     maxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
     disk,
     secrets: secretsOf(settings),

@@ -36,6 +36,7 @@ export function startLinkServer({
       folder: folder.path,
       ttlMs,
       replayMs: 600_000,
+      jobMs: 0,
       maxBytes,
       disk: unlimitedDisk,
       secrets: { secret: "", previous: [] },

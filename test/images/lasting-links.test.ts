@@ -70,7 +70,7 @@ describe("a link of the gateway", () => {
     const link = await server.links.store(
       { kind: "bytes", bytes: grayImage("late") },
       server.url,
-      true,
+      "replay",
     );
     server.now += 650_000;
     await server.links.sweep();
@@ -90,7 +90,7 @@ describe("an upstream's link", () => {
   const tools = (bytes: () => Uint8Array) => {
     const fetched: string[] = [];
     const linkStores = createLinkStores({
-      store: async (_, publicUrl, replayed) => `${publicUrl}/ours-${replayed}`,
+      store: async (_, publicUrl, lifetime) => `${publicUrl}/ours-${lifetime}`,
       download: async (url) => {
         fetched.push(url);
         return { kind: "bytes", bytes: bytes() };
@@ -102,7 +102,7 @@ describe("an upstream's link", () => {
   test("becomes a link of the gateway in a response that can be replayed", async () => {
     const { linkStores } = tools(() => grayImage("theirs"));
     expect(await linkStores.lasting(again).toLastingLink(theirs, "http://here")).toBe(
-      "http://here/ours-true",
+      "http://here/ours-replay",
     );
   });
 

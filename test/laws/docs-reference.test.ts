@@ -151,13 +151,20 @@ describe("docs/api.md", () => {
     }
   });
 
+  /** Routes whose body has the fields of others, which are documented there. */
+  const sharesFieldsWith: Readonly<Record<string, readonly string[]>> = {
+    "/v1/images/edits": ["/v1/images/generations"],
+    "/v1/images/generations/async": ["/v1/images/generations"],
+    "/v1/images/edits/async": ["/v1/images/generations", "/v1/images/edits"],
+  };
+
   test("has every field of every body and no other", () => {
     const fieldsOf = (heading: string) => firstCodes(sectionOf("docs/api.md", heading)).sort();
     const documentedFields = (heading: string) =>
       Object.keys(requestOf(heading)?.properties ?? {}).sort();
     for (const { method, path, sameAs } of routes.filter((row) => row.method === "POST")) {
       const heading = `\`${method} ${path}\``;
-      const shared = path === "/v1/images/edits" ? fieldsOf("`POST /v1/images/generations`") : [];
+      const shared = (sharesFieldsWith[path] ?? []).flatMap((each) => fieldsOf(`\`POST ${each}\``));
       // An alias of a route has the fields of the route, and no table of its own.
       if (sameAs !== undefined) {
         const origin = routes.find(({ name }) => name === sameAs);

@@ -247,6 +247,23 @@ function addPart(path: string): Promise<Response> {
   return fetch(`${gateway.url}${path}`, { method: "POST", headers: { authorization }, body: form });
 }
 
+const jobBody = { model: "gpt-image-2", prompt: "an otter" };
+
+/** Submits an image job and returns its id. */
+async function submitJob(): Promise<string> {
+  const response = await gateway.post("/v1/images/generations", { ...jobBody, async: true });
+  return ((await response.json()) as { id: string }).id;
+}
+
+async function endedJob(): Promise<string> {
+  const id = await submitJob();
+  for (;;) {
+    const job = (await (await get(`/v1/images/jobs/${id}`)).json()) as { completed_at: unknown };
+    if (job.completed_at !== null) return id;
+    await Bun.sleep(20);
+  }
+}
+
 const storedCalls: Readonly<Record<StoredRouteName, (path: string) => Promise<Response>>> = {
   createFile: uploadFile,
   files: async (path) => {
@@ -278,6 +295,16 @@ const storedCalls: Readonly<Record<StoredRouteName, (path: string) => Promise<Re
   testWebhookEndpoint: async (path) =>
     gateway.post(await pathWithEndpoint(path), { event_type: "batch.completed" }),
   webhookEventTypes: get,
+  imageJobs: async (path) => {
+    await submitJob();
+    return get(path);
+  },
+  imageJob: async (path) => get(path.replace("{id}", await endedJob())),
+  cancelImageJob: async (path) => gateway.post(path.replace("{id}", await endedJob()), {}),
+  deleteImageJob: async (path) => remove(path.replace("{id}", await endedJob())),
+  generationTask: async (path) => gateway.post(path, jobBody),
+  editTask: async (path) => gateway.post(path, { ...jobBody, images: [{ image_url: image }] }),
+  imageTask: async (path) => get(path.replace("{id}", await endedJob())),
 };
 
 const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
@@ -467,8 +494,10 @@ describe("every real response matches the document", () => {
       expect(responses.length).toBeGreaterThan(0);
       for (const response of responses) {
         const type = response.headers.get("content-type")?.split(";")[0] ?? "";
-        expect(response.status).toBe(200);
-        const content = operationOf(row).responses[200]?.content;
+        const { responses: documentedResponses } = operationOf(row);
+        const status = "200" in documentedResponses ? 200 : 202;
+        expect(response.status).toBe(status);
+        const content = documentedResponses[status]?.content;
         const documented = content?.[type] ?? content?.[type.replace(/\/.*/, "/*")];
         expect(`${type} ${documented ? "is documented" : "is not documented"}`).toBe(
           `${type} is documented`,

@@ -52,6 +52,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: ["lib", "storage", "upstream", "config"],
   // The transport knows no models.
   http: ["lib", "temp-storage", "request"],
+  jobs: [
+    "lib",
+    "storage",
+    "upstream",
+    "request",
+    "auth",
+    "budgets",
+    "idempotency",
+    "pipeline",
+    "http",
+  ],
   console: ["lib", "request", "http"],
   admin: [
     "lib",
@@ -79,6 +90,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "pipeline",
     "events",
     "http",
+    "jobs",
   ],
   process: ["lib", "config", "observe", "admin"],
 };

@@ -20,7 +20,7 @@ export type JobStatus =
   | "cancelled";
 
 /** Why a job ends before all of its lines have run. */
-export type JobEnding = "cancelled" | "expired";
+export type JobEnding = "cancelled" | "expired" | "failed";
 
 /** OpenAI's error object, with the status that the request would have had. */
 export interface JobError {
@@ -54,6 +54,8 @@ export interface NewJob {
   readonly idempotencyKey?: string | undefined;
   /** The ranges of a job that is not validated. */
   readonly ranges?: readonly NewRange[];
+  /** The process that is still writing the input of the job has claimed it. Absent: any process may claim it. */
+  readonly claim?: Pick<Claim, "holder" | "until">;
 }
 
 export type JobData = Readonly<Record<string, unknown>>;
@@ -65,7 +67,7 @@ export interface NewRange {
   readonly position: number;
 }
 
-export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempotencyKey"> {
+export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempotencyKey" | "claim"> {
   readonly status: JobStatus;
   readonly ending: JobEnding | null;
   readonly startedAt: number | null;
@@ -174,8 +176,11 @@ export interface JobStore {
 
   /** Claims the next range, of the job that waits longest for a claim. Two processes never claim the same one. */
   claimRange(claim: Claim): Promise<ClaimedRange | undefined>;
-  /** Records that a line is sent, before it is. False: the claim was lost, and nothing may be sent. */
-  recordIntent(claim: RangeClaim, intent: string): Promise<boolean>;
+  /**
+   * Records that a line is sent, before it is. Null: the line that was sent is known not to be billed. False: the claim
+   * was lost, and nothing may be sent.
+   */
+  recordIntent(claim: RangeClaim, intent: string | null): Promise<boolean>;
   /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
   settle(claim: RangeClaim, lines: SettledLines): Promise<boolean>;
   /** Gives a range back: it is claimed again from `at` on. Its intent stays. */
@@ -189,6 +194,8 @@ export interface JobStore {
   cancel(owner: string, id: string, now: number): Promise<StoredJob | undefined>;
   /** A paused job begins no line. `at`: null resumes it. Undefined: there is none. */
   pause(owner: string, id: string, at: number | null): Promise<StoredJob | undefined>;
+  /** A job that cannot continue: its other lines never run, and it is finalized. */
+  fail(id: string, error: JobError, now: number): Promise<void>;
   /** The lines of jobs after their deadline end without running. */
   expire(now: number): Promise<void>;
   /** Jobs that are to be deleted, at most `limit`. */

@@ -10,6 +10,7 @@ import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { DeliveryStore } from "../ports/delivery-store.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { FileIndex } from "../ports/file-index.ts";
+import type { JobStore } from "../ports/job-store.ts";
 import type { KeyStore } from "../ports/key-store.ts";
 import type { LedgerExports } from "../ports/ledger-exports.ts";
 import type { LedgerQueries } from "../ports/ledger-queries.ts";
@@ -24,6 +25,7 @@ import { createConfigEntityStore } from "../sql/config-entity-store.ts";
 import { createDeliveryStore } from "../sql/delivery-store.ts";
 import { createEventStore } from "../sql/event-store.ts";
 import { createFileIndex } from "../sql/file-index.ts";
+import { createJobStore } from "../sql/job-store.ts";
 import { createKeyStore } from "../sql/key-store.ts";
 import { createSessionStore } from "../sql/session-store.ts";
 import { createUploadStore } from "../sql/upload-store.ts";
@@ -51,6 +53,7 @@ export interface SharedStorage {
   readonly webhookEndpoints: WebhookEndpointStore;
   readonly files: FileIndex;
   readonly uploads: UploadStore;
+  readonly jobs: JobStore;
   readonly ledger: LedgerStore & Pick<PostgresLedgerStore, "rollUp">;
   readonly exports: LedgerExports;
   readonly queries: LedgerQueries;
@@ -112,6 +115,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     webhookEndpoints: createWebhookEndpointStore(db),
     files: createFileIndex(db),
     uploads: createUploadStore(db),
+    jobs: createJobStore(db),
     ledger: new PostgresLedgerStore(db),
     exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),

@@ -143,6 +143,15 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
       return findOne(queries, "id = $1 AND owner = $2", [id, owner]);
     }),
 
+  async fail(id, error, now) {
+    await db.query(
+      `UPDATE vexel.jobs SET status = 'finalizing', ending = 'failed', error = $2,
+         finalizing_at = $3
+       WHERE id = $1 AND status = 'in_progress'`,
+      [id, JSON.stringify(error), now],
+    );
+  },
+
   async expire(now) {
     await db.query(
       `UPDATE vexel.jobs SET ending = 'expired', paused_at = NULL
@@ -196,8 +205,8 @@ async function create(
   const { ranges = [] } = job;
   const { rows } = await queries.query<JobRow>(
     `INSERT INTO vexel.jobs (id, kind, endpoint, owner, key_id, status, created_at, deadline,
-       expires_at, lines, completed, failed, bytes, lease_until, served_at, data, once)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, $11, 0, $7, $12, $13)
+       expires_at, lines, completed, failed, bytes, lease_until, served_at, data, once, holder)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, $11, $14, $7, $12, $13, $15)
      ON CONFLICT DO NOTHING RETURNING *`,
     [
       job.id,
@@ -213,6 +222,8 @@ async function create(
       job.bytes,
       JSON.stringify(job.data),
       once,
+      job.claim?.until ?? 0,
+      job.claim?.holder ?? null,
     ],
   );
   if (rows[0]) {
@@ -328,7 +339,8 @@ async function endJob(
   { status, at, expiresAt, error, data }: JobEnd,
 ): Promise<StoredJob | undefined> {
   const { rows } = await queries.query<JobRow>(
-    `UPDATE vexel.jobs SET status = $3, ended_at = $4, expires_at = $5, error = $6,
+    `UPDATE vexel.jobs SET status = $3, ended_at = $4, expires_at = $5,
+       error = coalesce($6, error),
        data = coalesce($7, data), holder = NULL, lease_until = 0
      WHERE id = $1 AND holder = $2 AND ended_at IS NULL RETURNING *`,
     [

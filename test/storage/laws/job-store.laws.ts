@@ -297,6 +297,40 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect(await store.find("project-a", "batch_1")).toBeUndefined();
     });
 
+    law("a job that cannot continue is finalized with its error", async (open) => {
+      const store = await open();
+      await add(store, "batch_1");
+      const { by } = await claim(store, "p");
+      expect(await store.recordIntent(by, "sent")).toBe(true);
+      expect(await store.recordIntent(by, null)).toBe(true);
+      const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
+      await store.fail("batch_1", error, now + 1);
+      expect(await numberOf(store, "q")).toBeUndefined();
+      expect(await store.claimJob(claimOf("q"))).toMatchObject({
+        status: "finalizing",
+        ending: "failed",
+        error,
+      });
+      const end = { status: "failed", at: now, expiresAt: now } as const;
+      expect(await store.end("batch_1", "q", end)).toMatchObject({ status: "failed", error });
+    });
+
+    law("a job that its process is still writing is claimed by no other process", async (open) => {
+      const store = await open();
+      const until = now + minute;
+      const unfinished = {
+        status: "validating",
+        ranges: [],
+        claim: { holder: "p", until },
+      } as const;
+      await add(store, "batch_1", unfinished);
+      expect(await store.claimJob(claimOf("q"))).toBeUndefined();
+      expect(await store.start("batch_1", "p", [range(0, 1)], undefined)).toBe(true);
+      await add(store, "batch_2", unfinished);
+      expect((await store.claimJob(claimOf("q", until)))?.id).toBe("batch_2");
+      expect(await store.start("batch_2", "p", [range(0, 1)], undefined)).toBe(false);
+    });
+
     law("a claimed job that is given back is claimed again from that time on", async (open) => {
       const store = await open();
       await add(store, "batch_1", { status: "validating", ranges: [] });

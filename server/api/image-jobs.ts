@@ -1,0 +1,106 @@
+/** /v1/images/jobs: image requests whose response is fetched later. A job belongs to the project of its API key. */
+import { z } from "zod";
+import { authenticate } from "../auth/authenticate.ts";
+import { ownerOf } from "../auth/owner.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import { validate } from "../http/read-body.ts";
+import { decodePathSegment, json } from "../http/route.ts";
+import type { Handlers } from "../http/routes.ts";
+import { type Jobs, jobNotFound, type StoredJob } from "../jobs/jobs.ts";
+import { sendJob, showImageJob, showImageTask } from "../jobs/show-image-job.ts";
+import type { Endpoint } from "../pipeline/endpoint.ts";
+import type { Serve } from "../pipeline/handle-request.ts";
+import type { StageLists } from "../pipeline/stages.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import type { GenerationQuery } from "../upstream/contract.ts";
+import { editsEndpoint } from "./edits.ts";
+import { generationsEndpoint } from "./generations.ts";
+import { queryOf, showPage } from "./pages.ts";
+
+export interface ImageJobHandlerOptions {
+  readonly snapshot: () => Snapshot;
+  readonly jobs: Jobs;
+  readonly serve: Serve;
+  readonly send: StageLists;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+type ImageJobHandlers = Pick<
+  Handlers,
+  | "imageJobs"
+  | "imageJob"
+  | "cancelImageJob"
+  | "deleteImageJob"
+  | "generationTask"
+  | "editTask"
+  | "imageTask"
+>;
+
+const listQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  after: z.string().optional(),
+});
+
+export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJobHandlers {
+  const { snapshot, jobs, serve, send, now } = options;
+  const ownerOfRequest = ({ headers }: IncomingRequest): string =>
+    ownerOf(authenticate(headers, snapshot(), now()));
+  const find = async (incoming: IncomingRequest, id: string): Promise<StoredJob> => {
+    const job = await jobs.find(ownerOfRequest(incoming), decodePathSegment(id));
+    if (job.kind !== "image") throw jobNotFound(job.id);
+    return job;
+  };
+  /** The accepted job in the form of a task. An error stays as it is. */
+  const asTask = async (
+    response: OutgoingResponse,
+    incoming: IncomingRequest,
+  ): Promise<OutgoingResponse> => {
+    const id = response.headers.location?.split("/").at(-1);
+    if (response.status !== 202 || id === undefined) return response;
+    const shown = showImageTask(await jobs.find(ownerOfRequest(incoming), id));
+    const headers = { ...response.headers, location: shown.poll_url };
+    return { status: 202, headers, body: JSON.stringify(shown) };
+  };
+  return {
+    imageJobs: async (incoming) => {
+      const owner = ownerOfRequest(incoming);
+      const { after, limit } = validate(listQuery, queryOf(incoming));
+      const found = await jobs.list(owner, "image", { after, limit: limit + 1 });
+      if (!found) throw jobNotFound(after ?? "");
+      return json(showPage(found.map(showImageJob), limit));
+    },
+    imageJob: async (incoming, { id }) => {
+      const job = await find(incoming, id);
+      return sendJob(jobs, job, showImageJob(job));
+    },
+    cancelImageJob: async (incoming, { id }) => {
+      const { owner, id: found } = await find(incoming, id);
+      return json(showImageJob(await jobs.cancel(owner, found)));
+    },
+    deleteImageJob: async (incoming, { id }) => {
+      const { owner, id: found } = await find(incoming, id);
+      await jobs.remove(owner, found);
+      return json({ id: found, object: "image.job", deleted: true });
+    },
+    generationTask: async (incoming) =>
+      asTask(await serve(generationJobs, send.generations, incoming), incoming),
+    editTask: async (incoming) => asTask(await serve(editJobs, send.edits, incoming), incoming),
+    imageTask: async (incoming, { id }) => {
+      const job = await find(incoming, id);
+      return sendJob(jobs, job, showImageTask(job));
+    },
+  };
+}
+
+/** The same endpoint for requests that are always jobs. */
+const asJob = <Q extends GenerationQuery, A>(endpoint: Endpoint<Q, A>): Endpoint<Q, A> => ({
+  ...endpoint,
+  read: async (incoming, keyId, nameModel) => {
+    const parsed = await endpoint.read(incoming, keyId, nameModel);
+    return { ...parsed, query: { ...parsed.query, isAsync: true } };
+  },
+});
+
+const generationJobs = asJob(generationsEndpoint);
+const editJobs = asJob(editsEndpoint);

@@ -1,0 +1,45 @@
+/** Runs a line of a job through the request pipeline: limits, budgets, cache, routing, verification and ledger. */
+import type { JobLine } from "../jobs/job-kind.ts";
+import { LineRequest, linePaths, type RunLine } from "../jobs/line-request.ts";
+import type { Endpoint } from "../pipeline/endpoint.ts";
+import type { Serve } from "../pipeline/handle-request.ts";
+import type { StageLists } from "../pipeline/stages.ts";
+import type { EditQuery, GenerationQuery } from "../upstream/contract.ts";
+import { editsEndpoint } from "./edits.ts";
+import { embeddingsEndpoint } from "./embeddings.ts";
+import { generationsEndpoint } from "./generations.ts";
+
+interface RunLineOptions {
+  readonly serve: Serve;
+  readonly send: StageLists;
+  readonly maxInputs: number;
+}
+
+export function createRunLine({ serve, send, maxInputs }: RunLineOptions): RunLine {
+  const embeddings = embeddingsEndpoint({ maxInputs });
+  return (request, caller) => {
+    const { job } = request;
+    const { operation } = job;
+    const incoming = new LineRequest({ ...request, path: linePaths[operation] });
+    if (operation === "embeddings")
+      return serve(embeddings, send.embeddings, incoming, undefined, caller);
+    return operation === "edits"
+      ? serve(validated(editsEndpoint, job), send.edits, incoming, undefined, caller)
+      : serve(validated(generationsEndpoint, job), send.generations, incoming, undefined, caller);
+  };
+}
+
+/** The query of an image job was read when the job was submitted. */
+function validated<Q extends GenerationQuery | EditQuery, A>(
+  endpoint: Endpoint<Q, A>,
+  { query }: JobLine,
+): Endpoint<Q, A> {
+  if (!query) return endpoint;
+  return {
+    ...endpoint,
+    read: async (_incoming, _keyId, nameModel) => {
+      nameModel(query.model);
+      return { query: query as Q };
+    },
+  };
+}

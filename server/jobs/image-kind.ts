@@ -1,0 +1,76 @@
+/** Image jobs: jobs of one line, whose result is the images response or its error. */
+import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { FileStore } from "../storage/ports/file-store.ts";
+import type { JobError, StoredJob } from "../storage/ports/job-store.ts";
+import { readInput, removeInput } from "./image-input.ts";
+import { JobFailure, type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
+
+/** What an image job stores in its row. */
+export interface ImageJobData {
+  readonly operation: "generations" | "edits";
+  readonly model: string;
+  readonly publicUrl: string;
+  readonly fingerprint: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly [name: string]: unknown;
+}
+
+export const imageDataOf = ({ data }: Pick<StoredJob, "data">): ImageJobData =>
+  data as ImageJobData;
+
+export const createImageKind = (files: FileStore, maxRanges: number): JobKind => ({
+  name: "image",
+  maxRanges,
+  priority: "interactive",
+  /** Its process ended before the input was complete, and the client got no response. */
+  prepare: async () => {
+    const error = new GatewayError(
+      "job_input_missing",
+      "The gateway stopped before it had stored the request. Nothing was generated: submit the job again.",
+    );
+    throw new JobFailure(jobErrorOf(error));
+  },
+  lines: async function* ({ job }): AsyncGenerator<JobLine> {
+    const { operation, publicUrl } = imageDataOf(job);
+    const query = await readInput(files, job.id);
+    if (!query)
+      throw new GatewayError("job_input_missing", "The stored request of the job is missing.");
+    yield { operation, query, publicUrl };
+  },
+  format: (_, result) => formatResult(result),
+  notRun: ({ ending }) =>
+    ending === "cancelled"
+      ? new GatewayError("job_cancelled", "The job was canceled.")
+      : new GatewayError("job_expired", "The job did not end before its deadline."),
+  finish: async (job, results) => {
+    await removeInput(files, job.id);
+    if ((await results.size("output")) > 0) return { status: "completed" };
+    const error = job.error ?? (await readError(results.read("error")));
+    return { status: job.ending === "cancelled" ? "cancelled" : "failed", error };
+  },
+});
+
+/** The response itself or, of a failure, its error with its status. */
+async function* formatResult(result: LineResult): AsyncGenerator<BorrowedBytes> {
+  if (result.kind === "none") {
+    yield Buffer.from(JSON.stringify(jobErrorOf(result.error)));
+  } else if (result.status >= 200 && result.status <= 299) yield* result.body;
+  else yield Buffer.from(JSON.stringify(await errorOf(result)));
+}
+
+async function errorOf({
+  status,
+  body,
+}: Extract<LineResult, { kind: "response" }>): Promise<JobError> {
+  let text = "";
+  for await (const chunk of body) text += Buffer.from(chunk as Uint8Array).toString();
+  const { error } = JSON.parse(text) as { error: Omit<JobError, "status_code"> };
+  return { ...error, status_code: status };
+}
+
+async function readError(chunks: AsyncIterable<Uint8Array>): Promise<JobError> {
+  let text = "";
+  for await (const chunk of chunks) text += Buffer.from(chunk).toString();
+  return JSON.parse(text) as JobError;
+}

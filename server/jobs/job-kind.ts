@@ -1,0 +1,94 @@
+/** What each kind of job supplies: its lines, the form of their results, and its end. The runner does the rest. */
+import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Operation } from "../request/http-types.ts";
+import type {
+  ClaimedRange,
+  JobData,
+  JobError,
+  JobKindName,
+  JobStatus,
+  NewRange,
+  StoredJob,
+} from "../storage/ports/job-store.ts";
+import type { EditQuery, GenerationQuery } from "../upstream/contract.ts";
+
+export type LineOperation = Exclude<Operation, "moderations">;
+
+/** One request of a job: its JSON body, or an image query that was validated when the job was submitted. */
+export interface JobLine {
+  readonly operation: LineOperation;
+  readonly body?: unknown;
+  readonly query?: GenerationQuery | EditQuery;
+  /** The base URL of image links in the response. */
+  readonly publicUrl: string;
+  /** What the client calls the line. Absent: it has one line. */
+  readonly customId?: string;
+}
+
+/** The result of a line: a response, or the reason why there is none. */
+export type LineResult =
+  | {
+      readonly kind: "response";
+      readonly status: number;
+      readonly requestId: string;
+      /** The JSON body. Read once. */
+      readonly body: AsyncIterable<BorrowedBytes>;
+    }
+  /** The line never ran, or its response is lost. */
+  | { readonly kind: "none"; readonly error: GatewayError };
+
+/** Where a result goes: lines with a status from 200 to 299 are output. */
+export type SegmentKind = "output" | "error";
+
+export interface FinishedJob {
+  readonly status: Extract<JobStatus, "completed" | "failed" | "expired" | "cancelled">;
+  readonly error?: JobError | null;
+  readonly data?: JobData;
+}
+
+/** The results of a job, in the order of its lines. */
+export interface JobResults {
+  /** Their size in bytes, by kind. */
+  size(kind: SegmentKind): Promise<number>;
+  read(kind: SegmentKind): AsyncIterable<Uint8Array>;
+}
+
+export interface JobKind {
+  readonly name: JobKindName;
+  /** The most ranges that one process runs at the same time. */
+  readonly maxRanges: number;
+  /** Image jobs are interactive requests; lines of a batch wait behind them. */
+  readonly priority: "interactive" | "batch";
+  /** Reads and checks the input of a new job. Throws JobFailure: nothing runs. Absent: a new job has its ranges. */
+  prepare?(
+    job: StoredJob,
+  ): Promise<{ readonly ranges: readonly NewRange[]; readonly data?: JobData }>;
+  /** The lines of a range that have not ended. Throws GatewayError if the input is gone: the job fails. */
+  lines(range: ClaimedRange): AsyncIterable<JobLine>;
+  /** One line of the results. The body of the result is read to its end. */
+  format(line: JobLine, result: LineResult): AsyncIterable<BorrowedBytes>;
+  /** The error of a line that did not run because the job ended before. */
+  notRun(job: StoredJob): GatewayError;
+  /** Joins the results. `job.ending`: why it ended early. Throws: it is tried again. */
+  finish(job: StoredJob, results: JobResults): Promise<FinishedJob>;
+}
+
+/** A job whose input is invalid. `data`: what the job stores about it. */
+export class JobFailure extends Error {
+  override readonly name = "JobFailure";
+  readonly error: JobError;
+  readonly data: JobData | undefined;
+
+  constructor(error: JobError, data?: JobData) {
+    super(error.message);
+    this.error = error;
+    this.data = data;
+  }
+}
+
+/** OpenAI's error object, as jobs store it. */
+export const jobErrorOf = (error: GatewayError): JobError => {
+  const { message, type, param, code } = error.body.error;
+  return { message, type, param, code, status_code: error.definition.status };
+};

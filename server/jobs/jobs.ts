@@ -1,0 +1,153 @@
+/** The jobs of clients: submission with its quotas, and what a client may do with a job. */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { sleep } from "../lib/timers.ts";
+import type { Reservation } from "../request/reservation.ts";
+import type { FileStore, FoundFile } from "../storage/ports/file-store.ts";
+import type {
+  JobKindName,
+  JobPage,
+  JobQuota,
+  JobStore,
+  NewJob,
+  StoredJob,
+} from "../storage/ports/job-store.ts";
+import type { JobControl } from "./job-control.ts";
+import { isOutput, jobFolder } from "./segments.ts";
+
+export interface JobsOptions {
+  readonly store: JobStore;
+  readonly files: FileStore;
+  /** Of one owner, and of all together. */
+  readonly quotas: { readonly own: JobQuota; readonly all: JobQuota };
+  /** How long a job is stored after its end, or after its deadline. */
+  readonly ttlMs: number;
+  readonly controls: ReadonlyMap<string, JobControl>;
+  readonly reservations: Map<string, Reservation>;
+  /** Looks for work. */
+  readonly wake: () => void;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export type Submitted = Pick<
+  NewJob,
+  "kind" | "endpoint" | "owner" | "keyId" | "status" | "bytes" | "data" | "idempotencyKey"
+> &
+  Pick<NewJob, "ranges" | "claim"> & {
+    readonly id: string;
+    /** The longest time until all lines have run. */
+    readonly windowMs: number;
+  };
+
+export type { StoredJob };
+
+export type Jobs = ReturnType<typeof createJobs>;
+
+/** How often a waiting client looks for the end of a job that another process runs. */
+const waitPollMs = 500;
+
+export function createJobs(options: JobsOptions) {
+  const { store, files, quotas, ttlMs, controls, reservations, wake, now } = options;
+  const ended = new Map<string, Set<() => void>>();
+
+  const find = async (owner: string, id: string): Promise<StoredJob> => {
+    const job = await store.find(owner, id);
+    if (!job) throw jobNotFound(id);
+    return job;
+  };
+
+  return {
+    find,
+    findByKey: (owner: string, key: string) => store.findByKey(owner, key),
+    /** Undefined: the job `after` does not exist. */
+    list: (owner: string, kind: JobKindName, page: JobPage) => store.list(owner, kind, page),
+    /** `isNew`: false if a job with the same idempotency key exists. Throws GatewayError. */
+    submit: async ({ windowMs, ...job }: Submitted) => {
+      const createdAt = now();
+      const deadline = createdAt + windowMs;
+      const created = await store.create(
+        { ...job, createdAt, deadline, expiresAt: deadline + ttlMs },
+        quotas.own,
+        quotas.all,
+      );
+      if (created.kind === "over_quota") throw overQuota(created, quotas);
+      if (!job.claim) wake();
+      return { job: created.job, isNew: created.kind === "created" };
+    },
+    cancel: async (owner: string, id: string): Promise<StoredJob> => {
+      const job = await store.cancel(owner, id, now());
+      if (!job) throw jobNotFound(id);
+      controls.get(id)?.update(job);
+      wake();
+      return job;
+    },
+    /** `isPaused`: false resumes the job. */
+    pause: async (owner: string, id: string, isPaused: boolean): Promise<StoredJob> => {
+      const job = await store.pause(owner, id, isPaused ? now() : null);
+      if (!job) throw jobNotFound(id);
+      controls.get(id)?.update(job);
+      wake();
+      return job;
+    },
+    /** Deletes a job that has ended, with its results. Throws GatewayError. */
+    remove: async (owner: string, id: string): Promise<void> => {
+      const { endedAt } = await find(owner, id);
+      if (endedAt === null) {
+        throw new GatewayError(
+          "job_not_ended",
+          `The job ${id} has not ended. Cancel it first, and delete it when it has ended.`,
+        );
+      }
+      await files.removeFolder(jobFolder(id));
+      await store.remove(id);
+    },
+    /** The result of a job of one line. Undefined: it is missing. */
+    result: async (id: string): Promise<FoundFile | undefined> => {
+      const [segment] = (await files.list(jobFolder(id))).filter(isOutput);
+      return segment && files.find(segment.name);
+    },
+    /** Waits until the job has ended, at most this long. */
+    waitForEnd: async (job: StoredJob, ms: number, signal: AbortSignal): Promise<StoredJob> => {
+      const until = now() + ms;
+      let current = job;
+      while (current.endedAt === null && now() < until && !signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const listeners = ended.get(job.id) ?? new Set();
+        ended.set(job.id, listeners.add(resolve));
+        const leftMs = Math.max(1, Math.min(waitPollMs, until - now()));
+        await Promise.race([promise, sleep(leftMs, signal).catch(() => undefined)]);
+        listeners.delete(resolve);
+        if (listeners.size === 0) ended.delete(job.id);
+        current = (await store.find(job.owner, job.id)) ?? current;
+      }
+      return current;
+    },
+    /** Called when a job has ended in this process. */
+    onEnded: ({ id }: StoredJob): void => {
+      for (const notify of ended.get(id) ?? []) notify();
+      reservations.get(id)?.release();
+      reservations.delete(id);
+    },
+  };
+}
+
+/** Ids are in the order of their time, so a list is in the order of its ids. */
+export const newJobId = (prefix: "imgjob" | "batch", now: number): string =>
+  `${prefix}_${Bun.randomUUIDv7("hex", now).replaceAll("-", "")}`;
+
+export const jobNotFound = (id: string): GatewayError =>
+  new GatewayError("object_not_found", `No such job: ${id.slice(0, 100)}`, { param: "id" });
+
+function overQuota(
+  { quota, isOwn }: { readonly quota: "jobs" | "bytes"; readonly isOwn: boolean },
+  { own, all }: JobsOptions["quotas"],
+): GatewayError {
+  const whose = isOwn ? "of this project" : "of this gateway";
+  const max = (isOwn ? own : all)[quota];
+  return new GatewayError(
+    "job_quota_exceeded",
+    quota === "jobs"
+      ? `At most ${max} jobs ${whose} may be unfinished. Wait until some have ended, cancel some, or ask the gateway's operator to raise VEXEL_JOBS_MAX.`
+      : `The jobs ${whose} may store ${max} bytes. Delete jobs that have ended, or ask the gateway's operator to raise VEXEL_JOBS_MAX_BYTES.`,
+  );
+}

@@ -1,0 +1,183 @@
+/**
+ * Runs one line until it has a result. A line that was refused for a limit, or because an upstream was down, is tried
+ * again until the deadline of its job. The API key is looked up for each attempt, as it is then.
+ */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { sleep } from "../lib/timers.ts";
+import type { Caller } from "../request/caller.ts";
+import type { OutgoingResponse } from "../request/http-types.ts";
+import type { Reservation } from "../request/reservation.ts";
+import type { SecretBox } from "../storage/encrypt-secret.ts";
+import type { ClaimedRange, JobStore, RangeClaim } from "../storage/ports/job-store.ts";
+import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
+import type { JobControl } from "./job-control.ts";
+import type { JobKind, JobLine, LineResult } from "./job-kind.ts";
+import { interruptedError, isUnknown, LineContext } from "./line-context.ts";
+import { bodyOf, type RunLine } from "./line-request.ts";
+
+/** The range is given back: the gateway stops, or another process has it. */
+export class Stopped extends Error {
+  override readonly name = "Stopped";
+}
+
+export interface LineAttemptsOptions {
+  readonly store: Pick<JobStore, "recordIntent">;
+  readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
+  readonly runLine: RunLine;
+  /** Throws GatewayError if the API key was revoked or has expired. */
+  readonly callerOf: (keyId: string) => Caller;
+  readonly controlOf: (jobId: string) => JobControl;
+  /** The budget that was reserved at submission, once. */
+  readonly takeReservation: (jobId: string) => Reservation | undefined;
+  /** The log of reservations for the time after a crash. */
+  readonly reservations: { release(requestId: string): void };
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** Attempts of a line whose upstream fails. */
+const maxFailures = 3;
+const [minDelayMs, maxDelayMs] = [500, 30_000];
+
+/** One line of a claimed range. */
+export interface RunningLine {
+  readonly kind: JobKind;
+  readonly range: ClaimedRange;
+  readonly claim: RangeClaim;
+  readonly line: JobLine;
+  /** The line of the range, from 0. */
+  readonly at: number;
+  /** What an earlier process recorded of the line. Null: nothing was sent. */
+  readonly intent: string | null;
+}
+
+export class LineAttempts {
+  readonly #options: LineAttemptsOptions;
+
+  constructor(options: LineAttemptsOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with Stopped if the line has no result now. */
+  async run(running: RunningLine): Promise<LineResult> {
+    const { stopping, controlOf, store } = this.#options;
+    const { range, claim } = running;
+    for (let failures = 0, attempt = 0; ; attempt++) {
+      const unsent = this.#unsentResult(running);
+      if (unsent) return unsent;
+      const context = this.#contextOf(running, requestIdOf(range, running.at, attempt));
+      const response = await this.#send(running, context);
+      if (response instanceof GatewayError) return none(response);
+      const result = this.#resultOf(running, response, context);
+      if (result) return result;
+      if (!isRefusedByLimit(response)) failures++;
+      const delayMs = delayOf(response, attempt);
+      if (failures >= maxFailures || !this.#mayWait(delayMs, running))
+        return resultOf(response, context.requestId);
+      if (context.wasSent) await store.recordIntent(claim, null);
+      await wait(delayMs, AbortSignal.any([stopping, controlOf(range.job.id).signal]));
+    }
+  }
+
+  /** The result of a line that is not sent. A line that an earlier process sent ends, also in a job that is paused. */
+  #unsentResult({ range, intent, kind }: RunningLine): LineResult | undefined {
+    const { stopping, controlOf } = this.#options;
+    const { isPaused, ending, job } = controlOf(range.job.id);
+    if (stopping.aborted || (isPaused && intent === null)) throw new Stopped();
+    if (intent === null) return ending ? none(kind.notRun(job)) : undefined;
+    return isUnknown(intent) ? none(interruptedError()) : undefined;
+  }
+
+  /** The result of a line that succeeded, or that ended because its job ends. Undefined: it failed. */
+  #resultOf(
+    { kind, range }: RunningLine,
+    response: OutgoingResponse,
+    context: LineContext,
+  ): LineResult | undefined {
+    const { stopping, controlOf } = this.#options;
+    if (isSuccess(response)) return resultOf(response, context.requestId);
+    // Not sent, or polled by the next process.
+    if (stopping.aborted && (!context.wasSent || context.isResumable)) throw new Stopped();
+    const { ending, job } = controlOf(range.job.id);
+    if (!ending) return undefined;
+    const error = kind.notRun(job);
+    return none(context.wasSent ? withBillingWarning(error) : error);
+  }
+
+  /** A line that was resumed is not sent again. */
+  #mayWait(delayMs: number | undefined, { intent, range }: RunningLine): delayMs is number {
+    if (delayMs === undefined || intent !== null) return false;
+    return this.#options.now() + delayMs < range.job.deadline;
+  }
+
+  async #send(
+    { line, range }: RunningLine,
+    context: LineContext,
+  ): Promise<OutgoingResponse | GatewayError> {
+    const { callerOf, runLine, controlOf } = this.#options;
+    const { id, keyId } = range.job;
+    try {
+      const caller = callerOf(keyId);
+      const signal = AbortSignal.any([controlOf(id).signal, context.signal]);
+      const { requestId } = context;
+      return await runLine({ requestId, job: line, line: context, signal }, caller);
+    } catch (error) {
+      if (error instanceof GatewayError) return error;
+      throw error;
+    } finally {
+      context.end();
+    }
+  }
+
+  #contextOf({ kind, range, claim, intent }: RunningLine, requestId: string): LineContext {
+    const { store, secrets, takeReservation, reservations, stopping } = this.#options;
+    return new LineContext({
+      requestId,
+      claim,
+      store,
+      secrets,
+      priority: kind.priority,
+      intent,
+      reservation: takeReservation(range.job.id),
+      onRecorded: () => reservations.release(requestId),
+      stopping,
+    });
+  }
+}
+
+/** The job, the line and, if it is tried again, the attempt: each has a ledger row of its own. */
+function requestIdOf({ job, firstLine, attempts }: ClaimedRange, at: number, attempt: number) {
+  const again = attempts === 0 && attempt === 0 ? "" : `-${attempts + 1}.${attempt + 1}`;
+  return `${job.id}-${firstLine + at}${again}`;
+}
+
+const none = (error: GatewayError): LineResult => ({ kind: "none", error });
+
+const isRefusedByLimit = ({ status }: OutgoingResponse): boolean =>
+  status === 429 || status === 503;
+
+const isSuccess = ({ status }: OutgoingResponse): boolean => status >= 200 && status <= 299;
+
+const resultOf = (response: OutgoingResponse, requestId: string): LineResult => ({
+  kind: "response",
+  status: response.status,
+  requestId,
+  body: bodyOf(response),
+});
+
+/** Undefined: a retry cannot succeed. */
+function delayOf({ status, headers }: OutgoingResponse, attempt: number): number | undefined {
+  const isTransient = status === 408 || status === 409 || status === 429 || status >= 500;
+  if (!isTransient || headers["x-should-retry"] === "false") return undefined;
+  const suggestedMs = Number(
+    headers["retry-after-ms"] ?? 1000 * Number(headers["retry-after"] ?? 0),
+  );
+  return Math.min(Math.max(suggestedMs, minDelayMs * 2 ** Math.min(attempt, 10)), maxDelayMs);
+}
+
+/** Also ends when the signal is aborted: the loop checks why. */
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, signal).catch(() => undefined);
+}

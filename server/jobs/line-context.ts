@@ -1,0 +1,168 @@
+/**
+ * What is recorded of an image line before and while it is sent, so that it is never paid for twice: the intent before
+ * the upstream request, and the job of an upstream whose API is a queue. After a crash, a line with such a job is polled
+ * again; a line without one may have been billed, and is not sent again.
+ */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { createSerialize } from "../lib/tasks.ts";
+import type { Priority } from "../request/http-types.ts";
+import type { JobLineContext } from "../request/job-line.ts";
+import type { Reservation } from "../request/reservation.ts";
+import type { SecretBox } from "../storage/encrypt-secret.ts";
+import type { JobStore, RangeClaim } from "../storage/ports/job-store.ts";
+import type { PendingJob } from "../upstream/adapter.ts";
+import type { Target } from "../upstream/contract.ts";
+
+interface UpstreamJob {
+  /** The id of the upstream, and its own name for the model. */
+  readonly upstream: string;
+  readonly model: string;
+  /** The poll request has the API key of the upstream, so it is encrypted. */
+  readonly job: string;
+}
+
+/** What `job_ranges.intent` stores. */
+interface Intent {
+  /** Upstream requests that were sent, or were about to be. */
+  readonly sent: number;
+  readonly jobs: readonly UpstreamJob[];
+}
+
+export interface LineContextOptions {
+  readonly requestId: string;
+  readonly claim: RangeClaim;
+  readonly store: Pick<JobStore, "recordIntent">;
+  readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
+  readonly priority: Priority;
+  readonly reservation: Reservation | undefined;
+  /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
+  readonly onRecorded: () => void;
+  /** The intent of an earlier process. Null: nothing was sent. */
+  readonly intent: string | null;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+}
+
+export class LineContext implements JobLineContext {
+  readonly #options: LineContextOptions;
+  readonly #inTurn = createSerialize();
+  readonly #resumed: UpstreamJob[] | undefined;
+  readonly #aborted = new AbortController();
+  #sent = 0;
+  #jobs: UpstreamJob[] = [];
+
+  constructor(options: LineContextOptions) {
+    this.#options = options;
+    options.stopping.addEventListener("abort", this.#onStopping, { once: true });
+    if (options.intent === null) return;
+    const { sent, jobs } = JSON.parse(options.intent) as Intent;
+    this.#sent = sent;
+    this.#jobs = [...jobs];
+    this.#resumed = [...jobs];
+  }
+
+  get priority(): Priority {
+    return this.#options.priority;
+  }
+
+  get reservation(): Reservation | undefined {
+    return this.#options.reservation;
+  }
+
+  get requestId(): string {
+    return this.#options.requestId;
+  }
+
+  /** An upstream request was sent, or was about to be. */
+  get wasSent(): boolean {
+    return this.#sent > 0;
+  }
+
+  /** Another process can poll every upstream job of the line. */
+  get isResumable(): boolean {
+    return this.#sent > 0 && this.#jobs.length === this.#sent;
+  }
+
+  get keepsUpstreamJob(): boolean {
+    return this.#options.stopping.aborted;
+  }
+
+  /** Aborted when the gateway stops and the next process can go on: it polls every upstream job of the line. */
+  get signal(): AbortSignal {
+    return this.#aborted.signal;
+  }
+
+  /** The line has ended. */
+  end(): void {
+    this.#options.stopping.removeEventListener("abort", this.#onStopping);
+  }
+
+  readonly #onStopping = (): void => {
+    if (this.isResumable) this.#aborted.abort();
+  };
+
+  async beforeSend(): Promise<void> {
+    // What an earlier process sent besides its upstream jobs may have been billed.
+    if (this.#resumed) throw interruptedError();
+    this.#sent++;
+    await this.#record();
+    this.#options.reservation?.log?.();
+  }
+
+  async onUpstreamJob({ upstream, model }: Target, job: PendingJob): Promise<void> {
+    const { secrets, claim, onRecorded } = this.#options;
+    const encrypted = secrets.encrypt(JSON.stringify(job), claim.jobId);
+    this.#jobs.push({ upstream: upstream.id, model, job: encrypted });
+    await this.#record();
+    onRecorded();
+    if (this.keepsUpstreamJob) this.#onStopping();
+  }
+
+  takeUpstreamJob(target: Target): PendingJob | undefined {
+    const at = this.#resumed?.findIndex((job) => isAt(job, target)) ?? -1;
+    const [found] = at < 0 ? [] : (this.#resumed?.splice(at, 1) ?? []);
+    if (!found) return undefined;
+    const { secrets, claim } = this.#options;
+    try {
+      return JSON.parse(secrets.decrypt(found.job, claim.jobId)) as PendingJob;
+    } catch {
+      // Encrypted with a secret that this process does not know.
+      throw interruptedError();
+    }
+  }
+
+  permitted<C extends { readonly target: Target }>(candidates: readonly C[]): readonly C[] {
+    if (!this.#resumed) return candidates;
+    const known = candidates.filter(({ target }) => this.#jobs.some((job) => isAt(job, target)));
+    // The target was removed from the configuration meanwhile.
+    if (known.length === 0) throw interruptedError();
+    return known;
+  }
+
+  async #record(): Promise<void> {
+    const { store, claim } = this.#options;
+    const isHeld = await this.#inTurn(() => {
+      const intent: Intent = { sent: this.#sent, jobs: this.#jobs };
+      return store.recordIntent(claim, JSON.stringify(intent));
+    });
+    if (!isHeld) throw claimLostError();
+  }
+}
+
+const isAt = ({ upstream, model }: UpstreamJob, target: Target): boolean =>
+  upstream === target.upstream.id && model === target.model;
+
+/** An intent without an upstream job: whether the line was billed is unknown. */
+export const isUnknown = (intent: string): boolean =>
+  (JSON.parse(intent) as Intent).jobs.length === 0;
+
+export const interruptedError = (): GatewayError =>
+  new GatewayError(
+    "job_interrupted",
+    "The gateway stopped while the image was generated, and the image is lost. It may have been billed, so it is not generated again. Submit a new job to generate it again.",
+    { mayBeBilled: true },
+  );
+
+/** Another process has the range now. */
+const claimLostError = (): GatewayError =>
+  new GatewayError("job_interrupted", "Another process continues the job.", { notSent: true });

@@ -1,0 +1,176 @@
+/**
+ * Runs the lines of a claimed range. Image lines run one after the other, and each is settled at once, because it is
+ * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated.
+ */
+import { copyOf } from "../lib/borrowed-bytes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { toGatewayError } from "../request/error-response.ts";
+import type { FileStore } from "../storage/ports/file-store.ts";
+import type { ClaimedRange, JobStore, RangeClaim } from "../storage/ports/job-store.ts";
+import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
+import { groupLines } from "./group-lines.ts";
+import { type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
+import { type LineAttempts, Stopped } from "./line-attempts.ts";
+import { removeUnsettled, writeSegment } from "./segments.ts";
+
+export interface RunRangeOptions {
+  readonly store: JobStore;
+  readonly files: FileStore;
+  readonly attempts: LineAttempts;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** Results in memory are written when they have this size. */
+const flushBytes = 8 * 1024 * 1024;
+
+export class RangeRun {
+  readonly #options: RunRangeOptions;
+  readonly #kind: JobKind;
+  readonly #range: ClaimedRange;
+  readonly #claim: RangeClaim;
+  #settled: number;
+  /** Results of embedding lines that are not written yet. */
+  #buffered: { output: Uint8Array[]; error: Uint8Array[]; bytes: number; lines: boolean[] } =
+    empty();
+
+  constructor(options: RunRangeOptions, kind: JobKind, range: ClaimedRange, claim: RangeClaim) {
+    this.#options = options;
+    this.#kind = kind;
+    this.#range = range;
+    this.#claim = claim;
+    this.#settled = range.settled;
+  }
+
+  /** Never rejects because of a line. A range that is not done is given back. */
+  async run(): Promise<void> {
+    const { store, files, now } = this.#options;
+    const { job, attempts, lines } = this.#range;
+    try {
+      if (attempts > 0) await removeUnsettled(files, this.#range);
+      for await (const group of groupLines(this.#kind.lines(this.#range))) {
+        await this.#runGroup(group);
+      }
+      await this.#flush();
+      if (this.#settled < lines) throw incompleteInput();
+    } catch (error) {
+      if (error instanceof Stopped) await this.#flushBeforeEnd();
+      else await store.fail(job.id, jobErrorOf(toGatewayError(error, undefined)), now());
+    } finally {
+      await store.releaseRange(this.#claim, now());
+    }
+  }
+
+  async #runGroup(group: readonly JobLine[]): Promise<void> {
+    const first = this.#settled + this.#buffered.lines.length;
+    const [only] = group;
+    if (only && only.operation !== "embeddings") return this.#runImage(only, first);
+    const results = await Promise.all(
+      group.map((line, at) =>
+        this.#run(line, first + at).then((result) => this.#read(line, result)),
+      ),
+    );
+    for (const { isSuccess, bytes } of results) {
+      this.#buffered[isSuccess ? "output" : "error"].push(bytes);
+      this.#buffered.bytes += bytes.length;
+      this.#buffered.lines.push(isSuccess);
+    }
+    if (this.#buffered.bytes >= flushBytes) await this.#flush();
+  }
+
+  /** `at`: the line of the range, from 0. */
+  #run(line: JobLine, at: number): Promise<LineResult> {
+    const intent = at === this.#range.settled ? this.#range.intent : null;
+    return this.#options.attempts.run({
+      kind: this.#kind,
+      range: this.#range,
+      claim: this.#claim,
+      line,
+      at,
+      intent,
+    });
+  }
+
+  async #runImage(line: JobLine, at: number): Promise<void> {
+    const result = await this.#run(line, at);
+    try {
+      await this.#store(line, at, result);
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      // The image is lost, and the reason is stored, if there is space for it.
+      const lost = withBillingWarning(toGatewayError(error, undefined));
+      await this.#store(line, at, { kind: "none", error: lost });
+    }
+  }
+
+  async #store(line: JobLine, at: number, result: LineResult): Promise<void> {
+    const isSuccess = succeeded(result);
+    const segment = await writeSegment(
+      this.#options.files,
+      this.#range,
+      this.#range.firstLine + at,
+      isSuccess ? "output" : "error",
+      this.#kind.format(line, result),
+    );
+    await this.#settle([isSuccess], segment.bytes, segment.remove);
+  }
+
+  async #read(line: JobLine, result: LineResult) {
+    const parts: Uint8Array[] = [];
+    for await (const chunk of this.#kind.format(line, result)) parts.push(copyOf(chunk));
+    return { isSuccess: succeeded(result), bytes: Buffer.concat(parts) };
+  }
+
+  /** Writes and settles the results in memory. */
+  async #flush(): Promise<void> {
+    const { output, error, lines } = this.#buffered;
+    if (lines.length === 0) return;
+    this.#buffered = empty();
+    const first = this.#range.firstLine + this.#settled;
+    const { files } = this.#options;
+    const written: Awaited<ReturnType<typeof writeSegment>>[] = [];
+    for (const [kind, chunks] of [
+      ["output", output],
+      ["error", error],
+    ] as const) {
+      if (chunks.length > 0)
+        written.push(await writeSegment(files, this.#range, first, kind, chunks));
+    }
+    const bytes = written.reduce((sum, segment) => sum + segment.bytes, 0);
+    await this.#settle(lines, bytes, async () => {
+      for (const { remove } of written) await remove();
+    });
+  }
+
+  async #flushBeforeEnd(): Promise<void> {
+    try {
+      await this.#flush();
+    } catch {
+      // Another process, or the next one, repeats these lines.
+    }
+  }
+
+  async #settle(
+    lines: readonly boolean[],
+    bytes: number,
+    undo: () => Promise<void>,
+  ): Promise<void> {
+    const { store, now } = this.#options;
+    const completed = lines.filter(Boolean).length;
+    const failed = lines.length - completed;
+    const counts = { from: this.#settled, completed, failed, bytes, now: now() };
+    if (!(await store.settle(this.#claim, counts))) {
+      await undo();
+      throw new Stopped();
+    }
+    this.#settled += lines.length;
+  }
+}
+
+const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });
+
+const succeeded = (result: LineResult): boolean =>
+  result.kind === "response" && result.status >= 200 && result.status <= 299;
+
+const incompleteInput = (): GatewayError =>
+  new GatewayError("job_input_missing", "The input of the job has fewer lines than it had before.");

@@ -1,0 +1,195 @@
+/**
+ * The runner of jobs in one process: claims ranges of lines and jobs that begin or end, renews its leases, ends jobs
+ * after their deadline and deletes expired ones. Any number of processes share the jobs of one store.
+ */
+import { errorMessage } from "../lib/error-code.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Log } from "../lib/log.ts";
+import { toGatewayError } from "../request/error-response.ts";
+import type { FileStore } from "../storage/ports/file-store.ts";
+import type { JobEnd, JobStore, StoredJob } from "../storage/ports/job-store.ts";
+import { JobControl } from "./job-control.ts";
+import { JobFailure, type JobKind, jobErrorOf } from "./job-kind.ts";
+import { RangeRun, type RunRangeOptions } from "./run-range.ts";
+import { jobFolder, resultsOf } from "./segments.ts";
+
+export interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
+  readonly store: JobStore;
+  readonly files: FileStore;
+  readonly kinds: readonly JobKind[];
+  /** The id of this process. */
+  readonly holder: string;
+  /** How long a job that has ended is stored. */
+  readonly ttlMs: number;
+  /** Called when a job has ended, once. */
+  readonly onEnded: (job: StoredJob) => void;
+  readonly controls: Map<string, JobControl>;
+  readonly stopping: AbortSignal;
+  readonly log: Pick<Log, "warn" | "error">;
+  /** How often an idle process looks for work. */
+  readonly pollMs?: number;
+}
+
+/** A process that does not renew its leases for this long has ended. */
+export const leaseMs = 30_000;
+const renewMs = 5000;
+const pollMs = 1000;
+const sweepMs = 10_000;
+/** A job that cannot be finalized is tried again, until this long after its deadline. */
+const retryMs = 10_000;
+const finalizeMs = 3_600_000;
+const deletedAtOnce = 100;
+
+export class JobRunner {
+  readonly #options: RunnerOptions;
+  readonly #running = new Map<JobKind, number>();
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  #isClaiming = false;
+  #claimAgain = false;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const every = (ms: number, work: () => Promise<void>): void => {
+      this.#timers.push(setInterval(() => void this.#guard(work), ms));
+    };
+    every(this.#options.pollMs ?? pollMs, () => this.#claim());
+    every(renewMs, () => this.#renew());
+    every(sweepMs, () => this.sweep());
+    this.wake();
+  }
+
+  /** Looks for work now. */
+  wake(): void {
+    void this.#guard(() => this.#claim());
+  }
+
+  /** After `stopping` is aborted: waits until the ranges are given back. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await Promise.all(this.#tasks);
+  }
+
+  /** Ends lines of jobs after their deadline, and deletes expired jobs. */
+  async sweep(): Promise<void> {
+    const { store, files, now } = this.#options;
+    await store.expire(now());
+    for (const { id } of await store.listExpired(now(), deletedAtOnce)) {
+      await files.removeFolder(jobFolder(id));
+      await store.remove(id);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { store, holder, controls, now } = this.#options;
+    if (controls.size === 0) return;
+    for (const job of await store.renew(holder, now() + leaseMs)) controls.get(job.id)?.update(job);
+  }
+
+  async #claim(): Promise<void> {
+    if (this.#isClaiming) {
+      this.#claimAgain = true;
+      return;
+    }
+    this.#isClaiming = true;
+    try {
+      do {
+        this.#claimAgain = false;
+        for (const kind of this.#options.kinds) await this.#claimOf(kind);
+      } while (this.#claimAgain);
+    } finally {
+      this.#isClaiming = false;
+    }
+  }
+
+  async #claimOf(kind: JobKind): Promise<void> {
+    const { store, holder, stopping, now } = this.#options;
+    while (!stopping.aborted && (this.#running.get(kind) ?? 0) < kind.maxRanges) {
+      const claim = { kind: kind.name, holder, now: now(), until: now() + leaseMs };
+      const job = await store.claimJob(claim);
+      if (job) {
+        this.#run(kind, job, () => this.#advance(kind, job));
+        continue;
+      }
+      const range = await store.claimRange(claim);
+      if (!range) return;
+      const rangeClaim = { jobId: range.job.id, number: range.number, holder };
+      this.#run(kind, range.job, () => new RangeRun(this.#options, kind, range, rangeClaim).run());
+    }
+  }
+
+  #run(kind: JobKind, job: StoredJob, work: () => Promise<void>): void {
+    this.#running.set(kind, (this.#running.get(kind) ?? 0) + 1);
+    const { controls } = this.#options;
+    const control = controls.get(job.id) ?? new JobControl(job);
+    control.update(job);
+    control.claims++;
+    controls.set(job.id, control);
+    const task = this.#guard(work).finally(() => {
+      this.#tasks.delete(task);
+      this.#running.set(kind, (this.#running.get(kind) ?? 1) - 1);
+      if (--control.claims === 0) controls.delete(job.id);
+      this.wake();
+    });
+    this.#tasks.add(task);
+  }
+
+  /** Validates or finalizes a job. */
+  async #advance(kind: JobKind, job: StoredJob): Promise<void> {
+    const { store, holder, now, log } = this.#options;
+    try {
+      if (job.status === "finalizing") await this.#finish(kind, job);
+      else await this.#prepare(kind, job);
+    } catch (error) {
+      log.warn("job-not-advanced", { job: job.id, reason: errorMessage(error) });
+      if (now() < job.deadline + finalizeMs)
+        await store.releaseJob(job.id, holder, now() + retryMs);
+      else
+        await this.#end(job, {
+          status: "failed",
+          error: jobErrorOf(toGatewayError(error, undefined)),
+        });
+    }
+  }
+
+  async #prepare(kind: JobKind, job: StoredJob): Promise<void> {
+    const { store, holder } = this.#options;
+    if (job.ending) return this.#end(job, { status: job.ending });
+    try {
+      const { ranges, data } = (await kind.prepare?.(job)) ?? { ranges: [], data: undefined };
+      await store.start(job.id, holder, ranges, data);
+    } catch (error) {
+      if (error instanceof JobFailure)
+        return this.#end(job, {
+          status: "failed",
+          error: error.error,
+          ...(error.data && { data: error.data }),
+        });
+      if (!(error instanceof GatewayError)) throw error;
+      return this.#end(job, { status: "failed", error: jobErrorOf(error) });
+    }
+  }
+
+  async #finish(kind: JobKind, job: StoredJob): Promise<void> {
+    await this.#end(job, await kind.finish(job, resultsOf(this.#options.files, job.id)));
+  }
+
+  async #end(job: StoredJob, end: Pick<JobEnd, "status" | "error" | "data">): Promise<void> {
+    const { store, holder, now, ttlMs, onEnded } = this.#options;
+    const at = now();
+    const ended = await store.end(job.id, holder, { ...end, at, expiresAt: at + ttlMs });
+    if (ended) onEnded(ended);
+  }
+
+  /** The database or the disk is not available: the next turn tries again. */
+  async #guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.log.error("jobs-stalled", { reason: errorMessage(error) });
+    }
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Accepts an image job: reserves its budget, stores its request, and responds 202 with the job, or with the images if
+ * they are done within the time that the client waits.
+ */
+import { ownerOf } from "../auth/owner.ts";
+import type { RequestCharging } from "../budgets/charge-request.ts";
+import { json } from "../http/route.ts";
+import { fingerprintOf, readIdempotencyKey } from "../idempotency/idempotent-request.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { JobSubmission } from "../pipeline/dependencies.ts";
+import type { OutgoingResponse } from "../request/http-types.ts";
+import { RequestRecord } from "../request/request-record.ts";
+import type { Reservation } from "../request/reservation.ts";
+import type { FileStore } from "../storage/ports/file-store.ts";
+import type { JobStore, StoredJob } from "../storage/ports/job-store.ts";
+import type { GenerationQuery } from "../upstream/contract.ts";
+import { inputSize, writeInput } from "./image-input.ts";
+import { type ImageJobData, imageDataOf } from "./image-kind.ts";
+import { splitMetadata } from "./job-metadata.ts";
+import { type Jobs, newJobId } from "./jobs.ts";
+import { linePaths } from "./line-request.ts";
+import { sendResult, showImageJob } from "./show-image-job.ts";
+
+export interface SubmitImageJobOptions {
+  readonly jobs: Jobs;
+  readonly store: Pick<JobStore, "start" | "end" | "remove">;
+  readonly files: FileStore;
+  readonly charging: Pick<RequestCharging, "reserve">;
+  readonly reservations: Map<string, Reservation>;
+  readonly holder: string;
+  /** The longest time until a job has ended. */
+  readonly windowMs: number;
+  readonly wake: () => void;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** How long a client should wait before its first poll, in seconds. */
+export const retryAfterSeconds = 3;
+/** The longest time that a client may ask the gateway to wait, in seconds. */
+const maxWaitSeconds = 600;
+/** The longest time for storing the request. */
+const storeMs = 600_000;
+
+export const createSubmitImageJob =
+  (options: SubmitImageJobOptions) =>
+  async (submission: JobSubmission): Promise<OutgoingResponse> => {
+    const { incoming } = submission;
+    const job = await submit(submission, options);
+    const waitMs = waitOf(incoming.headers.get("prefer")) * 1000;
+    const { jobs } = options;
+    const current = waitMs > 0 ? await jobs.waitForEnd(job, waitMs, incoming.signal) : job;
+    if (waitMs > 0 && current.endedAt !== null) return sendResult(jobs, current);
+    return accepted(current);
+  };
+
+/** `wait` of RFC 7240, in seconds. 0: the client does not wait. */
+function waitOf(prefer: string | null): number {
+  const [, seconds] = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(prefer ?? "") ?? [];
+  return Math.min(Number(seconds ?? 0), maxWaitSeconds);
+}
+
+export function accepted(job: StoredJob): OutgoingResponse {
+  const { headers, ...response } = json(showImageJob(job), 202);
+  return {
+    ...response,
+    headers: {
+      ...headers,
+      location: `/v1/images/jobs/${job.id}`,
+      "retry-after": String(retryAfterSeconds),
+      "preference-applied": "respond-async",
+      "cache-control": "no-store",
+    },
+  };
+}
+
+async function submit(
+  { endpoint, incoming, caller, model, query: given }: JobSubmission,
+  options: SubmitImageJobOptions,
+): Promise<StoredJob> {
+  const { jobs, reservations, holder, windowMs, now } = options;
+  if (given.stream) throw streamError();
+  const operation = endpoint.operation === "edits" ? "edits" : "generations";
+  const { query, metadata } = splitMetadata(withLinks(given));
+  const owner = ownerOf(caller);
+  const idempotencyKey = readIdempotencyKey(incoming.headers.get("idempotency-key"));
+  const fingerprint = await fingerprintOf(operation, given);
+  if (idempotencyKey !== undefined) {
+    const earlier = await jobs.findByKey(owner, idempotencyKey);
+    if (earlier) return checkSame(earlier, fingerprint);
+  }
+  const id = newJobId("imgjob", now());
+  const reservation = await reserve(id, operation, query, { caller, model }, options);
+  try {
+    const data: ImageJobData = {
+      operation,
+      model: model.id,
+      publicUrl: incoming.publicUrl,
+      fingerprint,
+      metadata,
+    };
+    const { job, isNew } = await jobs.submit({
+      id,
+      kind: "image",
+      endpoint: linePaths[operation],
+      owner,
+      keyId: caller.id,
+      status: "validating",
+      bytes: inputSize(query),
+      data,
+      idempotencyKey,
+      windowMs,
+      claim: { holder, until: now() + storeMs },
+    });
+    if (!isNew) {
+      reservation?.release();
+      return checkSame(job, fingerprint);
+    }
+    if (reservation) reservations.set(id, reservation);
+    return await store(job, query, options);
+  } catch (error) {
+    reservations.delete(id);
+    reservation?.release();
+    throw error;
+  }
+}
+
+/** Stores the request. A job whose request cannot be stored does not exist. */
+async function store(
+  job: StoredJob,
+  query: GenerationQuery,
+  options: SubmitImageJobOptions,
+): Promise<StoredJob> {
+  const { files, holder, wake, now } = options;
+  try {
+    await writeInput(files, job.id, query);
+  } catch (error) {
+    const end = { status: "failed", at: now(), expiresAt: now() } as const;
+    await options.store.end(job.id, holder, end);
+    await files.removeFolder(`jobs/${job.id}`);
+    await options.store.remove(job.id);
+    throw error;
+  }
+  await options.store.start(job.id, holder, [{ firstLine: 0, lines: 1, position: 0 }], undefined);
+  wake();
+  return { ...job, status: "in_progress" };
+}
+
+async function reserve(
+  id: string,
+  operation: "generations" | "edits",
+  query: GenerationQuery,
+  { caller, model }: Pick<JobSubmission, "caller" | "model">,
+  { charging, now }: SubmitImageJobOptions,
+): Promise<Reservation | undefined> {
+  const record = new RequestRecord(`${id}-0`, operation, now());
+  record.caller = caller;
+  record.model = model.id;
+  record.permittedModel = model;
+  await charging.reserve({ operation, query, model, record, isQueued: true });
+  return record.cost.reservation;
+}
+
+/** Links are short, and a job may be read often. A client that wants base64 asks for it. */
+const withLinks = ({ isAsync: _, ...query }: GenerationQuery): GenerationQuery => ({
+  ...query,
+  options: { ...query.options, response_format: query.options.response_format ?? "url" },
+});
+
+function checkSame(job: StoredJob, fingerprint: string): StoredJob {
+  if (job.kind === "image" && imageDataOf(job).fingerprint === fingerprint) return job;
+  throw new GatewayError(
+    "idempotency_mismatch",
+    "The Idempotency-Key was used before for a job with a different request. Use a new key for each new request.",
+    { param: "Idempotency-Key" },
+  );
+}
+
+const streamError = (): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    "Invalid value of 'stream': a job has no stream. Omit 'stream', or omit 'async' and the header 'Prefer: respond-async'.",
+    { param: "stream" },
+  );

@@ -1,0 +1,142 @@
+/** Constructs jobs: their runner, the submission of image jobs, and the handlers of their routes. */
+import type { EmitJobEvent } from "../../contract/events.ts";
+import { createImageJobHandlers } from "../api/image-jobs.ts";
+import { createRunLine } from "../api/run-line.ts";
+import { callerOfKey } from "../auth/authenticate.ts";
+import type { Handlers } from "../http/routes.ts";
+import { createImageKind } from "../jobs/image-kind.ts";
+import type { JobControl } from "../jobs/job-control.ts";
+import { jobEventOf } from "../jobs/job-events.ts";
+import type { JobKind } from "../jobs/job-kind.ts";
+import { createJobs } from "../jobs/jobs.ts";
+import { LineAttempts } from "../jobs/line-attempts.ts";
+import { JobRunner } from "../jobs/runner.ts";
+import { createSubmitImageJob } from "../jobs/submit-image-job.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
+import type { PipelineServices } from "../pipeline/dependencies.ts";
+import type { Reservation } from "../request/reservation.ts";
+import type { StoredData } from "./files.ts";
+import type { RequestPath } from "./request-path.ts";
+import type { Runtime } from "./runtime.ts";
+import { secretBoxFor } from "./storage.ts";
+
+const imageJobRoutes = [
+  "imageJobs",
+  "imageJob",
+  "cancelImageJob",
+  "deleteImageJob",
+  "generationTask",
+  "editTask",
+  "imageTask",
+] as const;
+type ImageJobHandlers = Pick<Handlers, (typeof imageJobRoutes)[number]>;
+
+export interface WiredJobs {
+  readonly handlers: ImageJobHandlers;
+  readonly submitImage: NonNullable<PipelineServices["submitJob"]>;
+  /** Claims no more lines. Lines in flight end. */
+  stop(): void;
+}
+
+/** `data`: undefined if there is no storage for jobs. */
+export function wireJobs(
+  runtime: Runtime,
+  requestPath: RequestPath,
+  data: StoredData | undefined,
+  emitJobEvent: EmitJobEvent,
+): WiredJobs {
+  if (!data) return unavailableJobs();
+  const { settings, snapshot, now, log, replica: holder, resources } = runtime;
+  const { modelServices, charging, reservations: reservationLog } = requestPath;
+  const { jobs: store, contents: files } = data;
+  const ttlMs = settings.VEXEL_JOBS_TTL * 1000;
+  const all = { jobs: settings.VEXEL_JOBS_MAX, bytes: settings.VEXEL_JOBS_MAX_BYTES };
+  const controls = new Map<string, JobControl>();
+  const reservations = new Map<string, Reservation>();
+  const stopping = new AbortController();
+  const attempts = new LineAttempts({
+    store,
+    secrets: secretBoxFor(settings),
+    runLine: createRunLine(modelServices),
+    callerOf: (keyId) => callerOfKey(keyId, snapshot(), now()),
+    controlOf: (id) => controls.get(id) as JobControl,
+    takeReservation: (id) => {
+      const reservation = reservations.get(id);
+      reservations.delete(id);
+      return reservation;
+    },
+    reservations: reservationLog,
+    stopping: stopping.signal,
+    now,
+  });
+  const wake = (): void => runner.wake();
+  const jobs = createJobs({
+    store,
+    files,
+    quotas: { own: { jobs: Math.ceil(all.jobs / 2), bytes: all.bytes / 2 }, all },
+    ttlMs,
+    controls,
+    reservations,
+    wake,
+    now,
+  });
+  // Half of the slots for images stay free for clients that wait.
+  const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
+  const kinds: readonly JobKind[] = [createImageKind(files, imageSlots)];
+  const runner = new JobRunner({
+    store,
+    files,
+    attempts,
+    kinds,
+    holder,
+    ttlMs,
+    controls,
+    stopping: stopping.signal,
+    onEnded: (job) => {
+      jobs.onEnded(job);
+      const event = jobEventOf(job);
+      if (event) emitJobEvent(event);
+    },
+    log,
+    now,
+  });
+  // Only one process uses a data folder: the claims of earlier processes are void.
+  const ready = data.isShared ? Promise.resolve() : store.releaseAll();
+  ignoreRejection(ready.finally(() => runner.start()));
+  resources.defer(() => {
+    stopping.abort();
+    return runner.close();
+  });
+  const { serve, send } = modelServices;
+  return {
+    handlers: createImageJobHandlers({ snapshot, jobs, serve, send, now }),
+    submitImage: createSubmitImageJob({
+      jobs,
+      store,
+      files,
+      charging,
+      reservations,
+      holder,
+      windowMs: settings.VEXEL_IMAGE_JOB_TIMEOUT * 1000,
+      wake,
+      now,
+    }),
+    stop: () => stopping.abort(),
+  };
+}
+
+function unavailableJobs(): WiredJobs {
+  const refuse = async (): Promise<never> => {
+    throw new GatewayError(
+      "jobs_unavailable",
+      "The replicas of this gateway share a database, and no storage for jobs. Ask its operator to set BLOB_URL, or send the request without 'async' and 'Prefer: respond-async'.",
+    );
+  };
+  const handlers: unknown = Object.fromEntries(imageJobRoutes.map((name) => [name, refuse]));
+  return {
+    handlers: handlers as ImageJobHandlers,
+    submitImage: refuse,
+    stop: () => undefined,
+  };
+}
