@@ -3,7 +3,8 @@
 // to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger` and `postgres-ledger`: a
 // large ledger in SQLite and in PostgreSQL. `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis.
 // `npm run bench -- cache-policy`: hit rates and CPU of the embedding cache. `npm run bench -- quantization`: the
-// ranking quality of binary vectors. `npm run topology`: faults of replicas.
+// ranking quality of binary vectors. `npm run topology`: faults of replicas. `npm run bench -- failover`: failovers of
+// Redis and PostgreSQL under load.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -13,6 +14,7 @@ const [first, ...others] = process.argv.slice(2);
 const [program, args] = [
   "built-in",
   "cache-policy",
+  "failover",
   "quantization",
   "faults",
   "bodies",

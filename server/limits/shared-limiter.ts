@@ -70,6 +70,8 @@ interface PendingSettlement extends LimitsSettlement {
 const retryMs = 100;
 /** The longest delay of a settlement that no call takes along. */
 const settleMs = 2;
+/** Other replicas have older costs from the ledger, which they read every two seconds. */
+const unreportedMs = 3000;
 /** The most slots and reservations that one call renews. */
 const renewAtOnce = 500;
 
@@ -91,6 +93,8 @@ export class SharedLimiter {
   /** When the shared limits became reachable again. */
   recoveredAt = Number.NEGATIVE_INFINITY;
   readonly #reservations = new Set<HeldReservation>();
+  /** Costs of the last seconds that the shared budgets lack. */
+  readonly #unreported: { readonly settlement: BudgetSettlement; readonly at: number }[] = [];
 
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
@@ -129,7 +133,8 @@ export class SharedLimiter {
     const shared = slots.flatMap((one) => one.shared ?? []);
     const slotDemands: SlotDemand[] = shared.map((one) => one.demand());
     const call = { hold, replica, rates, slots: slotDemands, budgets: budgets?.demands ?? [] };
-    const reply = await limits.take(call, this.#takeSettlement()).catch(this.#onError);
+    const settlement = this.#takeSettlement();
+    const reply = await limits.take(call, settlement).catch((e) => this.#fail(e, settlement));
     if (!reply) {
       for (const one of shared) one.fail();
       return undefined;
@@ -162,13 +167,11 @@ export class SharedLimiter {
       slots: shared.map(({ name, sharedLimit }) => ({ name, limit: sharedLimit })),
       budgets: [],
     };
-    try {
-      const reply = await limits.take(demand, this.#takeSettlement());
-      for (const [i, { shared: rate }] of rates.entries()) rate.accept(reply.missing[i] ?? 0, at);
-      for (const [i, state] of reply.slots.entries()) shared[i]?.read(state, at);
-    } catch (error) {
-      this.#onError(error);
-    }
+    const settlement = this.#takeSettlement();
+    const reply = await limits.take(demand, settlement).catch((e) => this.#fail(e, settlement));
+    if (!reply) return;
+    for (const [i, { shared: rate }] of rates.entries()) rate.accept(reply.missing[i] ?? 0, at);
+    for (const [i, state] of reply.slots.entries()) shared[i]?.read(state, at);
   }
 
   settleRate(rate: RateDemand): void {
@@ -221,6 +224,8 @@ export class SharedLimiter {
     for (const [rate, count] of this.#owed)
       if (count !== 0) this.settleRate(rate.demand(count, now));
     this.#owed.clear();
+    for (const { settlement, at } of this.#unreported.splice(0))
+      if (now - at < unreportedMs) this.settleBudget(settlement);
     this.renew();
   }
 
@@ -245,10 +250,15 @@ export class SharedLimiter {
     await this.#sent;
   }
 
-  readonly #onError = (error: unknown): undefined => {
-    this.#failedAt = this.clock();
+  /** Slots and reservations that could not be returned expire. */
+  #fail(error: unknown, settlement: LimitsSettlement | undefined): undefined {
+    const now = this.clock();
+    this.#failedAt = now;
+    while ((this.#unreported[0]?.at ?? now) < now - unreportedMs) this.#unreported.shift();
+    for (const one of settlement?.budgets ?? [])
+      if (one.dollars > 0) this.#unreported.push({ settlement: one, at: now });
     this.#options.onError(error);
-  };
+  }
 
   #newHold(): string {
     return `${this.#options.replica}:${++this.#count}`;
@@ -272,14 +282,13 @@ export class SharedLimiter {
     return settlement;
   }
 
-  /** Lost if the shared limits are unreachable: slots and reservations expire, and budgets are read from the ledger. */
   #flush(): void {
     const settlement = this.#takeSettlement();
-    if (settlement) this.#send(this.#options.limits.settle(settlement));
+    if (settlement) this.#send(this.#options.limits.settle(settlement), settlement);
   }
 
-  #send(call: Promise<void>): void {
-    this.#sent = call.catch(this.#onError);
+  #send(call: Promise<void>, settlement?: LimitsSettlement): void {
+    this.#sent = call.catch((error) => this.#fail(error, settlement));
   }
 }
 

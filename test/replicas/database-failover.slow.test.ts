@@ -3,7 +3,7 @@ import { afterAll, expect } from "bun:test";
 import { openTcpProxy } from "../fake-upstream/tcp-proxy.ts";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, temporaryFolder } from "../harness.ts";
-import { databaseName, startPostgres, testWithPostgres } from "../storage/postgres-server.ts";
+import { startPostgresPair, testWithPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
 import { replicaStarter, sharedRows, startLoad } from "./replica-fixture.ts";
 
@@ -11,16 +11,6 @@ const fake = startFake();
 afterAll(() => fake.close());
 const start = replicaStarter(fake.url);
 const adminToken = "an-admin-token-of-this-test";
-
-/** A primary, and a standby that has each commit before the primary reports it (synchronous replication). */
-async function startPair() {
-  const primary = await startPostgres();
-  const url = await primary.createDatabase();
-  const standby = await startPostgres(primary);
-  await primary.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
-  await primary.execute("postgres", "SELECT pg_reload_conf()");
-  return { primary, standby, url, database: databaseName(url) };
-}
 
 async function readAdmin(gateway: GatewayProcess, path: string) {
   const headers = { authorization: `Bearer ${adminToken}` };
@@ -37,7 +27,7 @@ testWithPostgres(
   "a standby that is promoted under load has each request in its ledger once, and no client notices",
   async () => {
     using folder = temporaryFolder();
-    const { primary, standby, url, database } = await startPair();
+    const { primary, standby, url, database } = await startPostgresPair();
     // The address of the database stays the same, as that of a managed database.
     const proxy = openTcpProxy(primary.port);
     const databaseUrl = url.replace(`:${primary.port}/`, `:${proxy.port}/`);

@@ -239,6 +239,29 @@ testWithRedis(
   },
 );
 
+testWithRedis(
+  "what replicas have spent during an outage of Redis counts when it returns, before the ledger has it",
+  async () => {
+    let isReachable = true;
+    const replicas = testReplicas(3, { redis, now: () => 0, isReachable: () => isReachable });
+    const budgets = replicas.map((replica) => budgetsOf(replica, () => 0));
+    const own = (at: number) => [replicas[at] as TestReplica, budgets[at] as Budgets] as const;
+    for (const at of [0, 1, 2]) (await reserve(...own(at), 0.1))?.settle(0.1);
+    await Promise.all(replicas.map((replica) => replica.settle()));
+    isReachable = false;
+    for (const one of budgets)
+      one.reserve([dollarADay], { dollars: 0.2, isCertain: true }, noon).settle(0.2);
+    await Promise.all(replicas.map(({ limiter }) => limiter.close()));
+    isReachable = true;
+    for (const { limiter } of replicas) {
+      limiter.recover();
+      await limiter.close();
+    }
+    expect(await reserve(...own(0), 0.11)).toBeUndefined();
+    expect(await reserve(...own(1), 0.1)).toBeDefined();
+  },
+);
+
 testWithRedis("a replica forgets the slots of keys that have no requests any more", async () => {
   const [replica, other] = testReplicas(2, { redis, now: () => 0 }) as [TestReplica, TestReplica];
   const full = tenSlotsOf(other);

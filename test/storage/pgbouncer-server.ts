@@ -14,7 +14,7 @@ export interface PgBouncer {
 /** `poolSize`: sessions of PostgreSQL, which all clients share. */
 export async function startPgBouncer(
   folder: string,
-  server: PostgresServer,
+  server: Pick<PostgresServer, "port">,
   poolSize: number,
 ): Promise<PgBouncer> {
   const port = await freePort();
@@ -32,6 +32,7 @@ auth_type = trust
 auth_file = ${users}
 pool_mode = transaction
 default_pool_size = ${poolSize}
+server_login_retry = 1
 ignore_startup_parameters = statement_timeout
 `,
   );

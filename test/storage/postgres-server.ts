@@ -167,6 +167,16 @@ export async function startPostgres(
   }
 }
 
+/** A primary, and a standby that has each commit before the primary reports it (synchronous replication). */
+export async function startPostgresPair() {
+  const primary = await startPostgres();
+  const url = await primary.createDatabase();
+  const standby = await startPostgres(primary);
+  await primary.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
+  await primary.execute("postgres", "SELECT pg_reload_conf()");
+  return { primary, standby, url, database: databaseName(url) };
+}
+
 let shared: Promise<PostgresServer> | undefined;
 
 /** One server for all files of the test process. It ends with the process. */
