@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { quantize } from "../laws/output-types.ts";
+import { dataUrl, imageEntry, png } from "./multimodal-fixture.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -39,7 +40,9 @@ const vendor = Bun.serve({
     await hold;
     const { pathname } = new URL(request.url);
     if (failing !== "" && pathname.startsWith(failing)) return new Response("", { status: 500 });
-    const texts = [body.input ?? body.texts].flat() as string[];
+    const { input, texts: inTexts, inputs = [] } = body;
+    const entries = [input ?? inTexts ?? inputs].flat();
+    const texts = entries.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
     const length = Number(body.dimensions ?? body.output_dimension ?? dimensions);
     const type = body.output_dtype ?? [body.embedding_types].flat()[0];
     const rows = texts.map((text) => floatsFor(text, pathname.startsWith("/odd") ? 20 : length));
@@ -244,6 +247,20 @@ describe("types that the vendor makes", () => {
       expect(embeddings).toEqual(texts.map((text) => expected(text, "int8")));
     }
     expect(received.map(({ texts }) => (texts as unknown[]).length)).toEqual([67, 67, 66]);
+  });
+
+  test("texts and images of one request have the type, each at its place", async () => {
+    const [red, blue] = [imageEntry(dataUrl(png(10))), imageEntry(dataUrl(png(200)))];
+    for (const type of types) {
+      const { embeddings, adapted } = await embed({
+        model: "cohere",
+        input: [red, "a text", blue],
+        output_dtype: type,
+      });
+      const sent = [JSON.stringify(red), "a text", JSON.stringify(blue)];
+      expect(embeddings).toEqual(sent.map((text) => expected(text, type)));
+      expect(adapted).toBeNull();
+    }
   });
 
   test("a response of several megabytes is read as exactly", async () => {
