@@ -199,6 +199,26 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     }
     for (const secret of secretsOf(vendor.target)) expect(body).not.toContain(secret);
   },
+  "the output type of images is requested as that of texts": async ({
+    endpoint,
+    vendor,
+    capabilities,
+  }) => {
+    const { images, outputTypes } = capabilities;
+    if (!images || !outputTypes) return;
+    for (const type of outputTypes.types) {
+      const query = { ...plainQuery(1), outputType: { type, field: "output_dtype" } };
+      const input = mixedInput(capabilities, 1);
+      const [ofTexts, ofImages] = await Promise.all(
+        [query, { ...query, input }].map(async (one) => {
+          const { body } = await withTextBody(endpoint.toUpstream(one, vendor.target));
+          return JSON.parse(String(body))[outputTypes.field];
+        }),
+      );
+      expect(ofImages).toBeDefined();
+      expect(ofImages).toEqual(ofTexts);
+    }
+  },
   "vectors of images are in the order of their entries": async (subject) => {
     const { capabilities, vendor } = subject;
     if (!capabilities.images) return;
