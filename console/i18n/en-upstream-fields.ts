@@ -45,6 +45,7 @@ export const enUpstreamFields = {
   "upstreamField.privateKey": "Private key",
   "upstreamField.authUrl": "Token service URL",
   "upstreamField.resourceGroup": "Resource group",
+  "upstreamField.scope": "Scope",
   "upstreamField.tokenType": "Token type",
 } as const;
 

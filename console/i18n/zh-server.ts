@@ -44,7 +44,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The family of the models, for model ids that do not show it, such as profiles.":
     "模型系列，用于无法从模型 ID 得知的情况，例如配置文件。",
   "The most inputs in one request.": "一个请求中的最大输入数。",
-  "The version of the API. Absent: 2024-05-01-preview.": "API 的版本。留空：2024-05-01-preview。",
+  "The version of the embeddings API. Absent: 2024-05-01-preview.":
+    "嵌入 API 的版本。留空：2024-05-01-preview。",
   "The version of the deployments API, such as 2024-10-21. Absent: the v1 API.":
     "部署 API 的版本，例如 2024-10-21。留空：v1 API。",
   "The id of the Cloudflare account.": "Cloudflare 账户的 ID。",
@@ -59,6 +60,9 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The id of the project that is billed.": "计费项目的 ID。",
   "The id of the deployment space that is billed.": "计费部署空间的 ID。",
   "The version of the API, as a date.": "API 的版本，以日期表示。",
+  "The address of the token service. Absent: that of Sber.": "令牌服务的地址。留空：Sber 的地址。",
+  "The scope of the account. Absent: GIGACHAT_API_PERS.":
+    "账户的权限范围。留空：GIGACHAT_API_PERS。",
   "The address of the token service. Absent: that of IBM Cloud.":
     "令牌服务的地址。留空：IBM Cloud 的地址。",
   "The name of the model's input tensor.": "模型输入张量的名称。",

@@ -47,5 +47,6 @@ export const zhUpstreamFields: UpstreamFieldMessages = {
   "upstreamField.privateKey": "私钥",
   "upstreamField.authUrl": "令牌服务 URL",
   "upstreamField.resourceGroup": "资源组",
+  "upstreamField.scope": "权限范围",
   "upstreamField.tokenType": "令牌类型",
 };
