@@ -257,7 +257,7 @@ export const settingsTable = {
     "Projects by values of the claim, as `VALUE=PROJECT`, separated by commas; `VALUE=*` for all projects. They apply at every sign-in. Empty: administrators set the projects in the console; a new user has none.",
   ),
   VEXEL_MAX_BODY_BYTES: bytes(8 * MiB).describe(
-    "Body size limit: the maximum size of a JSON request body, without the images of an edit.",
+    "Body size limit: the maximum size of a JSON request body, without the images of an edit or of an embeddings request.",
   ),
   VEXEL_JSON_MEMORY_BYTES: bytes(256 * MiB).describe(
     "Maximum memory for the JSON bodies of all requests in flight, shared among API keys.",
@@ -267,7 +267,7 @@ export const settingsTable = {
   ),
   VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Maximum size of an uploaded file."),
   VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe(
-    "Maximum size of a multipart form, all parts together.",
+    "Maximum size of a multipart form, all parts together, and of the images of an embeddings request.",
   ),
   VEXEL_TEMP_STORAGE_BYTES: bytes(4096 * MiB).describe(
     "Maximum disk space for the temp files of all requests (uploads and large upstream responses), shared among API keys.",

@@ -5,7 +5,13 @@ import type { Infer } from "./infer.ts";
 
 export const pricePartSchema = z
   .strictObject({
-    unit: z.enum(["million_tokens", "image", "megapixel", "million_output_tokens"]),
+    unit: z.enum([
+      "million_tokens",
+      "million_image_tokens",
+      "image",
+      "megapixel",
+      "million_output_tokens",
+    ]),
     from: z.number(),
     to: z.number(),
   })
@@ -78,6 +84,7 @@ export const shownModelSchema = z
     origin: originSchema,
     dimensions: z.number().nullable(),
     context_tokens: z.number().nullable(),
+    reads_images: z.boolean().describe("Embedding models: inputs may have images."),
     vector_space: z
       .string()
       .nullable()

@@ -54,6 +54,10 @@ export const modelResponse = z.looseObject({
   created: z.int(),
   owned_by: z.string(),
   kind: z.enum(["embedding", "image"]),
+  input_modalities: z
+    .array(z.enum(["text", "image"]))
+    .optional()
+    .describe("Embedding models that read images."),
   ends_on: day.optional().describe("The day from which no upstream serves the model."),
   shutdown_date: day.optional().describe("The same day, under OpenAI's name."),
 });

@@ -8,6 +8,7 @@ import {
   estimateImageTokens,
   unknownModelTokens,
 } from "../upstream/catalog/images/image-tokens.ts";
+import { estimateMixedCost } from "../upstream/catalog/prices/mixed-cost.ts";
 import { listedImagePrice, moderationPriceOf } from "../upstream/catalog/prices/model-price.ts";
 import {
   costOf,
@@ -19,6 +20,7 @@ import type {
   EmbeddingsQuery,
   ExtraFields,
   GenerationQuery,
+  MixedInput,
   ModerationQuery,
   Target,
 } from "../upstream/contract.ts";
@@ -50,6 +52,7 @@ export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,
   targets: readonly Target[],
 ): Estimate {
+  if (input.kind === "mixed") return estimateMixed(input, targets);
   const prices = targets.map(({ tokenPrice }) => tokenPrice);
   const known = prices.filter((price) => price !== undefined);
   const isCertain = known.length === prices.length;
@@ -63,6 +66,26 @@ export function estimateEmbeddings(
   return maxTokens === load.tokens
     ? { dollars, isCertain }
     : { dollars, maxDollars: (maxTokens * price) / million, isCertain };
+}
+
+/** More tokens than any vendor counts for an image: see `verify-response.ts`. */
+const maxImageTokens = (pixels: number): number => 16_384 + pixels / 256;
+
+/** An image that is not downloaded yet counts as 1024x1024. */
+function estimateMixed(input: MixedInput, targets: readonly Target[]): Estimate {
+  const load = (text: string) => loadOf({ kind: "text", texts: [text] });
+  return mostExpensive(
+    targets.map((target) => {
+      const dollars = estimateMixedCost(input, target, { ofText: (text) => load(text).tokens });
+      const maxDollars = estimateMixedCost(input, target, {
+        ofText: (text) => maxTokensOf(load(text)),
+        ofImage: maxImageTokens,
+      });
+      return dollars === undefined || maxDollars === undefined
+        ? undefined
+        : { dollars, maxDollars };
+    }),
+  );
 }
 
 export function estimateModeration(

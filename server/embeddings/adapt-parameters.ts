@@ -17,7 +17,12 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { decode, describeTokenWithoutText, type TokenizerName } from "../upstream/tokenizers.ts";
-import { embedMixed, type LoadImages } from "./multimodal/embed-mixed.ts";
+import {
+  type ConvertImages,
+  embedMixed,
+  type LoadImages,
+  sendMixed,
+} from "./multimodal/embed-mixed.ts";
 import {
   type ParameterChanges,
   parameterChanges,
@@ -164,15 +169,20 @@ function changesForTarget(
 
 /** The stage after the target is selected: adapts the request to it, and its response to the client's request. */
 export const adaptParameters =
-  (learned: LearnedCapabilities): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
-  (next) =>
-  (request) => {
-    const { query, target } = request;
-    const send = (): Promise<EmbeddingsResponse> =>
-      isPlain(query) || !target ? next(request) : sendAdapted(request, target, learned, next);
-    return isLong(query) ? yieldToEventLoop().then(send) : send();
+  (
+    learned: LearnedCapabilities,
+    convertImages: ConvertImages,
+  ): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+  (next) => {
+    const sendImages = sendMixed(learned.capabilities, convertImages, next);
+    return (request) => {
+      const { query, target } = request;
+      const last = query.input.kind === "mixed" ? sendImages : next;
+      const send = (): Promise<EmbeddingsResponse> =>
+        isPlain(query) || !target ? next(request) : sendAdapted(request, target, learned, last);
+      return isLong(query) ? yieldToEventLoop().then(send) : send();
+    };
   };
-
 /** From this many characters on, writing the upstream request takes milliseconds. */
 const longCharacters = 1024 * 1024;
 

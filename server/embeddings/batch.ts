@@ -14,11 +14,13 @@ import type {
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  MixedInput,
   Target,
 } from "../upstream/contract.ts";
 import { isInMemory } from "../upstream/mixed-input.ts";
 import { BatchMember, type EmbeddingsSend, type MemberOwner } from "./batch-member.ts";
 import { sendBatch } from "./batch-request.ts";
+import { needsConversion } from "./multimodal/image-refusal.ts";
 import { itemsOf, strictestImageLimits, strictestLimits, unsplittableReason } from "./split.ts";
 
 export interface BatchOptions {
@@ -97,7 +99,7 @@ export const batch =
       const isUnbatchable =
         request.attempt?.followsSlow === true ||
         !isEmptyObject(query.extraFields) ||
-        (query.input.kind === "mixed" && !isInMemory(query.input)) ||
+        (query.input.kind === "mixed" && !isBatchable(query.input, capabilities(target))) ||
         unsplittableReason(query, model) !== undefined;
       if (batcher.isIdle || itemsOf(query.input) > maxInputsPerRequest || isUnbatchable) {
         return batcher.send(request);
@@ -105,6 +107,10 @@ export const batch =
       return batcher.enqueue(request);
     };
   };
+
+/** Files, also those of converted images, are closed when the request ends that they belong to. */
+const isBatchable = (input: MixedInput, { images }: EmbeddingCapabilities): boolean =>
+  images !== undefined && isInMemory(input) && !needsConversion(input, images);
 
 interface BatcherOptions
   extends Required<

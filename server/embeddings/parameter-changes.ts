@@ -9,9 +9,10 @@ import { quotedList } from "../lib/quoted-list.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import { canTruncateTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
+import { hasImage } from "../upstream/mixed-input.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
-import { imageRefusal } from "./multimodal/image-refusal.ts";
+import { imageRefusal, needsConversion } from "./multimodal/image-refusal.ts";
 import { quantizedTypes } from "./output-type.ts";
 import { isBits, notWholeBytes } from "./quantized-vectors.ts";
 import type { UnsplittableReason } from "./split.ts";
@@ -45,15 +46,20 @@ export function parameterChanges(
     length: query.dimensions ?? dimensions ?? known?.dimensions,
     isTruncated: forDimensions.adapted.length > 0,
   });
-  const refusal =
-    query.input.kind === "mixed" ? imageRefusal(query, query.input, capabilities) : undefined;
+  const { input } = query;
+  const refusal = input.kind === "mixed" ? imageRefusal(query, input, capabilities) : undefined;
+  const isConverted =
+    input.kind === "mixed" && capabilities.images && needsConversion(input, capabilities.images);
   return {
     ...forType,
     ...forTaskType,
     ...forTokens,
     ...forDimensions,
     ...(refusal && { refusal }),
-    adapted: [forDimensions, forTokens, forTaskType, forType].flatMap(({ adapted }) => adapted),
+    adapted: [
+      ...[forDimensions, forTokens, forTaskType, forType].flatMap(({ adapted }) => adapted),
+      ...(isConverted ? ["input"] : []),
+    ],
     // `user` changes no vector, so an upstream without such a field can ignore it.
     dropped: [
       ...forTaskType.dropped,
@@ -79,6 +85,12 @@ export function rejectUnsplittable(
   unsplittable: UnsplittableReason,
 ): GatewayError | undefined {
   // Token counts are not compared: for texts they are estimates, and the upstream counts the tokens itself.
+  if (input.kind === "mixed" && !input.entries.every(hasImage)) {
+    return new GatewayError(
+      "invalid_input",
+      "'$.input' is invalid. Texts and images are embedded in separate upstream requests, and this request cannot be split. Send texts and images in separate requests.",
+    );
+  }
   const { items, bytes } = loadOf(input);
   let exceeded: string;
   if (items > maxItems) exceeded = `${maxItems} inputs, and this request has ${items}`;

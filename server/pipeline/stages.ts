@@ -13,7 +13,7 @@ import {
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
 import { reportServed } from "../embeddings/embedding-usage.ts";
-import type { LoadImages } from "../embeddings/multimodal/embed-mixed.ts";
+import type { ConvertImages, LoadImages } from "../embeddings/multimodal/embed-mixed.ts";
 import { split } from "../embeddings/split.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
 import { type CheckPrompt, moderate } from "../images/moderate.ts";
@@ -54,6 +54,7 @@ export interface StageLists {
 export interface EmbeddingStagesOptions extends VerifyOptions {
   readonly capabilities: EmbeddingCapabilitiesOf;
   readonly loadImages: LoadImages;
+  readonly convertImages: ConvertImages;
   readonly cache: CacheStageOptions;
   readonly batch: Omit<BatchOptions, "capabilities">;
   readonly registry: TargetRegistry;
@@ -69,6 +70,7 @@ export const embeddingsStages = (
   {
     capabilities,
     loadImages,
+    convertImages,
     cache,
     batch: batching,
     registry,
@@ -100,7 +102,7 @@ export const embeddingsStages = (
       }),
       batch({ ...batching, capabilities }),
       verifyEmbeddingsStage({ onImplausibleUsage, hasDrifted }),
-      adaptParameters(learned),
+      adaptParameters(learned, convertImages),
       enforceTargetLimits(limits),
     ],
     upstream,

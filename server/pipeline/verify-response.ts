@@ -38,7 +38,7 @@ import type {
 } from "../upstream/contract.ts";
 import { countSources } from "../upstream/edit-sources.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
-import { pixelsOf } from "../upstream/mixed-input.ts";
+import { imageCount, pixelsOf } from "../upstream/mixed-input.ts";
 
 export interface VerifyOptions {
   /** Called when a target reports impossible usage. */
@@ -207,7 +207,8 @@ function dropImplausibleCost(
 ): EmbeddingsResponse {
   const { cost, ...others } = response;
   if (cost === undefined) return response;
-  const max = (maxTokens(input) * dollarsPerMillionTokens) / 1_000_000;
+  const images = input.kind === "mixed" ? sumOver(input.entries, imageCount) : 0;
+  const max = (maxTokens(input) * dollarsPerMillionTokens) / 1_000_000 + images * dollarsPerImage;
   if (cost <= max) return response;
   onImplausibleUsage({ quantity: "cost", reported: cost, max });
   return others;

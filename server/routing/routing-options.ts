@@ -10,9 +10,10 @@ import type { Demand } from "../limits/rate-limit-counters.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
 import type { SlotLease } from "../limits/slot-lease.ts";
 import type { StageRequest } from "../request/stage.ts";
+import { estimateMixedCost } from "../upstream/catalog/prices/mixed-cost.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
 import { costOf } from "../upstream/catalog/prices/request-cost.ts";
-import type { GenerationQuery, Target } from "../upstream/contract.ts";
+import type { EmbeddingsQuery, GenerationQuery, Target } from "../upstream/contract.ts";
 import type { TargetCapacity } from "./select-target.ts";
 import type { TargetRegistry } from "./target-registry.ts";
 
@@ -84,10 +85,15 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
 
 /**
  * The expected price, for the `cost` routing policy. Used for comparison only, never charged. Every target gets the
- * same texts, so the price per token is enough to compare.
+ * same texts, so the price per token is enough to compare. The price of images differs from target to target.
  */
-export const expectedEmbeddingPrice = (_: unknown, { tokenPrice }: Target): number | undefined =>
-  tokenPrice;
+export const expectedEmbeddingPrice = (
+  { query: { input } }: Pick<StageRequest<EmbeddingsQuery>, "query">,
+  target: Target,
+): number | undefined =>
+  input.kind === "mixed"
+    ? estimateMixedCost(input, target, { ofText: ({ length }) => length / 4 })
+    : target.tokenPrice;
 
 /** As for embeddings. Undefined for models billed by token: the number of output tokens is not known in advance. */
 export function expectedImagePrice(

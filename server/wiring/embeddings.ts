@@ -5,6 +5,7 @@ import { openCache } from "../embeddings/cache/open-cache.ts";
 import { createDriftDetection } from "../embeddings/drift-detection.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import { newRequestId } from "../http/received-request.ts";
+import { createImageConverter } from "../images/convert-input-images.ts";
 import { createImageLoader } from "../images/load-input-images.ts";
 import type { ImageLinks } from "../images/open-image-links.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
@@ -17,11 +18,13 @@ import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
 import { createDownload } from "../upstream/download/index.ts";
+import type { ImageWorker } from "../workers/image/image-worker.ts";
 import { downloadLimits } from "./images.ts";
 import type { Runtime } from "./runtime.ts";
 
 interface EmbeddingsWiringOptions {
   readonly upstreamClient: UpstreamClient;
+  readonly imageWorker: ImageWorker;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   /** The images that this gateway served. */
   readonly imageLinks: Pick<ImageLinks, "check" | "find">;
@@ -96,6 +99,7 @@ export function wireEmbeddings(
       maxPixels: maxImagePixels,
       maxRequestBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
     }),
+    convertImages: createImageConverter(options.imageWorker),
     cache: {
       cache,
       singleFlight: new SingleFlight(),

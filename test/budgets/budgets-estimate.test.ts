@@ -6,7 +6,7 @@ import type { ParameterPolicy } from "../../server/config/snapshot.ts";
 import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
-import { withTokenPrice } from "../../server/upstream/catalog/prices/model-price.ts";
+import { withEmbeddingPrices } from "../../server/upstream/catalog/prices/model-price.ts";
 import type {
   EditQuery,
   GenerationQuery,
@@ -25,7 +25,7 @@ const target = (kind: string, model: string, price?: Price): Target => ({
 describe("an embeddings request", () => {
   const input = { kind: "text", texts: ["four", "a text of twenty-four c."] } as const;
   const embeddingTarget = (...given: Parameters<typeof target>): Target =>
-    withTokenPrice(target(...given));
+    withEmbeddingPrices(target(...given));
 
   test("is estimated by its length, at the price of the most expensive target", () => {
     const targets = [

@@ -50,10 +50,10 @@ describe("a price is refused with its location:", () => {
     ["less than nothing", "image", "{ image: -1 }", /price\.image: must be at least 0/],
     ["a price as text", "embedding", '{ input: "two cents" }', /price\.input/],
     [
-      "an image price for an embedding model",
+      "a price of output for an embedding model",
       "embedding",
-      "{ input: 1, image: 1 }",
-      /price\.image: unknown key/,
+      "{ input: 1, output: 1 }",
+      /price\.output: unknown key/,
     ],
     ["half of a price for tokens", "image", "{ input: 5 }", /both `input` and `output`/],
     ["more than half of one", "image", "{ imageInput: 5 }", /beside `imageInput`/],

@@ -1,7 +1,7 @@
 /** A fake of Cohere's `/v2/embed` that reads images: the vector of an entry depends on its texts and bytes, in order. */
 import { createHash } from "node:crypto";
-import { deflateSync } from "node:zlib";
 import type { Server } from "bun";
+import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
 interface Part {
@@ -88,58 +88,61 @@ export function startCohere(): FakeCohere {
   };
 }
 
+interface ImageGatewayOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** More rows of vexel.yaml. */
+  readonly upstreams?: string;
+  readonly models?: string;
+  readonly keys?: string;
+  /** More members of the model `images`. */
+  readonly ofModel?: string;
+  /** More members of the API key. */
+  readonly ofKey?: string;
+}
+
+/** Models: `images` fuses texts and images, `images-v3` reads single images, `texts` reads none. */
 export const startImageGateway = (
   cohere: Pick<FakeCohere, "url">,
   {
-    settings = {},
-    more = "",
-    model = "",
-  }: { settings?: Record<string, string>; more?: string; model?: string } = {},
+    settings,
+    upstreams = "",
+    models = "",
+    keys = "",
+    ofModel = "",
+    ofKey = "",
+  }: ImageGatewayOptions = {},
 ): TestGateway =>
   startGateway({
     settings: { VEXEL_CACHE_BYTES: "1000000", ...settings },
     yaml: `
 upstreams:
   - { id: cohere, kind: cohere, baseUrl: "${cohere.url}", apiKey: co-fake }
+${upstreams}
 models:
-  - { id: images, kind: embedding, dimensions: ${dimensions}, targets: [{ upstream: cohere, model: embed-v4.0 }]${model} }
+  - { id: images, kind: embedding, dimensions: ${dimensions}${ofModel}, targets: [{ upstream: cohere, model: embed-v4.0 }] }
   - { id: images-v3, kind: embedding, dimensions: ${dimensions}, targets: [{ upstream: cohere, model: embed-english-v3.0 }] }
   - { id: texts, kind: embedding, dimensions: ${dimensions}, targets: [{ upstream: cohere, model: embed-english-v2.0 }] }
+${models}
 keys:
-  - { name: test, key: ${testKey} }
-${more}`,
+  - { name: test, key: ${testKey}${ofKey} }
+${keys}
+`,
   });
 
-const crcTable = Array.from({ length: 256 }, (_, start) => {
-  let value = start;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
-  return value >>> 0;
-});
-
-function chunk(name: string, data: Uint8Array): Buffer {
-  const body = Buffer.concat([Buffer.from(name), data]);
-  let crc = 0xffffffff;
-  for (const byte of body) crc = (crcTable[(crc ^ byte) & 255] as number) ^ (crc >>> 8);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(data.length);
-  const end = Buffer.alloc(4);
-  end.writeUInt32BE((crc ^ 0xffffffff) >>> 0);
-  return Buffer.concat([length, body, end]);
-}
-
-/** A valid gray PNG of 1x1, or one whose header claims another size. `bytes`: about this many more bytes. */
-export function png(shade: number, { width = 1, height = 1, bytes = 0 } = {}): Buffer {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 0, 0, 0, 0], 8);
-  return Buffer.concat([
-    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk("IHDR", header),
-    ...(bytes > 0 ? [chunk("teXt", Buffer.alloc(bytes, shade))] : []),
-    chunk("IDAT", deflateSync(Uint8Array.of(0, shade))),
-    chunk("IEND", new Uint8Array()),
-  ]);
+/**
+ * A gray PNG. `claimed`: the size that its header claims, in place of 1x1. `padding`: bytes after its end, which are
+ * part of the file.
+ */
+export function png(
+  shade: number,
+  { claimed, padding = 0 }: { claimed?: readonly [number, number]; padding?: number } = {},
+): Buffer {
+  const image = Buffer.from(encodeImage({ format: "png", width: 1, height: 1, shade }));
+  if (claimed) {
+    image.writeUInt32BE(claimed[0], 16);
+    image.writeUInt32BE(claimed[1], 20);
+  }
+  return Buffer.concat([image, Buffer.alloc(padding, shade)]);
 }
 
 export const dataUrl = (bytes: Uint8Array, type = "image/png"): string =>

@@ -334,6 +334,17 @@ describe("docs/configuration.md", () => {
   });
 });
 
+test("docs/embeddings.md has every kind that embeds images and no other", () => {
+  const rows = rowsOf(sectionOf("docs/embeddings.md", "Images"));
+  const documented = rows.flatMap(([name = ""]) => codesIn(name).filter((code) => kinds.has(code)));
+  const readers = vendorCases
+    .filter(
+      ({ target }) => adapters.get(target.upstream.kind)?.embeddings?.capabilities(target).images,
+    )
+    .map(({ target }) => target.upstream.kind);
+  expect([...new Set(documented)].sort()).toEqual([...new Set(readers)].sort());
+});
+
 test("bench/README.md has every target of the bench, with the value that --check compares", () => {
   const rows = rowsOf(sectionOf("bench/README.md", "Targets"));
   const documented = rows.map(([name = "", value]) => [codesIn(name)[0], Number(value)]);

@@ -45,7 +45,7 @@ export async function sendFor(
     [
       checkParameters(learned.capabilities, async (_, input) => input),
       verifyEmbeddingsStage({ hasDrifted: () => false, onImplausibleUsage: () => undefined }),
-      adaptParameters(learned),
+      adaptParameters(learned, async (input) => input),
     ],
     async ({ query }) => {
       const request = vendor.understand(endpoint.toUpstream(query, target), target);

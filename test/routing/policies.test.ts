@@ -7,7 +7,7 @@ import {
   expectedImagePrice,
 } from "../../server/routing/routing-options.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
-import { withTokenPrice } from "../../server/upstream/catalog/prices/model-price.ts";
+import { withEmbeddingPrices } from "../../server/upstream/catalog/prices/model-price.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
 import { modelWithTargets, requestFor } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
@@ -155,7 +155,10 @@ describe("the expected price", () => {
 
   test("of embeddings is the target's price per token, and zero for built-in models", () => {
     const price = (kind: string, model: string) =>
-      expectedEmbeddingPrice(undefined, withTokenPrice(at(kind, model)));
+      expectedEmbeddingPrice(
+        requestFor(["a"], modelWithTargets()),
+        withEmbeddingPrices(at(kind, model)),
+      );
     expect(price("openai", "text-embedding-3-small")).toBe(0.02);
     expect(price("minilm", "x")).toBe(0);
     expect(price("vllm", "a-model-of-ours")).toBe(undefined);

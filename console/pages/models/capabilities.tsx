@@ -6,12 +6,13 @@ import { Badge } from "../../ui/badge.tsx";
 
 export function Capabilities({ model }: { model: ShownModel }) {
   const t = useT();
-  const { kind, dimensions, context_tokens, options, edits } = model;
+  const { kind, dimensions, context_tokens, reads_images, options, edits } = model;
   const texts =
     kind === "embedding"
       ? [
           dimensions !== null && t("model.can.dimensions", { count: dimensions }),
           context_tokens !== null && t("model.can.context", { count: count(context_tokens) }),
+          reads_images && t("model.can.images"),
         ]
       : [
           edits && t("model.can.edits"),

@@ -2,7 +2,7 @@
 import { durationMs } from "../../../contract/schemas/models.ts";
 import { adapters } from "../../upstream/adapters/index.ts";
 import { knownEmbedding, vectorSpaceOf } from "../../upstream/catalog/index.ts";
-import { withTokenPrice } from "../../upstream/catalog/prices/model-price.ts";
+import { withEmbeddingPrices } from "../../upstream/catalog/prices/model-price.ts";
 import { isContextualModel } from "../../upstream/contextual.ts";
 import type { Target, Upstream } from "../../upstream/contract.ts";
 import type { Model, Source } from "../snapshot.ts";
@@ -19,7 +19,7 @@ export const provisionedModels = (
 ): Model[] =>
   models.map(({ name, ...row }) => {
     const target = { upstream, model: name };
-    const targets = [row.kind === "embedding" ? withTokenPrice(target) : target];
+    const targets = [row.kind === "embedding" ? withEmbeddingPrices(target) : target];
     return {
       maxImages: defaultMaxImages,
       ...(row.kind === "embedding" && vectorProperties(row.id, targets)),
@@ -57,7 +57,7 @@ export function configuredModel(
       ...(price && { price }),
       ...order[at],
     });
-    return row.kind === "embedding" ? withTokenPrice(target) : target;
+    return row.kind === "embedding" ? withEmbeddingPrices(target) : target;
   });
   return {
     id: row.id,

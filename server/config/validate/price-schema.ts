@@ -5,9 +5,15 @@ import type { Price } from "../../upstream/price.ts";
 
 const dollars = z.number().min(0).max(100_000);
 
+/** For a million tokens. */
+const tokens = z.strictObject({ input: dollars });
+
 const embedding = z.strictObject({
-  /** For a million tokens. */
-  input: dollars,
+  ...tokens.shape,
+  /** For models that read images: for a million tokens of images, for each image, and for a million pixels. */
+  imageInput: dollars.optional(),
+  image: dollars.optional(),
+  megapixel: dollars.optional(),
 });
 
 const imagePrices = boundedRecord(
@@ -37,8 +43,16 @@ const image = z.strictObject({
   textOutput: dollars.optional(),
 });
 
-export const embeddingPrice = embedding.transform(
+export const moderationPrice = tokens.transform(
   ({ input }): Price => ({ tokens: { textIn: input } }),
+);
+
+export const embeddingPrice = embedding.transform(
+  ({ input, imageInput, image: each, megapixel }): Price => ({
+    tokens: { textIn: input, ...(imageInput !== undefined && { imageIn: imageInput }) },
+    ...(each !== undefined && { images: { "": each } }),
+    ...(megapixel !== undefined && { megapixel }),
+  }),
 );
 
 export const imagePrice = image
@@ -71,6 +85,7 @@ export const imagePrice = image
   );
 
 export const priceKeys = {
+  moderation: Object.keys(tokens.shape),
   embedding: Object.keys(embedding.shape),
   image: Object.keys(image.shape),
 } as const;

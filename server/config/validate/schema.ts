@@ -14,7 +14,7 @@ import { upstreamMembers } from "../../../contract/schemas/upstreams.ts";
 import { webhook } from "../../../contract/schemas/webhooks.ts";
 import type { Kind } from "../../upstream/adapter.ts";
 import { kinds } from "../../upstream/kinds.ts";
-import { embeddingPrice, imagePrice, priceKeys } from "./price-schema.ts";
+import { embeddingPrice, imagePrice, moderationPrice, priceKeys } from "./price-schema.ts";
 import { webhooksSchema } from "./webhooks.ts";
 
 /** The schema of an upstream of this kind. The console renders its form from this schema. */
@@ -81,7 +81,7 @@ const image = z.strictObject({
       /** Seconds that the moderation upstream may take, unless half of the timeout of the image model is shorter. */
       timeout: z.number().min(1).max(86_400).default(10),
       /** Absent: the vendor's list price. */
-      price: embeddingPrice.optional(),
+      price: moderationPrice.optional(),
     })
     .optional(),
   maxImages: z.int().min(1).max(10).default(10),
@@ -146,7 +146,7 @@ function knownModelKeys(
   if (path[2] === "moderation")
     return path.length === 3
       ? ["upstream", "model", "onFailure", "timeout", "price"]
-      : priceKeys.embedding;
+      : priceKeys.moderation;
   if (path[2] === "price" || path[4] === "price")
     return priceKeys[kindName === "image" ? "image" : "embedding"];
   if (path.length === 4)

@@ -63,6 +63,8 @@ export class InputResolution {
   #hasSent = false;
   /** How the request for these inputs was changed. */
   #deviations: Deviations | undefined;
+  /** The tokens of images, if all inputs were sent in one request. */
+  #imageTokens: number | undefined;
 
   constructor(sources: InputSources, request: EmbeddingsRequest, keys: readonly string[]) {
     this.#sources = sources;
@@ -146,7 +148,14 @@ export class InputResolution {
 
   #assemble(): EmbeddingsResponse {
     const response = assembleResponse(this.#keys, this.#embeddings);
-    return this.#deviations ? { ...response, deviations: this.#deviations } : response;
+    const [deviations, imageTokens] = [this.#deviations, this.#imageTokens];
+    if (!deviations && imageTokens === undefined) return response;
+    const { usage } = response;
+    return {
+      ...response,
+      ...(deviations && { deviations }),
+      ...(usage && imageTokens !== undefined && { usage: { ...usage, imageTokens } }),
+    };
   }
 
   /** Sends some of the inputs as a request of their own. */
@@ -154,12 +163,14 @@ export class InputResolution {
     const indexes = keys.map((key) => this.#indexes.get(key) as number);
     this.#hasSent = true;
     try {
-      const { deviations } = await this.#sources.sendUpstream(
+      const { deviations, usage } = await this.#sources.sendUpstream(
         selectInputs(this.#request, indexes),
         keys,
         this.#embeddings,
       );
       if (deviations) this.#deviations = deviations;
+      // Of cached inputs it is not known how many of their tokens are those of images.
+      if (keys.length === this.#keys.length) this.#imageTokens = usage?.imageTokens;
     } catch (error) {
       // The error's index counts the inputs that were sent. It is mapped back to the client's inputs.
       throw remapInputIndex(error, indexes);

@@ -1,22 +1,53 @@
 /**
- * The part of the first embeddings stage that only requests with images need: loads the images, and puts texts before
- * images, so that the `split` stage can send them apart. The response has the client's order.
+ * What only requests with images need. In the first embeddings stage: loads the images, and puts texts before images, so
+ * that the `split` stage can send them apart; the response has the client's order. In the last stage: converts images
+ * to a format that the target reads, and computes the cost.
  */
-import type { StageRequest } from "../../request/stage.ts";
+import type { Send, StageRequest } from "../../request/stage.ts";
+import { mixedCost } from "../../upstream/catalog/prices/mixed-cost.ts";
 import type {
+  EmbeddingCapabilities,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  ImageInputCapabilities,
   InputEntry,
   MixedInput,
+  Target,
 } from "../../upstream/contract.ts";
 import { hasImage } from "../../upstream/mixed-input.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
+import { needsConversion } from "./image-refusal.ts";
 
 /** Returns the input with its images in place of their links. Throws GatewayError. */
 export type LoadImages = (
   request: StageRequest<EmbeddingsQuery>,
   input: MixedInput,
 ) => Promise<MixedInput>;
+
+/** Returns the input with images in formats that the target reads. Throws GatewayError. */
+export type ConvertImages = (
+  input: MixedInput,
+  images: ImageInputCapabilities,
+  request: StageRequest<EmbeddingsQuery>,
+) => Promise<MixedInput>;
+
+export const sendMixed =
+  (
+    capabilities: (target: Target) => EmbeddingCapabilities,
+    convert: ConvertImages,
+    next: Send<EmbeddingsQuery, EmbeddingsResponse>,
+  ): Send<EmbeddingsQuery, EmbeddingsResponse> =>
+  async (request) => {
+    const { query, target } = request;
+    const { images } = target ? capabilities(target) : {};
+    if (query.input.kind !== "mixed" || !target || !images) return next(request);
+    const { input } = query;
+    const readable = needsConversion(input, images) ? await convert(input, images, request) : input;
+    const response = await next({ ...request, query: { ...query, input: readable } });
+    if (response.cost !== undefined) return response;
+    const cost = mixedCost(input, response.usage, target);
+    return cost === undefined ? response : { ...response, cost };
+  };
 
 export async function embedMixed(
   request: StageRequest<EmbeddingsQuery>,

@@ -30,6 +30,15 @@ export function imageRefusal(
   return undefined;
 }
 
+/** Whether an image has a format that the target does not read, and is converted for it. */
+export const needsConversion = (
+  { entries }: MixedInput,
+  { types }: Pick<ImageInputCapabilities, "types">,
+): boolean =>
+  entries.some(({ parts }) =>
+    parts.some((part) => part.kind === "image" && !types.includes(part.image.file.type)),
+  );
+
 function problemOf(
   entry: InputEntry,
   { fuses, maxPerEntry = Infinity, ...limits }: ImageInputCapabilities,
@@ -52,14 +61,12 @@ function problemOf(
   return undefined;
 }
 
+/** The bytes of an image that is converted are not known yet. */
 function sizeProblem(
   { file, width, height }: InputImage,
-  {
-    maxBytes = Infinity,
-    maxPixels = Infinity,
-  }: Pick<ImageInputCapabilities, "maxBytes" | "maxPixels">,
+  { types, maxBytes = Infinity, maxPixels = Infinity }: ImageInputCapabilities,
 ): string | undefined {
-  if (file.size > maxBytes) {
+  if (file.size > maxBytes && types.includes(file.type)) {
     return `has an image of ${file.size} bytes, and the model takes at most ${maxBytes}`;
   }
   return width * height > maxPixels

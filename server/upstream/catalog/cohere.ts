@@ -3,9 +3,13 @@ import { catalogRow, confirmed, type KnownEmbedding, unproven } from "./known-em
 
 const page = "docs.cohere.com/docs/cohere-embed";
 
+/** BerriAI/litellm 1.109.1, 2026-11-17: input_cost_per_image. */
+const v3Images = { cohere: { image: 0.0001 }, "azure-ai": { image: 0.0001 } } as const;
+
 /** Azure and Hugging Face prefix the owner's name, Bedrock omits `.0`. */
 const v3 = (what: "english" | "multilingual"): KnownEmbedding =>
   catalogRow(`embed-${what}-v3.0`, 1024, 512, confirmed(page), {
+    imagePrice: v3Images,
     also: [`embed-${what}-v3`, `cohere-embed-${what}-v3.0`, `cohere-embed-v3-${what}`],
     price: { cohere: 0.1, bedrock: 0.1, "azure-ai": 0.1, oci: 0.1 },
   });
@@ -37,6 +41,8 @@ export const cohere: readonly KnownEmbedding[] = [
     also: ["embed-v4", "embed-v-4-0", "cohere-embed-v-4-0", "cohere-embed-v4"],
     matryoshka: [256, 512, 1024],
     price: { cohere: 0.12, bedrock: 0.12, "azure-ai": 0.12, oci: 0.12 },
+    // BerriAI/litellm 1.109.1, 2026-11-17: 0.47 for a million image tokens.
+    imagePrice: { cohere: { tokens: 0.47 }, "azure-ai": { tokens: 0.47 } },
   }),
   v3("english"),
   v3("multilingual"),

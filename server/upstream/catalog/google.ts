@@ -5,6 +5,9 @@ const vertex = confirmed(
   "cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings",
 );
 
+/** BerriAI/litellm 1.109.1, 2026-11-17: 0.45 for a million image tokens of gemini-embedding-2. */
+const images = { gemini: { tokens: 0.45 }, vertex: { tokens: 0.45 } } as const;
+
 export const google: readonly KnownEmbedding[] = [
   {
     name: "gemini-embedding-001",
@@ -22,6 +25,7 @@ export const google: readonly KnownEmbedding[] = [
     matryoshka: { min: 128 },
     maxTokens: 8192,
     price: { gemini: 0.2, vertex: 0.2 },
+    imagePrice: images,
     source: confirmed("ai.google.dev/gemini-api/docs/models/gemini-embedding-2"),
   },
   {
@@ -31,6 +35,7 @@ export const google: readonly KnownEmbedding[] = [
     matryoshka: { min: 128 },
     maxTokens: 8192,
     price: { gemini: 0.2, vertex: 0.2, openrouter: 0.2 },
+    imagePrice: images,
     source: confirmed("openrouter.ai/google/gemini-embedding-2-preview"),
   },
   // The three models below support shorter vectors, but they are not documented to be prefixes (Matryoshka).

@@ -1,4 +1,5 @@
 /** Catalog facts of one embedding model: about its weights, independent of the upstream that serves it. */
+import type { ImageInputPrice } from "../price.ts";
 import type { TokenizerName } from "../tokenizers.ts";
 
 export interface KnownEmbedding {
@@ -17,6 +18,8 @@ export interface KnownEmbedding {
   readonly tokenizer?: TokenizerName;
   /** US dollars for a million input tokens, by kind of upstream. Where and when each was read: price-sources.ts. */
   readonly price?: Readonly<Record<string, number>>;
+  /** The same for images, in US dollars. Absent: the model reads texts only, or the price is not known. */
+  readonly imagePrice?: Readonly<Record<string, ImageInputPrice>>;
   /** The source of these facts, and its date: `unproven` or `confirmed` if the page itself has no date. */
   readonly source: string;
 }

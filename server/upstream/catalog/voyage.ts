@@ -10,6 +10,9 @@ const flexible = (name: string, price: number): KnownEmbedding =>
 const fixed = (name: string, dimensions: number, maxTokens: number, price: number) =>
   catalogRow(name, dimensions, maxTokens, source, { price: { voyage: price } });
 
+/** BerriAI/litellm 1.109.1, 2026-11-17: one price for all tokens, those of images included. */
+const sameForImages = (price: number) => ({ voyage: { tokens: price } });
+
 export const voyage: readonly KnownEmbedding[] = [
   // Voyage calls vectors of the 4 series compatible. They are not identical: switching from one to the other changes
   // distances, so a configuration that uses both must set `sameSpace`.
@@ -24,8 +27,8 @@ export const voyage: readonly KnownEmbedding[] = [
   flexible("voyage-code-3", 0.18),
   flexible("voyage-context-4", 0.12),
   flexible("voyage-context-3", 0.18),
-  flexible("voyage-multimodal-3.5", 0.12),
-  fixed("voyage-multimodal-3", 1024, 32_000, 0.12),
+  { ...flexible("voyage-multimodal-3.5", 0.12), imagePrice: sameForImages(0.12) },
+  { ...fixed("voyage-multimodal-3", 1024, 32_000, 0.12), imagePrice: sameForImages(0.12) },
   fixed("voyage-3", 1024, 32_000, 0.06),
   fixed("voyage-3-lite", 512, 32_000, 0.02),
   fixed("voyage-finance-2", 1024, 32_000, 0.12),

@@ -6,7 +6,7 @@
  * change with a release, not at runtime. A model without a row has no known price: never 0, never a guess.
  */
 import type { ExtraFields, Target } from "../../contract.ts";
-import type { Price } from "../../price.ts";
+import type { ImageInputPrice, Price } from "../../price.ts";
 import { knownEmbedding } from "../index.ts";
 import { falPrices } from "./fal.ts";
 import { flux } from "./flux.ts";
@@ -72,10 +72,28 @@ export const listedEmbeddingPrice = ({ upstream, model }: Target): number | unde
     ? 0
     : knownEmbedding(model, upstream.kind)?.price?.[upstream.kind];
 
-/** The target of an embedding model with its price. The configured price overrides the vendor's list price. */
-export function withTokenPrice(target: Target): Target {
-  const tokenPrice = target.price ? target.price.tokens?.textIn : listedEmbeddingPrice(target);
-  return tokenPrice === undefined ? target : { ...target, tokenPrice };
+/** The target of an embedding model with its prices. The configured price overrides the vendor's list price. */
+export function withEmbeddingPrices(target: Target): Target {
+  const { price, upstream, model } = target;
+  const tokenPrice = price ? price.tokens?.textIn : listedEmbeddingPrice(target);
+  const known = knownEmbedding(model, upstream.kind);
+  const imageInputPrice = price ? imageInputPriceOf(price) : known?.imagePrice?.[upstream.kind];
+  return {
+    ...target,
+    ...(tokenPrice !== undefined && { tokenPrice }),
+    ...(imageInputPrice && { imageInputPrice }),
+  };
+}
+
+/** Undefined: the price has none of images. */
+function imageInputPriceOf({ tokens, images, megapixel }: Price): ImageInputPrice | undefined {
+  const image = images?.[""];
+  const price = {
+    ...(tokens?.imageIn !== undefined && { tokens: tokens.imageIn }),
+    ...(image !== undefined && { image }),
+    ...(megapixel !== undefined && { megapixel }),
+  };
+  return Object.keys(price).length > 0 ? price : undefined;
 }
 
 /** Free of charge, by developers.openai.com/api/docs/guides/moderation. */

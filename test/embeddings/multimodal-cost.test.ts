@@ -1,0 +1,91 @@
+/** What embeddings of images cost: reported, listed and configured prices, limits and budgets. */
+import { expect, test } from "bun:test";
+import {
+  dataUrl,
+  type EmbeddingsBody,
+  imageEntry,
+  png,
+  startCohere,
+  startImageGateway,
+} from "./multimodal-fixture.ts";
+
+const image = imageEntry(dataUrl(png(1)));
+const embed = (gateway: ReturnType<typeof startImageGateway>, input: unknown, model = "images") =>
+  gateway.post("/v1/embeddings", { model, input });
+
+test("texts and images of one request are charged at their own list prices", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  // 100 image tokens at 0.47 and 10 text tokens at 0.12 for a million: the fake reports them.
+  await embed(gateway, [image]);
+  await embed(gateway, [imageEntry(dataUrl(png(2))), "a text"]);
+  await embed(gateway, [image, "a text"]);
+  const costs = gateway.rows().map(({ cost }) => cost);
+  expect(costs[0]).toBeCloseTo(47e-6, 12);
+  expect(costs[1]).toBeCloseTo(48.2e-6, 12);
+  // Both vectors are cached.
+  expect(costs[2]).toBe(0);
+  await gateway.close();
+});
+
+test("an image has a configured price by token, by image and by pixel", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere, {
+    ofModel: ", price: { input: 1, imageInput: 2, image: 0.5, megapixel: 3 }",
+  });
+  const entry = {
+    content: [
+      { type: "text", text: "a" },
+      { type: "image_url", image_url: { url: dataUrl(png(3, { claimed: [2000, 1000] })) } },
+    ],
+  };
+  await embed(gateway, [entry]);
+  expect(gateway.rows()[0]?.cost).toBeCloseTo(10e-6 + 200e-6 + 0.5 + 6, 9);
+  await gateway.close();
+});
+
+test("the cost of an image is unknown if only the price of text is configured", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere, { ofModel: ", price: { input: 1 }" });
+  await embed(gateway, [image]);
+  await embed(gateway, ["a text"]);
+  expect(gateway.rows().map(({ cost }) => cost)).toEqual([null, 10e-6]);
+  await gateway.close();
+});
+
+test("a model that charges for each image needs no token count", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  await embed(gateway, [image, imageEntry(dataUrl(png(2)))], "images-v3");
+  expect(gateway.rows()[0]?.cost).toBeCloseTo(0.0002, 12);
+  await gateway.close();
+});
+
+test("images count against the limits of images and megapixels", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere, {
+    ofKey: ", limits: { imagesPerMinute: 4, megapixelsPerMinute: 4 }",
+    settings: { VEXEL_QUEUE_TIMEOUT: "0" },
+  });
+  const statuses = [];
+  const large = imageEntry(dataUrl(png(4, { claimed: [3000, 1000] })));
+  for (const input of [[image, image], [large], [large], ["a text"]]) {
+    statuses.push((await embed(gateway, input)).status);
+  }
+  expect(statuses).toEqual([200, 200, 429, 200]);
+  await gateway.close();
+});
+
+test("a budget is charged for images, and refuses them when it is used up", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere, {
+    ofKey: ", budget: { day: 1 }",
+    ofModel: ", price: { input: 0, image: 0.6 }",
+  });
+  const first = await embed(gateway, [image]);
+  const second = await embed(gateway, [imageEntry(dataUrl(png(5)))]);
+  const { error } = (await second.json()) as EmbeddingsBody;
+  expect([first.status, second.status, error?.code]).toEqual([200, 429, "insufficient_quota"]);
+  expect(cohere.requests).toHaveLength(1);
+  await gateway.close();
+});
