@@ -1,7 +1,7 @@
 /** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
 
 import { type BorrowedBytes, type BorrowedChunks, copyOf, joinCopies } from "./borrowed-bytes.ts";
-import { OwnedChunks } from "./chunked-bytes.ts";
+import { ChunkedBytes } from "./chunked-bytes.ts";
 import { decodeBlocks } from "./vector-codec/index.ts";
 
 export class InvalidBase64 extends Error {
@@ -13,16 +13,16 @@ export class InvalidBase64 extends Error {
  * garbage faster than it is collected. Throws InvalidBase64.
  */
 export async function* decodeBase64Stream(chunks: BorrowedChunks): AsyncGenerator<BorrowedBytes> {
-  let owned = OwnedChunks.allocate(0);
+  let owned = ChunkedBytes.allocate(0);
   let left: Uint8Array = new Uint8Array();
   const decoder = new StrictDecoder();
   try {
     for await (const chunk of chunks) {
       const characters = left.length + chunk.length;
       // Four characters make three bytes: a buffer of the first chunk's length is long enough for the next ones.
-      if (lengthOf(owned) < (characters / 4) * 3) {
+      if (owned.length < (characters / 4) * 3) {
         owned.release();
-        owned = OwnedChunks.allocate(characters);
+        owned = ChunkedBytes.allocate(characters);
       }
       const [buffer] = owned.list as [Buffer];
       const taken = decoder.isAtEnd ? 0 : decodeBlocks([left, chunk], buffer);
@@ -44,8 +44,6 @@ export async function* decodeBase64Stream(chunks: BorrowedChunks): AsyncGenerato
   const last = decoder.end();
   if (last.length > 0) yield last;
 }
-
-const lengthOf = ({ list }: OwnedChunks): number => list[0]?.length ?? 0;
 
 /** A copy of the last bytes of both. */
 const lastOf = (before: Uint8Array, chunk: BorrowedBytes, length: number): Uint8Array =>

@@ -5,37 +5,58 @@
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 
 /**
- * Chunks with one owner, which frees their memory once. After that, and after `take`, every use throws. Views of the
- * chunks are empty once the memory is freed.
+ * Bytes in one or several chunks, which are read as if they were one buffer: joining them would take a copy. They have
+ * one owner, which frees their memory once. After that, and after `take`, every use throws. Views of the chunks are
+ * empty once the memory is freed.
  */
-export class OwnedChunks<Chunk extends Uint8Array = Buffer<ArrayBuffer>> implements Disposable {
-  #list: Chunk[] | undefined;
+export class ChunkedBytes implements Disposable {
+  #list: Buffer[] | undefined = [];
   readonly #isExclusive: boolean;
+  /** The offset of each chunk. */
+  readonly #offsets: number[] = [];
+  #length = 0;
+  /** The chunk that was read last. The next read is mostly in the same chunk. */
+  #at = 0;
 
   /**
    * `isExclusive`: no other bytes in the buffers of the chunks are in use, so the whole buffers are freed. Otherwise
    * only a buffer that is one whole chunk is freed.
    */
-  constructor(chunks: readonly Chunk[] = [], isExclusive = true) {
-    this.#list = [...chunks];
+  constructor(chunks: readonly Uint8Array[] = [], isExclusive = false) {
     this.#isExclusive = isExclusive;
+    for (const chunk of chunks) if (chunk.length > 0 || chunks.length === 1) this.add(chunk);
   }
 
-  static allocate(bytes: number): OwnedChunks {
-    return new OwnedChunks([Buffer.allocUnsafeSlow(bytes)]);
+  static of(bytes: Uint8Array): ChunkedBytes {
+    return new ChunkedBytes([bytes]);
   }
 
-  get list(): readonly Chunk[] {
+  /** From buffers that hold no other bytes in use: releasing the bytes frees the whole buffers. */
+  static exclusive(chunks: readonly Uint8Array[] = []): ChunkedBytes {
+    return new ChunkedBytes(chunks, true);
+  }
+
+  static allocate(bytes: number): ChunkedBytes {
+    return ChunkedBytes.exclusive([Buffer.allocUnsafeSlow(bytes)]);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get list(): readonly Buffer[] {
     return this.#held;
   }
 
   /** Takes the ownership of the chunk. */
-  add(chunk: Chunk): void {
-    this.#held.push(chunk);
+  add(chunk: Uint8Array): void {
+    this.#held.push(bufferOf(chunk));
+    this.#offsets.push(this.#length);
+    this.#length += chunk.length;
   }
 
   /** Moves the ownership of all chunks to the caller. */
-  take(): Chunk[] {
+  take(): Buffer[] {
     const chunks = this.#held;
     this.#list = undefined;
     return chunks;
@@ -62,101 +83,6 @@ export class OwnedChunks<Chunk extends Uint8Array = Buffer<ArrayBuffer>> impleme
     } finally {
       this.release();
     }
-  }
-
-  get #held(): Chunk[] {
-    if (!this.#list) throw new Error("The bytes have been released, or moved to another owner.");
-    return this.#list;
-  }
-
-  #free(chunk: Uint8Array): void {
-    if (this.#isExclusive || isWhole(chunk)) free(chunk.buffer);
-  }
-}
-
-/** The initial size of a buffer is at least this. */
-const minBytes = 16 * 1024;
-
-/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
-export class GrowingBytes implements Disposable {
-  #owned: OwnedChunks;
-  #length = 0;
-
-  /** `expected`: the length if it is known; the system assigns the memory as bytes are written. */
-  constructor(expected: number) {
-    this.#owned = OwnedChunks.allocate(Math.max(expected, minBytes));
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  get bytes(): Buffer<ArrayBuffer> {
-    return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
-  }
-
-  append(chunk: BorrowedBytes): void {
-    const length = this.#length + chunk.length;
-    if (length > this.#buffer.length) this.#grow(Math.max(length, this.#buffer.length * 2));
-    this.#buffer.set(chunk, this.#length);
-    this.#length = length;
-  }
-
-  release(): void {
-    this.#owned.release();
-  }
-
-  [Symbol.dispose](): void {
-    this.#owned[Symbol.dispose]();
-  }
-
-  get #buffer(): Buffer<ArrayBuffer> {
-    return this.#owned.list[0] as Buffer<ArrayBuffer>;
-  }
-
-  #grow(size: number): void {
-    const before = this.#owned;
-    this.#owned = OwnedChunks.allocate(size);
-    before.list[0]?.copy(this.#buffer, 0, 0, this.#length);
-    before.release();
-  }
-}
-
-/** Owned chunks that are read as if they were one buffer, without the copy that joining them would take. */
-export class ChunkedBytes {
-  readonly length: number;
-  readonly #chunks: OwnedChunks<Buffer>;
-  /** The offset of each chunk. */
-  readonly #offsets: readonly number[];
-  /** The chunk that was read last. The next read is mostly in the same chunk. */
-  #at = 0;
-
-  /** `isExclusive`: see `OwnedChunks`. */
-  constructor(all: readonly Buffer[], isExclusive = false) {
-    const chunks = all.length === 1 ? all : all.filter(({ length }) => length > 0);
-    this.#chunks = new OwnedChunks(chunks, isExclusive);
-    const offsets: number[] = [];
-    let length = 0;
-    for (const chunk of chunks) {
-      offsets.push(length);
-      length += chunk.length;
-    }
-    this.#offsets = offsets;
-    this.length = length;
-  }
-
-  static of(bytes: Uint8Array): ChunkedBytes {
-    const { buffer, byteOffset, byteLength } = bytes;
-    return new ChunkedBytes([Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)]);
-  }
-
-  /** From buffers that hold no other bytes in use: releasing the bytes frees the whole buffers. */
-  static exclusive(chunks: readonly Buffer[]): ChunkedBytes {
-    return new ChunkedBytes(chunks, true);
-  }
-
-  get list(): readonly Buffer[] {
-    return this.#chunks.list;
   }
 
   /** One buffer with all bytes. A copy if there are several chunks. */
@@ -221,14 +147,13 @@ export class ChunkedBytes {
     }
   }
 
-  /** Frees the memory now. To be called by the owner, at most once. */
-  release(): void {
-    this.#chunks.release();
+  get #held(): Buffer[] {
+    if (!this.#list) throw new Error("The bytes have been released, or moved to another owner.");
+    return this.#list;
   }
 
-  /** The chunks in order. The memory of each is freed when the next one is requested, and all of it at the end. */
-  drain(): AsyncGenerator<BorrowedBytes> {
-    return this.#chunks.drain();
+  #free(chunk: Uint8Array): void {
+    if (this.#isExclusive || isWhole(chunk)) free(chunk.buffer);
   }
 
   #find(offset: number): number {
@@ -250,6 +175,54 @@ export class ChunkedBytes {
   }
 }
 
+/** The initial size of a buffer is at least this. */
+const minBytes = 16 * 1024;
+
+/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
+export class GrowingBytes implements Disposable {
+  #owned: ChunkedBytes;
+  #length = 0;
+
+  /** `expected`: the length if it is known; the system assigns the memory as bytes are written. */
+  constructor(expected: number) {
+    this.#owned = ChunkedBytes.allocate(Math.max(expected, minBytes));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get bytes(): Buffer<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
+  }
+
+  append(chunk: BorrowedBytes): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) this.#grow(Math.max(length, this.#buffer.length * 2));
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
+  }
+
+  release(): void {
+    this.#owned.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.#owned[Symbol.dispose]();
+  }
+
+  get #buffer(): Buffer<ArrayBuffer> {
+    return this.#owned.list[0] as Buffer<ArrayBuffer>;
+  }
+
+  #grow(size: number): void {
+    const before = this.#owned;
+    this.#owned = ChunkedBytes.allocate(size);
+    before.list[0]?.copy(this.#buffer, 0, 0, this.#length);
+    before.release();
+  }
+}
+
 /**
  * Lends chunks as they arrive. Frees each when the next one is requested: left to the garbage collector, eight large
  * uploads would hold 150 MB. Consecutive chunks may be in one buffer, which is freed after the last of them: no other
@@ -266,6 +239,9 @@ export async function* lendEach(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   }
   if (shared) free(shared);
 }
+
+const bufferOf = (bytes: Uint8Array): Buffer =>
+  bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const isWhole = ({ buffer, byteLength }: Uint8Array): boolean => buffer.byteLength === byteLength;
 

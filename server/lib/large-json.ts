@@ -4,7 +4,7 @@
  */
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
-import { OwnedChunks } from "./chunked-bytes.ts";
+import { ChunkedBytes } from "./chunked-bytes.ts";
 
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;
@@ -44,27 +44,28 @@ function lengthLeft(value: unknown, left: number): number {
 /** A request body: the value is serialized once, when its bytes are first needed. */
 export class LargeJson {
   readonly #value: unknown;
-  #chunks: OwnedChunks | undefined;
-  #length = 0;
+  #chunks: ChunkedBytes | undefined;
 
   constructor(value: unknown) {
     this.#value = value;
   }
 
   get length(): number {
-    this.chunks();
-    return this.#length;
+    return this.#bytes.length;
   }
 
   /** The bytes of JSON.stringify(value). */
   chunks(): readonly Buffer[] {
+    return this.#bytes.list;
+  }
+
+  get #bytes(): ChunkedBytes {
     if (!this.#chunks) {
       const writer = new Writer();
       writer.value(this.#value);
       this.#chunks = writer.end();
-      this.#length = this.#chunks.list.reduce((sum, { length }) => sum + length, 0);
     }
-    return this.#chunks.list;
+    return this.#chunks;
   }
 
   async *open(): AsyncGenerator<BorrowedBytes> {
@@ -83,11 +84,11 @@ export class LargeJson {
 }
 
 class Writer {
-  readonly #chunks = new OwnedChunks();
+  readonly #chunks = ChunkedBytes.exclusive();
   #chunk = Buffer.allocUnsafeSlow(chunkBytes);
   #used = 0;
 
-  end(): OwnedChunks {
+  end(): ChunkedBytes {
     this.#chunks.add(this.#chunk.subarray(0, this.#used));
     return this.#chunks;
   }

@@ -5,7 +5,7 @@
  */
 
 import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
-import { OwnedChunks } from "../lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
@@ -88,7 +88,7 @@ export class MemoryBudget {
 export class SpillBuffer {
   readonly #budget: MemoryBudget;
   readonly #openFile: () => Promise<UnlinkedTempFile>;
-  readonly #chunks = new OwnedChunks<Uint8Array>();
+  readonly #chunks = ChunkedBytes.exclusive();
   #file: UnlinkedTempFile | undefined;
   #size = 0;
   #isCleared = false;
