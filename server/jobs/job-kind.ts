@@ -32,8 +32,10 @@ export type LineResult =
       readonly kind: "response";
       readonly status: number;
       readonly requestId: string;
-      /** The JSON body. Read once. */
+      /** The JSON body. May be read again until `close`, if it could not be stored. */
       readonly body: AsyncIterable<BorrowedBytes>;
+      /** The result is stored, or given up. */
+      close(): Promise<void>;
     }
   /** The line never ran, or its response is lost. */
   | { readonly kind: "none"; readonly error: GatewayError };

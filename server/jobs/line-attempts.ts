@@ -103,7 +103,7 @@ export class LineAttempts {
     const { ending, job } = controlOf(range.job.id);
     if (!ending) return undefined;
     const error = kind.notRun(job);
-    return none(context.wasSent ? withBillingWarning(error) : error);
+    return none(context.wasSent ? possiblyBilled(error) : error);
   }
 
   /** A line that was resumed is not sent again. */
@@ -155,6 +155,9 @@ function requestIdOf({ job, firstLine, attempts }: ClaimedRange, at: number, att
 
 const none = (error: GatewayError): LineResult => ({ kind: "none", error });
 
+const possiblyBilled = ({ kind, message }: GatewayError): GatewayError =>
+  withBillingWarning(new GatewayError(kind, message, { mayBeBilled: true }));
+
 const isRefusedByLimit = ({ status }: OutgoingResponse): boolean =>
   status === 429 || status === 503;
 
@@ -164,7 +167,7 @@ const resultOf = (response: OutgoingResponse, requestId: string): LineResult => 
   kind: "response",
   status: response.status,
   requestId,
-  body: bodyOf(response),
+  ...bodyOf(response),
 });
 
 /** Undefined: a retry cannot succeed. */

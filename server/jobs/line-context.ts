@@ -113,7 +113,12 @@ export class LineContext implements JobLineContext {
     const { secrets, claim, onRecorded } = this.#options;
     const encrypted = secrets.encrypt(JSON.stringify(job), claim.jobId);
     this.#jobs.push({ upstream: upstream.id, model, job: encrypted });
-    await this.#record();
+    try {
+      await this.#record();
+    } catch {
+      // The upstream works on the image, so this process polls it. Only a crash would lose it.
+      return;
+    }
     onRecorded();
     if (this.keepsUpstreamJob) this.#onStopping();
   }
@@ -141,10 +146,16 @@ export class LineContext implements JobLineContext {
 
   async #record(): Promise<void> {
     const { store, claim } = this.#options;
-    const isHeld = await this.#inTurn(() => {
+    const record = (): Promise<boolean> => {
       const intent: Intent = { sent: this.#sent, jobs: this.#jobs };
       return store.recordIntent(claim, JSON.stringify(intent));
-    });
+    };
+    let isHeld: boolean;
+    try {
+      isHeld = await this.#inTurn(record);
+    } catch (cause) {
+      throw notRecordedError(cause);
+    }
     if (!isHeld) throw claimLostError();
   }
 }
@@ -162,6 +173,14 @@ export const interruptedError = (): GatewayError =>
     "The gateway stopped while the image was generated, and the image is lost. It may have been billed, so it is not generated again. Submit a new job to generate it again.",
     { mayBeBilled: true },
   );
+
+/** The line is tried again. */
+const notRecordedError = (cause: unknown): GatewayError =>
+  new GatewayError("storage_unavailable", "The job cannot be recorded, so nothing was sent.", {
+    cause,
+    notSent: true,
+    retryAfterMs: 5000,
+  });
 
 /** Another process has the range now. */
 const claimLostError = (): GatewayError =>

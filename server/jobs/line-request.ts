@@ -81,18 +81,17 @@ export class LineRequest extends SignalClient implements IncomingRequest {
   }
 }
 
-/** The body of a response, which is closed after its last byte, or when the reader stops. */
-export async function* bodyOf({ body }: OutgoingResponse): AsyncGenerator<BorrowedBytes> {
+/** The body of a response. Its files are deleted when it is closed. */
+export const bodyOf = ({ body }: OutgoingResponse) => ({
+  body: { [Symbol.asyncIterator]: () => chunksOf(body) },
+  close: async (): Promise<void> => {
+    if (typeof body === "object" && "close" in body) await body.close(true);
+  },
+});
+
+async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<BorrowedBytes> {
   if (typeof body === "string") yield Buffer.from(body);
   else if (body instanceof Uint8Array) yield body;
-  else if ("open" in body) {
-    let isComplete = false;
-    try {
-      yield* body.open();
-      isComplete = true;
-    } finally {
-      await body.close(isComplete);
-    }
-  } else
-    for await (const chunk of body) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+  else if ("open" in body) yield* body.open();
+  else for await (const chunk of body) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }

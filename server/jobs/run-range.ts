@@ -2,21 +2,32 @@
  * Runs the lines of a claimed range. Image lines run one after the other, and each is settled at once, because it is
  * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated.
  */
-import { copyOf } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { sleep } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { ClaimedRange, JobStore, RangeClaim } from "../storage/ports/job-store.ts";
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import { groupLines } from "./group-lines.ts";
-import { type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
+import {
+  type JobKind,
+  type JobLine,
+  jobErrorOf,
+  type LineResult,
+  type SegmentKind,
+} from "./job-kind.ts";
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
-import { removeUnsettled, writeSegment } from "./segments.ts";
+import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
 
 export interface RunRangeOptions {
   readonly store: JobStore;
   readonly files: FileStore;
   readonly attempts: LineAttempts;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+  /** The delays before a result that cannot be stored is stored again. Absent: about a minute together. */
+  readonly writeDelaysMs?: readonly number[];
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -30,6 +41,8 @@ export class RangeRun {
   readonly #range: ClaimedRange;
   readonly #claim: RangeClaim;
   #settled: number;
+  /** A result could not be stored. */
+  #isLost = false;
   /** Results of embedding lines that are not written yet. */
   #buffered: { output: Uint8Array[]; error: Uint8Array[]; bytes: number; lines: boolean[] } =
     empty();
@@ -45,7 +58,8 @@ export class RangeRun {
   /** Never rejects because of a line. A range that is not done is given back. */
   async run(): Promise<void> {
     const { store, files, now } = this.#options;
-    const { job, attempts, lines } = this.#range;
+    const { attempts, lines } = this.#range;
+    let againAt = now();
     try {
       if (attempts > 0) await removeUnsettled(files, this.#range);
       for await (const group of groupLines(this.#kind.lines(this.#range))) {
@@ -55,10 +69,22 @@ export class RangeRun {
       if (this.#settled < lines) throw incompleteInput();
     } catch (error) {
       if (error instanceof Stopped) await this.#flushBeforeEnd();
-      else await store.fail(job.id, jobErrorOf(toGatewayError(error, undefined)), now());
+      else if (this.#mayReadAgain(error)) againAt = now() + readAgainMs;
+      else await this.#fail(error);
     } finally {
-      await store.releaseRange(this.#claim, now());
+      await store.releaseRange(this.#claim, againAt);
     }
+  }
+
+  /** The input cannot be read at the moment. */
+  #mayReadAgain(error: unknown): boolean {
+    const isUnavailable = error instanceof GatewayError && error.kind === "storage_unavailable";
+    return isUnavailable && !this.#isLost && this.#options.now() < this.#range.job.deadline;
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    const { store, now } = this.#options;
+    await store.fail(this.#range.job.id, jobErrorOf(toGatewayError(error, undefined)), now());
   }
 
   async #runGroup(group: readonly JobLine[]): Promise<void> {
@@ -66,9 +92,7 @@ export class RangeRun {
     const [only] = group;
     if (only && only.operation !== "embeddings") return this.#runImage(only, first);
     const results = await Promise.all(
-      group.map((line, at) =>
-        this.#run(line, first + at).then((result) => this.#read(line, result)),
-      ),
+      group.map(async (line, at) => this.#read(line, await this.#run(line, first + at))),
     );
     for (const { isSuccess, bytes } of results) {
       this.#buffered[isSuccess ? "output" : "error"].push(bytes);
@@ -100,16 +124,14 @@ export class RangeRun {
       // The image is lost, and the reason is stored, if there is space for it.
       const lost = withBillingWarning(toGatewayError(error, undefined));
       await this.#store(line, at, { kind: "none", error: lost });
+    } finally {
+      if (result.kind === "response") await result.close();
     }
   }
 
   async #store(line: JobLine, at: number, result: LineResult): Promise<void> {
     const isSuccess = succeeded(result);
-    const segment = await writeSegment(
-      this.#options.files,
-      this.#range,
-      this.#range.firstLine + at,
-      isSuccess ? "output" : "error",
+    const segment = await this.#write(at, isSuccess ? "output" : "error", () =>
       this.#kind.format(line, result),
     );
     await this.#settle([isSuccess], segment.bytes, segment.remove);
@@ -118,6 +140,7 @@ export class RangeRun {
   async #read(line: JobLine, result: LineResult) {
     const parts: Uint8Array[] = [];
     for await (const chunk of this.#kind.format(line, result)) parts.push(copyOf(chunk));
+    if (result.kind === "response") await result.close();
     return { isSuccess: succeeded(result), bytes: Buffer.concat(parts) };
   }
 
@@ -126,20 +149,39 @@ export class RangeRun {
     const { output, error, lines } = this.#buffered;
     if (lines.length === 0) return;
     this.#buffered = empty();
-    const first = this.#range.firstLine + this.#settled;
-    const { files } = this.#options;
-    const written: Awaited<ReturnType<typeof writeSegment>>[] = [];
+    const written: WrittenSegment[] = [];
     for (const [kind, chunks] of [
       ["output", output],
       ["error", error],
     ] as const) {
-      if (chunks.length > 0)
-        written.push(await writeSegment(files, this.#range, first, kind, chunks));
+      if (chunks.length > 0) written.push(await this.#write(this.#settled, kind, () => chunks));
     }
     const bytes = written.reduce((sum, segment) => sum + segment.bytes, 0);
     await this.#settle(lines, bytes, async () => {
       for (const { remove } of written) await remove();
     });
+  }
+
+  /** Writes a segment. While the storage is not available, it is tried again, because the results are paid for. */
+  async #write(
+    at: number,
+    kind: SegmentKind,
+    open: () => AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>,
+  ): Promise<WrittenSegment> {
+    const { files, stopping, writeDelaysMs: delaysMs = writeDelaysMs } = this.#options;
+    const line = this.#range.firstLine + at;
+    for (const delayMs of delaysMs) {
+      try {
+        return await writeSegment(files, this.#range, line, kind, open());
+      } catch (error) {
+        if (stopping.aborted) throw error;
+        await sleep(delayMs, stopping).catch(() => undefined);
+      }
+    }
+    this.#isLost = true;
+    const segment = await writeSegment(files, this.#range, line, kind, open());
+    this.#isLost = false;
+    return segment;
   }
 
   async #flushBeforeEnd(): Promise<void> {
@@ -159,13 +201,25 @@ export class RangeRun {
     const completed = lines.filter(Boolean).length;
     const failed = lines.length - completed;
     const counts = { from: this.#settled, completed, failed, bytes, now: now() };
-    if (!(await store.settle(this.#claim, counts))) {
+    let isSettled: boolean;
+    try {
+      isSettled = await store.settle(this.#claim, counts);
+    } catch {
+      // The database is not available. The lines that it did not settle are found when the range is claimed again.
+      throw new Stopped();
+    }
+    if (!isSettled) {
       await undo();
       throw new Stopped();
     }
     this.#settled += lines.length;
   }
 }
+
+/** How long a result that cannot be stored is held in memory, or in temp storage: about a minute. */
+const writeDelaysMs = [1000, 2000, 4000, 8000, 16_000, 32_000];
+
+const readAgainMs = 10_000;
 
 const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });
 

@@ -26,15 +26,14 @@ export interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
   readonly controls: Map<string, JobControl>;
   readonly stopping: AbortSignal;
   readonly log: Pick<Log, "warn" | "error">;
-  /** How often an idle process looks for work. */
-  readonly pollMs?: number;
 }
 
 /** A process that does not renew its leases for this long has ended. */
 export const leaseMs = 30_000;
 const renewMs = 5000;
+/** How often an idle process looks for work. */
 const pollMs = 1000;
-const sweepMs = 10_000;
+const sweepMs = 30_000;
 /** A job that cannot be finalized is tried again, until this long after its deadline. */
 const retryMs = 10_000;
 const finalizeMs = 3_600_000;
@@ -56,7 +55,7 @@ export class JobRunner {
     const every = (ms: number, work: () => Promise<void>): void => {
       this.#timers.push(setInterval(() => void this.#guard(work), ms));
     };
-    every(this.#options.pollMs ?? pollMs, () => this.#claim());
+    every(pollMs, () => this.#claim());
     every(renewMs, () => this.#renew());
     every(sweepMs, () => this.sweep());
     this.wake();
@@ -73,18 +72,19 @@ export class JobRunner {
     await Promise.all(this.#tasks);
   }
 
-  /** Ends lines of jobs after their deadline, and deletes expired jobs. */
+  /** Deletes expired jobs. */
   async sweep(): Promise<void> {
     const { store, files, now } = this.#options;
-    await store.expire(now());
     for (const { id } of await store.listExpired(now(), deletedAtOnce)) {
       await files.removeFolder(jobFolder(id));
       await store.remove(id);
     }
   }
 
+  /** Renews the leases of this process, and ends jobs after their deadline. */
   async #renew(): Promise<void> {
     const { store, holder, controls, now } = this.#options;
+    await store.expire(now());
     if (controls.size === 0) return;
     for (const job of await store.renew(holder, now() + leaseMs)) controls.get(job.id)?.update(job);
   }

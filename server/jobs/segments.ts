@@ -23,6 +23,11 @@ const namePattern = /\/(\d{10})-(\d{10})-(\d+)\.(output|error)$/;
 export const isOutput = ({ name }: { readonly name: string }): boolean =>
   namePattern.exec(name)?.[4] === "output";
 
+export interface WrittenSegment {
+  readonly bytes: number;
+  remove(): Promise<void>;
+}
+
 /** Writes the results of lines from `line` on. Returns their size, and a function that deletes them. */
 export async function writeSegment(
   files: FileStore,
@@ -30,7 +35,7 @@ export async function writeSegment(
   line: number,
   kind: SegmentKind,
   chunks: AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>,
-): Promise<{ readonly bytes: number; remove(): Promise<void> }> {
+): Promise<WrittenSegment> {
   const name = segmentName(range, line, kind);
   const bytes = await files.write(name, chunks);
   return { bytes, remove: () => files.remove(name) };

@@ -1,0 +1,113 @@
+/** Every job has an end that names its reason: cancel, deadline, spent budget and quota. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Fake, startFake } from "../fake-upstream.ts";
+import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
+import { endOf, type ImageJob, jobClient } from "./jobs-fixture.ts";
+
+let upstream: Fake;
+const gateways: TestGateway[] = [];
+const otter = { model: "gpt-image-2", prompt: "an otter" };
+
+beforeAll(() => {
+  upstream = startFake();
+});
+afterAll(async () => {
+  for (const gateway of gateways) await gateway.close();
+  upstream.close();
+});
+
+function start(settings: Record<string, string> = {}, yaml = configFor(upstream.url)): TestGateway {
+  const gateway = startGateway({ yaml, settings });
+  gateways.push(gateway);
+  return gateway;
+}
+
+const filesOf = ({ folder }: TestGateway, { id }: ImageJob): string[] =>
+  readdirSync(join(folder, "files", "jobs", id));
+
+describe("a job", () => {
+  test("that is canceled while its image is generated ends as canceled, and may have been billed", async () => {
+    const gateway = start();
+    upstream.clear();
+    upstream.script({ delayMs: 60_000 });
+    const client = jobClient(gateway.url);
+    const job = await client.submit(otter);
+    await upstream.arrived(1);
+    expect((await client.cancel(job.id)).status).toBe(200);
+    expect(await endOf(client, job.id)).toMatchObject({
+      status: "cancelled",
+      error: { code: "job_cancelled", message: expect.stringContaining("billed") },
+    });
+    expect((await client.cancel(job.id)).status).toBe(200);
+  });
+
+  test("whose deadline is over fails with `job_expired`", async () => {
+    const gateway = start({ VEXEL_IMAGE_JOB_TIMEOUT: "1" });
+    upstream.clear();
+    upstream.script({ delayMs: 120_000 });
+    const client = jobClient(gateway.url);
+    const job = await client.submit(otter);
+    await upstream.arrived(1);
+    expect(await endOf(client, job.id)).toMatchObject({
+      status: "failed",
+      error: { code: "job_expired" },
+    });
+  });
+
+  test("deletes its request when it ends", async () => {
+    const gateway = start();
+    upstream.clear();
+    const client = jobClient(gateway.url);
+    const job = await client.submit(otter);
+    await endOf(client, job.id);
+    expect(filesOf(gateway, job)).toEqual([expect.stringMatching(/\.output$/)]);
+  });
+
+  test("that cannot be deleted yet is not deleted", async () => {
+    const gateway = start();
+    upstream.clear();
+    upstream.script({ delayMs: 60_000 });
+    const client = jobClient(gateway.url);
+    const job = await client.submit(otter);
+    const refused = await client.remove(job.id);
+    expect(refused.status).toBe(409);
+    expect(await refused.json()).toMatchObject({ error: { code: "job_not_ended" } });
+    await client.cancel(job.id);
+    await endOf(client, job.id);
+    expect((await client.remove(job.id)).status).toBe(200);
+  });
+
+  test("beyond a budget is refused at submission, and one within it reserves it", async () => {
+    const budgeted = configFor(upstream.url).replace(
+      `key: ${testKey} }`,
+      `key: ${testKey}, budget: { total: 0.3 } }`,
+    );
+    const gateway = start({}, budgeted);
+    upstream.clear();
+    upstream.script({ delayMs: 60_000 });
+    const client = jobClient(gateway.url);
+    const body = { ...otter, quality: "high", size: "1024x1024" };
+    const job = await client.submit(body);
+    const next = await gateway.post("/v1/images/generations", { ...body, async: true });
+    expect(next.status).toBe(429);
+    expect(await next.json()).toMatchObject({ error: { code: "insufficient_quota" } });
+    await client.cancel(job.id);
+    await endOf(client, job.id);
+  });
+
+  test("beyond the quota of its project is refused", async () => {
+    const gateway = start({ VEXEL_JOBS_MAX: "2" });
+    upstream.clear();
+    upstream.script({ delayMs: 60_000 });
+    const client = jobClient(gateway.url);
+    const job = await client.submit(otter);
+    const refused = await gateway.post("/v1/images/generations", { ...otter, async: true });
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({ error: { code: "job_quota_exceeded" } });
+    await client.cancel(job.id);
+    await endOf(client, job.id);
+    await client.submit(otter);
+  });
+});

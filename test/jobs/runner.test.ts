@@ -1,0 +1,288 @@
+/** The runner of jobs, with lines that a test scripts: shared ranges, lost processes, retries and failures. */
+import { expect, test } from "bun:test";
+import type { JobControl } from "../../server/jobs/job-control.ts";
+import { type JobKind, jobErrorOf } from "../../server/jobs/job-kind.ts";
+import { LineAttempts } from "../../server/jobs/line-attempts.ts";
+import type { RunLine } from "../../server/jobs/line-request.ts";
+import { JobRunner } from "../../server/jobs/runner.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import type { Caller } from "../../server/request/caller.ts";
+import { toErrorResponse } from "../../server/request/error-response.ts";
+import { StoredFiles } from "../../server/storage/files/stored-files.ts";
+import type { JobStore, StoredJob } from "../../server/storage/ports/job-store.ts";
+import { createJobStore } from "../../server/storage/sql/job-store.ts";
+import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
+import { temporaryFolder } from "../harness.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
+import { until } from "../until.ts";
+
+const minute = 60_000;
+const caller = {} as Caller;
+
+/** A store and a data folder, and processes that run its jobs. */
+function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as const } = {}) {
+  const folder = temporaryFolder();
+  const db = openJobDatabase(folder.path, Date.now);
+  const store = createJobStore(db);
+  let hasSpace = true;
+  const disk = { ...unlimitedDisk, hasSpace: () => hasSpace };
+  const files = new StoredFiles({ folder: folder.path, disk, now: Date.now });
+  const ended: StoredJob[] = [];
+  /** The output and error lines of the job, when it ended. */
+  let results = { output: "", error: "" };
+  let hasInput = true;
+  const stops: (() => Promise<void>)[] = [];
+  const kind: JobKind = {
+    name: "batch",
+    maxRanges: 4,
+    priority: "batch",
+    lines: async function* ({ firstLine, settled, lines: count }) {
+      if (!hasInput) throw new GatewayError("job_input_missing", "The file is gone.");
+      for (let line = firstLine + settled; line < firstLine + count; line++)
+        yield { operation, body: { input: String(line) }, publicUrl: "", customId: String(line) };
+    },
+    format: async function* ({ customId }, result) {
+      const code = result.kind === "none" ? jobErrorOf(result.error).code : result.status;
+      yield Buffer.from(`${customId} ${code}\n`);
+    },
+    notRun: () => new GatewayError("job_cancelled", "It was canceled."),
+    finish: async ({ ending }, segments) => {
+      const text = async (name: "output" | "error") => {
+        let all = "";
+        for await (const chunk of segments.read(name)) all += Buffer.from(chunk).toString();
+        return all;
+      };
+      results = { output: await text("output"), error: await text("error") };
+      return { status: ending ?? "completed" };
+    },
+  };
+  return {
+    store,
+    ended,
+    results: () => results,
+    fillDisk: () => {
+      hasSpace = false;
+    },
+    removeInput: () => {
+      hasInput = false;
+    },
+    submit: async () => {
+      const ranges = Array.from({ length: Math.ceil(lines / perRange) }, (_, at) => ({
+        firstLine: at * perRange,
+        lines: Math.min(perRange, lines - at * perRange),
+        position: 0,
+      }));
+      const quota = { jobs: 10, bytes: 1e9 };
+      const at = Date.now();
+      const times = { createdAt: at, deadline: at + minute, expiresAt: at + 2 * minute };
+      const owner = "project:a";
+      await store.create(
+        {
+          id: "batch_1",
+          kind: "batch",
+          endpoint: "/v1/embeddings",
+          owner,
+          keyId: "key_a",
+          status: "in_progress",
+          bytes: 0,
+          data: {},
+          ranges,
+          ...times,
+        },
+        quota,
+        quota,
+      );
+    },
+    /** Starts a process. `claims`: what it sees of the store. */
+    start: (holder: string, runLine: RunLine, claims: JobStore = store, key = () => caller) => {
+      const controls = new Map<string, JobControl>();
+      const stopping = new AbortController();
+      const attempts = new LineAttempts({
+        store: claims,
+        secrets: { encrypt: (text) => text, decrypt: (text) => text },
+        runLine,
+        callerOf: key,
+        controlOf: (id) => controls.get(id) as JobControl,
+        takeReservation: () => undefined,
+        reservations: { release: () => undefined },
+        stopping: stopping.signal,
+        now: Date.now,
+      });
+      const runner = new JobRunner({
+        store: claims,
+        files,
+        attempts,
+        kinds: [kind],
+        holder,
+        writeDelaysMs: [1, 1],
+        ttlMs: minute,
+        controls,
+        stopping: stopping.signal,
+        onEnded: (job) => void ended.push(job),
+        log: { warn: () => undefined, error: () => undefined },
+        now: Date.now,
+      });
+      runner.start();
+      const stop = async (): Promise<void> => {
+        stopping.abort();
+        await runner.close();
+      };
+      stops.push(stop);
+      return { stop };
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const stop of stops) await stop();
+      await db.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+const ok: RunLine = async () => ({ status: 200, headers: {}, body: "{}" });
+
+const numbersIn = (text: string): number[] =>
+  text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => Number(line.split(" ")[0]));
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
+test("two processes share one job, and every line is in the output once and in order", async () => {
+  await using world = startWorld();
+  const served = new Map<string, number>();
+  const counting =
+    (holder: string): RunLine =>
+    async () => {
+      served.set(holder, (served.get(holder) ?? 0) + 1);
+      await Bun.sleep(1);
+      return { status: 200, headers: {}, body: "{}" };
+    };
+  await world.submit();
+  world.start("a", counting("a"));
+  world.start("b", counting("b"));
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "completed", completed: 1000, failed: 0 }]);
+  expect(numbersIn(world.results().output)).toEqual(upTo(1000));
+  expect([...served.keys()].sort()).toEqual(["a", "b"]);
+});
+
+test("the ranges of a lost process go on elsewhere, and no line is missing or twice in the output", async () => {
+  await using world = startWorld();
+  await world.submit();
+  let sent = 0;
+  // It loses its connection to the store in the middle: it neither settles nor gives a range back.
+  const lost: JobStore = {
+    ...world.store,
+    settle: async (claim, lines) =>
+      sent > 300 ? Promise.reject(new Error("lost")) : world.store.settle(claim, lines),
+    fail: async () => undefined,
+    releaseRange: async () => undefined,
+  };
+  const first = world.start(
+    "lost",
+    async () => {
+      sent++;
+      return { status: 200, headers: {}, body: "{}" };
+    },
+    lost,
+  );
+  await until(() => sent > 500);
+  await first.stop();
+  await world.store.releaseAll();
+  world.start("next", ok);
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "completed", completed: 1000 }]);
+  expect(numbersIn(world.results().output)).toEqual(upTo(1000));
+});
+
+test("a line that a limit refuses is tried again until it succeeds", async () => {
+  await using world = startWorld({ lines: 20, perRange: 10 });
+  await world.submit();
+  let refusals = 5;
+  const limit = new GatewayError("rate_limited", "Too many.", { retryAfterMs: 1 });
+  world.start("a", (request, key) =>
+    refusals-- > 0 ? Promise.resolve(toErrorResponse(limit)) : ok(request, key),
+  );
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ completed: 20, failed: 0 }]);
+});
+
+test("lines of a revoked key fail with `invalid_api_key`", async () => {
+  await using world = startWorld({ lines: 20, perRange: 10 });
+  await world.submit();
+  world.start("a", ok, world.store, () => {
+    throw new GatewayError("invalid_api_key", "The API key of the job was revoked.");
+  });
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "completed", completed: 0, failed: 20 }]);
+  expect(world.results().error).toStartWith("0 invalid_api_key\n1 invalid_api_key\n");
+});
+
+test("lines of a deleted model fail with its error", async () => {
+  await using world = startWorld({ lines: 20, perRange: 10 });
+  await world.submit();
+  const gone = toErrorResponse(new GatewayError("model_not_found", "There is no such model."));
+  world.start("a", async () => gone);
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ completed: 0, failed: 20 }]);
+  expect(world.results().error).toStartWith("0 404\n");
+});
+
+test("a job whose input is gone fails with that reason", async () => {
+  await using world = startWorld();
+  await world.submit();
+  world.removeInput();
+  world.start("a", ok);
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([
+    { status: "failed", error: { code: "job_input_missing", message: "The file is gone." } },
+  ]);
+});
+
+test("a job whose results do not fit on the disk fails with that reason", async () => {
+  await using world = startWorld();
+  await world.submit();
+  world.fillDisk();
+  world.start("a", ok);
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([
+    { status: "failed", error: { code: "storage_unavailable", status_code: 503 } },
+  ]);
+});
+
+test("a canceled job keeps its results, and its other lines end without running", async () => {
+  await using world = startWorld();
+  await world.submit();
+  let sent = 0;
+  world.start("a", async (request, key) => {
+    sent++;
+    if (sent > 100) await Bun.sleep(20);
+    return ok(request, key);
+  });
+  await until(() => sent > 100);
+  await world.store.cancel("project:a", "batch_1", Date.now());
+  await until(() => world.ended.length > 0);
+  const [job] = world.ended;
+  expect(job).toMatchObject({ status: "cancelled", lines: 1000 });
+  expect((job?.completed ?? 0) + (job?.failed ?? 0)).toBe(1000);
+  const { output, error } = world.results();
+  expect(numbersIn(output + error).toSorted((a, b) => a - b)).toEqual(upTo(1000));
+  expect(error).toContain("job_cancelled");
+});
+
+test("a paused job begins no line until it is resumed", async () => {
+  await using world = startWorld({ lines: 200, perRange: 50 });
+  await world.submit();
+  await world.store.pause("project:a", "batch_1", Date.now());
+  let sent = 0;
+  world.start("a", async (request, key) => {
+    sent++;
+    return ok(request, key);
+  });
+  await Bun.sleep(50);
+  expect(sent).toBe(0);
+  await world.store.pause("project:a", "batch_1", null);
+  await until(() => world.ended.length > 0);
+  expect(sent).toBe(200);
+});
