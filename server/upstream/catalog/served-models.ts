@@ -112,7 +112,7 @@ const embeddings: Readonly<Record<string, readonly string[]>> = {
     "mixedbread-ai/deepset-mxbai-embed-de-large-v1",
   ],
   // docs.api.nvidia.com/nim/reference/retrieval-apis.
-  nvidia: ["nvidia/nv-embedqa-e5-v5", "baai/bge-m3"],
+  nvidia: ["nvidia/nv-embedqa-e5-v5", "nvidia/llama-nemotron-embed-vl-1b-v2", "baai/bge-m3"],
   // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api.
   dashscope: ["qwen3.7-text-embedding", "text-embedding-v4", "text-embedding-v3"],
   // ibm.com/docs/en/watsonx/saas?topic=models-supported-encoder-foundation.
