@@ -3,24 +3,27 @@
  * the SSRF guard, and reads images that this gateway served. The header of each image is checked; no image is decoded in
  * this process.
  */
-import { viewOf } from "../lib/borrowed-bytes.ts";
+import { copyOf, viewOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { imageSize } from "../lib/sniff-image.ts";
-import { runConcurrently } from "../lib/tasks.ts";
+import { imageSize, sniffImage } from "../lib/sniff-image.ts";
+import { runConcurrently, serveOthers } from "../lib/tasks.ts";
+import { isDataUrl } from "../lib/url-scheme.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import { type CollectedImage, collectImage } from "../upstream/collect-image.ts";
 import type {
   EmbeddingsQuery,
+  FilePart,
   InputImage,
   InputPart,
   LinkedImage,
   MixedInput,
 } from "../upstream/contract.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
+import { decodeDataUrl } from "./inline-image.ts";
 
 interface ImageLoaderOptions {
-  /** Decodes a `data:` URL or downloads a link. Throws GatewayError. */
+  /** Downloads a link. Throws GatewayError. */
   readonly download: (
     url: string,
     request: {
@@ -67,25 +70,46 @@ const linksIn = ({ entries }: MixedInput): LinkedImage[] =>
   entries.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === "link" ? [part] : [])));
 
 async function loadImage(
-  { url, param }: LinkedImage,
-  { signal, temp }: Pick<StageRequest<EmbeddingsQuery>, "signal" | "temp">,
-  { download, findServed, maxPixels }: ImageLoaderOptions,
+  link: LinkedImage,
+  request: Pick<StageRequest<EmbeddingsQuery>, "signal" | "temp">,
+  options: ImageLoaderOptions,
 ): Promise<InputImage> {
-  const served = await readServed(url, param, temp, findServed);
-  const image = served ?? (await download(url, { signal: signal(), temp, origin: { param } }));
-  const spilled = image.kind === "bytes" ? await collectImage(oneChunk(image.bytes), temp) : image;
-  const { head, hash } = await hashImage(spilled);
+  const { param } = link;
+  const file = await loadFile(link, request, options);
+  if (file.size === 0) throw invalidImage(param, "it is empty");
+  const { head, hash } = await hashFile(file);
+  if (sniffImage(head) === undefined) {
+    throw invalidImage(param, "it is not an image in PNG, JPEG, WebP, GIF or AVIF");
+  }
   const size = imageSize(head);
   if (!size) throw invalidImage(param, "its size cannot be read from its header");
-  const { width, height, type } = size;
+  const { width, height } = size;
+  const { maxPixels } = options;
   if (width * height > maxPixels) {
-    throw invalidImage(
-      param,
-      `it has ${width}x${height} pixels; the maximum is ${maxPixels} pixels`,
-    );
+    const problem = `it has ${width}x${height} pixels; the maximum is ${maxPixels} pixels`;
+    throw invalidImage(param, problem);
   }
-  return { file: toFilePart(spilled, { field: param, filename: "" }, type), width, height, hash };
+  return { file, width, height, hash };
 }
+
+async function loadFile(
+  { url, param }: LinkedImage,
+  { signal, temp }: Pick<StageRequest<EmbeddingsQuery>, "signal" | "temp">,
+  { download, findServed }: ImageLoaderOptions,
+): Promise<FilePart> {
+  if (isDataUrl(url)) {
+    // Decoding a large image takes milliseconds: other requests are served before the next one.
+    if (url.length > largeUrl) await serveOthers();
+    return decodeDataUrl(url, param, temp);
+  }
+  const served = await readServed(url, param, temp, findServed);
+  const image = served ?? (await download(url, { signal: signal(), temp, origin: { param } }));
+  const start = image.kind === "bytes" ? image.bytes : image.spilled.start;
+  const type = sniffImage(start) ?? "application/octet-stream";
+  return toFilePart(image, { field: param, filename: "" }, type);
+}
+
+const largeUrl = 256 * 1024;
 
 /** `https://gateway/files/images/NAME?expires=…&signature=…`, or the path alone. */
 const servedLink = /^(https?:\/\/[^/?#]+)?\/files\/images\/([\w.-]{1,200})(\?[^#]*)?$/i;
@@ -106,25 +130,17 @@ async function readServed(
   throw invalidImage(param, "this gateway has no such image, or the link has expired");
 }
 
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
 /** Enough for the size: a JPEG may have thumbnails and color profiles before it. */
 const headBytes = 256 * 1024;
 
-async function hashImage(image: CollectedImage): Promise<{ head: Uint8Array; hash: string }> {
-  if (image.kind === "bytes") {
-    return { head: image.bytes, hash: Bun.SHA256.hash(image.bytes, "base64") };
-  }
+async function hashFile(file: FilePart): Promise<{ head: Uint8Array; hash: string }> {
   const sha256 = new Bun.SHA256();
   const head: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of image.spilled.stream()) {
-    const bytes = viewOf(chunk);
-    sha256.update(bytes);
-    if (length < headBytes) head.push(bytes.slice(0, headBytes - length));
-    length += bytes.length;
+  for await (const chunk of file.stream()) {
+    sha256.update(viewOf(chunk));
+    if (length < headBytes) head.push(copyOf(chunk.subarray(0, headBytes - length)));
+    length += chunk.length;
   }
   return { head: Buffer.concat(head), hash: sha256.digest("base64") };
 }

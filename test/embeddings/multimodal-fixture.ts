@@ -22,6 +22,8 @@ export interface FakeCohere {
   readonly requests: readonly CohereRequest[];
   /** Holds responses until the promise resolves. */
   hold(until: Promise<unknown> | undefined): void;
+  /** Responds with this status from now on. */
+  fail(status: number): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -52,6 +54,7 @@ const entriesOf = ({ texts, inputs, images }: CohereRequest): string[][] => [
 export function startCohere(): FakeCohere {
   const requests: CohereRequest[] = [];
   let held: Promise<unknown> | undefined;
+  let failure: number | undefined;
   const server: Server<undefined> = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -60,6 +63,7 @@ export function startCohere(): FakeCohere {
       const body = (await request.json()) as CohereRequest;
       requests.push(body);
       await held;
+      if (failure !== undefined) return Response.json({ message: "no" }, { status: failure });
       const entries = entriesOf(body);
       const count = (kind: string): number =>
         entries.flat().filter((part) => part.startsWith(kind)).length;
@@ -83,6 +87,9 @@ export function startCohere(): FakeCohere {
     requests,
     hold: (until) => {
       held = until;
+    },
+    fail: (status) => {
+      failure = status;
     },
     [Symbol.asyncDispose]: () => server.stop(true),
   };
