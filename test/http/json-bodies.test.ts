@@ -167,7 +167,7 @@ test("an error lists the supported values in OpenAI's form", async () => {
   const body = JSON.stringify({ model: embeddingModel, input: "a", encoding_format: "hex" });
   const response = await send("/v1/embeddings", body);
   expect(await expectError(response, "invalid_value", "encoding_format")).toBe(
-    "Invalid value: 'hex'. Supported values are: 'float' and 'base64'.",
+    "Invalid value: 'hex'. Supported values are: 'float', 'base64', 'int8', 'uint8', 'binary', and 'ubinary'.",
   );
 });
 
