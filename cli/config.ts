@@ -74,7 +74,7 @@ applies changes within a second.`,
   },
 };
 
-function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
+export function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
   const env = process.env;
   const builtInModels = builtInUpstreams;
   return new ConfigEntities({

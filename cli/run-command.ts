@@ -14,6 +14,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["config", async () => (await import("./config.ts")).config],
   ["db", async () => (await import("./db.ts")).db],
   ["models", async () => (await import("./models.ts")).models],
+  ["import", async () => (await import("./import.ts")).importCommand],
 ]);
 
 async function overview(): Promise<string> {

@@ -11,6 +11,7 @@ import { pythonAdvice, withPython } from "./python.ts";
 
 /** The Debian package of each program. */
 export const packages = {
+  caddy: "caddy",
   chromium: "chromium-headless-shell",
   curl: "curl",
   haproxy: "haproxy",

@@ -10,6 +10,16 @@ const hasOpenai = (): boolean =>
   Bun.which(python) !== null && Bun.spawnSync([python, "-c", program]).success;
 
 export const pythonWithOpenai = hasOpenai() ? python : undefined;
+const litellmProgram =
+  "import importlib.util as u; s = u.find_spec('litellm_proxy_extras'); print(s.submodule_search_locations[0] if s else '')";
+
+/** The folder of the database migrations of LiteLLM's package `litellm-proxy-extras`, if Python has it. */
+export const litellmMigrations: string | undefined = (() => {
+  if (Bun.which(python) === null) return undefined;
+  const folder = Bun.spawnSync([python, "-c", litellmProgram]).stdout.toString().trim();
+  return folder === "" ? undefined : `${folder}/migrations`;
+})();
+
 export const pythonAdvice =
   "The Python samples of the documents were not run, because Python has no package `openai`. To run them: python3 -m venv ~/vexel-python && ~/vexel-python/bin/pip install openai && VEXEL_TEST_PYTHON=~/vexel-python/bin/python npm test";
 /** In CI the Python samples must run: a missing package fails them. */

@@ -29,6 +29,10 @@ const image = await createImage("a boat", { width: 512, height: 512, kind: "png"
 const readerFiles: Readonly<Record<string, ReaderFiles>> = {
   "docs/images.md": { "boat.png": image },
   "docs/api.md": { "otter.png": image },
+  "docs/migrate.md": {
+    "config.yaml":
+      "model_list: [{ model_name: search, litellm_params: { model: openai/text-embedding-3-small, api_key: sk-0 } }]\n",
+  },
   "docs/operations.md": { "new.yaml": "builtInModels: true\n" },
 };
 

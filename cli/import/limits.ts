@@ -1,0 +1,74 @@
+/** Limits and budgets of another gateway. An approximation is never looser than the original. */
+import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
+import type { SubjectReport } from "./report.ts";
+
+interface GivenLimits {
+  readonly requestsPerMinute?: Given;
+  readonly tokensPerMinute?: Given;
+  readonly concurrent?: Given;
+}
+
+/** A number and the name of its field in the imported gateway. */
+type Given = readonly [field: string, value: unknown];
+
+const most = { requestsPerMinute: 1e9, tokensPerMinute: 1e9, concurrent: 1e6 } as const;
+
+/** `limits` of vexel.yaml, or nothing. */
+export function limitsOf(given: GivenLimits, report: SubjectReport): { limits?: JsonObject } {
+  const limits: Record<string, number> = {};
+  for (const [name, [field, raw]] of Object.entries(given) as [keyof typeof most, Given][]) {
+    if (raw === null || raw === undefined) continue;
+    const value = Number(raw);
+    if (!Number.isFinite(value) || value < 0) {
+      report.dropped(field, `"${raw}" is not a number`);
+      continue;
+    }
+    limits[name] = Math.min(most[name], Math.max(1, Math.floor(value)));
+    if (value < 1)
+      report.approximated(field, `${value} becomes limits.${name}: 1, the lowest limit`);
+    else report.carried(field, `limits.${name}: ${limits[name]}`);
+  }
+  return Object.keys(limits).length === 0 ? {} : { limits };
+}
+
+const dayHours = 24;
+const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** `budget` of vexel.yaml, or nothing. `duration`: such as `30d`; absent for a budget that is never reset. */
+export function budgetOf(
+  max: unknown,
+  duration: unknown,
+  report: SubjectReport,
+): { budget?: JsonObject } {
+  if (max === null || max === undefined) return {};
+  const dollars = Number(max);
+  if (!Number.isFinite(dollars) || dollars < 0) {
+    report.dropped("max_budget", `"${max}" is not an amount`);
+    return {};
+  }
+  const { period, note } = periodOf(duration);
+  const became = `budget.${period}: ${dollars}`;
+  if (note === "") report.carried("max_budget", became);
+  else report.approximated("max_budget", `${became}. ${note}`);
+  return { budget: { [period]: dollars } };
+}
+
+/** The period that is at least as long as the duration, so that the budget is not looser. */
+function periodOf(duration: unknown): { period: "day" | "month" | "total"; note: string } {
+  if (duration === null || duration === undefined || duration === "")
+    return { period: "total", note: "" };
+  const text = String(duration);
+  if (text === "1mo") return { period: "month", note: "" };
+  const [, count, unit = ""] = /^(\d+)(mo|[smhdw])$/.exec(text) ?? [];
+  const seconds =
+    unit === "mo" ? Number(count) * 31 * 86_400 : Number(count) * (secondsOf[unit] ?? 0);
+  if (seconds === dayHours * 3600) return { period: "day", note: "" };
+  const stricter = `The budget was per ${text}; Vexel has days, months and totals, and this is the stricter one`;
+  if (!(seconds > 0)) return { period: "total", note: `"${text}" is no known duration` };
+  if (seconds < dayHours * 3600) return { period: "day", note: stricter };
+  if (text === "30d" || text === "31d")
+    return { period: "month", note: `${text} becomes a calendar month (UTC)` };
+  return seconds < 28 * 86_400
+    ? { period: "month", note: stricter }
+    : { period: "total", note: stricter };
+}

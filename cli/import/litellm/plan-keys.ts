@@ -1,0 +1,259 @@
+/** API keys and projects from LiteLLM's virtual keys and teams. LiteLLM stores SHA-256 of a key, as Vexel does. */
+import { secretHash } from "../../../server/lib/secret-hash.ts";
+import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { NewKey } from "../../../server/storage/ports/key-store.ts";
+import { budgetOf, limitsOf } from "../limits.ts";
+import { importedKeyId, printableName, type Secret } from "../plan.ts";
+import type { Report, SubjectReport } from "../report.ts";
+import { secretOf } from "./plan-upstream.ts";
+import { type LitellmSource, listOf, objectOf } from "./source.ts";
+
+interface Team {
+  readonly project: string;
+  readonly models: readonly string[];
+  readonly isBlocked: boolean;
+}
+
+/** `models`: the ids of the imported models. `now`: Unix milliseconds. */
+export function planKeys(
+  source: LitellmSource,
+  models: ReadonlySet<string>,
+  report: Report,
+  now: number,
+): { readonly keys: readonly NewKey[]; readonly projects: Map<string, JsonObject> } {
+  const projects = new Map<string, JsonObject>();
+  const teams = new Map<string, Team>();
+  for (const row of source.teams) planTeam(row, teams, projects, report);
+  const budgets = new Map(source.budgets.map((row) => [String(row.budget_id), row]));
+  const keys = source.keys.flatMap((row) => {
+    const about = report.about(`key ${JSON.stringify(nameOf(row))}`);
+    return planKey(withBudget(row, budgets), { teams, models, report: about, now }) ?? [];
+  });
+  return { keys, projects };
+}
+
+function planTeam(
+  row: JsonObject,
+  teams: Map<string, Team>,
+  projects: Map<string, JsonObject>,
+  report: Report,
+): void {
+  const id = String(row.team_id);
+  const given = printableName(String(row.team_alias ?? id));
+  // Names of projects are unique, those of teams are not.
+  const project = projects.has(given) ? printableName(`${given} ${id}`) : given;
+  const about = report.about(`team ${JSON.stringify(given)}`);
+  about.carried("", `project ${JSON.stringify(project)}`);
+  projects.set(project, { ...ownLimits(row, about), ...ownBudget(row, about) });
+  teams.set(id, { project, models: names(row.models), isBlocked: row.blocked === true });
+  reportUnused(row, unusedOfTeam, about);
+}
+
+interface KeyContext {
+  readonly teams: ReadonlyMap<string, Team>;
+  readonly models: ReadonlySet<string>;
+  readonly report: SubjectReport;
+  readonly now: number;
+}
+
+/** Undefined: the key is not imported, which was reported. */
+function planKey(row: JsonObject, { teams, models, report, now }: KeyContext): NewKey | undefined {
+  const hash = String(row.token);
+  const team = teams.get(String(row.team_id));
+  const expiresAt = timeOf(row.expires);
+  const refusal = refusalOf(row, hash, team, expiresAt, now);
+  if (refusal !== undefined) {
+    report.dropped("", refusal);
+    return undefined;
+  }
+  const allowed = modelsOf(row, team, models, report);
+  if (!allowed) return undefined;
+  report.carried("token", "by its hash: clients keep the key");
+  if (expiresAt !== undefined) report.carried("expires", new Date(expiresAt).toISOString());
+  if (team) report.carried("team_id", `project ${JSON.stringify(team.project)}`);
+  const key: NewKey = {
+    id: importedKeyId(hash),
+    name: nameOf(row),
+    hash,
+    hint: printableName(String(row.key_name ?? hash.slice(0, 10))).slice(0, 16),
+    models: allowed,
+    createdAt: timeOf(row.created_at) ?? now,
+    ...(team && { project: team.project }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...ownLimits(row, report),
+    ...withUnknownPrice(ownBudget(row, report)),
+  };
+  reportUnused(row, unusedOfKey, report);
+  return key;
+}
+
+function refusalOf(
+  row: JsonObject,
+  hash: string,
+  team: Team | undefined,
+  expiresAt: number | undefined,
+  now: number,
+): string | undefined {
+  if (!/^[0-9a-f]{64}$/.test(hash)) return "not imported: the token is no SHA-256 in hex";
+  if (row.blocked === true) return "not imported: the key is blocked";
+  if (team?.isBlocked) return "not imported: its team is blocked";
+  if (expiresAt !== undefined && expiresAt <= now)
+    return `not imported: the key expired at ${new Date(expiresAt).toISOString()}`;
+  return undefined;
+}
+
+/** Undefined: none of the models that the key may use was imported. */
+function modelsOf(
+  row: JsonObject,
+  team: Team | undefined,
+  imported: ReadonlySet<string>,
+  report: SubjectReport,
+): readonly string[] | undefined {
+  const own = names(row.models);
+  const isTeams = own.length === 0 || own.includes("all-team-models");
+  const given = isTeams ? (team?.models ?? []) : own;
+  if (given.includes("no-default-models")) {
+    report.dropped("", "not imported: the key may use no model");
+    return undefined;
+  }
+  if (given.length === 0 || given.includes("all-proxy-models")) {
+    report.carried("models", "all models");
+    return ["*"];
+  }
+  const known = given.filter((name) => imported.has(name) || name.includes("*"));
+  const others = given.filter((name) => !known.includes(name));
+  if (known.length === 0) {
+    report.dropped("", `not imported: Vexel serves none of its models (${others.join(", ")})`);
+    return undefined;
+  }
+  if (others.length > 0) report.dropped("models", `not served: ${others.join(", ")}`);
+  report.carried("models", known.join(", "));
+  return known;
+}
+
+const nameOf = ({ key_alias, key_name, token }: JsonObject): string =>
+  printableName(String(key_alias ?? key_name ?? String(token).slice(0, 10)));
+
+const names = (value: unknown): readonly string[] => listOf(value).map(String);
+
+const ownLimits = (row: JsonObject, report: SubjectReport) =>
+  limitsOf(
+    {
+      requestsPerMinute: ["rpm_limit", row.rpm_limit],
+      tokensPerMinute: ["tpm_limit", row.tpm_limit],
+      concurrent: ["max_parallel_requests", row.max_parallel_requests],
+    },
+    report,
+  );
+
+const ownBudget = (row: JsonObject, report: SubjectReport) =>
+  budgetOf(row.max_budget, row.budget_duration, report);
+
+/** A stored key has all members of its budget. */
+const withUnknownPrice = ({ budget }: { budget?: JsonObject }) =>
+  budget ? { budget: { ...budget, unknownPrice: "allow" as const } } : {};
+
+/** A key without limits of its own may have those of a row of the budget table. */
+const withBudget = (row: JsonObject, budgets: ReadonlyMap<string, JsonObject>): JsonObject => {
+  const shared = budgets.get(String(row.budget_id)) ?? {};
+  const fields = [
+    "max_budget",
+    "budget_duration",
+    "rpm_limit",
+    "tpm_limit",
+    "max_parallel_requests",
+  ];
+  return { ...row, ...Object.fromEntries(fields.map((name) => [name, row[name] ?? shared[name]])) };
+};
+
+function timeOf(value: unknown): number | undefined {
+  if (value === null || value === undefined) return undefined;
+  const time = value instanceof Date ? value.getTime() : Date.parse(String(value));
+  return Number.isNaN(time) ? undefined : time;
+}
+
+const budgetsStartAnew = "the budget starts at zero: Vexel counts what it has served itself";
+const noUsers = "Vexel's keys belong to projects";
+
+const unusedOfKey: Readonly<Record<string, string>> = {
+  spend: budgetsStartAnew,
+  user_id: noUsers,
+  aliases: "give the model a second name instead",
+  config: "Vexel has no configuration of a key",
+  permissions: "Vexel has no such permissions",
+  metadata: "Vexel stores no metadata of keys",
+  tpd_limit: "Vexel has no limit of tokens per day",
+  model_max_budget: "Vexel has no budget of a key for one model",
+  budget_limits: "Vexel has no budget of a key for one model",
+  soft_budget: "Vexel sends events at 80 % and 100 % of a budget",
+  allowed_routes: "keys may use all endpoints of their models",
+  organization_id: "Vexel has no organizations",
+  auto_rotate: "rotate the key in the console",
+  object_permission_id: "Vexel has no such permissions",
+};
+
+const unusedOfTeam: Readonly<Record<string, string>> = {
+  spend: budgetsStartAnew,
+  members_with_roles: "add the users to the project in the console",
+  metadata: "Vexel stores no metadata of projects",
+  tpd_limit: "Vexel has no limit of tokens per day",
+  model_max_budget: "Vexel has no budget for one model",
+  budget_limits: "Vexel has no budget for one model",
+  organization_id: "Vexel has no organizations",
+};
+
+function reportUnused(
+  row: JsonObject,
+  reasons: Readonly<Record<string, string>>,
+  report: SubjectReport,
+): void {
+  for (const [field, reason] of Object.entries(reasons))
+    if (hasContent(row[field])) report.dropped(field, reason);
+}
+
+const hasContent = (value: unknown): boolean =>
+  typeof value === "object" && value !== null
+    ? Object.keys(value).length > 0
+    : value !== undefined && value !== null && value !== false && value !== 0 && value !== "";
+
+/** LiteLLM's master key authenticates clients, too. `resolve` returns undefined if the variable is not set. */
+export function planMasterKey(
+  given: unknown,
+  resolve: (secret: Secret) => string | undefined,
+  report: Report,
+  now: number,
+): NewKey | undefined {
+  if (typeof given !== "string" || given === "") return undefined;
+  const about = report.about("general_settings.master_key");
+  const secret = secretOf(given);
+  const text = resolve(secret);
+  if (text === undefined) {
+    about.dropped("", `set ${secret.variable} during the import to keep it as an API key`);
+    return undefined;
+  }
+  about.approximated("", "an API key for all models; it is no credential of Vexel's admin API");
+  const hash = secretHash(text);
+  const hint = `${text.slice(0, 3)}...${text.slice(-4)}`;
+  return {
+    id: importedKeyId(hash),
+    name: "litellm master key",
+    hash,
+    hint,
+    models: ["*"],
+    createdAt: now,
+  };
+}
+
+/** Settings and tables that are not carried. */
+export function reportOtherParts(source: LitellmSource, report: Report): void {
+  for (const [section, settings] of source.otherSettings) {
+    const about = report.about(section);
+    for (const name of Object.keys(objectOf(settings)))
+      about.dropped(name, "a setting of LiteLLM's process");
+  }
+  for (const [table, rows] of source.otherTables)
+    if (rows > 0)
+      report
+        .about(table)
+        .dropped("", `${rows} ${rows === 1 ? "row" : "rows"}: Vexel has no such entities`);
+}

@@ -1,0 +1,132 @@
+/**
+ * Reads LiteLLM's PostgreSQL database, or an export of it: a JSON object with the rows of each table under the table's
+ * name. Nothing is written there.
+ */
+import { readFileSync } from "node:fs";
+import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import { UsageError } from "../../command.ts";
+import { type Decrypt, litellmDecryption } from "./decrypt.ts";
+import { emptySource, type LitellmSource, listOf, objectOf } from "./source.ts";
+
+const read = [
+  "LiteLLM_ProxyModelTable",
+  "LiteLLM_CredentialsTable",
+  "LiteLLM_VerificationToken",
+  "LiteLLM_TeamTable",
+  "LiteLLM_BudgetTable",
+] as const;
+
+/** Tables whose rows have no counterpart. The report names them if they have rows. */
+const counted = [
+  "LiteLLM_OrganizationTable",
+  "LiteLLM_UserTable",
+  "LiteLLM_EndUserTable",
+  "LiteLLM_TagTable",
+  "LiteLLM_TeamMembership",
+  "LiteLLM_SpendLogs",
+] as const;
+
+type Tables = (table: string) => readonly JsonObject[];
+
+export async function readLitellmDatabase(
+  url: string,
+  saltKey: string | undefined,
+): Promise<LitellmSource> {
+  const sql = new Bun.SQL({ url, max: 1, connectionTimeout: 10 });
+  try {
+    const tables = new Map<string, readonly JsonObject[]>();
+    for (const table of read) tables.set(table, await sql`SELECT * FROM ${sql(table)}`);
+    const counts = new Map<string, number>();
+    for (const table of counted) {
+      const [row] = await sql`SELECT count(*)::int AS rows FROM ${sql(table)}`;
+      counts.set(table, row.rows);
+    }
+    return await fromTables((table) => tables.get(table) ?? [], counts, saltKey);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `LiteLLM's database cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  } finally {
+    await sql.close();
+  }
+}
+
+export function readLitellmExport(
+  path: string,
+  saltKey: string | undefined,
+): Promise<LitellmSource> {
+  let exported: JsonObject;
+  try {
+    exported = objectOf(JSON.parse(readFileSync(path, "utf8")));
+  } catch (error) {
+    throw new UsageError(
+      `${path} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  const tables: Tables = (table) => listOf(exported[table]).map(objectOf);
+  if (!read.some((table) => table in exported))
+    throw new UsageError(`${path} has none of the tables ${read.join(", ")}.`);
+  const counts = new Map(counted.map((table) => [table, tables(table).length]));
+  return fromTables(tables, counts, saltKey);
+}
+
+async function fromTables(
+  tables: Tables,
+  otherTables: ReadonlyMap<string, number>,
+  saltKey: string | undefined,
+): Promise<LitellmSource> {
+  const models = tables("LiteLLM_ProxyModelTable");
+  const credentials = tables("LiteLLM_CredentialsTable");
+  if (models.length + credentials.length > 0 && saltKey === undefined)
+    throw new UsageError(
+      "the models in LiteLLM's database are encrypted: set LITELLM_SALT_KEY, or LITELLM_MASTER_KEY if LiteLLM has no salt key.",
+    );
+  const decrypt = await litellmDecryption(saltKey ?? "");
+  return {
+    ...emptySource,
+    models: models.map(({ model_name, litellm_params, model_info, model_id }) => ({
+      model_name: String(model_name),
+      litellm_params: decrypted(jsonOf(litellm_params), decrypt),
+      model_info: jsonOf(model_info),
+      where: `database, model ${model_id}`,
+    })),
+    credentials: new Map(
+      credentials.map(({ credential_name, credential_values }) => [
+        String(credential_name),
+        decrypted(jsonOf(credential_values), decrypt),
+      ]),
+    ),
+    keys: tables("LiteLLM_VerificationToken"),
+    teams: tables("LiteLLM_TeamTable"),
+    budgets: tables("LiteLLM_BudgetTable"),
+    otherTables,
+  };
+}
+
+/** A column of type JSON. An export may have it as text. */
+function jsonOf(value: unknown): JsonObject {
+  if (typeof value !== "string") return objectOf(value);
+  try {
+    return objectOf(JSON.parse(value));
+  } catch {
+    return {};
+  }
+}
+
+/** Ciphertext of a name: a nonce of 24 bytes, a tag of 16 bytes and at least one character. */
+const ciphertext = /^(?:v2:gcm:.*|[\w-]{54,}={0,2})$/;
+
+/** LiteLLM encrypts every text of the parameters. A text that is not encrypted is kept. */
+function decrypted(values: JsonObject, decrypt: Decrypt): JsonObject {
+  const { model } = values;
+  if (typeof model === "string" && ciphertext.test(model) && decrypt(model) === undefined)
+    throw new UsageError(
+      "the models in LiteLLM's database cannot be decrypted with this LITELLM_SALT_KEY or LITELLM_MASTER_KEY.",
+    );
+  const opened = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === "string" ? (decrypt(value) ?? value) : value,
+  ]);
+  return Object.fromEntries(opened);
+}

@@ -1,0 +1,84 @@
+/**
+ * Reads the database of new-api (SQLite or PostgreSQL), or an export of it: a JSON object with the rows of each table
+ * under the table's name. Nothing is written there.
+ */
+import { Database } from "bun:sqlite";
+import { existsSync, readFileSync } from "node:fs";
+import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import { UsageError } from "../../command.ts";
+
+export interface NewApiSource {
+  readonly channels: readonly JsonObject[];
+  readonly tokens: readonly JsonObject[];
+  readonly users: number;
+  /** `QuotaPerUnit`: the quota of one US dollar, if the site has changed it. */
+  readonly quotaPerUnit: number | undefined;
+}
+
+type Query = (sql: string) => Promise<readonly JsonObject[]>;
+
+export async function readNewApiDatabase(address: string): Promise<NewApiSource> {
+  try {
+    if (/^postgres(ql)?:\/\//.test(address)) {
+      const sql = new Bun.SQL({ url: address, max: 1, connectionTimeout: 10 });
+      try {
+        return await readTables((query) => sql.unsafe(query));
+      } finally {
+        await sql.close();
+      }
+    }
+    if (/^\w+:\/\//.test(address))
+      throw new UsageError(
+        "--database must be a PostgreSQL address or a SQLite file. Export a MySQL database as JSON, and use --export.",
+      );
+    if (!existsSync(address)) throw new UsageError(`${address} does not exist.`);
+    using database = new Database(address, { readonly: true });
+    return await readTables(async (query) => database.query<JsonObject, []>(query).all());
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `new-api's database cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}
+
+async function readTables(query: Query): Promise<NewApiSource> {
+  const [users] = await query("SELECT count(*) AS rows FROM users WHERE deleted_at IS NULL");
+  return fromRows(
+    await query("SELECT * FROM channels ORDER BY id"),
+    await query("SELECT * FROM tokens ORDER BY id"),
+    await query("SELECT * FROM options"),
+    Number(users?.rows ?? 0),
+  );
+}
+
+export function readNewApiExport(path: string): NewApiSource {
+  let exported: JsonObject;
+  try {
+    exported = JSON.parse(readFileSync(path, "utf8")) as JsonObject;
+  } catch (error) {
+    throw new UsageError(
+      `${path} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  const rows = (table: string): readonly JsonObject[] =>
+    Array.isArray(exported?.[table]) ? (exported[table] as JsonObject[]) : [];
+  if (rows("channels").length + rows("tokens").length === 0)
+    throw new UsageError(`${path} has neither channels nor tokens.`);
+  return fromRows(rows("channels"), rows("tokens"), rows("options"), rows("users").length);
+}
+
+function fromRows(
+  channels: readonly JsonObject[],
+  tokens: readonly JsonObject[],
+  options: readonly JsonObject[],
+  users: number,
+): NewApiSource {
+  const quota = Number(options.find(({ key }) => key === "QuotaPerUnit")?.value);
+  return {
+    channels,
+    tokens: tokens.filter(({ deleted_at }) => deleted_at === null || deleted_at === undefined),
+    users,
+    quotaPerUnit: quota > 0 ? quota : undefined,
+  };
+}

@@ -1,0 +1,54 @@
+/** What an import creates: upstreams, models and projects with the keys of vexel.yaml, and API keys by their hash. */
+import { secretHash } from "../../server/lib/secret-hash.ts";
+import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
+import type { NewKey } from "../../server/storage/ports/key-store.ts";
+
+export interface ImportPlan {
+  readonly upstreams: ReadonlyMap<string, JsonObject>;
+  readonly models: ReadonlyMap<string, JsonObject>;
+  readonly projects: ReadonlyMap<string, JsonObject>;
+  readonly keys: readonly NewKey[];
+}
+
+/** A secret of the imported gateway: its text, or the environment variable that has it. */
+export class Secret {
+  readonly variable: string | undefined;
+  readonly text: string | undefined;
+
+  private constructor(variable: string | undefined, text: string | undefined) {
+    this.variable = variable;
+    this.text = text;
+  }
+
+  static ofVariable = (name: string): Secret => new Secret(name, undefined);
+  static ofText = (text: string): Secret => new Secret(undefined, text);
+}
+
+/** Collects the upstreams of a plan: targets with the same address and credential share one. */
+export class Upstreams {
+  readonly all = new Map<string, JsonObject>();
+
+  /** Returns the id, which depends on the settings alone: a second import has the same ids. */
+  add(upstream: JsonObject & { readonly kind: string }): string {
+    const id = `${upstream.kind}-${secretHash(JSON.stringify(upstream)).slice(0, 6)}`;
+    this.all.set(id, upstream);
+    return id;
+  }
+}
+
+/** The id of an imported key. It depends on the hash alone, so that a second import finds the key. */
+export const importedKeyId = (hash: string): string => `key_${hash.slice(0, 16)}`;
+
+/** Replaces each secret in a value. */
+export function mapSecrets(value: unknown, replace: (secret: Secret) => string): unknown {
+  if (value instanceof Secret) return replace(value);
+  if (Array.isArray(value)) return value.map((entry) => mapSecrets(entry, replace));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, mapSecrets(member, replace)]),
+  );
+}
+
+/** A name without characters that names in Vexel cannot have. */
+export const printableName = (text: string): string =>
+  text.replaceAll(/\p{C}/gu, " ").trim().slice(0, 200) || "unnamed";

@@ -1,0 +1,116 @@
+/** `vexel import new-api`, from a SQLite database with the columns of new-api's own models. */
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import { type Ended, vexel } from "../process/process-fixture.ts";
+import { until } from "../until.ts";
+
+const fake = startFake();
+const folder = temporaryFolder();
+const data = join(folder.path, "data");
+const file = join(folder.path, "one-api.db");
+const token = "0123456789abcdefghijklmnopqrstuvwxyz0123456789ab";
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  createDatabase();
+  gateway = await startProcess({ folder: folder.path, yaml: "builtInModels: false\n" });
+});
+afterAll(async () => {
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+  fake.close();
+  folder[Symbol.dispose]();
+});
+
+/** The columns that gorm creates from model/channel.go, model/token.go, model/option.go and model/user.go. */
+function createDatabase(): void {
+  using database = new Database(file);
+  const base = fake.url.replace(/\/v1$/, "");
+  database.exec(`
+    CREATE TABLE channels (id integer PRIMARY KEY, type integer DEFAULT 0, key text NOT NULL, openai_organization text,
+      test_model text, status integer DEFAULT 1, name text, weight integer DEFAULT 0, created_time bigint,
+      base_url text DEFAULT '', other text, models text, "group" varchar(64) DEFAULT 'default', model_mapping text,
+      status_code_mapping varchar(1024) DEFAULT '', priority bigint DEFAULT 0, tag text, setting text,
+      param_override text, header_override text, channel_info json, settings text);
+    CREATE TABLE tokens (id integer PRIMARY KEY, user_id integer, key varchar(128), status integer DEFAULT 1, name text,
+      created_time bigint, expired_time bigint DEFAULT -1, remain_quota integer DEFAULT 0, unlimited_quota numeric,
+      model_limits_enabled numeric, model_limits text, allow_ips text DEFAULT '', used_quota integer DEFAULT 0,
+      "group" text DEFAULT '', deleted_at datetime);
+    CREATE TABLE options (key text PRIMARY KEY, value text);
+    CREATE TABLE users (id integer PRIMARY KEY, username text, quota integer, deleted_at datetime);
+    INSERT INTO users VALUES (1, 'root', 100, NULL);
+    INSERT INTO options VALUES ('QuotaPerUnit', '250000');
+    INSERT INTO channels (id, type, key, name, models, base_url, priority, model_mapping) VALUES
+      (1, 1, 'sk-fake', 'main', 'search,gpt-5', '${base}', 10, '{"search":"text-embedding-3-small"}'),
+      (2, 1, 'sk-fake', 'spare', 'search', '${base}', 0, '{"search":"text-embedding-3-small"}'),
+      (3, 1, 'sk-x', 'one', 'mixed', '', 0, '{"mixed":"text-embedding-3-small"}'),
+      (4, 38, 'jina-x', 'two', 'mixed', '', 0, '{"mixed":"jina-embeddings-v3"}'),
+      (5, 14, 'sk-ant', 'claude', 'claude-5', '', 0, NULL);
+    INSERT INTO channels (id, type, key, name, models, status) VALUES (6, 1, 'sk-y', 'off', 'text-embedding-3-large', 2);
+    INSERT INTO tokens (id, key, name, status, remain_quota, unlimited_quota, model_limits_enabled, model_limits) VALUES
+      (1, '${token}', 'web', 1, 500000, 0, 1, 'search,gpt-5'),
+      (2, 'disabled', 'disabled', 2, 0, 1, 0, ''),
+      (3, 'chat', 'chat', 1, 0, 1, 1, 'gpt-5');
+  `);
+}
+
+const newApi = (...args: string[]): Promise<Ended> =>
+  vexel(["import", "new-api", ...args], { cwd: folder.path, env: { VEXEL_DATA: data } });
+const embed = async (key: string): Promise<number> => {
+  const response = await fetch(`${gateway.url}/v1/embeddings`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "search", input: "a" }),
+  });
+  await response.text();
+  return response.status;
+};
+
+test("a dry run says what becomes of channels and tokens, and writes nothing", async () => {
+  const { code, out } = await newApi("--database", file);
+  expect(code).toBe(0);
+  expect(out).toContain("not served: gpt-5");
+  expect(out).toContain("whose vectors cannot be compared");
+  expect(out).toContain("Vexel has no kind for type 14");
+  expect(out).toContain("not imported: the channel is disabled");
+  expect(out).toContain("budget.total: 2 at 250000 per US dollar. Confirm it with");
+  expect(out).toContain(
+    "Nothing was written. --apply creates 1 upstreams, 1 models, 0 projects and 1 API keys.",
+  );
+  expect(await embed(`sk-${token}`)).toBe(401);
+});
+
+test("a client of new-api keeps its key, its models and its quota", async () => {
+  const { code } = await newApi("--database", file, "--apply", "--quota-per-dollar", "100000");
+  expect(code).toBe(0);
+  await until(async () => (await embed(`sk-${token}`)) === 200);
+  const { out } = await vexel(["keys", "list", "--json"], {
+    cwd: folder.path,
+    env: { VEXEL_DATA: data },
+  });
+  const keys = JSON.parse(out) as { name: string }[];
+  expect(keys.find(({ name }) => name === "web")).toMatchObject({
+    models: ["search"],
+    budget: { total: 5 },
+  });
+  const again = await newApi("--database", file, "--apply");
+  expect(again.out).not.toContain("created");
+});
+
+test("an export of the tables gives the same plan, and a MySQL address names the export", async () => {
+  using database = new Database(file, { readonly: true });
+  const tables = ["channels", "tokens", "options", "users"].map((table) => [
+    table,
+    database.query(`SELECT * FROM ${table}`).all(),
+  ]);
+  const path = join(folder.path, "export.json");
+  writeFileSync(path, JSON.stringify(Object.fromEntries(tables)));
+  const [exported, direct] = [await newApi("--export", path), await newApi("--database", file)];
+  expect(exported.out).toBe(direct.out);
+  const { code, err } = await newApi("--database", "mysql://root@127.0.0.1/newapi");
+  expect(code).toBe(2);
+  expect(err).toContain("use --export");
+});
