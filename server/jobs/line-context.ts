@@ -98,7 +98,7 @@ export class LineContext implements JobLineContext {
   }
 
   readonly #onStopping = (): void => {
-    if (this.isResumable) this.#aborted.abort();
+    if (this.isResumable) this.#aborted.abort(continuesLater());
   };
 
   async beforeSend(): Promise<void> {
@@ -181,6 +181,10 @@ const notRecordedError = (cause: unknown): GatewayError =>
     notSent: true,
     retryAfterMs: 5000,
   });
+
+/** The process that continues the job charges its cost. */
+const continuesLater = (): GatewayError =>
+  new GatewayError("shutting_down", "The next process continues the job.", { notSent: true });
 
 /** Another process has the range now. */
 const claimLostError = (): GatewayError =>

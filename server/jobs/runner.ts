@@ -29,7 +29,7 @@ export interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
 }
 
 /** A process that does not renew its leases for this long has ended. */
-export const leaseMs = 30_000;
+const leaseMs = 20_000;
 const renewMs = 5000;
 /** How often an idle process looks for work. */
 const pollMs = 1000;

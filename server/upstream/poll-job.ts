@@ -69,7 +69,7 @@ export async function pollJob<Q extends GenerationQuery>(
       const response = await send(pending.poll, signal).catch((error: unknown) => {
         if (signal.aborted || !isTransient(error) || ++failures > maxFailedPolls)
           // The upstream accepted the job, so it may bill, whatever error a poll ends with.
-          throw markMayBeBilled(error);
+          throw job.line?.keepsUpstreamJob ? error : markMayBeBilled(error);
         return undefined;
       });
       if (!response) continue;
