@@ -4,7 +4,7 @@
  */
 import { describeType } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { imageSize } from "../lib/sniff-image.ts";
+import { imageSize, sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import { isDataUrl, isHttpUrl, splitInlineImage } from "../lib/url-scheme.ts";
 import { maxTextLength } from "../request/max-text-length.ts";
 import type { EmbeddingInput, InputEntry, InputPart, LinkedImage } from "../upstream/contract.ts";
@@ -191,7 +191,12 @@ function bareImage(image: unknown, at: number): LinkedImage {
   if (typeof image !== "string")
     throw invalidEntry(at, `has an 'image' that is ${describeType(image)}`);
   const isUrl = isDataUrl(image) || isHttpUrl(image) || image.startsWith(servedPath);
-  return linkPart(isUrl ? image : `data:image/*;base64,${image}`, `input[${at}].image`);
+  return linkPart(isUrl ? image : asDataUrl(image), `input[${at}].image`);
+}
+
+function asDataUrl(base64: string): string {
+  const start = Buffer.from(base64.slice(0, 2 * sniffLength), "base64");
+  return `data:${sniffImage(start) ?? "image/unknown"};base64,${base64}`;
 }
 
 /** The path of the gateway's own image links. */

@@ -7,6 +7,7 @@ import { createLog } from "../../server/lib/log.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import { openObjectStorage } from "../../server/storage/s3/object-storage.ts";
 import { openStoredContent } from "../../server/storage/stored-content.ts";
+import { png, startCohere } from "../embeddings/multimodal-fixture.ts";
 import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -17,10 +18,14 @@ import { signInAs } from "./reads-fixture.ts";
 
 const key = "sk-alpha-0123456789abcdef";
 const fake = startFake();
+const cohere = startCohere();
 const gateway = startGateway({
   yaml: `
-upstreams: [{ id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }
+  - { id: cohere, kind: cohere, baseUrl: "${cohere.url}", apiKey: sk-fake }
 models:
+  - { id: both, kind: embedding, targets: [{ upstream: cohere, model: embed-v4.0 }], dimensions: 8, storeContent: { for: 1h } }
   - { id: kept, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }], storeContent: { for: 1h } }
   - { id: plain, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
   - { id: images, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }], storeContent: { for: 7d } }
@@ -32,6 +37,7 @@ keys: [{ name: alpha, key: ${key}, project: alpha }]
 afterAll(async () => {
   await gateway.close();
   fake.close();
+  await cohere[Symbol.asyncDispose]();
 });
 
 const admin = (path: string): Promise<Response> => asOperator(gateway.url, `/admin/api${path}`);
@@ -72,15 +78,31 @@ test("the content of a request is shown and stored only if its model stores cont
   expect(Math.abs(Date.parse(expires_at) - Date.now() - 3_600_000)).toBeLessThan(60_000);
 });
 
+test("the stored content of embedded images has their bytes beside the texts", async () => {
+  const image = png(1);
+  const id = await send("/v1/embeddings", {
+    model: "both",
+    input: ["a text", { text: "a boat", image: image.toString("base64") }],
+  });
+  const content = (await (await admin(`/requests/${id}/content`)).json()) as RequestContent;
+  expect(content.request.input).toEqual([
+    { content: [{ type: "text", text: "a text" }] },
+    { content: [{ type: "text", text: "a boat" }, { type: "image_url" }] },
+  ]);
+  expect(content.files).toMatchObject([
+    { field: "input[1].image", type: "image/png", data: image.toString("base64") },
+  ]);
+});
+
 test("the stored content of an edit has its uploads, and that of a stream has its events", async () => {
-  const png = await Bun.file(
+  const webp = await Bun.file(
     join(import.meta.dir, "../../docs/images/console-images.webp"),
   ).bytes();
   const form = new FormData();
   form.set("model", "images");
   form.set("prompt", "paint it red");
   form.set("stream", "true");
-  form.set("image", new File([png], "boat.webp", { type: "image/webp" }));
+  form.set("image", new File([webp], "boat.webp", { type: "image/webp" }));
   const sent = await fetch(`${gateway.url}/v1/images/edits`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}` },
@@ -91,7 +113,7 @@ test("the stored content of an edit has its uploads, and that of a stream has it
   await until(async () => (await admin(`/requests/${id}/content`)).status === 200);
   const content = (await (await admin(`/requests/${id}/content`)).json()) as RequestContent;
   expect(content.request).toMatchObject({ prompt: "paint it red", stream: true });
-  expect(content.files[0]?.data).toBe(Buffer.from(png).toString("base64"));
+  expect(content.files[0]?.data).toBe(Buffer.from(webp).toString("base64"));
   expect(content.response).toMatchObject({ status: 200, body: events, end: "complete" });
 });
 

@@ -12,6 +12,7 @@ import type {
 } from "../../server/upstream/contract.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { arrange } from "../conformance/arrange.ts";
+import { inputImage } from "../embedding-vendors/input-images.ts";
 import { png } from "../http/gateway-fixture.ts";
 
 const implausible = 1_000_000_000_000;
@@ -85,7 +86,14 @@ describe("reported embeddings usage", () => {
   };
   const texts = (...all: string[]): EmbeddingInput => ({ kind: "text", texts: all });
 
+  const image = (width: number, height: number): EmbeddingInput => ({
+    kind: "mixed",
+    entries: [{ parts: [{ kind: "image", image: { ...inputImage(png), width, height } }] }],
+  });
+
   test.each<[string, EmbeddingInput, number]>([
+    ["a small image that a vendor enlarges", image(1, 1), 4096],
+    ["an image of 16 million pixels, at 560 pixels for a token", image(4000, 4000), 28_572],
     ["one letter with a long instruction", texts("a"), 200],
     ["a token per byte", texts("ü".repeat(5000)), 10_002],
     ["characters of four bytes", texts("🦦".repeat(1000)), 4002],
@@ -98,6 +106,7 @@ describe("reported embeddings usage", () => {
   ])("is accepted for %s", (_, input, tokens) => expect(isAccepted(input, tokens)).toBe(true));
 
   test.each<[string, EmbeddingInput, number]>([
+    ["a million tokens for one image", image(1000, 1000), 1_000_000],
     ["more than twice a token per byte", texts("a".repeat(1000)), 2257],
     ["a thousand tokens per input token", { kind: "tokens", tokens: [[1, 2, 3]] }, 3000],
     ["a negative count", texts("a"), -1],

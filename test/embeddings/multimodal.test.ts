@@ -156,6 +156,59 @@ test("a model that reads texts only refuses an image, and a model without fusion
   await gateway.close();
 });
 
+test("an image goes only to a target that reads images, and a text to the preferred one", async () => {
+  await using cohere = startCohere();
+  await using server = startCohere();
+  // The same weights behind a server of texts, which is preferred.
+  const gateway = startImageGateway(cohere, {
+    upstreams: `  - { id: server, kind: openai-compatible, baseUrl: "${server.url}", apiKey: k }`,
+    models: `  - { id: two, kind: embedding, targets: [{ upstream: server, model: embed-v4.0 }, { upstream: cohere, model: embed-v4.0, tier: 1 }], dimensions: 8 }`,
+  });
+  const { data } = await bodyOf(
+    gateway.post("/v1/embeddings", { model: "two", input: [imageEntry(dataUrl(red))] }),
+  );
+  expect(data[0]?.embedding).toEqual(vectorOf([imagePart(red)]));
+  expect(server.requests).toHaveLength(0);
+  await gateway.post("/v1/embeddings", { model: "two", input: "a text" });
+  expect(server.requests.length).toBeGreaterThan(0);
+  await gateway.close();
+});
+
+test("texts and images of a request that cannot be split are refused", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const response = await gateway.post("/v1/embeddings", {
+    model: "images",
+    input: ["a text", { image: dataUrl(red) }],
+    notes: "n".repeat(100_000),
+  });
+  const { error } = (await response.json()) as EmbeddingsBody;
+  expect([response.status, error?.message]).toEqual([
+    400,
+    expect.stringContaining("Send texts and images in separate requests."),
+  ]);
+  expect(cohere.requests).toEqual([]);
+  await gateway.close();
+});
+
+test("a large request with images is split to the vendor's limits, in order", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const images = Array.from({ length: 5 }, (_, at) => png(at));
+  const { data, usage } = await bodyOf(
+    gateway.post("/v1/embeddings", {
+      model: "images-v3",
+      input: images.map((image) => ({ image: dataUrl(image) })),
+    }),
+  );
+  expect(data.map(({ embedding }) => embedding)).toEqual(
+    images.map((image) => vectorOf([imagePart(image)])),
+  );
+  expect(cohere.requests.map((request) => request.images?.length)).toEqual([1, 1, 1, 1, 1]);
+  expect(usage.prompt_tokens_details).toEqual({ text_tokens: 0, image_tokens: 500 });
+  await gateway.close();
+});
+
 test("the older engines path takes texts only, and says so", async () => {
   await using cohere = startCohere();
   const gateway = startImageGateway(cohere);
