@@ -188,7 +188,8 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   options.onReload?.(() => admission.applyLimits());
   // Requests that were cut off still write their ledger row.
   resources.defer(() => waitUntilIdle(inFlight, 5000));
-  const jobs = wireJobs(runtime, requestPath, storedData, events.emitJobEvent);
+  const { files, handlers: fileHandlers } = wireFiles(runtime, storedData);
+  const jobs = wireJobs(runtime, requestPath, storedData, files, events.emitJobEvent);
 
   let isDraining = false;
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
@@ -256,7 +257,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     startedAt,
     metrics,
     stored: {
-      ...wireFiles(runtime, storedData),
+      ...fileHandlers,
       ...jobs.handlers,
       ...createWebhookEndpointHandlers({ ...runtime, endpoints: events.webhookEndpoints }),
     },

@@ -76,7 +76,7 @@ const isForm = ({ headers }: IncomingRequest): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
 
 /** Forms name the parameter `image`, as OpenAI's errors and most of ours do; JSON bodies name it `images`. */
-function withJsonFieldNames(error: GatewayError): GatewayError {
+export function withJsonFieldNames(error: GatewayError): GatewayError {
   const { param } = error.details;
   if (param === undefined || !/^image(\[|$)/.test(param)) return error;
   const message = error.message.replace(/'image(?=['[])/g, "'images");
@@ -101,7 +101,11 @@ async function readJson(
   keyId: string,
   nameModel: NameModel,
 ): Promise<ParsedRequest<EditQuery>> {
-  const value = await incoming.jsonWithImages(keyId);
+  return { query: parseEdit(await incoming.jsonWithImages(keyId), nameModel) };
+}
+
+/** Throws GatewayError for a value that no model supports. */
+export function parseEdit(value: unknown, nameModel: NameModel): EditQuery {
   const body = bodyWithoutNulls(value);
   const model = nameModel(body.model);
   if (body.images === undefined && body.image !== undefined) {
@@ -123,13 +127,11 @@ async function readJson(
     markup: presentReference(body.markup),
   });
   return {
-    query: {
-      ...toQuery(fields),
-      images: images.map(toSource),
-      ...(mask && { mask: toSource(mask) }),
-      ...(markup && { markup: toSource(markup) }),
-      files: [],
-    },
+    ...toQuery(fields),
+    images: images.map(toSource),
+    ...(mask && { mask: toSource(mask) }),
+    ...(markup && { markup: toSource(markup) }),
+    files: [],
   };
 }
 

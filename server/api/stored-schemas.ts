@@ -1,6 +1,7 @@
 /** The bodies and responses of the routes for what clients store, for the OpenAPI document. */
 import { z } from "zod";
 import type { StoredRouteName } from "../http/stored-routes.ts";
+import { createBatchBody } from "./batches.ts";
 import { createFileForm } from "./files.ts";
 import { imagesResponse } from "./response-schemas.ts";
 import { completeUploadBody, createUploadBody, uploadPartForm } from "./uploads.ts";
@@ -56,6 +57,62 @@ const uploadPartResponse = z.object({
   object: z.literal("upload.part"),
   created_at: seconds,
   upload_id: z.string(),
+});
+
+const time = seconds.nullable();
+
+const batchResponse = z.object({
+  id: z.string(),
+  object: z.literal("batch"),
+  endpoint: z.string(),
+  model: z.string().nullable(),
+  errors: z
+    .object({
+      object: z.literal("list"),
+      data: z.array(
+        z.object({
+          code: z.string(),
+          message: z.string(),
+          param: z.string().nullable(),
+          line: z.int().nullable(),
+        }),
+      ),
+    })
+    .nullable(),
+  input_file_id: z.string(),
+  completion_window: z.literal("24h"),
+  status: z.enum([
+    "validating",
+    "failed",
+    "in_progress",
+    "finalizing",
+    "completed",
+    "expired",
+    "cancelling",
+    "cancelled",
+  ]),
+  output_file_id: z.string().nullable(),
+  error_file_id: z.string().nullable(),
+  created_at: seconds,
+  in_progress_at: time,
+  expires_at: time,
+  finalizing_at: time,
+  completed_at: time,
+  failed_at: time,
+  expired_at: time,
+  cancelling_at: time,
+  cancelled_at: time,
+  request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
+  usage: z
+    .object({
+      input_tokens: z.int(),
+      input_tokens_details: z.object({ cached_tokens: z.int() }),
+      output_tokens: z.int(),
+      output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+      total_tokens: z.int(),
+    })
+    .nullable(),
+  metadata: z.record(z.string(), z.string()).nullable(),
 });
 
 const endpointResponse = z.object({
@@ -122,6 +179,7 @@ export const storedBodies: Partial<
   createUpload: { json: createUploadBody },
   addUploadPart: { form: uploadPartForm, file: "data" },
   completeUpload: { json: completeUploadBody },
+  createBatch: { json: createBatchBody },
   createWebhookEndpoint: { json: createEndpointBody },
   updateWebhookEndpoint: { json: updateEndpointBody },
   rotateWebhookSecret: { json: rotateSecretBody },
@@ -141,6 +199,10 @@ export const storedResponses: Record<
   addUploadPart: { type: "application/json", schema: uploadPartResponse },
   completeUpload: { type: "application/json", schema: uploadResponse },
   cancelUpload: { type: "application/json", schema: uploadResponse },
+  createBatch: { type: "application/json", schema: batchResponse },
+  batches: { type: "application/json", schema: listOf(batchResponse) },
+  batch: { type: "application/json", schema: batchResponse },
+  cancelBatch: { type: "application/json", schema: batchResponse },
   createWebhookEndpoint: { type: "application/json", schema: endpointWithSecretResponse },
   webhookEndpoints: { type: "application/json", schema: listOf(endpointResponse) },
   webhookEndpoint: { type: "application/json", schema: endpointResponse },

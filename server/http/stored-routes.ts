@@ -43,6 +43,20 @@ export const storedRoutes = [
     path: "/v1/uploads/{id}/cancel",
     summary: "Cancel an upload.",
   },
+  { name: "createBatch", method: "POST", path: "/v1/batches", summary: "Create a batch." },
+  {
+    name: "batches",
+    method: "GET",
+    path: "/v1/batches",
+    summary: "List the batches of the API key's project.",
+  },
+  {
+    name: "cancelBatch",
+    method: "POST",
+    path: "/v1/batches/{id}/cancel",
+    summary: "Cancel a batch.",
+  },
+  { name: "batch", method: "GET", path: "/v1/batches/{id}", summary: "Get one batch." },
   {
     name: "createWebhookEndpoint",
     method: "POST",

@@ -20,7 +20,7 @@ export interface JobsOptions {
   /** Of one owner, and of all together. */
   readonly quotas: { readonly own: JobQuota; readonly all: JobQuota };
   /** How long a job is stored after its end, or after its deadline. */
-  readonly ttlMs: number;
+  readonly ttlMs: (kind: JobKindName) => number;
   readonly controls: ReadonlyMap<string, JobControl>;
   readonly reservations: Map<string, Reservation>;
   /** Looks for work. */
@@ -66,7 +66,7 @@ export function createJobs(options: JobsOptions) {
       const createdAt = now();
       const deadline = createdAt + windowMs;
       const created = await store.create(
-        { ...job, createdAt, deadline, expiresAt: deadline + ttlMs },
+        { ...job, createdAt, deadline, expiresAt: deadline + ttlMs(job.kind) },
         quotas.own,
         quotas.all,
       );

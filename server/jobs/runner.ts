@@ -7,7 +7,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
-import type { JobEnd, JobStore, StoredJob } from "../storage/ports/job-store.ts";
+import type { JobEnd, JobKindName, JobStore, StoredJob } from "../storage/ports/job-store.ts";
 import { JobControl } from "./job-control.ts";
 import { JobFailure, type JobKind, jobErrorOf } from "./job-kind.ts";
 import { RangeRun, type RunRangeOptions } from "./run-range.ts";
@@ -20,7 +20,7 @@ export interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
   /** The id of this process. */
   readonly holder: string;
   /** How long a job that has ended is stored. */
-  readonly ttlMs: number;
+  readonly ttlMs: (kind: JobKindName) => number;
   /** Called when a job has ended, once. */
   readonly onEnded: (job: StoredJob) => void;
   readonly controls: Map<string, JobControl>;
@@ -180,7 +180,8 @@ export class JobRunner {
   async #end(job: StoredJob, end: Pick<JobEnd, "status" | "error" | "data">): Promise<void> {
     const { store, holder, now, ttlMs, onEnded } = this.#options;
     const at = now();
-    const ended = await store.end(job.id, holder, { ...end, at, expiresAt: at + ttlMs });
+    const expiresAt = at + ttlMs(job.kind);
+    const ended = await store.end(job.id, holder, { ...end, at, expiresAt });
     if (ended) onEnded(ended);
   }
 

@@ -65,13 +65,16 @@ export function openStoredData(
   };
 }
 
+interface WiredFiles {
+  /** Undefined: there is no storage for files. */
+  readonly files: ClientFiles | undefined;
+  readonly handlers: FileHandlers & UploadHandlers;
+}
+
 /** `data`: undefined if there is no storage for files. */
-export function wireFiles(
-  runtime: Runtime,
-  data: StoredData | undefined,
-): FileHandlers & UploadHandlers {
+export function wireFiles(runtime: Runtime, data: StoredData | undefined): WiredFiles {
   const { settings, snapshot, log, now } = runtime;
-  if (!data) return refusingHandlers();
+  if (!data) return { files: undefined, handlers: refusingHandlers() };
   const maxBatchBytes = settings.VEXEL_BATCH_MAX_BYTES;
   const batchFileMs = settings.VEXEL_FILES_DAYS * dayMs;
   const files = createFiles(runtime, data);
@@ -90,8 +93,11 @@ export function wireFiles(
   });
   const maxFileBytes = settings.VEXEL_FILES_FILE_MAX_BYTES;
   return {
-    ...createFileHandlers({ snapshot, files, maxFileBytes, maxBatchBytes, batchFileMs, now }),
-    ...createUploadHandlers({ snapshot, uploads, maxBatchBytes, now }),
+    files,
+    handlers: {
+      ...createFileHandlers({ snapshot, files, maxFileBytes, maxBatchBytes, batchFileMs, now }),
+      ...createUploadHandlers({ snapshot, uploads, maxBatchBytes, now }),
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type { EmitJobEvent } from "../../contract/events.ts";
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
 import { callerOfKey } from "../auth/authenticate.ts";
+import type { ClientFiles } from "../files/client-files.ts";
 import type { Handlers } from "../http/routes.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
 import type { JobControl } from "../jobs/job-control.ts";
@@ -11,17 +12,24 @@ import type { JobKind } from "../jobs/job-kind.ts";
 import { createJobs } from "../jobs/jobs.ts";
 import { LineAttempts } from "../jobs/line-attempts.ts";
 import { JobRunner } from "../jobs/runner.ts";
+import { jobFolder } from "../jobs/segments.ts";
 import { createSubmitImageJob } from "../jobs/submit-image-job.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { PipelineServices } from "../pipeline/dependencies.ts";
 import type { Reservation } from "../request/reservation.ts";
+import type { JobKindName } from "../storage/ports/job-store.ts";
+import { wireBatches } from "./batches.ts";
 import type { StoredData } from "./files.ts";
 import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
 import { secretBoxFor } from "./storage.ts";
 
-const imageJobRoutes = [
+const dayMs = 86_400_000;
+/** For batches whose files are kept until they are deleted. */
+const defaultFileDays = 30;
+
+const jobRoutes = [
   "imageJobs",
   "imageJob",
   "cancelImageJob",
@@ -29,11 +37,15 @@ const imageJobRoutes = [
   "generationTask",
   "editTask",
   "imageTask",
+  "createBatch",
+  "batches",
+  "batch",
+  "cancelBatch",
 ] as const;
-type ImageJobHandlers = Pick<Handlers, (typeof imageJobRoutes)[number]>;
+type JobHandlers = Pick<Handlers, (typeof jobRoutes)[number]>;
 
 export interface WiredJobs {
-  readonly handlers: ImageJobHandlers;
+  readonly handlers: JobHandlers;
   readonly submitImage: NonNullable<PipelineServices["submitJob"]>;
   /** Claims no more lines. Lines in flight end. */
   stop(): void;
@@ -44,13 +56,18 @@ export function wireJobs(
   runtime: Runtime,
   requestPath: RequestPath,
   data: StoredData | undefined,
+  clientFiles: ClientFiles | undefined,
   emitJobEvent: EmitJobEvent,
 ): WiredJobs {
-  if (!data) return unavailableJobs();
+  if (!data || !clientFiles) return unavailableJobs();
   const { settings, snapshot, now, log, replica: holder, resources } = runtime;
   const { modelServices, charging, reservations: reservationLog } = requestPath;
   const { jobs: store, contents: files } = data;
-  const ttlMs = settings.VEXEL_JOBS_TTL * 1000;
+  // A batch is stored as long as its files are by default.
+  const ttlMs = (kind: JobKindName): number =>
+    kind === "batch"
+      ? (settings.VEXEL_FILES_DAYS || defaultFileDays) * dayMs
+      : settings.VEXEL_JOBS_TTL * 1000;
   const all = { jobs: settings.VEXEL_JOBS_MAX, bytes: settings.VEXEL_JOBS_MAX_BYTES };
   const controls = new Map<string, JobControl>();
   const reservations = new Map<string, Reservation>();
@@ -83,7 +100,8 @@ export function wireJobs(
   });
   // Half of the slots for images stay free for clients that wait.
   const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
-  const kinds: readonly JobKind[] = [createImageKind(files, imageSlots)];
+  const batches = wireBatches(runtime, clientFiles);
+  const kinds: readonly JobKind[] = [createImageKind(files, imageSlots), batches.kind];
   const runner = new JobRunner({
     store,
     files,
@@ -95,6 +113,8 @@ export function wireJobs(
     stopping: stopping.signal,
     onEnded: (job) => {
       jobs.onEnded(job);
+      // Its results are in files now.
+      if (job.kind === "batch") ignoreRejection(files.removeFolder(jobFolder(job.id)));
       const event = jobEventOf(job);
       if (event) emitJobEvent(event);
     },
@@ -110,7 +130,10 @@ export function wireJobs(
   });
   const { serve, send } = modelServices;
   return {
-    handlers: createImageJobHandlers({ snapshot, jobs, serve, send, now }),
+    handlers: {
+      ...createImageJobHandlers({ snapshot, jobs, serve, send, now }),
+      ...batches.createHandlers(jobs),
+    },
     submitImage: createSubmitImageJob({
       jobs,
       store,
@@ -133,9 +156,9 @@ function unavailableJobs(): WiredJobs {
       "The replicas of this gateway share a database, and no storage for jobs. Ask its operator to set BLOB_URL, or send the request without 'async' and 'Prefer: respond-async'.",
     );
   };
-  const handlers: unknown = Object.fromEntries(imageJobRoutes.map((name) => [name, refuse]));
+  const handlers: unknown = Object.fromEntries(jobRoutes.map((name) => [name, refuse]));
   return {
-    handlers: handlers as ImageJobHandlers,
+    handlers: handlers as JobHandlers,
     submitImage: refuse,
     stop: () => undefined,
   };

@@ -115,7 +115,7 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
         kinds: [kind],
         holder,
         writeDelaysMs: [1, 1],
-        ttlMs: minute,
+        ttlMs: () => minute,
         controls,
         stopping: stopping.signal,
         onEnded: (job) => void ended.push(job),

@@ -4,6 +4,7 @@ import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
 import { type Route, type RouteName, routes } from "../../server/http/routes.ts";
 import type { StoredAliasName, StoredRouteName } from "../../server/http/stored-routes.ts";
+import { embeddingLine } from "../batches/lines.ts";
 import { arrange, grayImage } from "../conformance/arrange.ts";
 import { sampled } from "../depth.ts";
 import { configFor, testKey } from "../harness.ts";
@@ -268,6 +269,26 @@ async function endedJob(): Promise<string> {
   }
 }
 
+/** Batches of many lines, which have not ended when they are canceled. */
+async function newBatch(): Promise<Json> {
+  const lines = Array.from({ length: 200 }, (_, at) =>
+    embeddingLine(`${at}`, `${crypto.randomUUID()}`),
+  );
+  const form = new FormData();
+  form.set("purpose", "batch");
+  form.set("file", new Blob(lines), "lines.jsonl");
+  const url = `${gateway.url}/v1/files`;
+  const made = await fetch(url, { method: "POST", headers: { authorization }, body: form });
+  const { id: input_file_id } = (await made.json()) as { id: string };
+  return { input_file_id, endpoint: "/v1/embeddings", completion_window: "24h" };
+}
+
+/** The path of the row, with the id of a new batch. */
+async function pathWithBatch(path: string): Promise<string> {
+  const made = await gateway.post("/v1/batches", await newBatch());
+  return path.replace("{id}", ((await made.json()) as { id: string }).id);
+}
+
 const storedCalls: Readonly<Record<StoredRouteName, (path: string) => Promise<Response>>> = {
   createFile: uploadFile,
   files: async (path) => {
@@ -285,6 +306,13 @@ const storedCalls: Readonly<Record<StoredRouteName, (path: string) => Promise<Re
     return gateway.post(made, { part_ids: [((await added.json()) as { id: string }).id] });
   },
   cancelUpload: async (path) => gateway.post(await pathWithUpload(path), {}),
+  createBatch: async (path) => gateway.post(path, await newBatch()),
+  batches: async (path) => {
+    await gateway.post("/v1/batches", await newBatch());
+    return get(path);
+  },
+  batch: async (path) => get(await pathWithBatch(path)),
+  cancelBatch: async (path) => gateway.post(await pathWithBatch(path), {}),
   createWebhookEndpoint: (path) => gateway.post(path, newEndpoint),
   webhookEndpoints: async (path) => {
     await pathWithEndpoint(path);

@@ -63,6 +63,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "pipeline",
     "http",
   ],
+  batches: ["lib", "files", "storage", "jobs"],
   console: ["lib", "request", "http"],
   admin: [
     "lib",
@@ -91,6 +92,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "events",
     "http",
     "jobs",
+    "batches",
   ],
   process: ["lib", "config", "observe", "admin"],
 };

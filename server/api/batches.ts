@@ -1,0 +1,95 @@
+/** /v1/batches: create, list, get and cancel. */
+import { z } from "zod";
+import { authenticate } from "../auth/authenticate.ts";
+import { ownerOf } from "../auth/owner.ts";
+import { type Batches, showBatch } from "../batches/batches.ts";
+import type { BatchEndpoint } from "../batches/stored-batch.ts";
+import { batchEndpoints } from "../batches/stored-batch.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import { bodyWithoutNulls, validate } from "../http/read-body.ts";
+import { decodePathSegment, json } from "../http/route.ts";
+import type { Handlers } from "../http/routes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { IncomingRequest } from "../request/http-types.ts";
+import { expiresAfter } from "./files.ts";
+import { queryOf, showPage } from "./pages.ts";
+
+interface BatchHandlerOptions {
+  readonly snapshot: () => Snapshot;
+  readonly batches: Batches;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const endpoints = Object.keys(batchEndpoints) as [BatchEndpoint, ...BatchEndpoint[]];
+
+export const createBatchBody = z.strictObject({
+  input_file_id: z.string().min(1).describe("A file with the purpose `batch`."),
+  endpoint: z.enum(endpoints).describe("The endpoint of all lines."),
+  completion_window: z.literal("24h").describe("Lines that have not run until then never run."),
+  metadata: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe("Up to 16 pairs, which the batch shows."),
+  output_expires_after: expiresAfter.optional(),
+});
+
+const listQuery = z.object({
+  after: z.string().optional(),
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+});
+
+export type BatchHandlers = Pick<Handlers, "createBatch" | "batches" | "batch" | "cancelBatch">;
+
+export function createBatchHandlers({
+  snapshot,
+  batches,
+  now,
+}: BatchHandlerOptions): BatchHandlers {
+  const callerOf = ({ headers }: IncomingRequest) => authenticate(headers, snapshot(), now());
+  const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
+  return {
+    createBatch: async (incoming) => {
+      const caller = callerOf(incoming);
+      const body = await readBody(incoming, caller.id);
+      const created = await batches.create({
+        owner: ownerOf(caller),
+        keyId: caller.id,
+        inputFileId: body.input_file_id,
+        endpoint: body.endpoint,
+        metadata: body.metadata,
+        outputSeconds: body.output_expires_after?.seconds ?? null,
+        publicUrl: incoming.publicUrl,
+      });
+      return json(showBatch(created));
+    },
+    batches: async (incoming) => {
+      const owner = ownerOfRequest(incoming);
+      const { after, limit } = validate(listQuery, queryOf(incoming));
+      const found = await batches.list(owner, { after, limit: limit + 1 });
+      if (!found) {
+        throw new GatewayError("invalid_value", "Invalid 'after': there is no such batch.", {
+          param: "after",
+        });
+      }
+      return json(showPage(found.map(showBatch), limit));
+    },
+    batch: async (incoming, { id }) =>
+      json(showBatch(await batches.find(ownerOfRequest(incoming), decodePathSegment(id)))),
+    cancelBatch: async (incoming, { id }) =>
+      json(showBatch(await batches.cancel(ownerOfRequest(incoming), decodePathSegment(id)))),
+  };
+}
+
+/** Azure's clients leave out /v1 in the endpoint. */
+async function readBody(incoming: IncomingRequest, keyId: string) {
+  try {
+    const body = bodyWithoutNulls(await incoming.json(keyId));
+    const { endpoint } = body;
+    const isShort =
+      typeof endpoint === "string" && endpoints.includes(`/v1${endpoint}` as BatchEndpoint);
+    return validate(createBatchBody, isShort ? { ...body, endpoint: `/v1${endpoint}` } : body);
+  } finally {
+    incoming.releaseBody();
+  }
+}

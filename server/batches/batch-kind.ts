@@ -1,0 +1,204 @@
+/**
+ * Batches as a kind of job: their lines are those of the input file, and their results become an output file and an
+ * error file.
+ */
+import type { ClientFiles } from "../files/client-files.ts";
+import {
+  JobFailure,
+  type JobKind,
+  type JobLine,
+  type JobResults,
+  type SegmentKind,
+} from "../jobs/job-kind.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { ClaimedRange, JobData, StoredJob } from "../storage/ports/job-store.ts";
+import { formatLine, UsageCounter } from "./output-lines.ts";
+import { readLines } from "./read-lines.ts";
+import { type BatchData, batchDataOf } from "./stored-batch.ts";
+import {
+  type BatchLimits,
+  parseLine,
+  type ValidateInputOptions,
+  validateInput,
+} from "./validate-input.ts";
+
+export interface BatchKindOptions {
+  readonly files: Pick<ClientFiles, "begin" | "content">;
+  readonly limits: BatchLimits;
+  /** Returns a function that checks the body of a line, as the API key of the job. Both throw GatewayError. */
+  readonly checkerOf: (
+    job: StoredJob,
+    operation: BatchData["operation"],
+  ) => ValidateInputOptions["check"];
+  /** When an output file expires, in Unix milliseconds. Null: never. */
+  readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
+}
+
+/** A line of a batch, with the id of its result. */
+interface BatchLine extends JobLine {
+  readonly id: string;
+  readonly customId: string;
+}
+
+/** The most ranges that one process runs at the same time: an image line takes a minute, and little memory. */
+const maxRanges = 32;
+/** Those of embeddings: their results are in memory until they are written. */
+const maxEmbeddingRanges = 4;
+/** Embedding lines run concurrently and take milliseconds; image lines of a range run one after the other. */
+const rangeLines = { embeddings: 500, generations: 4, edits: 4 } as const;
+
+export function createBatchKind(options: BatchKindOptions): JobKind {
+  const { files, limits, checkerOf } = options;
+  const embeddingSlots = createSlots(maxEmbeddingRanges);
+  return {
+    name: "batch",
+    maxRanges,
+    priority: "batch",
+    prepare: async (job) => {
+      const data = batchDataOf(job);
+      const { operation } = data;
+      const input = await inputOf(files, data);
+      const result = await validateInput({
+        limits,
+        endpoint: job.endpoint,
+        rangeLines: rangeLines[operation],
+        size: input.size,
+        open: () => input.read(),
+        check: checkerOf(job, operation),
+      });
+      if ("errors" in result) throw invalidInput(data, result.errors);
+      const { ranges, model } = result;
+      return { ranges, data: model === undefined ? data : { ...data, model } };
+    },
+    lines: async function* (range) {
+      const isLimited = batchDataOf(range.job).operation === "embeddings";
+      if (isLimited) await embeddingSlots.take();
+      try {
+        yield* linesOf(range, options);
+      } finally {
+        if (isLimited) embeddingSlots.release();
+      }
+    },
+    format: (line, result) => {
+      const { id, customId } = line as BatchLine;
+      return formatLine(id, customId, result);
+    },
+    notRun: ({ ending }) => notRun(ending),
+    finish: async (job, results) => {
+      const counter = new UsageCounter();
+      const outputFileId = await storeResults(options, job, results, "output", counter);
+      const errorFileId = await storeResults(options, job, results, "error", undefined);
+      const data = {
+        ...batchDataOf(job),
+        ...(outputFileId !== undefined && { outputFileId }),
+        ...(errorFileId !== undefined && { errorFileId }),
+        usage: counter.usage,
+      };
+      return { status: job.ending ?? "completed", error: job.error, data };
+    },
+  };
+}
+
+async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGenerator<BatchLine> {
+  const { job, firstLine, lines, position, settled } = range;
+  const data = batchDataOf(job);
+  const { operation, publicUrl } = data;
+  const input = await inputOf(options.files, data);
+  let at = 0;
+  for await (const line of readLines(input.read(position), { position, ...options.limits })) {
+    if (at >= settled) {
+      const { customId, body } = parseLine(line, job.endpoint);
+      const id = `batch_req_${job.id.slice(-32)}_${firstLine + at}`;
+      yield { operation, body, publicUrl, customId, id };
+    }
+    if (++at >= lines) return;
+  }
+}
+
+/** Limits how many run at the same time. */
+function createSlots(max: number) {
+  let free = max;
+  const waiting: (() => void)[] = [];
+  return {
+    take: async (): Promise<void> => {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+    release: (): void => {
+      const next = waiting.shift();
+      if (next) next();
+      else free++;
+    },
+  };
+}
+
+/** Throws GatewayError if the file was deleted. */
+async function inputOf(files: BatchKindOptions["files"], { inputFileId }: BatchData) {
+  try {
+    return await files.content({ id: inputFileId });
+  } catch (cause) {
+    throw new GatewayError(
+      "job_input_missing",
+      `The input file ${inputFileId} was deleted, or has expired, before the batch had ended.`,
+      { cause, param: "input_file_id" },
+    );
+  }
+}
+
+function invalidInput(data: BatchData, errors: NonNullable<BatchData["errors"]>): JobFailure {
+  const [first] = errors;
+  return new JobFailure(
+    {
+      message: first?.message ?? "",
+      type: "invalid_request_error",
+      param: first?.param ?? null,
+      code: first?.code ?? null,
+      status_code: 400,
+    },
+    { ...data, errors } satisfies JobData,
+  );
+}
+
+/** Returns the id of the file. Undefined: there are no such results, and no file. */
+async function storeResults(
+  { files, expiryOf }: BatchKindOptions,
+  job: StoredJob,
+  results: JobResults,
+  kind: SegmentKind,
+  counter: UsageCounter | undefined,
+): Promise<string | undefined> {
+  const size = await results.size(kind);
+  if (size === 0) return undefined;
+  const file = await files.begin(job.owner, size, true);
+  try {
+    const chunks = results.read(kind);
+    await file.write(counter ? counter.count(chunks) : chunks, "response");
+    await file.complete({
+      purpose: "batch_output",
+      filename: `${job.id}_${kind}.jsonl`,
+      expiresAt: expiryOf(file.createdAt, batchDataOf(job).outputSeconds),
+    });
+    return file.id;
+  } catch (error) {
+    await file.discard();
+    throw error;
+  }
+}
+
+function notRun(ending: StoredJob["ending"]): GatewayError {
+  if (ending === "cancelled") {
+    return new GatewayError("job_cancelled", "The batch was canceled before this request ran.", {
+      overrides: { code: "batch_cancelled" },
+    });
+  }
+  if (ending === "expired") {
+    return new GatewayError(
+      "job_expired",
+      "This request could not be executed before the completion window expired.",
+      { overrides: { code: "batch_expired" } },
+    );
+  }
+  return new GatewayError("job_cancelled", "The batch failed before this request ran.", {
+    overrides: { code: "batch_failed" },
+  });
+}

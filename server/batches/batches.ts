@@ -1,0 +1,164 @@
+/** The batches of clients: creation, and how a batch is shown, in OpenAI's form. */
+import type { ClientFiles } from "../files/client-files.ts";
+import { checkMetadata } from "../jobs/job-metadata.ts";
+import { type Jobs, newJobId, type StoredJob } from "../jobs/jobs.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { JobPage } from "../storage/ports/job-store.ts";
+import { type BatchData, type BatchEndpoint, batchDataOf, batchEndpoints } from "./stored-batch.ts";
+
+export interface BatchesOptions {
+  readonly jobs: Jobs;
+  readonly files: Pick<ClientFiles, "find">;
+  /** The largest input file. */
+  readonly maxBytes: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export interface NewBatch {
+  readonly owner: string;
+  readonly keyId: string;
+  readonly inputFileId: string;
+  readonly endpoint: BatchEndpoint;
+  readonly metadata: unknown;
+  readonly outputSeconds: number | null;
+  readonly publicUrl: string;
+}
+
+export type Batches = ReturnType<typeof createBatches>;
+
+/** OpenAI's only completion window. */
+const windowMs = 24 * 3_600_000;
+
+export function createBatches({ jobs, files, maxBytes, now }: BatchesOptions) {
+  const find = async (owner: string, id: string): Promise<StoredJob> => {
+    // An image job is not a batch.
+    if (!id.startsWith("batch_")) throw notFound(id);
+    try {
+      return await jobs.find(owner, id);
+    } catch (error) {
+      throw error instanceof GatewayError && error.kind === "object_not_found"
+        ? notFound(id)
+        : error;
+    }
+  };
+  return {
+    find,
+    create: async (batch: NewBatch): Promise<StoredJob> => {
+      const { owner, keyId, inputFileId, endpoint, metadata, outputSeconds, publicUrl } = batch;
+      const input = await files.find(owner, inputFileId).catch((error: unknown) => {
+        throw withParam(error, "input_file_id");
+      });
+      if (input.purpose !== "batch") {
+        throw invalidFile(`its purpose is '${input.purpose}', and must be 'batch'`);
+      }
+      if (input.bytes > maxBytes) {
+        throw invalidFile(`it has ${input.bytes} bytes, and may have ${maxBytes}`);
+      }
+      const data: BatchData = {
+        inputFileId,
+        operation: batchEndpoints[endpoint],
+        metadata: metadata === undefined ? null : checkMetadata(metadata),
+        outputSeconds,
+        publicUrl,
+        execution: "now",
+      };
+      const { job } = await jobs.submit({
+        id: newJobId("batch", now()),
+        kind: "batch",
+        endpoint,
+        owner,
+        keyId,
+        status: "validating",
+        // The input counts toward the quota of files.
+        bytes: 0,
+        data,
+        windowMs,
+      });
+      return job;
+    },
+    /** Newest first. Undefined: the batch `after` does not exist. */
+    list: (owner: string, page: JobPage) => jobs.list(owner, "batch", page),
+    /** Throws GatewayError if the batch has ended. */
+    cancel: async (owner: string, id: string): Promise<StoredJob> => {
+      const { status, endedAt } = await find(owner, id);
+      if (endedAt !== null) {
+        throw new GatewayError("invalid_state", `The batch is ${status}, and cannot be canceled.`);
+      }
+      return jobs.cancel(owner, id);
+    },
+  };
+}
+
+const seconds = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));
+
+/** OpenAI sends absent values as null. */
+export function showBatch(job: StoredJob) {
+  const data = batchDataOf(job);
+  const status = statusOf(job);
+  const endedAt = (end: StoredJob["status"]) => (status === end ? seconds(job.endedAt) : null);
+  return {
+    id: job.id,
+    object: "batch",
+    endpoint: job.endpoint,
+    model: data.model ?? null,
+    errors: errorsOf(job, data),
+    input_file_id: data.inputFileId,
+    completion_window: "24h",
+    status,
+    output_file_id: data.outputFileId ?? null,
+    error_file_id: data.errorFileId ?? null,
+    created_at: seconds(job.createdAt),
+    in_progress_at: seconds(job.startedAt),
+    expires_at: seconds(job.deadline),
+    finalizing_at: seconds(job.finalizingAt),
+    completed_at: endedAt("completed"),
+    failed_at: endedAt("failed"),
+    expired_at: endedAt("expired"),
+    cancelling_at: seconds(job.cancellingAt),
+    cancelled_at: endedAt("cancelled"),
+    request_counts: { total: job.lines, completed: job.completed, failed: job.failed },
+    usage: usageOf(data),
+    metadata: data.metadata,
+  };
+}
+
+/** A batch that was canceled is `cancelling` until its lines in flight have ended. */
+const statusOf = ({ status, ending, endedAt }: StoredJob) =>
+  endedAt === null && ending === "cancelled" ? "cancelling" : status;
+
+function errorsOf({ error, endedAt }: StoredJob, { errors }: BatchData) {
+  if (errors) return { object: "list", data: errors };
+  if (!error || endedAt === null) return null;
+  const { code, message, param } = error;
+  return {
+    object: "list",
+    data: [{ code: code ?? "invalid_request", message, param, line: null }],
+  };
+}
+
+const usageOf = ({ usage }: BatchData) =>
+  usage
+    ? {
+        input_tokens: usage.inputTokens,
+        input_tokens_details: { cached_tokens: usage.cachedTokens },
+        output_tokens: usage.outputTokens,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: usage.totalTokens,
+      }
+    : null;
+
+const notFound = (id: string): GatewayError =>
+  new GatewayError("object_not_found", `No such Batch object: ${id.slice(0, 100)}`, {
+    param: "id",
+  });
+
+const invalidFile = (problem: string): GatewayError =>
+  new GatewayError("invalid_value", `Invalid 'input_file_id': ${problem}.`, {
+    param: "input_file_id",
+  });
+
+const withParam = (error: unknown, param: string): unknown =>
+  error instanceof GatewayError
+    ? new GatewayError(error.kind, error.message, { ...error.details, param })
+    : error;

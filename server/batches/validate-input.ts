@@ -1,0 +1,223 @@
+/**
+ * Validates the input file of a batch before anything runs: every line, as a stream. Errors name the line, the code and
+ * the parameter.
+ */
+import { GatewayError } from "../lib/gateway-error.ts";
+import { serveOthers } from "../lib/tasks.ts";
+import type { NewRange } from "../storage/ports/job-store.ts";
+import { type InputLine, readLines } from "./read-lines.ts";
+import { RepeatedIds } from "./repeated-ids.ts";
+import type { BatchError } from "./stored-batch.ts";
+
+export interface BatchLimits {
+  readonly maxLines: number;
+  /** Inputs of all embeddings requests together. */
+  readonly maxInputs: number;
+  readonly maxLineBytes: number;
+}
+
+export interface ValidateInputOptions {
+  readonly limits: BatchLimits;
+  /** Such as `/v1/embeddings`. */
+  readonly endpoint: string;
+  /** Lines of one range. */
+  readonly rangeLines: number;
+  /** The size of the file. */
+  readonly size: number;
+  /** Reads the file from the beginning. */
+  readonly open: () => AsyncIterable<Uint8Array>;
+  /** Checks the body of a line. Returns its model and the number of its inputs. Rejects with GatewayError. */
+  readonly check: (body: unknown) => Promise<{ readonly model: string; readonly inputs: number }>;
+}
+
+export type ValidatedInput =
+  | { readonly errors: readonly BatchError[] }
+  | {
+      readonly ranges: readonly NewRange[];
+      /** Undefined: there are several. */
+      readonly model: string | undefined;
+    };
+
+/** The most errors that are reported. */
+const maxErrors = 100;
+/** Other requests are served after this many lines. */
+const linesPerTurn = 250;
+/** No line is shorter: it has a custom_id, a method, a url and a body. */
+const minLineBytes = 60;
+
+export async function validateInput(options: ValidateInputOptions): Promise<ValidatedInput> {
+  const pass = new FirstPass(options);
+  for await (const line of linesOf(options)) {
+    await pass.add(line);
+    if (pass.isFull) break;
+  }
+  pass.end();
+  if (pass.errors.length === 0 && pass.ids.hasSuspects) await findRepeated(options, pass);
+  return pass.errors.length > 0
+    ? { errors: pass.errors.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
+    : { ranges: pass.ranges, model: pass.model };
+}
+
+async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<InputLine> {
+  let count = 0;
+  for await (const line of readLines(open(), { position: 0, ...limits })) {
+    yield line;
+    if (++count % linesPerTurn === 0) await serveOthers();
+  }
+}
+
+class FirstPass {
+  readonly errors: BatchError[] = [];
+  readonly ranges: { firstLine: number; lines: number; position: number }[] = [];
+  readonly ids: RepeatedIds;
+  readonly #options: ValidateInputOptions;
+  #lines = 0;
+  #inputs = 0;
+  #model: string | undefined;
+  #hasSeveralModels = false;
+
+  constructor(options: ValidateInputOptions) {
+    this.#options = options;
+    const possible = Math.ceil(options.size / minLineBytes);
+    this.ids = new RepeatedIds(Math.min(possible, options.limits.maxLines));
+  }
+
+  get isFull(): boolean {
+    return this.errors.length >= maxErrors || this.#lines > this.#options.limits.maxLines;
+  }
+
+  get model(): string | undefined {
+    return this.#hasSeveralModels ? undefined : this.#model;
+  }
+
+  async add(line: InputLine): Promise<void> {
+    const { rangeLines } = this.#options;
+    if (this.#lines % rangeLines === 0)
+      this.ranges.push({ firstLine: this.#lines, lines: 0, position: line.position });
+    this.#lines++;
+    const range = this.ranges.at(-1);
+    if (range) range.lines++;
+    try {
+      const { customId, body } = parseLine(line, this.#options.endpoint);
+      this.ids.add(customId);
+      const { model, inputs } = await this.#options.check(body);
+      this.#inputs += inputs;
+      this.#hasSeveralModels ||= this.#model !== undefined && this.#model !== model;
+      this.#model = model;
+    } catch (error) {
+      if (!(error instanceof LineError || error instanceof GatewayError)) throw error;
+      this.errors.push(batchErrorOf(error, line.number));
+    }
+  }
+
+  end(): void {
+    const { maxLines, maxInputs } = this.#options.limits;
+    const fail = (code: string, message: string) =>
+      this.errors.push({ code, message, param: null, line: null });
+    if (this.#lines === 0) fail("empty_file", "The input file has no lines.");
+    if (this.#lines > maxLines)
+      fail(
+        "too_many_tasks",
+        `The input file has more than ${maxLines} lines. Split it into several batches, or ask the gateway's operator to raise VEXEL_BATCH_MAX_LINES.`,
+      );
+    else if (this.#inputs > maxInputs)
+      fail(
+        "too_many_tasks",
+        `The lines have ${this.#inputs} inputs together, and a batch may have ${maxInputs}. Split it into several batches, or ask the gateway's operator to raise VEXEL_BATCH_MAX_INPUTS.`,
+      );
+  }
+}
+
+async function findRepeated(
+  options: ValidateInputOptions,
+  { ids, errors }: FirstPass,
+): Promise<void> {
+  const isRepeated = ids.secondPass();
+  for await (const line of linesOf(options)) {
+    const { customId } = parseLine(line, options.endpoint);
+    if (!isRepeated(customId)) continue;
+    const message = `The custom_id '${customId.slice(0, 100)}' occurs before this line already.`;
+    errors.push({ code: "duplicate_custom_id", message, param: "custom_id", line: line.number });
+    if (errors.length >= maxErrors) return;
+  }
+}
+
+/** An error of a line, with the code that OpenAI and Azure have for it. */
+class LineError extends Error {
+  override readonly name = "LineError";
+  readonly code: string;
+  readonly param: string | null;
+
+  constructor(code: string, message: string, param: string | null = null) {
+    super(message);
+    this.code = code;
+    this.param = param;
+  }
+}
+
+export interface ParsedLine {
+  readonly customId: string;
+  readonly body: unknown;
+}
+
+/** `endpoint`: the url of every line. Azure's clients leave out /v1. Throws LineError. */
+export function parseLine({ text, problem }: InputLine, endpoint: string): ParsedLine {
+  if (text === undefined) throw new LineError("invalid_json_line", problem ?? "");
+  const fields = parseObject(text);
+  const { custom_id: customId, method, url, body } = fields;
+  for (const name of ["custom_id", "method", "url", "body"]) {
+    if (fields[name] === undefined || fields[name] === null)
+      throw new LineError(
+        "missing_required_parameter",
+        `Missing required parameter: '${name}'.`,
+        name,
+      );
+  }
+  if (typeof customId !== "string" || customId === "" || customId.length > 512)
+    throw new LineError(
+      "invalid_request",
+      "Invalid 'custom_id': expected a string of 1 to 512 characters.",
+      "custom_id",
+    );
+  if (method !== "POST")
+    throw new LineError("invalid_request", "Invalid 'method': expected 'POST'.", "method");
+  if (url !== endpoint && url !== endpoint.replace("/v1", ""))
+    throw new LineError(
+      "url_mismatch",
+      `Invalid 'url': the endpoint of the batch is '${endpoint}'.`,
+      "url",
+    );
+  if (typeof body !== "object" || Array.isArray(body))
+    throw new LineError("invalid_request", "Invalid 'body': expected an object.", "body");
+  if ("stream" in (body as object) && (body as { stream: unknown }).stream === true)
+    throw new LineError(
+      "invalid_request",
+      "Invalid 'body.stream': a line of a batch cannot be a stream.",
+      "body.stream",
+    );
+  return { customId, body };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new LineError("invalid_json_line", "The line is not valid JSON.");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new LineError("invalid_json_line", "The line is not a JSON object.");
+  return value as Record<string, unknown>;
+}
+
+function batchErrorOf(error: LineError | GatewayError, line: number): BatchError {
+  const { message } = error;
+  if (error instanceof LineError) return { code: error.code, message, param: error.param, line };
+  const { code, param } = error.body.error;
+  return {
+    code: code ?? "invalid_request",
+    message,
+    param: param === null ? "body" : `body.${param}`,
+    line,
+  };
+}
