@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- replicas [ROWS]`: the load of replicas on PostgreSQL and Redis. How fast one replica, and three at
- * the same time, forward the ledger rows that waited for the database; and what limits cost that are shared through
+ * `npm run bench -- replicas [ROWS]`: the load of 1, 3 and 8 replicas on PostgreSQL and Redis, in about five minutes.
+ * How fast they forward the ledger rows that waited for the database; and what limits cost that are shared through
  * Redis, with 20, 2,000 and 10,000 limited keys.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -14,7 +14,10 @@ import { sharedPostgres } from "../test/storage/postgres-server.ts";
 import { makeRow } from "./ledger-rows.ts";
 import { measureLimitedKeys } from "./limited-keys.ts";
 import { cpuMs } from "./proc.ts";
+import { endWithParent } from "./processes.ts";
 
+endWithParent(15 * 60_000);
+const replicaCounts = [1, 3, 8];
 const rowCount = Number(process.argv[2] ?? 60_000);
 const minRowsPerSecond = 10_000;
 const folder = mkdtempSync(join(tmpdir(), "vexel-replicas-"));
@@ -66,7 +69,7 @@ async function measureForwarding(replicas: number): Promise<void> {
   for (const store of stores) await store.close();
 }
 
-for (const replicas of [1, 3]) await measureForwarding(replicas);
-for (const keys of [20, 2000, 10_000]) await measureLimitedKeys(folder, keys);
+for (const replicas of replicaCounts) await measureForwarding(replicas);
+for (const keys of [20, 2000, 10_000]) await measureLimitedKeys(folder, keys, replicaCounts);
 rmSync(folder, { recursive: true, force: true });
 process.exit(0);
