@@ -6,6 +6,7 @@ import { version } from "../package.json";
 import { openFleet, type ProcessReport } from "./admin/reads/fleet.ts";
 import { LiveTail } from "./admin/reads/live-tail.ts";
 import { reportProcess } from "./admin/reads/report-process.ts";
+import { openSharedLiveTail } from "./admin/reads/shared-live-tail.ts";
 import { createServeAs } from "./api/route-handlers.ts";
 import { createWebhookEndpointHandlers } from "./api/webhook-endpoints.ts";
 import type { Snapshot } from "./config/snapshot.ts";
@@ -224,7 +225,11 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     others: otherWorkers?.metrics,
   });
   if (metrics) observers.add((record) => metrics.observe(record, clock()));
-  const live = new LiveTail({ observers, others: otherWorkers?.liveRequests });
+  // With Redis, workers are replicas like others.
+  const others = options.redis
+    ? openSharedLiveTail({ ...runtime, redis: options.redis, live: () => live, clock, resources })
+    : otherWorkers?.liveRequests;
+  const live: LiveTail = new LiveTail({ observers, others });
   const report = (): ProcessReport =>
     reportProcess({
       id: runtime.replica,

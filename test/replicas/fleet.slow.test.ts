@@ -26,8 +26,29 @@ const read = async <T>({ url }: GatewayProcess, path: string): Promise<T> => {
 const replicasAt = async (gateway: GatewayProcess): Promise<readonly ShownReplica[]> =>
   (await read<Page<ShownReplica>>(gateway, "/replicas")).data;
 
+/** The text of the live tail so far. */
+async function followLive({ url }: GatewayProcess) {
+  const closing = new AbortController();
+  const response = await fetch(`${url}/admin/api/requests/live`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: closing.signal,
+  });
+  expect(response.status).toBe(200);
+  let text = "";
+  const reading = (async () => {
+    for await (const chunk of response.body ?? []) text += new TextDecoder().decode(chunk);
+  })().catch(() => undefined);
+  return {
+    text: () => text,
+    [Symbol.asyncDispose]: () => {
+      closing.abort();
+      return reading;
+    },
+  };
+}
+
 testWith("postgresql", "redis")(
-  "every replica lists all of them, shows the same figures, and routes by what it has seen itself",
+  "every replica lists all of them, shows the same figures and the requests of all as they end, and routes by what it has seen itself",
   async () => {
     using folder = temporaryFolder();
     const redis = await startRedis();
@@ -79,6 +100,14 @@ testWith("postgresql", "redis")(
     const before = fake.requests.length;
     expect((await embed(b, "a boat of the second replica")).status).toBe(200);
     expect(fake.requests.length - before).toBe(1);
+    // A request of the first replica, in the live tail of the second.
+    await using stream = await followLive(b);
+    const sent: string[] = [];
+    await until(async () => {
+      const { headers } = await embed(a, `a live text ${sent.length}`);
+      sent.push(headers.get("x-request-id") ?? "");
+      return sent.some((id) => stream.text().includes(id));
+    });
     // A replica that leaves is not shown any more.
     a.kill("SIGTERM");
     await a.exited;
