@@ -6,7 +6,7 @@ import { browserTest, choose } from "./browser-test.ts";
 
 browserTest(
   "an upstream is added and tested, a model is ticked, a key is created, and the SDK is served",
-  async ({ page, open, url }) => {
+  async ({ page, open, visit, url }) => {
     const fake = startFake({ key: "sk-vendor-key-0123456789" });
     try {
       await open("/upstreams");
@@ -26,7 +26,7 @@ browserTest(
       await page.getByText("set ••••6789").waitFor();
       expect(await page.content()).not.toContain("sk-vendor-key-0123456789");
 
-      await open("/keys");
+      await visit("/keys");
       await page.getByRole("button", { name: "Create key" }).click();
       await page.getByRole("dialog").getByLabel("Name").fill("browser-app");
       await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
@@ -114,7 +114,7 @@ browserTest(
 
 browserTest(
   "a model is created, changed and deleted, and a change of another administrator is not lost",
-  async ({ page, open, admin, problems }) => {
+  async ({ page, open, visit, admin, problems }) => {
     await open("/models");
     await page.getByRole("button", { name: "Create model" }).click();
     const dialog = page.getByRole("dialog");
@@ -124,7 +124,7 @@ browserTest(
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
 
-    await open("/model/team-search");
+    await visit("/model/team-search");
     await page.getByRole("button", { name: "Edit" }).click();
     const targets = [{ upstream: "fake", model: "text-embedding-3-small" }];
     await admin("PUT", "/models/team-search", {
@@ -149,7 +149,7 @@ browserTest(
 
 browserTest(
   "a project with a limit, a budget and a member is created, and a key is created in it",
-  async ({ page, open, admin }) => {
+  async ({ page, open, visit, admin }) => {
     const password = "correct horse battery";
     await admin("POST", "/users", { name: "dana", role: "developer", password, projects: [] });
     await open("/projects");
@@ -165,7 +165,7 @@ browserTest(
     await row.getByText("Requests per minute: 60").waitFor();
     await row.getByText("dana").waitFor();
 
-    await open("/keys");
+    await visit("/keys");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("mobile-app");
     await choose(page.getByRole("dialog").getByLabel("Project"), "mobile");
@@ -193,7 +193,7 @@ browserTest(
 
 browserTest(
   "a webhook is added with a generated secret and deleted again",
-  async ({ page, open }) => {
+  async ({ page, open, visit }) => {
     await open("/webhooks");
     await page.getByRole("button", { name: "Add webhook" }).click();
     const dialog = page.getByRole("dialog");
@@ -213,7 +213,7 @@ browserTest(
       route.fulfill({ json: { object: "webhook.test", delivered: false, status: 503, problem } }),
     );
     for (const path of ["/events", "/webhooks"]) {
-      await open(path);
+      await visit(path);
       await page.getByRole("button", { name: "Send a test event" }).click();
       await page.getByText(problem).waitFor();
     }

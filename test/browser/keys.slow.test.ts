@@ -27,7 +27,7 @@ const embedWith = async (url: string, apiKey: string, input: string) =>
 browserTest(
   "a key that is created in the browser works at once, is refused at once when it is revoked, and keeps its name",
   async (test) => {
-    const { page, open, url } = test;
+    const { page, open, visit, url } = test;
     await open("/keys");
     const key = await createKey(page, { Name: "browser-made" });
     expect((await embedWith(url, key, "before")).data).toHaveLength(1);
@@ -41,7 +41,7 @@ browserTest(
     await row.getByText("revoked").waitFor();
     await expect(embedWith(url, key, "after")).rejects.toMatchObject({ status: 401 });
 
-    await open("/requests");
+    await visit("/requests");
     await page.getByRole("row").filter({ hasText: "browser-made" }).first().waitFor();
   },
 );

@@ -28,12 +28,12 @@ async function run(command: readonly string[]): Promise<string> {
 
 browserTest(
   "the TypeScript and curl samples of a model work as they are printed",
-  async ({ page, open }) => {
+  async ({ page, open, visit }) => {
     await open("/model/text-embedding-3-small");
     expect(await run([process.execPath, "-e", await sample(page, "TypeScript")])).toBe("1536\n");
     const response = JSON.parse(await run(["sh", "-c", `${await sample(page, "curl")} -s`]));
     expect(response.data[0].embedding).toHaveLength(1536);
-    await open("/model/vexel-sketch");
+    await visit("/model/vexel-sketch");
     expect(
       Number(await run([process.execPath, "-e", await sample(page, "TypeScript")])),
     ).toBeGreaterThan(1000);
@@ -105,13 +105,14 @@ browserTest(
 );
 
 browserTest("a very long model id is wrapped on every page that shows it", async (test) => {
-  const { page, open, admin } = test;
+  const { page, open, visit, admin } = test;
   const id = `${"x".repeat(180)}/${"y".repeat(19)}`;
   const targets = [{ upstream: "fake", model: "text-embedding-3-small" }];
   await admin("POST", "/models", { id, kind: "embedding", targets });
   await page.setViewportSize({ width: 390, height: 844 });
+  await open("/");
   for (const path of [`/model/${id}`, "/models", "/playground/embeddings"]) {
-    await open(path);
+    await visit(path);
     const shown = page.getByText(id, { exact: true }).first();
     await shown.waitFor();
     const { x = 0, width = 0 } = (await shown.boundingBox()) ?? {};

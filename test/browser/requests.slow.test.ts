@@ -91,11 +91,11 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByText("No request matches.").waitFor();
 });
 
-browserTest("usage and the overview count a request", async ({ page, open, url }) => {
+browserTest("usage and the overview count a request", async ({ page, open, visit, url }) => {
   await embed(url, "text-embedding-ada-002", "one for the usage");
   await open("/usage");
   await page.getByRole("region", { name: "Usage" }).getByText("text-embedding-ada-002").waitFor();
-  await open("/");
+  await visit("/");
   await page.getByRole("heading", { name: "Requests and errors" }).waitFor();
   await page.getByRole("heading", { name: "Queues, cache and micro-batching" }).waitFor();
   await page.getByText("Cached vectors").waitFor();
