@@ -72,6 +72,21 @@ export const loadedEntries = ({ entries }: MixedInput): readonly (readonly Loade
     }),
   );
 
+/** For adapters of targets that fuse pairs: the image of each entry, and its text if it has one. */
+export const imagesWithText = (
+  input: MixedInput,
+): readonly { readonly image: InputImage; readonly text?: string }[] =>
+  loadedEntries(input).map((parts) => {
+    const texts = parts.filter((part) => part.kind === "text");
+    const [image, ...others] = parts.filter((part) => part.kind === "image");
+    if (!image || others.length > 0 || texts.length > 1)
+      throw new GatewayError(
+        "internal",
+        "An entry with several parts was sent to a target that fuses one text and one image.",
+      );
+    return { image: image.image, ...(texts[0] && { text: texts[0].text }) };
+  });
+
 /** For adapters of targets without fusion: the only part of each entry, an image. */
 export const onlyImages = (input: MixedInput): readonly InputImage[] =>
   loadedEntries(input).map(([part, ...others]) => {

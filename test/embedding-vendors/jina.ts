@@ -18,7 +18,7 @@ const understand: VendorCase["understand"] = (request, target) => {
     "model",
     "input",
     "embedding_type",
-    ...(target.model.includes("v2") ? [] : ["task", "dimensions"]),
+    ...(target.model.includes("embeddings-v2") ? [] : ["task", "dimensions"]),
   ]);
   expectModel(body, target);
   const { outputType } = outputTypeIn(body.embedding_type);
@@ -121,6 +121,7 @@ const caseOf = (name: string, model: string): VendorCase => {
 export const jinaCases: readonly VendorCase[] = [
   caseOf("jina", "jina-embeddings-v5-text-small"),
   caseOf("jina, v4", "jina-embeddings-v4"),
+  caseOf("jina, clip", "jina-clip-v2"),
   caseOf("jina, v3", "jina-embeddings-v3"),
   caseOf("jina, v2", "jina-embeddings-v2-base-en"),
   caseOf("jina, code", "jina-code-embeddings-1.5b"),

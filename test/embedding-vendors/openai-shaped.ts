@@ -137,6 +137,7 @@ function caseOf(name: string, target: Target): VendorCase {
 export const openaiShapedCases: readonly VendorCase[] = [
   ...openaiEmbeddingsVendors.map(({ kind: { name } }) => caseOf(name, targetOf(name, {}))),
   caseOf("azure-ai, Cohere", targetOf("azure-ai", {}, "Cohere-embed-v3-english")),
+  caseOf("azure-ai, Cohere Embed 4", targetOf("azure-ai", {}, "embed-v-4-0")),
   caseOf(
     "openrouter, a model that reads images",
     targetOf("openrouter", {}, "google/gemini-embedding-2"),

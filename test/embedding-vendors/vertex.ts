@@ -91,15 +91,20 @@ function understandMultimodal(request: UpstreamRequest, model: string): Understo
   };
 }
 
-const multimodal: Pick<VendorCase, "understand" | "response" | "tellsUsage"> = {
+const multimodalResponse =
+  (name: "textEmbedding" | "imageEmbedding"): VendorCase["response"] =>
+  (vectors) => {
+    const predictions = vectors.map((vector) => `{"${name}":${writeFloats(vector)}}`);
+    return { body: `{"predictions":[${predictions.join(",")}],"deployedModelId":"4711"}` };
+  };
+
+const multimodal: Partial<VendorCase> = {
   understand: (request, { model }) => {
     expectHeader(request, "authorization", `Bearer ${key}`);
     return understandMultimodal(request, model);
   },
-  response: (vectors) => {
-    const predictions = vectors.map((vector) => `{"textEmbedding":${writeFloats(vector)}}`);
-    return { body: `{"predictions":[${predictions.join(",")}],"deployedModelId":"4711"}` };
-  },
+  response: multimodalResponse("textEmbedding"),
+  imageResponse: multimodalResponse("imageEmbedding"),
   tellsUsage: false,
 };
 

@@ -11,13 +11,7 @@ import type {
 } from "../contract.ts";
 import { onlyImages } from "../mixed-input.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import {
-  bearer,
-  bearerRequest,
-  dataUrlOf,
-  jsonRequest,
-  streamedJsonRequest,
-} from "./wire/build-request.ts";
+import { bearer, bearerRequest, dataUrlOf, jsonRequestFor } from "./wire/build-request.ts";
 import { contentEntries, imageUsageOf, webImageTypes } from "./wire/image-parts.ts";
 import { memberOf, membersOfList } from "./wire/members.ts";
 import {
@@ -74,7 +68,7 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
     taskTypes,
     ...(dimensions && { dimensions }),
     ...cohereOutputTypes(model, "embedding_types"),
-    ...imageCapabilities(model),
+    ...cohereImages(model),
   };
 }
 
@@ -82,16 +76,16 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 const readsImages = (model: string): boolean => !/-v2\.0$/.test(model);
 
 /** From Embed 4 on, `inputs` with texts and images; Embed 3 takes one image, and no text beside it. */
-const isFusing = (model: string): boolean => cohereLengths(model) !== undefined;
+export const cohereFuses = (model: string): boolean => cohereLengths(model) !== undefined;
 
 /**
  * cohere 7.3.1, v2/raw_client.py and types/embed_input.py (read on 2026-11-17); docs.cohere.com/reference/embed: an
  * image is a data URL in jpeg, png, webp or gif; Embed 3 takes one of 5 MB, later models 20 MB together.
  */
-const imageCapabilities = (model: string): Pick<EmbeddingCapabilities, "images"> => {
+export const cohereImages = (model: string): Pick<EmbeddingCapabilities, "images"> => {
   if (!readsImages(model)) return {};
   return {
-    images: isFusing(model)
+    images: cohereFuses(model)
       ? {
           types: webImageTypes,
           fuses: "sequence",
@@ -106,7 +100,7 @@ const inputOf = (query: EmbeddingsQuery, target: Target): ExtraFields => {
   const { input } = query;
   const task = { input_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue };
   if (input.kind !== "mixed") return { texts: textsOf(query), ...task };
-  return isFusing(target.model)
+  return cohereFuses(target.model)
     ? { inputs: contentEntries(input), ...task }
     : { images: onlyImages(input).map(({ file }) => dataUrlOf(file)), input_type: "image" };
 };
@@ -115,7 +109,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { mayTruncate, extraFields } = truncation(query);
-    const build = query.input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
+    const build = jsonRequestFor(query);
     return build(`${baseUrlOf(target.upstream)}/v2/embed`, bearer(target.upstream), {
       // By default, Cohere truncates at the end.
       truncate: mayTruncate ? "END" : "NONE",

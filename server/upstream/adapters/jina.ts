@@ -1,9 +1,16 @@
 /** Jina AI: OpenAI-compatible except for the task type and the encoding of the vectors. */
 import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
-import type { EmbeddingCapabilities, Target } from "../contract.ts";
+import type {
+  EmbeddingCapabilities,
+  EmbeddingsQuery,
+  EmbeddingsResponse,
+  Target,
+} from "../contract.ts";
+import { onlyImages } from "../mixed-input.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import { readEmbeddingsResponse } from "./openai/embeddings.ts";
-import { bearerJsonRequest } from "./wire/build-request.ts";
+import { embeddingsIn, readEmbeddingsResponse } from "./openai/embeddings.ts";
+import { bearer, FileContent, jsonRequestFor } from "./wire/build-request.ts";
+import { commonImageTypes, imageUsageOf } from "./wire/image-parts.ts";
 import { memberOf } from "./wire/members.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
@@ -43,23 +50,46 @@ const limits = {
 function capabilities({ model }: Target): EmbeddingCapabilities {
   // The second generation supports neither tasks nor shorter vectors.
   if (model.includes("embeddings-v2")) return { ...limits, taskTypes: "indifferent" };
-  return { ...limits, dimensions: "any", taskTypes: { field: "task", values: tasks(model) } };
+  return {
+    ...limits,
+    dimensions: "any",
+    taskTypes: { field: "task", values: tasks(model) },
+    ...(/clip|embeddings-v4/.test(model) && { images }),
+  };
+}
+
+/** The same document, ImageDoc: `image` is a link or base64, of 8 MB at most. A text and an image are not fused. */
+const images = { types: commonImageTypes, maxBytes: 8_000_000 } as const;
+
+const inputOf = (query: EmbeddingsQuery): readonly unknown[] =>
+  query.input.kind === "mixed"
+    ? onlyImages(query.input).map(({ file }) => ({ image: new FileContent(file) }))
+    : textsOf(query);
+
+/** All tokens of a request with images are those of images. */
+function readImageVectors(body: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
+  const { vectors } = embeddingsIn(body, query);
+  return { vectors, ...imageUsageOf(0, memberOf(memberOf(body, "usage"), "total_tokens")) };
 }
 
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
+    const build = jsonRequestFor(query);
+    return build(`${upstream.baseUrl ?? baseUrl}/embeddings`, bearer(upstream), {
       ...query.extraFields,
       model,
-      input: textsOf(query),
+      input: inputOf(query),
       task: taskTypeOf(query, capabilities(target)),
       dimensions: query.dimensions,
       embedding_type: query.outputType?.type ?? "base64",
     });
   },
-  fromUpstream: readEmbeddingsResponse,
+  fromUpstream: async (response, query) =>
+    query.input.kind === "mixed"
+      ? readImageVectors(await response.json(), query)
+      : readEmbeddingsResponse(response, query),
 };
 
 export const jina: Vendor = {

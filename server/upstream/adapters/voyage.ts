@@ -13,13 +13,7 @@ import type {
 import type { LoadedPart } from "../mixed-input.ts";
 import type { TaskTypeTable } from "../task-type.ts";
 import { embeddingsIn, readEmbeddingsResponse } from "./openai/embeddings.ts";
-import {
-  bearer,
-  bearerRequest,
-  dataUrlOf,
-  jsonRequest,
-  streamedJsonRequest,
-} from "./wire/build-request.ts";
+import { bearer, bearerRequest, dataUrlOf, jsonRequestFor } from "./wire/build-request.ts";
 import { readDocumentChunks, readDocuments } from "./wire/document-chunks.ts";
 import { contentEntries, webImageTypes } from "./wire/image-parts.ts";
 import { isCount, memberOf } from "./wire/members.ts";
@@ -81,7 +75,7 @@ function buildRequest(
   target: Target,
   body: ExtraFields,
 ): UpstreamRequest {
-  const build = query.input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
+  const build = jsonRequestFor(query);
   return build(`${baseUrlOf(target.upstream)}/${path}`, bearer(target.upstream), {
     ...body,
     model: target.model,

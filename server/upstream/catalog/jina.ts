@@ -17,6 +17,8 @@ export const jina: readonly KnownEmbedding[] = [
   catalogRow("jina-embeddings-v4", 2048, 32_768, source, {
     matryoshka: [128, 256, 512, 1024],
     price: { jina: 0.05 },
+    // The price of all tokens.
+    imagePrice: { jina: { tokens: 0.05 } },
   }),
   catalogRow("jina-embeddings-v3", 1024, 8192, source, {
     matryoshka: [32, 64, 128, 256, 512, 768],

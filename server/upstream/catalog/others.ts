@@ -101,6 +101,8 @@ export const others: readonly KnownEmbedding[] = [
     name: "marengo-embed-3-0-v1",
     dimensions: 512,
     maxTokens: 500,
+    // The same list: input_cost_per_image.
+    imagePrice: { bedrock: { image: 0.0001 } },
     source: "litellm 1.109.1, model_prices_and_context_window.json, 2026-11-17",
   },
   catalogRow("uae-large-v1", 1024, 512, benchmark, { price: { fireworks: 0.016 } }),

@@ -18,6 +18,17 @@ import {
   vectorRows,
 } from "../wire/native-embeddings.ts";
 import { truncation } from "../wire/truncation.ts";
+import {
+  cohere3Images,
+  cohere4Images,
+  cohereInput,
+  marengoImages,
+  marengoInput,
+  novaImages,
+  novaInput,
+  titanImages,
+  titanInput,
+} from "./bedrock-embedding-inputs.ts";
 
 export interface EmbeddingFamily {
   readonly capabilities: EmbeddingCapabilities;
@@ -27,11 +38,11 @@ export interface EmbeddingFamily {
   readonly tokens?: string;
 }
 
-const textOnly = { base64: false, tokens: false } as const;
+const noTokens = { base64: false, tokens: false } as const;
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html */
 const titanOf = (more: Partial<EmbeddingCapabilities>): EmbeddingFamily => ({
-  capabilities: { ...textOnly, maxItems: 1, taskTypes: "indifferent", ...more },
+  capabilities: { ...noTokens, maxItems: 1, taskTypes: "indifferent", ...more },
   body: (query) => ({
     ...query.extraFields,
     inputText: textsOf(query)[0],
@@ -42,14 +53,14 @@ const titanOf = (more: Partial<EmbeddingCapabilities>): EmbeddingFamily => ({
 });
 
 /**
- * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-mm.html: for a text, Titan Multimodal
- * Embeddings has another field for the dimensions, and other dimensions.
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-mm.html: Titan Multimodal Embeddings has
+ * another field for the dimensions, and other dimensions.
  */
 const titanMultimodal: EmbeddingFamily = {
-  ...titanOf({ dimensions: [256, 384, 1024] }),
+  ...titanOf({ dimensions: [256, 384, 1024], images: titanImages }),
   body: (query) => ({
     ...query.extraFields,
-    inputText: textsOf(query)[0],
+    ...titanInput(query),
     ...(query.dimensions !== undefined && {
       embeddingConfig: { outputEmbeddingLength: query.dimensions },
     }),
@@ -95,7 +106,7 @@ function bitsIn(entry: unknown, name: string): Vector {
  */
 function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): EmbeddingFamily {
   const capabilities: EmbeddingCapabilities = {
-    ...textOnly,
+    ...noTokens,
     maxItems: 96,
     taskTypes: {
       field: "input_type",
@@ -114,8 +125,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): EmbeddingF
         // Embed 3 refuses by default; the page on Embed 4 does not document the default.
         truncate: mayTruncate ? end : "NONE",
         ...extraFields,
-        texts: textsOf(query),
-        input_type: taskTypeOf(query, capabilities),
+        ...cohereInput(query, taskTypeOf(query, capabilities), end === "END"),
         embedding_types: [query.outputType?.type ?? "float"],
         ...(query.dimensions !== undefined && { output_dimension: query.dimensions }),
       };
@@ -129,14 +139,17 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): EmbeddingF
   };
 }
 
-const cohere3 = cohereOf("END", {});
+const cohere3 = cohereOf("END", { images: cohere3Images });
 /** The dimensions follow from the model's name. An ARN has no name, and gets those of Embed 4. */
 const cohereLater = (model: string): EmbeddingFamily =>
-  cohereOf("RIGHT", { dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536] });
+  cohereOf("RIGHT", {
+    dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536],
+    images: cohere4Images,
+  });
 
 /** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html */
 const novaCapabilities: EmbeddingCapabilities = {
-  ...textOnly,
+  ...noTokens,
   maxItems: 1,
   dimensions: [256, 384, 1024, 3072],
   taskTypes: {
@@ -149,7 +162,14 @@ const novaCapabilities: EmbeddingCapabilities = {
     },
     defaultValue: "GENERIC_INDEX",
   },
+  images: novaImages,
 };
+
+/** The same page: `TEXT_RETRIEVAL` searches vectors of texts only, `GENERIC_RETRIEVAL` those of texts and images. */
+function novaPurpose(query: EmbeddingsQuery): string | undefined {
+  const isImageQuery = query.input.kind === "mixed" && query.taskType?.meaning === "query";
+  return isImageQuery ? "GENERIC_RETRIEVAL" : taskTypeOf(query, novaCapabilities);
+}
 
 const nova: EmbeddingFamily = {
   capabilities: novaCapabilities,
@@ -159,10 +179,9 @@ const nova: EmbeddingFamily = {
       taskType: "SINGLE_EMBEDDING",
       singleEmbeddingParams: {
         ...extraFields,
-        embeddingPurpose: taskTypeOf(query, novaCapabilities),
+        embeddingPurpose: novaPurpose(query),
         ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
-        // A required field.
-        text: { truncationMode: mayTruncate ? "END" : "NONE", value: textsOf(query)[0] },
+        ...novaInput(query, mayTruncate ? "END" : "NONE"),
       },
     };
   },
@@ -172,16 +191,12 @@ const nova: EmbeddingFamily = {
 };
 
 /**
- * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-marengo-3.html. One text; the vectors are in `data` or,
- * by litellm 1.109.1, in `embedding`.
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-marengo-3.html. One text, one image, or both; the vectors
+ * are in `data` or, by litellm 1.109.1, in `embedding`.
  */
 const marengo: EmbeddingFamily = {
-  capabilities: { ...textOnly, maxItems: 1, taskTypes: "indifferent" },
-  body: (query) => ({
-    ...query.extraFields,
-    inputType: "text",
-    text: { inputText: textsOf(query)[0] },
-  }),
+  capabilities: { ...noTokens, maxItems: 1, taskTypes: "indifferent", images: marengoImages },
+  body: (query) => ({ ...query.extraFields, ...marengoInput(query) }),
   vectors: (response) =>
     memberOf(response, "embedding") === undefined
       ? listIn(response, "data").map((entry) => vectorIn(entry, "embedding"))

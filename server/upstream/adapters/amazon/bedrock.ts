@@ -9,7 +9,7 @@ import type {
 } from "../../adapter.ts";
 import type { Target, Upstream } from "../../contract.ts";
 import { awsCredential } from "../../credentials/aws.ts";
-import { bearer, bearerRequest, jsonRequest } from "../wire/build-request.ts";
+import { bearer, bearerRequest, jsonRequestFor } from "../wire/build-request.ts";
 import { memberOf, membersOfList } from "../wire/members.ts";
 import { usageOf } from "../wire/native-embeddings.ts";
 import { type AwsOptions, awsOptions, awsRoot, signedFor, signedStreamFor } from "./aws.ts";
@@ -50,7 +50,7 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     if (!isFamilyKnown(target)) throw unknownFamily(query.model);
     const { url, headers } = invoke(target);
-    return jsonRequest(url, headers, family(target).body(query));
+    return jsonRequestFor(query)(url, headers, family(target).body(query));
   },
   fromUpstream: async (response, { outputType }, target) => {
     const { vectors, tokens } = family(target);

@@ -23,7 +23,7 @@ import {
   filesOf,
   headersOf,
   imageJsonRequest,
-  jsonRequest,
+  jsonRequestFor,
   type WireHeaders,
 } from "../wire/build-request.ts";
 import { isCount, listIn, memberOf } from "../wire/members.ts";
@@ -31,6 +31,7 @@ import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embedding
 import { checkTruncated } from "../wire/truncated.ts";
 import { truncation } from "../wire/truncation.ts";
 import { type ServiceAccount, serviceAccountText } from "./account.ts";
+import { geminiEntries, geminiImages, geminiParts, geminiUsage } from "./embedding-parts.ts";
 import { googleErrorReader } from "./errors.ts";
 import { geminiBody, geminiImageCapabilities, readGeminiImages } from "./gemini-images.ts";
 import { imagenBody, imagenCapabilities, imagenEditBody, isImagen, readImagen } from "./imagen.ts";
@@ -91,8 +92,13 @@ const authHeaders = (upstream: Upstream): WireHeaders =>
     ? headersOf(upstream, (key) => ({ "x-goog-api-key": key }))
     : bearer(upstream);
 
-const buildRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
-  jsonRequest(addressOf(target, method), authHeaders(target.upstream), body);
+const buildRequest = (
+  query: EmbeddingsQuery,
+  target: Target,
+  method: string,
+  body: ExtraFields,
+): UpstreamRequest =>
+  jsonRequestFor(query)(addressOf(target, method), authHeaders(target.upstream), body);
 
 const limits = { base64: false, tokens: false, dimensions: "any" } as const;
 
@@ -109,7 +115,13 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
   if (isMultimodalEmbedding(model)) return multimodalCapabilities;
   // :embedContent takes one content (googleapis/js-genai, Models.embedContent).
   if (wantsPrefixes(model))
-    return { ...limits, maxItems: 1, taskTypes: taskPrefixes, normalized: true };
+    return {
+      ...limits,
+      maxItems: 1,
+      taskTypes: taskPrefixes,
+      normalized: true,
+      images: geminiImages,
+    };
   if (usesEmbedContent(model)) return { ...limits, maxItems: 1, taskTypes };
   // cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: gemini-embedding-001 takes one text
   // per request; its error is "batchSize must be 1".
@@ -121,11 +133,11 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 /** One content, with its options next to it. */
 function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { mayTruncate, extraFields } = truncation(query);
-  const [text = ""] = textsOf(query);
+  const [parts = []] = geminiEntries(query);
   const taskType = taskTypeOf(query, capabilities(target)) ?? "";
   const prefixed = wantsPrefixes(target.model);
-  return buildRequest(target, "embedContent", {
-    content: { role: "user", parts: [{ text: prefixed ? taskType + text : text }] },
+  return buildRequest(query, target, "embedContent", {
+    content: { role: "user", parts: geminiParts(parts, prefixed ? taskType : "") },
     embedContentConfig: {
       // By default, Google truncates (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
       autoTruncate: mayTruncate,
@@ -141,7 +153,7 @@ function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { mayTruncate, extraFields } = truncation(query);
   const { title, ...parameters } = extraFields;
   const taskType = taskTypeOf(query, capabilities(target));
-  return buildRequest(target, "predict", {
+  return buildRequest(query, target, "predict", {
     instances: textsOf(query).map((content) => ({
       ...(title !== undefined && { title }),
       ...(taskType !== undefined && { task_type: taskType }),
@@ -164,7 +176,7 @@ async function fromEmbedContent(
   return {
     vectors: [vectorIn(memberOf(body, "embedding"), "values")],
     ...checkTruncated(query, [memberOf(body, "truncated")]),
-    ...usageOf(memberOf(memberOf(body, "usageMetadata"), "promptTokenCount")),
+    ...geminiUsage(memberOf(body, "usageMetadata")),
   };
 }
 
@@ -189,13 +201,13 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     if (isMultimodalEmbedding(target.model))
-      return buildRequest(target, "predict", multimodalBody(query));
+      return buildRequest(query, target, "predict", multimodalBody(query));
     return usesEmbedContent(target.model)
       ? toEmbedContent(query, target)
       : toPredict(query, target);
   },
   fromUpstream: (response, query, { model }) => {
-    if (isMultimodalEmbedding(model)) return readMultimodal(response);
+    if (isMultimodalEmbedding(model)) return readMultimodal(response, query);
     return usesEmbedContent(model)
       ? fromEmbedContent(response, query)
       : fromPredict(response, query);

@@ -4,10 +4,11 @@ import type { Vendor } from "../../adapter.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import { azureCredential } from "../../credentials/azure.ts";
 import { azureAuth } from "../../credentials/azure-auth.ts";
-import { cohereLengths, cohereOutputTypes } from "../cohere.ts";
+import { imagesWithText } from "../../mixed-input.ts";
+import { cohereImages, cohereLengths, cohereOutputTypes } from "../cohere.ts";
 import { openaiCapabilities, textOnlyCapabilities } from "../openai/dialect.ts";
-import { openaiEmbeddings } from "../openai/embeddings.ts";
-import type { EndpointResolver } from "../wire/build-request.ts";
+import { type EmbeddingsDialect, openaiEmbeddings } from "../openai/embeddings.ts";
+import { dataUrlOf, type EndpointResolver } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
 import { base64Option } from "../wire/options.ts";
 import { azureHeaders } from "./endpoints.ts";
@@ -33,9 +34,26 @@ function capabilities(model: string): EmbeddingCapabilities {
     taskTypes: { field: "input_type", values: { query: "query", document: "document" } },
     ...(dimensions && { dimensions }),
     // azure-ai-inference 1.0.0b9, EmbeddingEncodingFormat. Other models than Cohere's refuse it with 422.
-    ...(/cohere|^embed-v/i.test(model) && cohereOutputTypes(model, "encoding_format")),
+    ...(/cohere|^embed-v/i.test(model) && {
+      ...cohereOutputTypes(model, "encoding_format"),
+      ...imagesOf(model),
+    }),
   };
 }
+
+/** azure-ai-inference 1.0.0b9, ImageEmbeddingInput: an image, and a text that Embed 3 refuses. */
+function imagesOf(model: string): Pick<EmbeddingCapabilities, "images"> {
+  const { images } = cohereImages(model);
+  return images ? { images: images.fuses ? { ...images, fuses: "pair" } : images } : {};
+}
+
+/** At a path of their own: /models/images/embeddings. */
+const imageDialect: EmbeddingsDialect = {
+  imagePath: "images/embeddings",
+  writeImages: (input) => ({
+    input: imagesWithText(input).map(({ image, text }) => ({ text, image: dataUrlOf(image.file) })),
+  }),
+};
 
 export const azureAi: Vendor = {
   kind: {
@@ -54,7 +72,7 @@ export const azureAi: Vendor = {
     },
   },
   adapter: {
-    embeddings: openaiEmbeddings(resolveEndpoint, capabilities),
+    embeddings: openaiEmbeddings(resolveEndpoint, capabilities, imageDialect),
     ...foundryImages,
     credential: azureCredential,
     probe: (upstream) => {

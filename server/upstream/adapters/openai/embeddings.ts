@@ -16,7 +16,7 @@ import type {
 import { invalidResponse } from "../../invalid-response.ts";
 import { largeJsonBytes } from "../../parse-large-json.ts";
 import { vendorTaskType } from "../../task-type.ts";
-import { type EndpointResolver, jsonRequest, streamedJsonRequest } from "../wire/build-request.ts";
+import { type EndpointResolver, jsonRequestFor } from "../wire/build-request.ts";
 import { isCount } from "../wire/members.ts";
 import { isEstimated } from "./images.ts";
 import {
@@ -31,13 +31,15 @@ export interface EmbeddingsDialect {
   readonly reportsCost?: boolean;
   /** The fields of a request with images, in place of `input`. Absent: no model reads images. */
   readonly writeImages?: (input: MixedInput) => ExtraFields;
+  /** The path of requests with images. Absent: that of texts. */
+  readonly imagePath?: "images/embeddings";
 }
 
 /** `capabilitiesOf`: returns the capabilities of a model by the vendor's name for it. */
 export const openaiEmbeddings = (
   resolveEndpoint: EndpointResolver,
   capabilitiesOf: (model: string) => EmbeddingCapabilities,
-  { reportsCost = false, writeImages = refuseImages }: EmbeddingsDialect = {},
+  { reportsCost = false, writeImages = refuseImages, imagePath }: EmbeddingsDialect = {},
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so its capabilities are looked up once.
   const capabilitiesByTarget = new WeakMap<Target, EmbeddingCapabilities>();
@@ -50,11 +52,11 @@ export const openaiEmbeddings = (
   return {
     capabilities,
     toUpstream: (query, target) => {
-      const { url, headers } = resolveEndpoint(target, "embeddings");
+      const isMixed = query.input.kind === "mixed";
+      const { url, headers } = resolveEndpoint(target, (isMixed && imagePath) || "embeddings");
       const { base64, taskTypes, outputTypes } = capabilities(target);
       const { input, outputType } = query;
-      const build = input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
-      return build(url, headers, {
+      return jsonRequestFor(query)(url, headers, {
         ...query.extraFields,
         ...taskTypeField(query, taskTypes),
         model: target.model,

@@ -15,7 +15,14 @@ import {
 import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
 import { extensionOf } from "../../../lib/sniff-image.ts";
 import type { StreamedRequestBody, UpstreamRequest } from "../../adapter.ts";
-import type { ExtraFields, FilePart, ImageSource, Target, Upstream } from "../../contract.ts";
+import type {
+  EmbeddingsQuery,
+  ExtraFields,
+  FilePart,
+  ImageSource,
+  Target,
+  Upstream,
+} from "../../contract.ts";
 
 /** Most upstreams take an object, some a list of objects. */
 type Body = ExtraFields | readonly ExtraFields[];
@@ -56,6 +63,10 @@ export const streamedJsonRequest = (
   headers: { ...headers, "content-type": "application/json" },
   body: stringifyStreamed(body),
 });
+
+/** `jsonRequest`, or `streamedJsonRequest` for input with images. */
+export const jsonRequestFor = ({ input }: EmbeddingsQuery): typeof jsonRequest =>
+  input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
 
 export function imageFormRequest(
   url: string,
@@ -195,7 +206,13 @@ export const bearer = (upstream: Upstream): WireHeaders =>
 const withLowerCaseNames = (headers: Upstream["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-type Path = "embeddings" | "images/generations" | "images/edits" | "responses" | "moderations";
+type Path =
+  | "embeddings"
+  | "images/embeddings"
+  | "images/generations"
+  | "images/edits"
+  | "responses"
+  | "moderations";
 
 /** Returns a URL and the authentication headers of an OpenAI-compatible upstream. */
 export type EndpointResolver = (
