@@ -80,6 +80,7 @@ async function submit(
 ): Promise<StoredJob> {
   const { jobs, reservations, holder, windowMs, now } = options;
   if (given.stream) throw streamError();
+  if (caller.hash === "") throw keyRequired();
   const operation = endpoint.operation === "edits" ? "edits" : "generations";
   const { query, metadata } = splitMetadata(withLinks(given));
   const owner = ownerOf(caller);
@@ -175,6 +176,14 @@ function checkSame(job: StoredJob, fingerprint: string): StoredJob {
     { param: "Idempotency-Key" },
   );
 }
+
+/** A job runs with the API key as it is then, and a user of the console has none. */
+const keyRequired = (): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    "Invalid value of 'async': a job needs an API key. Submit it under /v1 with an API key.",
+    { param: "async" },
+  );
 
 const streamError = (): GatewayError =>
   new GatewayError(

@@ -1,7 +1,9 @@
 /** Image jobs: submission, polling, list, cancel, delete, idempotency and the paths of other gateways. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import OpenAI from "openai";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
+import { until } from "../until.ts";
 import { endOf, type ImageJob, jobClient } from "./jobs-fixture.ts";
 
 let upstream: Fake;
@@ -11,6 +13,7 @@ const otherKey = "sk-other-0123456789abcdef";
 beforeAll(() => {
   upstream = startFake();
   gateway = startGateway({
+    settings: { VEXEL_WEBHOOK_PRIVATE: "127.0.0.1" },
     yaml: `${configFor(upstream.url)}  - { name: other, key: ${otherKey}, project: others }\nprojects:\n  - { name: others }\n`,
   });
 });
@@ -185,6 +188,47 @@ describe("a job", () => {
       deleted: true,
     });
     expect((await other.get(first.id)).status).toBe(404);
+  });
+});
+
+describe("the end of a job", () => {
+  test("is delivered to the webhook endpoint of its project, and the SDK verifies it", async () => {
+    const received: { headers: Headers; body: string }[] = [];
+    const receiver = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        received.push({ headers: request.headers, body: await request.text() });
+        return new Response("");
+      },
+    });
+    const created = await gateway.post("/v1/webhook_endpoints", {
+      name: "jobs",
+      url: `http://127.0.0.1:${receiver.port}/`,
+      event_types: ["image.job.completed"],
+    });
+    const { signing_secret } = (await created.json()) as { signing_secret: string };
+    const { id } = await client().submit(otter);
+    await until(() => received.some(({ body }) => body.includes(id)));
+    const delivery = received.find(({ body }) => body.includes(id));
+    const openai = new OpenAI({ apiKey: testKey, webhookSecret: signing_secret });
+    const event: unknown = await openai.webhooks.unwrap(
+      delivery?.body ?? "",
+      delivery?.headers ?? new Headers(),
+    );
+    expect(event).toMatchObject({ object: "event", type: "image.job.completed", data: { id } });
+    await receiver.stop(true);
+  });
+
+  test("is read with the official SDK", async () => {
+    const openai = new OpenAI({ apiKey: testKey, baseURL: gateway.baseURL });
+    const job = await openai.post<ImageJob>("/images/generations", {
+      body: otter,
+      headers: { prefer: "respond-async, wait=0" },
+    });
+    await endOf(client(), job.id);
+    const read = await openai.get<ImageJob>(`/images/jobs/${job.id}`);
+    expect(read).toMatchObject({ status: "completed", result: { data: [{}] } });
   });
 });
 
