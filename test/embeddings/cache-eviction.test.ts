@@ -39,7 +39,7 @@ describe.each([
   ["a cache", undefined],
   ["a cache with a TTL", { ttlMs: 1e9, now: () => 0 }],
 ])("%s", (_, expiry) => {
-  test.each([256, 64, 384, 1536])(
+  test.each([64, 1536])(
     "keeps entries with a hit through a scan of ten times its capacity, of vectors of %i numbers",
     (length) => {
       const cache = newCache(expiry);

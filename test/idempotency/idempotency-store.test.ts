@@ -212,15 +212,6 @@ describe("a client that disconnects", () => {
 });
 
 describe("a response", () => {
-  test("with an Idempotency-Key is in progress under its request ID until it is stored", async () => {
-    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
-    const request = await startRequest(store, claimOptions("drawn"));
-    expect(await store.findById("key_1", "req_drawn")).toBe("in_progress");
-    request.append("{}");
-    await request.store({});
-    expect(await store.findById("key_1", "req_drawn")).toMatchObject({ requestId: "req_drawn" });
-  });
-
   test("is found by the first 512 characters of a long client request ID", async () => {
     const store = new IdempotencyStore(createResponseFiles(), failOnReport);
     const clientRequestId = "i".repeat(600);

@@ -30,24 +30,23 @@ function changed(a: Pixels, b: Pixels): { inside: number; outside: number } {
 }
 
 describe("only the masked area changes", () => {
-  for (const prompt of [
-    "a dog",
-    "a lake at sunset",
-    "remove it",
-    "add a cat",
-    "qwzx",
-    "a robot, oil painting",
-  ]) {
-    for (const alpha of [false, true]) {
-      test(`${prompt}, ${alpha ? "with" : "without"} alpha in the image`, async () => {
-        const image = await photo(size.width, size.height, alpha);
-        const response = await edit(prompt, [image], { mask: await maskWith(size, hole) });
-        expect(response.facts.size).toBe("120x90");
-        const count = changed(await pixelsOf(image), await pixelsOf(bytesOf(response)));
-        expect(count.outside).toBe(0);
-        expect(count.inside).toBeGreaterThan(hole.width * hole.height * 0.3);
-      });
-    }
+  for (const [prompt, alpha] of [
+    ["a dog", false],
+    ["a lake at sunset", true],
+    ["remove it", false],
+    ["remove it", true],
+    ["add a cat", false],
+    ["qwzx", true],
+    ["a robot, oil painting", false],
+  ] as const) {
+    test(`${prompt}, ${alpha ? "with" : "without"} alpha in the image`, async () => {
+      const image = await photo(size.width, size.height, alpha);
+      const response = await edit(prompt, [image], { mask: await maskWith(size, hole) });
+      expect(response.facts.size).toBe("120x90");
+      const count = changed(await pixelsOf(image), await pixelsOf(bytesOf(response)));
+      expect(count.outside).toBe(0);
+      expect(count.inside).toBeGreaterThan(hole.width * hole.height * 0.3);
+    });
   }
 
   test("pixels outside the mask stay the same in images of every format and channel count", async () => {
