@@ -163,6 +163,12 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     configured: settings.VEXEL_MAX_CONNECTIONS,
     maxConcurrent: settings.VEXEL_MAX_CONCURRENT,
   });
+  const storedData = openStoredData(runtime, {
+    disk: temp.disk,
+    shared,
+    objects: options.objects?.objects,
+  });
+  const { files, resolveFileIds, handlers: fileHandlers } = wireFiles(runtime, storedData);
   const closing = new AbortController();
   const requestPath = wireRequestPath(runtime, {
     ...options,
@@ -170,6 +176,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     objects: options.objects,
     redis: options.redis,
     fetchOnly,
+    resolveFileIds,
     temp,
     observers,
     onBatch: (requests) => metrics?.requests.observeBatch(requests),
@@ -178,18 +185,12 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     closing: closing.signal,
     submitJob: (submission) => jobs.submitImage(submission),
   });
-  const storedData = openStoredData(runtime, {
-    disk: temp.disk,
-    shared,
-    objects: options.objects?.objects,
-  });
   const { ledger, admission, embeddings, upstreams, pipeline } = requestPath;
   const { inFlight } = pipeline;
   // Queued requests do not wait for the next request that applies a raised limit.
   options.onReload?.(() => admission.applyLimits());
   // Requests that were cut off still write their ledger row.
   resources.defer(() => waitUntilIdle(inFlight, 5000));
-  const { files, handlers: fileHandlers } = wireFiles(runtime, storedData);
   const jobs = wireJobs(runtime, requestPath, storedData, files, events.emitJobEvent);
 
   let isDraining = false;

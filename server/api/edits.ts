@@ -59,18 +59,28 @@ const bodyWithModel = z.looseObject({ ...fieldsWithModel, ...referenceFields });
 export const editsForm = z.looseObject(sharedFields);
 const formWithModel = z.looseObject(fieldsWithModel);
 
-export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
+/** Replaces the ids of stored files by the files themselves. Rejects with GatewayError. */
+export type ResolveFileIds = (query: EditQuery, keyId: string) => Promise<EditQuery>;
+
+/** `resolveFileIds`: absent if the gateway stores no files. */
+export const createEditsEndpoint = (
+  resolveFileIds: ResolveFileIds | undefined,
+): Endpoint<EditQuery, ImageResponse> => ({
   operation: "edits",
   kind: "image",
   read: async (incoming, keyId, nameModel) => {
     if (isForm(incoming)) return readForm(await incoming.form(keyId), nameModel);
     checkJson(incoming);
-    return readJson(incoming, keyId, nameModel);
+    const query = parseEdit(await incoming.jsonWithImages(keyId), nameModel);
+    return { query: hasFileIds(query) ? ((await resolveFileIds?.(query, keyId)) ?? query) : query };
   },
   withClientFieldNames: (error, incoming) => (isForm(incoming) ? error : withJsonFieldNames(error)),
   write: (response, query, context) =>
     writeImages(response, { ...context(), family: "image_edit", query }),
-};
+});
+
+const hasFileIds = ({ images, mask, markup }: EditQuery): boolean =>
+  [...images, mask, markup].some((source) => source?.kind === "file_id");
 
 const isForm = ({ headers }: IncomingRequest): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
@@ -94,14 +104,6 @@ function checkJson({ headers }: IncomingRequest): void {
     "unsupported_content_type",
     `Unsupported content type: '${type.slice(0, 100)}'. This path accepts 'multipart/form-data' and 'application/json' requests. Please try again with a supported content type.`,
   );
-}
-
-async function readJson(
-  incoming: IncomingRequest,
-  keyId: string,
-  nameModel: NameModel,
-): Promise<ParsedRequest<EditQuery>> {
-  return { query: parseEdit(await incoming.jsonWithImages(keyId), nameModel) };
 }
 
 /** Throws GatewayError for a value that no model supports. */

@@ -12,8 +12,7 @@ import type { Endpoint } from "../pipeline/endpoint.ts";
 import type { Serve } from "../pipeline/handle-request.ts";
 import type { StageLists } from "../pipeline/stages.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import type { GenerationQuery } from "../upstream/contract.ts";
-import { editsEndpoint } from "./edits.ts";
+import type { EditQuery, GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 import { generationsEndpoint } from "./generations.ts";
 import { queryOf, showPage } from "./pages.ts";
 
@@ -21,6 +20,7 @@ export interface ImageJobHandlerOptions {
   readonly snapshot: () => Snapshot;
   readonly jobs: Jobs;
   readonly serve: Serve;
+  readonly edits: Endpoint<EditQuery, ImageResponse>;
   readonly send: StageLists;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -62,6 +62,7 @@ export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJo
     const headers = { ...response.headers, location: shown.poll_url };
     return { status: 202, headers, body: JSON.stringify(shown) };
   };
+  const editJobs = asJob(options.edits);
   return {
     imageJobs: async (incoming) => {
       const owner = ownerOfRequest(incoming);
@@ -103,4 +104,3 @@ const asJob = <Q extends GenerationQuery, A>(endpoint: Endpoint<Q, A>): Endpoint
 });
 
 const generationJobs = asJob(generationsEndpoint);
-const editJobs = asJob(editsEndpoint);

@@ -2,30 +2,32 @@
 
 import { decodePathSegment } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
+import type { Endpoint } from "../pipeline/endpoint.ts";
 import type { Serve } from "../pipeline/handle-request.ts";
 import type { StageLists } from "../pipeline/stages.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import { editsEndpoint } from "./edits.ts";
+import type { EditQuery, ImageResponse } from "../upstream/contract.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "./embeddings.ts";
 import { generationsEndpoint } from "./generations.ts";
 import { createModels, engineName, type ModelsOptions } from "./models.ts";
 
 interface ModelHandlerOptions extends ModelsOptions {
   readonly serve: Serve;
+  readonly edits: Endpoint<EditQuery, ImageResponse>;
   readonly maxInputs: number;
   readonly send: StageLists;
 }
 
 export function createModelHandlers(options: ModelHandlerOptions) {
-  const { serve, send, maxInputs } = options;
+  const { serve, send, maxInputs, edits } = options;
   const models = createModels(options);
   const endpoint = embeddingsEndpoint({ maxInputs });
   const engineEndpoint = engineEmbeddingsEndpoint({ maxInputs });
   const own: Pick<Handlers, "embeddings" | "generations" | "edits"> = {
     embeddings: (incoming) => serve(endpoint, send.embeddings, incoming),
     generations: (incoming) => serve(generationsEndpoint, send.generations, incoming),
-    edits: (incoming) => serve(editsEndpoint, send.edits, incoming),
+    edits: (incoming) => serve(edits, send.edits, incoming),
   };
   const deployed: Pick<
     Handlers,
@@ -36,7 +38,7 @@ export function createModelHandlers(options: ModelHandlerOptions) {
     deploymentGenerations: (incoming, { model }) =>
       serve(generationsEndpoint, send.generations, incoming, decodePathSegment(model)),
     deploymentEdits: (incoming, { model }) =>
-      serve(editsEndpoint, send.edits, incoming, decodePathSegment(model)),
+      serve(edits, send.edits, incoming, decodePathSegment(model)),
   };
   return {
     ...own,
@@ -78,12 +80,16 @@ export function createServeAs({
   serve,
   send,
   maxInputs,
-}: Pick<ModelHandlerOptions, "serve" | "send" | "maxInputs">): Record<keyof StageLists, ServeAs> {
+  edits,
+}: Pick<ModelHandlerOptions, "serve" | "send" | "maxInputs" | "edits">): Record<
+  keyof StageLists,
+  ServeAs
+> {
   const endpoint = embeddingsEndpoint({ maxInputs });
   return {
     embeddings: (incoming, caller) => serve(endpoint, send.embeddings, incoming, undefined, caller),
     generations: (incoming, caller) =>
       serve(generationsEndpoint, send.generations, incoming, undefined, caller),
-    edits: (incoming, caller) => serve(editsEndpoint, send.edits, incoming, undefined, caller),
+    edits: (incoming, caller) => serve(edits, send.edits, incoming, undefined, caller),
   };
 }

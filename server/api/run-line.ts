@@ -4,8 +4,7 @@ import { LineRequest, linePaths, type RunLine } from "../jobs/line-request.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
 import type { Serve } from "../pipeline/handle-request.ts";
 import type { StageLists } from "../pipeline/stages.ts";
-import type { EditQuery, GenerationQuery } from "../upstream/contract.ts";
-import { editsEndpoint } from "./edits.ts";
+import type { EditQuery, GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 import { embeddingsEndpoint } from "./embeddings.ts";
 import { generationsEndpoint } from "./generations.ts";
 
@@ -13,9 +12,10 @@ interface RunLineOptions {
   readonly serve: Serve;
   readonly send: StageLists;
   readonly maxInputs: number;
+  readonly edits: Endpoint<EditQuery, ImageResponse>;
 }
 
-export function createRunLine({ serve, send, maxInputs }: RunLineOptions): RunLine {
+export function createRunLine({ serve, send, maxInputs, edits }: RunLineOptions): RunLine {
   const embeddings = embeddingsEndpoint({ maxInputs });
   return (request, caller) => {
     const { job } = request;
@@ -24,7 +24,7 @@ export function createRunLine({ serve, send, maxInputs }: RunLineOptions): RunLi
     if (operation === "embeddings")
       return serve(embeddings, send.embeddings, incoming, undefined, caller);
     return operation === "edits"
-      ? serve(validated(editsEndpoint, job), send.edits, incoming, undefined, caller)
+      ? serve(validated(edits, job), send.edits, incoming, undefined, caller)
       : serve(validated(generationsEndpoint, job), send.generations, incoming, undefined, caller);
   };
 }

@@ -63,16 +63,21 @@ export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: n
 
 const keysById = new WeakMap<Snapshot["keys"], ReadonlyMap<string, Key>>();
 
-/**
- * The API key of a job, as it is now. Throws GatewayError if it was revoked or has expired. `now`: Unix milliseconds.
- */
-export function callerOfKey(id: string, { keys }: Snapshot, now: number): Caller {
+/** Undefined: no API key has this id. */
+export function findKey(id: string, { keys }: Pick<Snapshot, "keys">): Key | undefined {
   let byId = keysById.get(keys);
   if (!byId) {
     byId = new Map([...keys.values()].map((key) => [key.id, key]));
     keysById.set(keys, byId);
   }
-  const key = byId.get(id);
+  return byId.get(id);
+}
+
+/**
+ * The API key of a job, as it is now. Throws GatewayError if it was revoked or has expired. `now`: Unix milliseconds.
+ */
+export function callerOfKey(id: string, snapshot: Snapshot, now: number): Caller {
+  const key = findKey(id, snapshot);
   if (key && !isExpired(key, now)) return brand<Key, "authenticated">(key);
   throw new GatewayError(
     "invalid_api_key",

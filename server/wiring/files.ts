@@ -1,7 +1,11 @@
 /** Opens the storage of what clients store, and constructs the files of clients and the handlers of their routes. */
 import { join } from "node:path";
+import type { ResolveFileIds } from "../api/edits.ts";
 import { createFileHandlers, expiryOf, type FileHandlers } from "../api/files.ts";
+import { createResolveFileIds, type FindStoredImage } from "../api/stored-images.ts";
 import { createUploadHandlers, type UploadHandlers } from "../api/uploads.ts";
+import { findKey } from "../auth/authenticate.ts";
+import { ownerOf } from "../auth/owner.ts";
 import { type ClientFiles, createClientFiles } from "../files/client-files.ts";
 import { createUploads } from "../files/uploads.ts";
 import { errorMessage } from "../lib/error-code.ts";
@@ -68,13 +72,15 @@ export function openStoredData(
 interface WiredFiles {
   /** Undefined: there is no storage for files. */
   readonly files: ClientFiles | undefined;
+  /** Files of clients become images of edits. */
+  readonly resolveFileIds: ResolveFileIds | undefined;
   readonly handlers: FileHandlers & UploadHandlers;
 }
 
 /** `data`: undefined if there is no storage for files. */
 export function wireFiles(runtime: Runtime, data: StoredData | undefined): WiredFiles {
   const { settings, snapshot, log, now } = runtime;
-  if (!data) return { files: undefined, handlers: refusingHandlers() };
+  if (!data) return { files: undefined, resolveFileIds: undefined, handlers: refusingHandlers() };
   const maxBatchBytes = settings.VEXEL_BATCH_MAX_BYTES;
   const batchFileMs = settings.VEXEL_FILES_DAYS * dayMs;
   const files = createFiles(runtime, data);
@@ -94,12 +100,30 @@ export function wireFiles(runtime: Runtime, data: StoredData | undefined): Wired
   const maxFileBytes = settings.VEXEL_FILES_FILE_MAX_BYTES;
   return {
     files,
+    resolveFileIds: createResolveFileIds(
+      createFindImage(runtime, data),
+      settings.VEXEL_MAX_FILE_BYTES,
+    ),
     handlers: {
       ...createFileHandlers({ snapshot, files, maxFileBytes, maxBatchBytes, batchFileMs, now }),
       ...createUploadHandlers({ snapshot, uploads, maxBatchBytes, now }),
     },
   };
 }
+
+/** Files with other purposes, such as the input of a batch, are not images. */
+const imagePurposes: ReadonlySet<string> = new Set(["vision", "user_data"]);
+
+const createFindImage =
+  ({ snapshot, now }: Runtime, { index, contents }: StoredData): FindStoredImage =>
+  async (keyId, fileId) => {
+    // A user of the console has no key, and no files.
+    const key = findKey(keyId, snapshot());
+    const file = key && (await index.find(ownerOf(key), fileId, now()));
+    if (!file || !imagePurposes.has(file.purpose)) return undefined;
+    const content = await contents.find(file.id);
+    return content && { ...content, filename: file.filename };
+  };
 
 const createFiles = (
   { settings, log, now }: Runtime,

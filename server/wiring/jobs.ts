@@ -128,10 +128,10 @@ export function wireJobs(
     stopping.abort();
     return runner.close();
   });
-  const { serve, send } = modelServices;
+  const { serve, send, edits } = modelServices;
   return {
     handlers: {
-      ...createImageJobHandlers({ snapshot, jobs, serve, send, now }),
+      ...createImageJobHandlers({ snapshot, jobs, serve, send, edits, now }),
       ...batches.createHandlers(jobs),
     },
     submitImage: createSubmitImageJob({

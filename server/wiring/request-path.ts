@@ -1,4 +1,5 @@
 /** Constructs the request path: the parts that every request for a model goes through, and their stores. */
+import { createEditsEndpoint, type ResolveFileIds } from "../api/edits.ts";
 import { openBudgets } from "../budgets/open-budgets.ts";
 import { createLinkStores } from "../images/image-links.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
@@ -32,6 +33,8 @@ import { wireUpstreams } from "./upstreams.ts";
 interface RequestPathOptions {
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly fetchOnly: FetchOnly;
+  /** Undefined: the gateway stores no files. */
+  readonly resolveFileIds: ResolveFileIds | undefined;
   readonly temp: OpenedTempStorage;
   /** The storage that replicas share. Undefined: everything is in the data folder. */
   readonly shared: SharedStorage | undefined;
@@ -150,7 +153,12 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     admittedImages,
     pipeline,
     send,
-    modelServices: { serve: pipeline.serve, send, maxInputs: settings.VEXEL_MAX_INPUTS },
+    modelServices: {
+      serve: pipeline.serve,
+      send,
+      maxInputs: settings.VEXEL_MAX_INPUTS,
+      edits: createEditsEndpoint(options.resolveFileIds),
+    },
   };
 }
 

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { editsEndpoint } from "../../server/api/edits.ts";
+import { createEditsEndpoint } from "../../server/api/edits.ts";
 import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
 import { generationsEndpoint } from "../../server/api/generations.ts";
 import type { FilePart, Form, IncomingRequest } from "../../server/request/http-types.ts";
@@ -23,6 +23,8 @@ import type {
 import { kinds } from "../../server/upstream/kinds.ts";
 import { readAll } from "../chunks.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
+
+const edits = createEditsEndpoint(undefined);
 
 const key = "sk-upstream-0123456789";
 const updating = process.env.UPDATE_GOLDENS === "1";
@@ -149,13 +151,13 @@ const endpoints: Readonly<Record<string, RequestBuilder>> = {
   ),
   edits: unlessOwnImages(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
-      (await editsEndpoint.read(formOf("full.edits.request.json"), "a-key", unchanged)).query,
+      (await edits.read(formOf("full.edits.request.json"), "a-key", unchanged)).query,
       target,
     ),
   ),
   "edits-json": unlessOwnImages(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
-      (await editsEndpoint.read(jsonOf("full.edits-json.request.json"), "a-key", unchanged)).query,
+      (await edits.read(jsonOf("full.edits-json.request.json"), "a-key", unchanged)).query,
       target,
     ),
   ),
