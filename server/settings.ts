@@ -374,6 +374,9 @@ export const settingsTable = {
     .describe(
       "`on`: the ledger rows of each hour are exported from `DATABASE_URL` to `BLOB_URL`, and deleted only after that.",
     ),
+  VEXEL_LEDGER_EXPORT_PERCENT: wholeNumber(100, 1, 100).describe(
+    "The share of the ledger rows that is exported, a random sample of the requests. Sums count every request.",
+  ),
   VEXEL_AUDIT_DAYS: wholeNumber(365).describe(
     "Days for which an entry of the audit log is kept. 0: forever.",
   ),

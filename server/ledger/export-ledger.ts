@@ -11,9 +11,11 @@ import type { ExportedHour, LedgerExports } from "../storage/ports/ledger-export
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
 
-interface ExportOptions {
+export interface ExportOptions {
   readonly exports: Pick<LedgerExports, "claim" | "renew" | "read" | "finish">;
   readonly objects: Pick<ObjectStore, "write" | "writeText">;
+  /** The share of the rows that is exported. */
+  readonly percent: number;
   /** Unix milliseconds, by the clock of the database. */
   readonly now: () => Promise<number>;
   readonly log: Pick<Log, "info" | "warn">;
@@ -47,7 +49,12 @@ export async function exportLedger(options: ExportOptions): Promise<void> {
     const rows = files.reduce((sum, file) => sum + file.rows, 0);
     await options.objects.writeText(
       `${nameOf(hour)}.json`,
-      JSON.stringify({ hour: new Date(hour.hour).toISOString(), rows, files }),
+      JSON.stringify({
+        hour: new Date(hour.hour).toISOString(),
+        requests: hour.requests,
+        rows,
+        files,
+      }),
     );
     await options.exports.finish(hour);
     options.log.info("ledger-exported", { hour: new Date(hour.hour).toISOString(), rows });
@@ -57,13 +64,13 @@ export async function exportLedger(options: ExportOptions): Promise<void> {
 /** Undefined: another replica has taken over. */
 async function exportHour(
   hour: ExportedHour,
-  { exports, objects, signal, fileRows = defaultFileRows }: ExportOptions,
+  { exports, objects, percent, signal, fileRows = defaultFileRows }: ExportOptions,
 ): Promise<readonly ExportedFile[] | undefined> {
   const files: ExportedFile[] = [];
   let lastId = "";
   for (let isComplete = false; !isComplete; ) {
     if (!(await exports.renew(hour))) return undefined;
-    const first = await exports.read(hour, lastId, Math.min(pageRows, fileRows));
+    const first = await exports.read(hour, lastId, Math.min(pageRows, fileRows), percent);
     if (first.lines.length === 0) break;
     const key = `${nameOf(hour)}-${String(files.length + 1).padStart(4, "0")}.jsonl.gz`;
     const sum = createHash("sha256");
@@ -79,7 +86,7 @@ async function exportHour(
         lastId = page.lastId;
         yield chunk;
         if (rows >= fileRows) return;
-        page = await exports.read(hour, lastId, Math.min(pageRows, fileRows - rows));
+        page = await exports.read(hour, lastId, Math.min(pageRows, fileRows - rows), percent);
       }
       isComplete = true;
     };

@@ -12,10 +12,9 @@ import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { Outbox } from "../storage/ports/outbox.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
-import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
-import { pruneExported, startLedgerExport } from "./export-ledger.ts";
+import { type ExportOptions, pruneExported, startLedgerExport } from "./export-ledger.ts";
 import { Ledger } from "./ledger.ts";
 import { type LedgerForwarding, openForwarding } from "./open-forwarding.ts";
 
@@ -31,8 +30,8 @@ interface LedgerOptions {
   readonly shared:
     | Pick<SharedStorage, "ledger" | "exports" | "queries" | "spend" | "now">
     | undefined;
-  /** Where the rows of `shared` are exported. Undefined: they are not. */
-  readonly exportTo: Pick<ObjectStore, "write" | "writeText"> | undefined;
+  /** Where the rows of `shared` are exported, and how many of them. Undefined: they are not. */
+  readonly exportTo: Pick<ExportOptions, "objects" | "percent"> | undefined;
   readonly log: Log;
   readonly emit: Emit;
   /** Unix milliseconds. */
@@ -107,7 +106,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   const forwarding = shared && openForwarding({ store, shared, pendingRows, log, emit, clock });
   const stopExport =
     shared && exportTo
-      ? startLedgerExport({ exports: shared.exports, objects: exportTo, now: shared.now, log })
+      ? startLedgerExport({ ...exportTo, exports: shared.exports, now: shared.now, log })
       : undefined;
   const pruned = [
     { store, now, pruning: createPruning() },

@@ -49,7 +49,10 @@ export const wireLedger = (
     days: runtime.settings.VEXEL_LEDGER_DAYS,
     onError: runtime.settings.VEXEL_ON_LEDGER_ERROR,
     shared,
-    exportTo: runtime.settings.VEXEL_LEDGER_EXPORT === "on" ? objects : undefined,
+    exportTo:
+      runtime.settings.VEXEL_LEDGER_EXPORT === "on" && objects
+        ? { objects, percent: runtime.settings.VEXEL_LEDGER_EXPORT_PERCENT }
+        : undefined,
   });
 
 /** What replicas share through Redis. */

@@ -38,8 +38,8 @@ async function openLedger(replicas: number) {
     const openObjects = () =>
       new ObjectStore({ location: parseBlobUrl(s3.url("x"), {}), clock: () => performance.now() });
     const exports = createLedgerExports(db);
-    const run = (signal = new AbortController().signal) =>
-      exportLedger({ exports, objects: openObjects(), now, log, signal, fileRows: 40 });
+    const run = ({ percent = 100, signal = new AbortController().signal } = {}) =>
+      exportLedger({ exports, objects: openObjects(), percent, now, log, signal, fileRows: 40 });
     return { db, exports, run, openObjects };
   });
   const [first] = opened;
@@ -56,6 +56,7 @@ async function openLedger(replicas: number) {
 }
 
 interface Manifest {
+  readonly requests: number;
   readonly rows: number;
   readonly files: readonly { key: string; rows: number; bytes: number; sha256: string }[];
 }
@@ -97,6 +98,31 @@ testWithPostgres(
     expect(await first.exports.firstPending()).toBe(start);
     await opened[1]?.run();
     expect((await exportedIds(objects)).toSorted()).toEqual([...ids, "req_0042-late"].toSorted());
+  },
+);
+
+testWithPostgres(
+  "a sample of the rows is exported, the same by every replica, and sums count every request",
+  async () => {
+    const { ids, opened, first, store } = await openLedger(2);
+    const objects = first.openObjects();
+    await first.run({ percent: 30 });
+    const sample = await exportedIds(objects);
+    expect(sample.length).toBeGreaterThan(45);
+    expect(sample.length).toBeLessThan(135);
+    expect(ids).toEqual(expect.arrayContaining(sample));
+    const manifest = (await objects.readText("ledger/2026-11-15/06.json")) ?? "";
+    expect((JSON.parse(manifest) as Manifest).requests).toBe(100);
+    await first.db.query("UPDATE vexel.ledger_exports SET requests = $1", [0]);
+    await opened[1]?.run({ percent: 30 });
+    expect(await exportedIds(objects)).toEqual(sample);
+    // Retention deletes the rows that are not in the sample, too.
+    await pruneExported({ ledger: store, exports: first.exports }).prune(start + 48 * hourMs, 1000);
+    expect((await first.db.query("SELECT FROM vexel.ledger")).count).toBe(0);
+    const { rows } = await first.db.query<{ requests: number }>(
+      "SELECT sum(requests)::int AS requests FROM vexel.usage_by_hour",
+    );
+    expect(rows[0]?.requests).toBe(300);
   },
 );
 

@@ -22,8 +22,8 @@ export interface LedgerExports {
   claim(before: number): Promise<ExportedHour | undefined>;
   /** False: the claim has expired, and another replica may export the hour. */
   renew(hour: ExportedHour): Promise<boolean>;
-  /** The rows after `lastId`, in the order of their ids. */
-  read(hour: ExportedHour, lastId: string, limit: number): Promise<RowPage>;
+  /** The rows after `lastId`, in the order of their ids. `percent`: a sample of them, always the same. */
+  read(hour: ExportedHour, lastId: string, limit: number, percent: number): Promise<RowPage>;
   finish(hour: ExportedHour): Promise<void>;
   /** The start of the oldest hour that is not exported. Undefined: all are. */
   firstPending(): Promise<number | undefined>;

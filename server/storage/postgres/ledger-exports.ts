@@ -59,15 +59,16 @@ export function createLedgerExports(db: PostgresDatabase): LedgerExports {
       );
       return count > 0;
     },
-    read: async ({ hour, firstId, lastId: last }, lastId, limit): Promise<RowPage> => {
+    read: async ({ hour, firstId, lastId: last }, lastId, limit, percent): Promise<RowPage> => {
       const { rows } = await db.query<{ id: string; line: string }>(
         `SELECT request_id AS id, row_to_json(stored)::text AS line
          FROM (
            SELECT ${ledgerColumns.join(", ")} FROM vexel.ledger
            WHERE at >= $1 AND at < $2 AND request_id >= $3 AND request_id <= $4 AND request_id > $5
+             AND ('x' || left(md5(request_id), 8))::bit(32)::bigint % 100 < $7
            ORDER BY request_id LIMIT $6
          ) AS stored ORDER BY request_id`,
-        [hour, hour + hourMs, firstId, last, lastId, limit],
+        [hour, hour + hourMs, firstId, last, lastId, limit, percent],
       );
       return { lines: rows.map(({ line }) => line), lastId: rows.at(-1)?.id ?? lastId };
     },
