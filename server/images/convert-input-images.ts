@@ -39,7 +39,7 @@ export function createImageConverter({ convert }: Pick<ImageWorker, "convert">) 
     }
     throw new GatewayError(
       "invalid_value",
-      `The image in '${file.field}' cannot be used: as ${types.map(nameOf).join(" or ")}, which this model reads, it has more than ${maxBytes} bytes. Send it in one of these formats, or with fewer pixels.`,
+      `An image in '${file.field}' cannot be used: as ${types.map(nameOf).join(" or ")}, which this model reads, it has more than ${maxBytes} bytes. Send it in one of these formats, or with fewer pixels.`,
       { param: file.field, notSent: true },
     );
   };

@@ -89,7 +89,8 @@ async function loadImage(
     const problem = `it has ${width}x${height} pixels; the maximum is ${maxPixels} pixels`;
     throw invalidImage(param, problem);
   }
-  return { file, width, height, hash };
+  // Later errors do not name the entry: its index may be another one in an upstream request.
+  return { file: { ...file, field: "input" }, width, height, hash };
 }
 
 async function loadFile(

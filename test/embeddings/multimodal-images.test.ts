@@ -262,6 +262,14 @@ describe("an image is refused before anything is billed:", () => {
   });
 });
 
+test("an error names the entry by the client's index, wherever it stands among texts", async () => {
+  const big = dataUrl(png(9, { padding: 6_000_000 }));
+  const { error } = await bodyOf(ask(["a", { image: big }, "b"], "images-v3"));
+  expect(error?.message).toContain("Entry 1 cannot be embedded");
+  const broken = await bodyOf(ask(["a", { image: "AAAA" }, "b"]));
+  expect(broken.error?.param).toBe("input[1].image");
+});
+
 test("more images than the model takes in one entry are refused", async () => {
   const content = Array(7).fill({ type: "image_url", image_url: { url: dataUrl(png(11)) } });
   const { error } = await bodyOf(ask([{ content }], "gemini"));

@@ -146,11 +146,11 @@ test("a model that reads texts only refuses an image, and a model without fusion
   };
   expect(await refusal("texts", ["a", { image: dataUrl(red) }])).toEqual([
     400,
-    "'$.input' is invalid. The model `texts` cannot embed entry 1: it has an image, and the model reads texts only.",
+    "'$.input' is invalid. Entry 1 cannot be embedded by the model `texts`: it has an image, and the model reads texts only.",
   ]);
   expect(await refusal("images-v3", { text: "a", image: dataUrl(red) })).toEqual([
     400,
-    "'$.input' is invalid. The model `images-v3` cannot embed entry 0: it has several parts, which the model does not fuse into one vector. Send each part as an entry of its own.",
+    "'$.input' is invalid. Entry 0 cannot be embedded by the model `images-v3`: it has several parts, which the model does not fuse into one vector. Send each part as an entry of its own.",
   ]);
   expect(cohere.requests).toEqual([]);
   await gateway.close();

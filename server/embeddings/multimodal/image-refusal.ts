@@ -24,7 +24,7 @@ export function imageRefusal(
     if (problem === undefined) continue;
     return new GatewayError(
       "invalid_input",
-      `'$.input' is invalid. The model \`${model}\` cannot embed entry ${at}: it ${problem}.`,
+      `'$.input' is invalid. Entry ${at} cannot be embedded by the model \`${model}\`: it ${problem}.`,
     );
   }
   return undefined;
