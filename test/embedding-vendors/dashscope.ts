@@ -101,6 +101,33 @@ const caseOf = (name: string, target: Target, root: string): VendorCase => ({
   refusals,
 });
 
+/** https://www.alibabacloud.com/help/en/model-studio/multimodal-embedding-api-reference */
+function multimodalCase(model: string): VendorCase {
+  const target = targetOf("dashscope", model);
+  return {
+    ...caseOf(`dashscope, ${model}`, target, singapore),
+    understand: (request) => {
+      const url = `${singapore}/services/embeddings/multimodal-embedding/multimodal-embedding`;
+      const { input, parameters, ...others } = bodyAt(request, url);
+      expectOnly(others, ["model"]);
+      expectModel(others, target);
+      const { contents } = input as { contents: readonly { text: string }[] };
+      for (const content of contents) expectOnly(content, ["text"]);
+      const { dimension, ...unknown } = parameters as Readonly<Record<string, unknown>>;
+      expectOnly(unknown, []);
+      const texts = contents.map(({ text }) => text);
+      return { input: { kind: "text", texts }, encoding: "float", ...lengthIn(dimension) };
+    },
+    response: (vectors, tokens) => {
+      const entries = vectors
+        .map((vector, at) => `{"index":${at},"embedding":${writeFloats(vector)},"type":"text"}`)
+        .toReversed();
+      const usage = tokens === undefined ? "" : `,"usage":{"input_tokens":${tokens}}`;
+      return { body: `{"output":{"embeddings":[${entries.join(",")}]}${usage},"request_id":"0"}` };
+    },
+  };
+}
+
 const singapore = "https://dashscope-intl.aliyuncs.com/api/v1";
 const beijing = "https://dashscope.aliyuncs.com";
 
@@ -112,4 +139,10 @@ export const dashscopeCases: readonly VendorCase[] = [
     targetOf("dashscope", "text-embedding-v3", { baseUrl: `${beijing}/compatible-mode/v1` }),
     `${beijing}/api/v1`,
   ),
+  ...[
+    "qwen3-vl-embedding",
+    "qwen2.5-vl-embedding",
+    "tongyi-embedding-vision-plus",
+    "tongyi-embedding-vision-flash-2026-03-06",
+  ].map(multimodalCase),
 ];

@@ -7,7 +7,7 @@ const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api-atlas.nomic.ai/v1/embedding/text");
   expectOnly(body, ["model", "texts", "task_type", "dimensionality", "long_text_mode"]);
   if (body.long_text_mode !== "mean") throw new Error("a long text would be cut");
-  expectModel(body, target);
+  expectModel(body, { ...target, model: target.model.replace("vision", "text") });
   return {
     input: textsIn(body.texts),
     encoding: "float",
@@ -52,4 +52,5 @@ const caseOf = (name: string, model: string): VendorCase => {
 export const nomicCases: readonly VendorCase[] = [
   caseOf("nomic", "nomic-embed-text-v1.5"),
   caseOf("nomic, v1", "nomic-embed-text-v1"),
+  caseOf("nomic, vision", "nomic-embed-vision-v1.5"),
 ];

@@ -111,5 +111,6 @@ const caseOf = (name: string, target: Target): VendorCase => ({
 
 export const ociCases: readonly VendorCase[] = [
   caseOf("oci", targetOf("cohere.embed-v4.0")),
+  caseOf("oci, an image model", targetOf("cohere.embed-multilingual-image-v3.0")),
   caseOf("oci, an endpoint of one's own", targetOf("ocid1.generativeaiendpoint.oc1..aaaa")),
 ];

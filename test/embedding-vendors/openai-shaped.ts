@@ -142,5 +142,15 @@ export const openaiShapedCases: readonly VendorCase[] = [
     "openrouter, a model that reads images",
     targetOf("openrouter", {}, "google/gemini-embedding-2"),
   ),
+  ...[
+    ["vllm", "Qwen/Qwen3-VL-Embedding-8B"],
+    ["sglang", "Alibaba-NLP/gme-Qwen2-VL-2B-Instruct"],
+    ["infinity", "jinaai/jina-clip-v1"],
+    ["xinference", "jina-clip-v2"],
+    ["nvidia", "nvidia/llama-nemotron-embed-vl-1b-v2"],
+  ].map(([kind = "", model]) =>
+    caseOf(`${kind}, a model that reads images`, targetOf(kind, {}, model)),
+  ),
+  caseOf("vllm, CLIP", targetOf("vllm", {}, "openai/clip-vit-base-patch32")),
   caseOf("azure with apiVersion", targetOf("azure", { apiVersion: "2025-04-01-preview" })),
 ];

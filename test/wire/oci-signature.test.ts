@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createHash, generateKeyPairSync, verify } from "node:crypto";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import { signForOci } from "../../server/upstream/adapters/oci/signature.ts";
+import { signForOci, signStreamForOci } from "../../server/upstream/adapters/oci/signature.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const signer = {
@@ -62,6 +62,18 @@ test("a request is signed with every component that Oracle requires", () => {
   });
   for (const name of ["x-date", "(request-target)", "host", "content-length", "x-content-sha256"])
     expect(/headers="([^"]*)"/.exec(signed.headers.authorization ?? "")?.[1]).toContain(name);
+});
+
+test("a request whose body is streamed has the signature of the same body as text", async () => {
+  const bytes = Buffer.from(unsigned.body as string);
+  async function* open() {
+    yield bytes.subarray(0, 7);
+    yield bytes.subarray(7);
+  }
+  const body = { length: bytes.length, open };
+  const signed = await signStreamForOci({ ...unsigned, body }, signer, now);
+  expect(signed.body).toBe(body);
+  expect(signed.headers).toEqual(signForOci(unsigned, signer, now).headers);
 });
 
 test("a request without a body is signed without one", () => {

@@ -7,6 +7,13 @@ import {
   openServerCapabilities,
   textOnlyCapabilities,
 } from "./openai/dialect.ts";
+import {
+  infinityImages,
+  nvidiaImages,
+  sglangImages,
+  vllmImages,
+  xinferenceImages,
+} from "./openai/image-dialects.ts";
 import { cohereTaskTypes } from "./wire/native-embeddings.ts";
 
 const { dimensions: _, ...ada } = openaiCapabilities;
@@ -39,13 +46,19 @@ const servers: readonly Dialect[] = [
     },
   },
   // vllm, entrypoints/openai/protocol.py: EmbeddingCompletionRequest.
-  { name: "vllm", open: true, embeddings: { ...openServerCapabilities, base64: true } },
+  {
+    name: "vllm",
+    open: true,
+    embeddings: { ...openServerCapabilities, base64: true },
+    ...vllmImages,
+  },
   // sglang, srt/entrypoints/openai/protocol.py: EmbeddingRequest.
   {
     name: "sglang",
     open: true,
     serves: "embedding",
     embeddings: { ...openServerCapabilities, base64: true },
+    ...sglangImages,
   },
   // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl ignores `dimensions`.
   {
@@ -69,6 +82,7 @@ const servers: readonly Dialect[] = [
     open: true,
     serves: "embedding",
     embeddings: { ...openServerCapabilities, base64: true, tokens: false },
+    ...infinityImages,
   },
   // xinference/api/restful_api.py passes unknown fields to the model, which then fails.
   {
@@ -76,6 +90,7 @@ const servers: readonly Dialect[] = [
     baseUrl: "http://127.0.0.1:9997/v1",
     open: true,
     embeddings: textOnlyCapabilities,
+    ...xinferenceImages,
   },
   { name: "litellm", open: true },
 ];
@@ -116,7 +131,9 @@ const vendors: readonly Dialect[] = [
     baseUrl: "https://integrate.api.nvidia.com/v1",
     serves: "embedding",
     embeddings: { ...textOnlyCapabilities, maxItems: 50, base64: true, taskTypes: nvidiaTaskTypes },
+    ...nvidiaImages,
     models: [
+      ...nvidiaImages.models,
       // The model's name includes the task type.
       [/-(query|passage)$/, { taskTypes: "indifferent" }],
       [/^baai\//, { taskTypes: "indifferent" }],

@@ -1,8 +1,16 @@
 /** Nomic's native Atlas API. */
-import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
-import type { EmbeddingCapabilities, Target } from "../contract.ts";
+import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
+import type { EmbeddingCapabilities, EmbeddingsQuery, MixedInput, Target } from "../contract.ts";
+import { onlyImages } from "../mixed-input.ts";
 import type { TaskTypeTable } from "../task-type.ts";
-import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
+import {
+  bearer,
+  bearerJsonRequest,
+  bearerRequest,
+  fieldParts,
+  formRequest,
+} from "./wire/build-request.ts";
+import { commonImageTypes } from "./wire/image-parts.ts";
 import { memberOf } from "./wire/members.ts";
 import {
   cohereTaskTypes,
@@ -30,20 +38,42 @@ const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   base64: false,
   tokens: false,
   taskTypes,
+  ...(isVision(model) && { images }),
   ...(model.startsWith("nomic-embed-text-v1.5") && { dimensions: "any" }),
 });
+
+/**
+ * docs.nomic.ai/reference/api/embed-image-v-1-embedding-image-post: 512 images as files of a form, at an endpoint of
+ * their own. Texts of the same space are embedded by the text model of the same version.
+ */
+const images = { types: commonImageTypes, maxItems: 512 } as const;
+
+const isVision = (model: string): boolean => model.startsWith("nomic-embed-vision-");
+
+const textModel = (model: string): string => model.replace("embed-vision", "embed-text");
+
+const imageRequest = (
+  { extraFields }: EmbeddingsQuery,
+  input: MixedInput,
+  { upstream, model }: Target,
+): UpstreamRequest =>
+  formRequest(`${upstream.baseUrl ?? baseUrl}/embedding/image`, bearer(upstream), [
+    ...fieldParts({ ...extraFields, model }),
+    ...onlyImages(input).map(({ file }) => ({ name: "images", file })),
+  ]);
 
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
+    if (query.input.kind === "mixed") return imageRequest(query, query.input, target);
     const { mayTruncate, extraFields } = truncation(query);
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
       // nomic 3.9.0, embed.py: `truncate`, its default, or `mean`, the mean over all parts of the text. Nomic
       // cannot refuse a long text.
       long_text_mode: mayTruncate ? "truncate" : "mean",
       ...extraFields,
-      model,
+      model: textModel(model),
       texts: textsOf(query),
       task_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue,
       dimensionality: query.dimensions,

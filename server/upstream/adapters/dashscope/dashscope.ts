@@ -9,6 +9,7 @@ import { taskTypeOf, textsOf, usageOf, vectorIn } from "../wire/native-embedding
 import { dashscopeErrorReader } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
 import { dashscopeEdits, dashscopeGenerations, dashscopeRoot, dashscopeUrl } from "./images.ts";
+import { isMultimodal, multimodalEmbeddings } from "./multimodal.ts";
 
 const taskTypes: TaskTypeTable = {
   field: "text_type",
@@ -33,7 +34,7 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
   return { ...limits, maxItems: 10 };
 }
 
-const embeddings: EmbeddingsAdapter = {
+const textEmbeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
@@ -60,6 +61,16 @@ const embeddings: EmbeddingsAdapter = {
       ...usageOf(memberOf(memberOf(body, "usage"), "total_tokens")),
     };
   },
+};
+
+const adapterOf = ({ model }: Target): EmbeddingsAdapter =>
+  isMultimodal(model) ? multimodalEmbeddings : textEmbeddings;
+
+const embeddings: EmbeddingsAdapter = {
+  capabilities: (target) => adapterOf(target).capabilities(target),
+  toUpstream: (query, target) => adapterOf(target).toUpstream(query, target),
+  fromUpstream: (response, query, target) =>
+    adapterOf(target).fromUpstream(response, query, target),
 };
 
 const compatibleModels = (upstream: Upstream): UpstreamRequest =>

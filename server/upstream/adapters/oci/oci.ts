@@ -2,15 +2,23 @@
 import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
 import type { EmbeddingsAdapter, Vendor } from "../../adapter.ts";
-import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";
+import type {
+  EmbeddingCapabilities,
+  EmbeddingsQuery,
+  ExtraFields,
+  Target,
+  Upstream,
+} from "../../contract.ts";
+import { type LoadedPart, loadedEntries, onlyImages } from "../../mixed-input.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
-import { cohereLengths, cohereOutputTypes } from "../cohere.ts";
-import { jsonRequest, ownHeaders } from "../wire/build-request.ts";
+import { cohereFuses, cohereLengths, cohereOutputTypes } from "../cohere.ts";
+import { dataUrlOf, jsonRequestFor, ownHeaders } from "../wire/build-request.ts";
+import { commonImageTypes } from "../wire/image-parts.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { taskTypeOf, textsOf, usageOf, vectorRows } from "../wire/native-embeddings.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { truncation } from "../wire/truncation.ts";
-import { signForOci } from "./signature.ts";
+import { type OciSigner, signForOci, signStreamForOci } from "./signature.ts";
 
 interface OciOptions {
   readonly region?: string;
@@ -48,7 +56,35 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
     ...(dimensions && { dimensions }),
     // oci 2.189.0, EmbedTextDetails.embedding_types: as Cohere's.
     ...cohereOutputTypes(model, "embeddingTypes"),
+    ...imagesOf(model),
   };
+}
+
+/** oci 2.189.0, EmbedTextDetails: the models for images are those of Embed 3 with `image` in the name, and Embed 4. */
+const isImageModel3 = (model: string): boolean => /embed-.*-image-v3/.test(model);
+
+/**
+ * docs.oracle.com/iaas/releasenotes/generative-ai/cohere-embed-4-new-features.htm, 2026-05-09: "You can include multiple
+ * text inputs with one image".
+ */
+function imagesOf(model: string): Pick<EmbeddingCapabilities, "images"> {
+  const common = { types: commonImageTypes, maxItems: 1, maxPerEntry: 1 };
+  if (isImageModel3(model)) return { images: { ...common, maxBytes: 5_000_000 } };
+  return cohereFuses(model) ? { images: { ...common, fuses: "sequence" } } : {};
+}
+
+const contentOf = (part: LoadedPart): ExtraFields =>
+  part.kind === "text"
+    ? { type: "TEXT", text: part.text }
+    : { type: "IMAGE", imageUrl: { url: dataUrlOf(part.image.file) } };
+
+function inputOf(query: EmbeddingsQuery, target: Target): ExtraFields {
+  const { input } = query;
+  const inputType = taskTypeOf(query, capabilities(target));
+  if (input.kind !== "mixed") return { inputs: textsOf(query), inputType };
+  if (isImageModel3(target.model))
+    return { inputs: onlyImages(input).map(({ file }) => dataUrlOf(file)), inputType: "IMAGE" };
+  return { embedContents: loadedEntries(input).flat().map(contentOf), inputType };
 }
 
 /** The id distinguishes a dedicated endpoint from a model. */
@@ -62,13 +98,13 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { mayTruncate, extraFields } = truncation(query);
-    return jsonRequest(`${baseUrlOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
+    const url = `${baseUrlOf(upstream)}/20231130/actions/embedText`;
+    return jsonRequestFor(query)(url, ownHeaders(upstream), {
       truncate: mayTruncate ? "END" : "NONE",
       ...extraFields,
       compartmentId: optionsOf(upstream).compartmentId,
       servingMode: servingMode(model),
-      inputs: textsOf(query),
-      inputType: taskTypeOf(query, capabilities(target)),
+      ...inputOf(query, target),
       outputDimensions: query.dimensions,
       embeddingTypes: query.outputType && [query.outputType.type],
     });
@@ -85,6 +121,13 @@ const embeddings: EmbeddingsAdapter = {
     return { vectors: vectorRows(list), ...usageOf(total) };
   },
 };
+
+function signerOf(upstream: Upstream): OciSigner | undefined {
+  const { tenancy, user, fingerprint, privateKey } = optionsOf(upstream);
+  return tenancy && user && fingerprint && privateKey
+    ? { tenancy, user, fingerprint, privateKey }
+    : undefined;
+}
 
 const ocid = z
   .string()
@@ -133,9 +176,14 @@ export const oci: Vendor = {
   adapter: {
     embeddings,
     sign: (request, upstream, now) => {
-      const { tenancy, user, fingerprint, privateKey } = optionsOf(upstream);
-      if (!tenancy || !user || !fingerprint || !privateKey) return request;
-      return signForOci(request, { tenancy, user, fingerprint, privateKey }, now);
+      const signer = signerOf(upstream);
+      // A body that is streamed is signed by `signStreamed`: its bytes must be read first.
+      if (!signer || typeof request.body === "object") return request;
+      return signForOci(request, signer, now);
+    },
+    signStreamed: async (request, upstream, now) => {
+      const signer = signerOf(upstream);
+      return signer ? signStreamForOci(request, signer, now) : request;
     },
     probe: (upstream) => {
       const { region, compartmentId } = optionsOf(upstream);

@@ -1,5 +1,6 @@
 /** Oracle's request signatures: an RSA signature over the headers and the body. */
 import { createHash, sign } from "node:crypto";
+import { viewOf } from "../../../lib/borrowed-bytes.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
 
 export interface OciSigner {
@@ -10,26 +11,50 @@ export interface OciSigner {
   readonly privateKey: string;
 }
 
+/** The length and the SHA-256 of a body. */
+interface SignedBody {
+  readonly length: number;
+  readonly hash: string;
+}
+
+const bodyOf = ({ body }: UpstreamRequest): SignedBody | undefined =>
+  typeof body === "string"
+    ? { length: Buffer.byteLength(body), hash: createHash("sha256").update(body).digest("base64") }
+    : undefined;
+
+/** The same for a body that is streamed: it is read twice, and never buffered. */
+export async function signStreamForOci(
+  request: UpstreamRequest,
+  signer: OciSigner,
+  now: number,
+): Promise<UpstreamRequest> {
+  if (typeof request.body !== "object") return signForOci(request, signer, now);
+  const hash = createHash("sha256");
+  for await (const chunk of request.body.open()) hash.update(viewOf(chunk));
+  const { length } = request.body;
+  return signForOci(request, signer, now, { length, hash: hash.digest("base64") });
+}
+
 /** docs.oracle.com/en-us/iaas/Content/API/Concepts/signingrequests.htm. `now`: Unix milliseconds. */
 export function signForOci(
   request: UpstreamRequest,
   signer: OciSigner,
   now: number,
+  body: SignedBody | undefined = bodyOf(request),
 ): UpstreamRequest {
-  const { url, headers, body } = request;
+  const { url, headers } = request;
   const { host, pathname, search } = new URL(url);
-  const text = typeof body === "string" ? body : undefined;
-  const method = text === undefined ? "get" : "post";
+  const method = body ? "post" : "get";
   // Oracle accepts `x-date` instead of `date`, which some HTTP clients do not allow to be set.
   const date = { "x-date": new Date(now).toUTCString() };
-  const digest = text !== undefined && { "x-content-sha256": sha256(text) };
+  const digest = body && { "x-content-sha256": body.hash };
   const signed: Readonly<Record<string, string>> = {
     ...date,
     "(request-target)": `${method} ${pathname}${search}`,
     host,
-    ...(text !== undefined && {
+    ...(body && {
       // The HTTP client sets this header.
-      "content-length": String(Buffer.byteLength(text)),
+      "content-length": String(body.length),
       "content-type": headers["content-type"] ?? "",
     }),
     ...digest,
@@ -53,5 +78,3 @@ function authorization(signed: Readonly<Record<string, string>>, signer: OciSign
   const list = Object.entries(members).map(([name, value]) => `${name}="${value}"`);
   return `Signature ${list.join(",")}`;
 }
-
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64");

@@ -68,13 +68,20 @@ export const streamedJsonRequest = (
 export const jsonRequestFor = ({ input }: EmbeddingsQuery): typeof jsonRequest =>
   input.kind === "mixed" ? streamedJsonRequest : jsonRequest;
 
-export function imageFormRequest(
+export const imageFormRequest = (
+  url: string,
+  headers: WireHeaders,
+  parts: readonly Part[],
+): UpstreamRequest => ({ ...formRequest(url, headers, parts), ...paid });
+
+/** The same for embeddings of images, which are sent again after a failure. */
+export function formRequest(
   url: string,
   headers: WireHeaders,
   parts: readonly Part[],
 ): UpstreamRequest {
   const { contentType, body } = writeForm(parts);
-  return { url, headers: { ...headers, "content-type": contentType }, ...paid, body };
+  return { url, headers: { ...headers, "content-type": contentType }, body };
 }
 
 export type Part =

@@ -1,0 +1,70 @@
+/**
+ * Images in the embeddings of OpenAI-compatible servers: which models read them, and in which form. An operator names the
+ * models of a server, so those are recognized that have the names of their authors.
+ */
+import type { ImageInputCapabilities, MixedInput } from "../../contract.ts";
+import { imagesWithText, onlyImages } from "../../mixed-input.ts";
+import { dataUrlOf } from "../wire/build-request.ts";
+import { commonImageTypes, contentEntries, webImageTypes } from "../wire/image-parts.ts";
+import type { EmbeddingsDialect, ModelExceptions } from "./embeddings.ts";
+
+type ImageDialect = EmbeddingsDialect & { readonly models: ModelExceptions };
+
+/** Two towers, one for texts and one for images: such models fuse nothing. */
+const towers = /clip|siglip/i;
+/** Language models that read images: GME, Qwen3-VL-Embedding, VLM2Vec, E5-V, jina-embeddings-v4. */
+const visionLanguage = /\bgme-|[-_]vl[-_]|vlm2vec|\be5-v\b|jina-embeddings-v4/i;
+
+const reading = (
+  fuses: ImageInputCapabilities["fuses"],
+  more: Partial<ImageInputCapabilities> = {},
+): ModelExceptions => [
+  [towers, { images: { types: webImageTypes, ...more } }],
+  [visionLanguage, { images: { types: webImageTypes, ...(fuses && { fuses }), ...more } }],
+];
+
+const dataUrls = (input: MixedInput) => onlyImages(input).map(({ file }) => dataUrlOf(file));
+
+/**
+ * vllm 0.33.0, EmbeddingChatRequest: one conversation in a request. Later versions also take several, earlier ones do
+ * not.
+ */
+export const vllmImages: ImageDialect = {
+  models: reading("sequence", { maxItems: 1 }),
+  writeImages: (input) => ({
+    messages: contentEntries(input).map((entry) => ({ role: "user", ...entry })),
+  }),
+};
+
+/** sglang 0.5.23, MultimodalEmbeddingInput: `{text, image}`, which one vector is made of. */
+export const sglangImages: ImageDialect = {
+  models: reading("pair"),
+  writeImages: (input) => ({
+    input: imagesWithText(input).map(({ image, text }) => ({ text, image: dataUrlOf(image.file) })),
+  }),
+};
+
+/** infinity-emb 0.0.78, fastapi_schemas/pymodels.py: at most 32 links or data URLs, and one modality for all of them. */
+export const infinityImages: ImageDialect = {
+  models: reading(undefined, { maxItems: 32 }),
+  writeImages: (input) => ({ input: dataUrls(input), modality: "image" }),
+};
+
+/** xinference 4.1.0: `{text}` or `{image}`, a link or a data URL. */
+export const xinferenceImages: ImageDialect = {
+  models: reading(undefined),
+  writeImages: (input) => ({ input: dataUrls(input).map((image) => ({ image })) }),
+};
+
+/**
+ * docs.nvidia.com/nim/nemo-retriever/text-embedding/2.2.0/reference.html: data URLs, and images as passages only. How a
+ * text and a data URL are written in one string is not documented, so nothing is fused.
+ */
+export const nvidiaImages: ImageDialect = {
+  models: [[/-embed-vl-|-vlm-embed-/, { dimensions: "any", images: { types: commonImageTypes } }]],
+  writeImages: (input) => ({
+    input: dataUrls(input),
+    modality: input.entries.map(() => "image"),
+    input_type: "passage",
+  }),
+};
