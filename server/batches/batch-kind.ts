@@ -3,13 +3,7 @@
  * error file.
  */
 import type { ClientFiles } from "../files/client-files.ts";
-import {
-  JobFailure,
-  type JobKind,
-  type JobLine,
-  type JobResults,
-  type SegmentKind,
-} from "../jobs/job-kind.ts";
+import { JobFailure, type JobKind, type JobLine, type SegmentKind } from "../jobs/job-kind.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ClaimedRange, JobData, StoredJob } from "../storage/ports/job-store.ts";
 import { formatLine, UsageCounter } from "./output-lines.ts";
@@ -23,7 +17,7 @@ import {
 } from "./validate-input.ts";
 
 export interface BatchKindOptions {
-  readonly files: Pick<ClientFiles, "begin" | "content">;
+  readonly files: Pick<ClientFiles, "beginResult" | "content">;
   readonly limits: BatchLimits;
   /** Returns a function that checks the body of a line, as the API key of the job. Both throw GatewayError. */
   readonly checkerOf: (
@@ -86,8 +80,10 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
     notRun: ({ ending }) => notRun(ending),
     finish: async (job, results) => {
       const counter = new UsageCounter();
-      const outputFileId = await storeResults(options, job, results, "output", counter);
-      const errorFileId = await storeResults(options, job, results, "error", undefined);
+      const store = async (kind: SegmentKind, chunks: AsyncIterable<Uint8Array>) =>
+        storeResults(options, job, kind, await results.size(kind), chunks);
+      const outputFileId = await store("output", counter.count(results.read("output")));
+      const errorFileId = await store("error", results.read("error"));
       const data = {
         ...batchDataOf(job),
         ...(outputFileId !== undefined && { outputFileId }),
@@ -159,26 +155,34 @@ function invalidInput(data: BatchData, errors: NonNullable<BatchData["errors"]>)
   );
 }
 
-/** Returns the id of the file. Undefined: there are no such results, and no file. */
+/**
+ * Returns the id of the file, which is the same if the end of the batch is tried again. Undefined: there are no such
+ * results, and no file.
+ */
 async function storeResults(
   { files, expiryOf }: BatchKindOptions,
   job: StoredJob,
-  results: JobResults,
   kind: SegmentKind,
-  counter: UsageCounter | undefined,
+  size: number,
+  chunks: AsyncIterable<Uint8Array>,
 ): Promise<string | undefined> {
-  const size = await results.size(kind);
   if (size === 0) return undefined;
-  const file = await files.begin(job.owner, size, true);
+  const id = `file-${job.id.slice(-32)}-${kind}`;
+  const file = await files.beginResult(id, job.owner, size);
+  if (!file) {
+    for await (const _ of chunks) {
+      // It is stored already. Its usage is counted.
+    }
+    return id;
+  }
   try {
-    const chunks = results.read(kind);
-    await file.write(counter ? counter.count(chunks) : chunks, "response");
+    await file.write(chunks, "response");
     await file.complete({
       purpose: "batch_output",
       filename: `${job.id}_${kind}.jsonl`,
       expiresAt: expiryOf(file.createdAt, batchDataOf(job).outputSeconds),
     });
-    return file.id;
+    return id;
   } catch (error) {
     await file.discard();
     throw error;

@@ -80,15 +80,28 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
     };
   };
 
-  /** `bytes`: the expected size. `isPaid`: it is the result of paid requests, and stored whatever the quotas say. */
-  const begin = async (owner: string, bytes: number, isPaid = false): Promise<NewFile> => {
+  /** `bytes`: the expected size. Throws GatewayError. */
+  const begin = async (owner: string, bytes: number): Promise<NewFile> => {
     const createdAt = now();
     const id = newFileId(createdAt);
-    const outcome = await index.reserve(
-      { id, owner, bytes, createdAt },
-      isPaid ? undefined : quotas,
-    );
+    const outcome = await index.reserve({ id, owner, bytes, createdAt }, quotas);
     if (outcome !== "reserved") throw quotaExceeded(outcome, quotas[outcome]);
+    return resume({ id, owner, createdAt });
+  };
+
+  /**
+   * The result of paid requests: it is stored whatever the quotas say. What an earlier attempt has left is replaced.
+   * Undefined: an earlier attempt has stored it.
+   */
+  const beginResult = async (
+    id: string,
+    owner: string,
+    bytes: number,
+  ): Promise<NewFile | undefined> => {
+    const createdAt = now();
+    if (await index.find(owner, id, createdAt)) return undefined;
+    await remove(id);
+    await index.reserve({ id, owner, bytes, createdAt });
     return resume({ id, owner, createdAt });
   };
 
@@ -100,6 +113,7 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
 
   return {
     begin,
+    beginResult,
     resume,
     find,
     /** By creation. */

@@ -129,8 +129,8 @@ describe("when the disk is almost full", () => {
     });
     await upload.discard();
     expect(stored()).toEqual([]);
-    const result = await files.begin(owner, 30, true);
-    expect(await result.write(chunks, "response")).toBe(30);
+    const result = await files.beginResult("file-result", owner, 1_000_000);
+    expect(await result?.write(chunks, "response")).toBe(30);
     await close();
   });
 });

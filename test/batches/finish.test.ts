@@ -1,0 +1,72 @@
+/** The end of a batch can be tried again: each file of its results exists once. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { createBatchKind } from "../../server/batches/batch-kind.ts";
+import { createClientFiles } from "../../server/files/client-files.ts";
+import type { JobResults } from "../../server/jobs/job-kind.ts";
+import { StoredFiles } from "../../server/storage/files/stored-files.ts";
+import type { StoredJob } from "../../server/storage/ports/job-store.ts";
+import { createFileIndex } from "../../server/storage/sql/file-index.ts";
+import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
+import { temporaryFolder } from "../harness.ts";
+import { unlimitedDisk } from "../unlimited-disk.ts";
+
+const owner = "project:one";
+const job = {
+  id: `batch_${"0".repeat(32)}`,
+  owner,
+  ending: null,
+  error: null,
+  data: { outputSeconds: null },
+} as unknown as StoredJob;
+
+const results = (error: () => AsyncIterable<Uint8Array>): JobResults => {
+  const line = '{"response":{"body":{"data":[],"usage":{"prompt_tokens":3,"total_tokens":4}}}}\n';
+  const output = Buffer.from(line.repeat(2));
+  return {
+    size: async (kind) => (kind === "output" ? output.length : 6),
+    read: (kind) =>
+      kind === "output"
+        ? (async function* () {
+            yield output.subarray(0, 30);
+            yield output.subarray(30);
+          })()
+        : error(),
+  };
+};
+
+test("a batch whose end failed once has each file once, and its usage", async () => {
+  using folder = temporaryFolder();
+  const now = Date.now;
+  const db = openJobDatabase(folder.path, now);
+  const store = new StoredFiles({ folder: join(folder.path, "files"), disk: unlimitedDisk, now });
+  const quotas = { owner: 1, all: 1 };
+  const log = { warn: () => undefined };
+  const files = createClientFiles({ index: createFileIndex(db), store, quotas, log, now });
+  const kind = createBatchKind({
+    files,
+    limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
+    checkerOf: () => async () => ({ model: "m", inputs: 1 }),
+    expiryOf: () => null,
+  });
+  const broken = results(async function* () {
+    yield Buffer.from("hal");
+    throw new Error("the disk is gone");
+  });
+  await expect(kind.finish(job, broken)).rejects.toThrow("the disk is gone");
+  const whole = results(async function* () {
+    yield Buffer.from("whole\n");
+  });
+  const finished = await kind.finish(job, whole);
+  expect(finished).toMatchObject({
+    status: "completed",
+    data: { usage: { inputTokens: 6, outputTokens: 0, totalTokens: 8 } },
+  });
+  expect(await kind.finish(job, whole)).toEqual(finished);
+  const listed = await files.list({ owner, order: "asc", limit: 10 });
+  expect(listed.map(({ id, bytes }) => [id, bytes])).toEqual([
+    [String(finished.data?.errorFileId), 6],
+    [String(finished.data?.outputFileId), 158],
+  ]);
+  await db.close();
+});
