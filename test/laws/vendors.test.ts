@@ -3,6 +3,7 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { imageRefusal } from "../../server/embeddings/multimodal/image-refusal.ts";
 import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import { verifyEmbeddings } from "../../server/pipeline/verify-response.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
@@ -198,6 +199,31 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       from = at;
     }
     for (const secret of secretsOf(vendor.target)) expect(body).not.toContain(secret);
+  },
+  "a text with an image gives one vector of both, or is refused by name": async (subject) => {
+    const { endpoint, vendor, capabilities } = subject;
+    if (!capabilities.images) return;
+    const text: InputPart = { kind: "text", text: "a red boat" };
+    const image = imagePart(Buffer.from("an image"), capabilities.images.types[0]);
+    for (const parts of [
+      [text, image],
+      [image, text],
+    ]) {
+      const input = { kind: "mixed", entries: [{ parts }] } as const;
+      const refusal = imageRefusal({ model: "public-model" }, input, capabilities);
+      expect([refusal?.kind, refusal?.message.includes("`public-model`")]).toEqual(
+        capabilities.images.fuses ? [undefined, undefined] : ["invalid_input", true],
+      );
+      if (refusal) continue;
+      const query = { ...plainQuery(1), input };
+      const { body } = await withTextBody(endpoint.toUpstream(query, vendor.target));
+      for (const part of parts)
+        expect(await positionOf(part, String(body), 0), part.kind).toBeGreaterThan(0);
+      const row = Float32Array.of(1, 0.5);
+      const response = (vendor.imageResponse ?? vendor.response)([row], 3);
+      const { vectors } = await readResponse(subject, response, 1, input);
+      expect(vectors.map(bitsOf)).toEqual([bits(row)]);
+    }
   },
   "the output type of images is requested as that of texts": async ({
     endpoint,
