@@ -42,6 +42,8 @@ export function makeRow(at: number): LedgerRow {
     timeline: null,
     errorMessage: null,
     replica: null,
+    endUser: null,
+    tags: null,
   };
 }
 

@@ -292,6 +292,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
           capabilitiesOf: upstreams.client.imageCapabilities,
           serve: createServeAs(requestPath.modelServices),
           live,
+          endUserOf: (given) => requestPath.attribution.endUserOf(given),
           fileProblems: () => ({
             "vexel.yaml": options.fileProblem?.(),
             "TLS certificate": certificate?.problem(),

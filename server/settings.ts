@@ -190,6 +190,12 @@ export const settingsTable = {
     .describe(
       "Earlier values of `VEXEL_SECRET`, separated by commas. They decrypt stored secrets until `vexel config reencrypt` has run, decrypt stored content, and verify image links that were signed with them.",
     ),
+  VEXEL_END_USERS: z
+    .enum(["hashed", "plain"])
+    .default("hashed")
+    .describe(
+      "How the ledger stores the end user of a request (`user`, `safety_identifier`): as a hash with a key derived from `VEXEL_SECRET`, or `plain`, as the client sent it.",
+    ),
   VEXEL_CONSOLE: z
     .enum(["on", "off"])
     .default("on")

@@ -46,6 +46,8 @@ export const enMonitor = {
   "requests.from": "From",
   "requests.to": "To",
   "requests.project": "Project",
+  "requests.tag": "Tag",
+  "requests.endUser": "End user",
   "requests.target": "Target",
   "requests.requestId": "Request id",
   "requests.minLatency": "Latency from (ms)",

@@ -208,6 +208,8 @@ export const en = {
   "usage.dimension.project": "Project",
   "usage.dimension.model": "Model",
   "usage.dimension.target": "Target",
+  "usage.dimension.tag": "Tag",
+  "usage.dimension.end_user": "End user",
   "figure.errorCount": "Errors",
   "mask.tool.brush": "Brush",
   "mask.tool.eraser": "Eraser",

@@ -48,6 +48,8 @@ export const zhMonitor = {
   "requests.from": "开始时间",
   "requests.to": "结束时间",
   "requests.project": "项目",
+  "requests.tag": "标签",
+  "requests.endUser": "最终用户",
   "requests.target": "目标",
   "requests.requestId": "请求 ID",
   "requests.minLatency": "最小延迟（毫秒）",

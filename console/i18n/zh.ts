@@ -201,6 +201,8 @@ export const zh: Messages = {
   "usage.dimension.project": "项目",
   "usage.dimension.model": "模型",
   "usage.dimension.target": "目标",
+  "usage.dimension.tag": "标签",
+  "usage.dimension.end_user": "最终用户",
   "figure.errorCount": "错误",
   "mask.tool.brush": "画笔",
   "mask.tool.eraser": "橡皮擦",

@@ -10,7 +10,7 @@ export const policyNames = ["p2c", "weighted", "cost", "sticky"] as const;
 
 export const connectionSteps = ["dns", "tcp", "tls", "http", "credential"] as const;
 
-export const usageDimensions = ["key", "project", "model", "target"] as const;
+export const usageDimensions = ["key", "project", "model", "target", "tag", "end_user"] as const;
 export type UsageDimension = (typeof usageDimensions)[number];
 
 export const usageIntervals = ["hour", "day", "month", "total"] as const;

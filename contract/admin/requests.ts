@@ -33,6 +33,11 @@ export const shownRequestSchema = z
     cached_inputs: z.number().nullable(),
     cost: z.number().nullable(),
     estimated_cost: z.number().nullable(),
+    tags: z.array(z.string()),
+    end_user: z
+      .string()
+      .nullable()
+      .describe("A keyed hash, unless the operator stores names. `null`: the client named none."),
   })
   .meta({
     id: "ShownRequest",

@@ -30,6 +30,8 @@ export interface AdminDependencies extends ConnectionTests, Fleet {
   readonly eventViews: EventViews;
   readonly keys: KeyStore;
   readonly keyNames: KeyNames;
+  /** The end user as in the ledger, of a name as the client sent it. */
+  readonly endUserOf: (given: string) => string;
   /** Applies key changes of the store to the snapshot now, instead of at the next poll. */
   readonly applyKeyChanges: () => Promise<void>;
   readonly entities: ConfigEntities;

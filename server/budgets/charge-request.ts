@@ -142,14 +142,15 @@ export function createRequestCharging({
       reservation.release();
       return;
     }
-    const { requestId, at, endpoint, model = null } = record;
+    const { requestId, at, endpoint, model = null, endUser, tags } = record;
     const { estimate } = reservation;
     const { id: keyId, project = null } = caller;
     const log = (): void => {
       if (!estimate) return;
       // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
       const mayWait = operation === "embeddings";
-      reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
+      const request = { requestId, at, endpoint, keyId, model, project, estimate, endUser, tags };
+      reservations.reserve(request, mayWait);
     };
     record.cost.reservation = observe
       ? {

@@ -13,6 +13,8 @@ export interface ImageJobData {
   readonly publicUrl: string;
   readonly fingerprint: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** The header `vexel-tags`. */
+  readonly tags?: string;
   readonly [name: string]: unknown;
 }
 
@@ -32,11 +34,11 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
     throw new JobFailure(jobErrorOf(error));
   },
   lines: async function* ({ job }): AsyncGenerator<JobLine> {
-    const { operation, publicUrl } = imageDataOf(job);
+    const { operation, publicUrl, tags } = imageDataOf(job);
     const query = await readInput(files, job.id);
     if (!query)
       throw new GatewayError("job_input_missing", "The stored request of the job is missing.");
-    yield { operation, query, publicUrl };
+    yield { operation, query, publicUrl, ...(tags !== undefined && { tags }) };
   },
   format: (_, result) => formatResult(result),
   notRun: ({ ending }) =>

@@ -22,6 +22,8 @@ export interface JobLine {
   readonly query?: GenerationQuery | EditQuery;
   /** The base URL of image links in the response. */
   readonly publicUrl: string;
+  /** The header `vexel-tags` of the job. Absent: it had none. */
+  readonly tags?: string;
   /** What the client calls the line. Absent: it has one line. */
   readonly customId?: string;
 }

@@ -34,16 +34,18 @@ export const linePaths = {
   edits: "/v1/images/edits",
 } as const satisfies Record<JobLine["operation"], string>;
 
-const headers: RequestHeaders = {
-  get: (name) => (name === "content-type" ? "application/json" : null),
-};
+function headersOf({ tags }: JobLine): RequestHeaders {
+  const headers = new Map([["content-type", "application/json"]]);
+  if (tags !== undefined) headers.set("vexel-tags", tags);
+  return { get: (name) => headers.get(name) ?? null };
+}
 
 export class LineRequest extends SignalClient implements IncomingRequest {
   readonly requestId: string;
   readonly method = "POST";
   readonly path: string;
   readonly search = "";
-  readonly headers = headers;
+  readonly headers: RequestHeaders;
   /** No client is connected. */
   readonly clientAddress = "";
   readonly publicUrl: string;
@@ -56,6 +58,7 @@ export class LineRequest extends SignalClient implements IncomingRequest {
     this.requestId = requestId;
     this.path = path;
     this.publicUrl = job.publicUrl;
+    this.headers = headersOf(job);
     this.line = line;
     this.#body = job.body;
   }

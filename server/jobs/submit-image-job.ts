@@ -90,6 +90,7 @@ async function submit(
     const earlier = await jobs.findByKey(owner, idempotencyKey);
     if (earlier) return checkSame(earlier, fingerprint);
   }
+  const tags = incoming.headers.get("vexel-tags");
   const id = newJobId("imgjob", now());
   const reservation = await reserve(id, operation, query, { caller, model }, options);
   try {
@@ -99,6 +100,7 @@ async function submit(
       publicUrl: incoming.publicUrl,
       fingerprint,
       metadata,
+      ...(tags !== null && { tags }),
     };
     const { job, isNew } = await jobs.submit({
       id,

@@ -1,5 +1,6 @@
 /** What the request pipeline needs from the rest of the server. */
 
+import type { Attribution } from "../attribution/attribution.ts";
 import type { RequestCharging } from "../budgets/charge-request.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
@@ -29,6 +30,8 @@ export interface JobSubmission {
 }
 
 export interface PipelineServices {
+  /** The tags and the end user of requests. */
+  readonly attribution: Pick<Attribution, "attribute">;
   readonly snapshot: () => Snapshot;
   /** The id of this process, for ledger rows. */
   readonly replica: string;

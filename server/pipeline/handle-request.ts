@@ -2,6 +2,7 @@
  * The request pipeline: the life of an HTTP request, from its head to its response. Read this first; every step is one
  * file. `execute.ts` is the part without HTTP, and `request-lifetime.ts` owns its resources.
  */
+import type { AttributedQuery } from "../attribution/attribution.ts";
 import { authenticate, defaultModel, resolveModel } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -70,7 +71,7 @@ async function handleRequest<Q extends LimitedQuery, A>(
     const parsed = await endpoint.read(incoming, caller.id, nameModel, readsImages);
     lifetime.ownFiles(parsed);
     record.receivedAt = services.clock();
-    const { query } = parsed;
+    const query = attribute(http, record, parsed.query);
     const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
     record.permittedModel = model;
     if (model.storeContentMs !== undefined) await lifetime.recordContent(model, query);
@@ -80,6 +81,30 @@ async function handleRequest<Q extends LimitedQuery, A>(
   } finally {
     if (lifetime.isOpen) await lifetime.close();
   }
+}
+
+/** Records the tags and the end user. Returns the query for the upstream. */
+function attribute<Q extends LimitedQuery, A>(
+  { services, endpoint, incoming }: HttpRequest<Q, A>,
+  record: RequestRecord,
+  query: Q & AttributedQuery,
+): Q {
+  const tags = incoming.headers.get("vexel-tags");
+  if (tags === null && !isAttributed(query)) return query;
+  const isJob = endpoint.kind === "image" && asksForJob(incoming, query);
+  const extraFields = services.attribution.attribute(record, tags, query, isJob);
+  return extraFields ? { ...query, extraFields } : query;
+}
+
+/** Most requests name no end user. */
+function isAttributed({ user, options, extraFields }: AttributedQuery): boolean {
+  return (
+    user !== undefined ||
+    options?.user !== undefined ||
+    options?.safety_identifier !== undefined ||
+    extraFields?.metadata !== undefined ||
+    extraFields?.safety_identifier !== undefined
+  );
 }
 
 /** From the resolved model to the response. */

@@ -54,6 +54,10 @@ export class RequestRecord implements RequestContext, RequestReport {
   /** Its id, also if the caller may not use it. Undefined: the request names no model of the configuration. */
   model: string | undefined;
   permittedModel: PermittedModel | undefined;
+  /** As in the ledger. Null: the client named none. */
+  endUser: string | null = null;
+  /** Separated by commas. Null: none. */
+  tags: string | null = null;
   priority: Priority = "interactive";
   cachePolicy: CachePolicy = "use";
   usage: RequestUsage | undefined;
@@ -290,6 +294,8 @@ export class RequestRecord implements RequestContext, RequestReport {
       timeline: writeTimeline(this),
       errorMessage: outcome.errorMessage,
       replica: this.replica,
+      endUser: this.endUser,
+      tags: this.tags,
       cachedInputs: isEmbeddings ? this.cachedInputs : null,
       upstreamTokens: isEmbeddings ? (this.upstreamTokens ?? null) : null,
     };

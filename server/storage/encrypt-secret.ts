@@ -8,6 +8,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createHash,
+  createHmac,
   hkdfSync,
   randomBytes,
 } from "node:crypto";
@@ -58,6 +59,8 @@ export class SecretBox {
   readonly #previous: readonly EncryptionKey[];
   /** The key of the file. Read when it is needed: a gateway without stored secrets needs no file. */
   #generated: EncryptionKey | undefined;
+  /** By purpose. */
+  readonly #hashKeys = new Map<string, Uint8Array>();
 
   constructor({ folder, secret, previous }: SecretBoxOptions) {
     this.#path = join(folder, keyFileName);
@@ -95,8 +98,22 @@ export class SecretBox {
     return this.#open(keyId, bytes.subarray(prefixBytes), context);
   }
 
+  /** A hash that only holders of the key can compute, in hexadecimal. A new key changes it. */
+  hash(text: string, purpose: string): string {
+    let key = this.#hashKeys.get(purpose);
+    if (!key) {
+      key = new Uint8Array(hkdfSync("sha256", this.#current().bytes, "vexel", purpose, keyBytes));
+      this.#hashKeys.set(purpose, key);
+    }
+    return createHmac("sha256", key).update(text).digest("hex");
+  }
+
+  #current(): EncryptionKey {
+    return this.#configured ?? this.#keyFile() ?? this.#createKeyFile();
+  }
+
   #cipher(context: string): { keyId: string; nonce: Buffer; cipher: CipherGCM } {
-    const key = this.#configured ?? this.#keyFile() ?? this.#createKeyFile();
+    const key = this.#current();
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(Buffer.from(context));
     return { keyId: key.id, nonce, cipher };

@@ -34,6 +34,8 @@ export const rowTypes = {
   timeline: "text",
   errorMessage: "text",
   replica: "text",
+  endUser: "text",
+  tags: "text",
 } as const satisfies Readonly<Record<keyof LedgerRow, string>>;
 
 export const rowNames = Object.keys(rowTypes) as readonly (keyof LedgerRow)[];
@@ -89,6 +91,8 @@ export const valuesOf = (row: LedgerRow) =>
     row.timeline,
     row.errorMessage,
     row.replica,
+    row.endUser,
+    row.tags,
   ] as const;
 
 /** The inverse of `valuesOf`. Columns that were added later are null. */

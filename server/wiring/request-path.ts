@@ -27,7 +27,13 @@ import type { FetchOnly } from "../upstream/transport/index.ts";
 import { wireEmbeddings } from "./embeddings.ts";
 import { wireImages, wireImageWorker } from "./images.ts";
 import type { Runtime } from "./runtime.ts";
-import { wireImageLinks, wireLedger, wireReplicas, wireStoredContent } from "./storage.ts";
+import {
+  wireAttribution,
+  wireImageLinks,
+  wireLedger,
+  wireReplicas,
+  wireStoredContent,
+} from "./storage.ts";
 import { wireUpstreams } from "./upstreams.ts";
 
 interface RequestPathOptions {
@@ -105,6 +111,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   sweepImages();
   const content = wireStoredContent(runtime, temp.disk, objects?.objects);
   const admittedImages = new AdmittedImages();
+  const attribution = wireAttribution(runtime);
   const pipeline = createPipeline({
     snapshot,
     replica,
@@ -124,6 +131,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
       image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
     },
     content,
+    attribution,
     streamTimes,
     admission: limits.admission,
     responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
@@ -150,6 +158,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     charging: budgets.charging,
     imageLinks,
     content,
+    attribution,
     admittedImages,
     pipeline,
     send,

@@ -1,5 +1,6 @@
 /** Opens the stores of a gateway as the settings say: in the data folder, or in the database and object store that replicas share. */
 
+import { Attribution } from "../attribution/attribution.ts";
 import { openImageLinks } from "../images/open-image-links.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { openSharedLimits } from "../limits/open-shared-limits.ts";
@@ -20,6 +21,14 @@ import type { Runtime } from "./runtime.ts";
 export const secretBoxFor = (
   settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">,
 ): SecretBox => new SecretBox({ folder: settings.VEXEL_DATA, ...secretsOf(settings) });
+
+export function wireAttribution({ settings }: Pick<Runtime, "settings">): Attribution {
+  const secrets = secretBoxFor(settings);
+  return new Attribution({
+    endUsers: settings.VEXEL_END_USERS,
+    hash: (name) => secrets.hash(name, "end users"),
+  });
+}
 
 /** The current secret, and earlier ones. */
 const secretsOf = (settings: Pick<Settings, "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">) => ({

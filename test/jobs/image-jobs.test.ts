@@ -59,6 +59,22 @@ describe("an image request with `Prefer: respond-async`", () => {
     expect((await fetch(image?.url ?? "")).headers.get("content-type")).toBe("image/png");
   });
 
+  test("keeps its tags and its end user in both ledger rows, and its metadata for the client", async () => {
+    const response = await gateway.post(
+      "/v1/images/generations",
+      { ...otter, user: "customer-42", metadata: { note: "any text, of any kind" } },
+      { ...asked, "vexel-tags": "team:art" },
+    );
+    const { id } = (await response.json()) as ImageJob;
+    const ended = await endOf(client(), id);
+    expect(ended).toMatchObject({ status: "completed", metadata: { note: expect.any(String) } });
+    const rows = gateway.rows().slice(-2);
+    expect(rows.filter(({ requestId }) => requestId.startsWith(id))).toHaveLength(1);
+    for (const row of rows) {
+      expect(row).toMatchObject({ tags: "team:art", endUser: expect.stringMatching(/^eu_/) });
+    }
+  });
+
   test("has a ledger row with the id of its job, and the submission one without a cost", async () => {
     const job = await client().submit(otter);
     await endOf(client(), job.id);

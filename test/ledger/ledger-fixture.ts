@@ -30,5 +30,7 @@ export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow 
   timeline: null,
   errorMessage: null,
   replica: null,
+  endUser: null,
+  tags: null,
   ...more,
 });

@@ -66,6 +66,8 @@ describe("the row of a successful request", () => {
       timeline: row.timeline,
       errorMessage: null,
       replica: row.replica,
+      endUser: null,
+      tags: null,
     });
     const { attempts } = readTimeline(row.timeline);
     expect(attempts).toMatchObject([{ queuedMs: 0, isHedge: false }]);

@@ -28,6 +28,7 @@ import {
 } from "./laws/implementations.ts";
 import { jobStoreLaws } from "./laws/job-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
+import { ledgerLabelLaws } from "./laws/ledger-label.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import { outboxLaws } from "./laws/outbox.laws.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
@@ -52,6 +53,7 @@ hold(consoleStoreLaws, consoleStores);
 hold(eventStoreLaws, eventStorages);
 hold(jobStoreLaws, jobStores);
 hold(ledgerStoreLaws, ledgers);
+hold(ledgerLabelLaws, ledgers);
 hold(embeddingCacheStoreLaws, embeddingCacheStores);
 hold(blobStoreLaws, [...blobStores, s3BlobStore]);
 hold(responseStoreLaws, [...responseStores, s3ResponseStore]);

@@ -6,6 +6,7 @@ import { eventStoreLaws } from "./laws/event-store.laws.ts";
 import { fileIndexLaws } from "./laws/file-index.laws.ts";
 import { jobStoreLaws } from "./laws/job-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
+import { ledgerLabelLaws } from "./laws/ledger-label.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import {
   postgresConfigEntityStore,
@@ -35,6 +36,7 @@ testsWith(["postgresql"], import.meta.file, () => {
   webhookEndpointStoreLaws(postgresWebhookEndpoints);
   jobStoreLaws(postgresJobStore);
   ledgerStoreLaws(postgresLedger);
+  ledgerLabelLaws(postgresLedger);
   responseStoreLaws(postgresResponseStore);
   sharedResponsesLaws(postgresResponses);
 });

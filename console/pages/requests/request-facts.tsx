@@ -70,6 +70,8 @@ export function Facts({ request }: { request: RequestDetail }) {
     [t("figure.images"), count(request.images)],
     [t("figure.cost"), dollars(request.cost)],
     [t("request.estimatedCost"), dollars(request.estimated_cost)],
+    [t("requests.tag"), request.tags.join(", ") || "–"],
+    [t("requests.endUser"), request.end_user ?? "–"],
     [t("request.replica"), request.replica ?? "–"],
     [t("request.bytes"), `${count(request.bytes_in)} / ${count(request.bytes_out)}`],
   ];

@@ -13,6 +13,8 @@ const texts: readonly (readonly [FilterName, MessageKey])[] = [
   ["key", "requests.key"],
   ["project", "requests.project"],
   ["target", "requests.target"],
+  ["tag", "requests.tag"],
+  ["end_user", "requests.endUser"],
   ["error", "requests.error"],
   ["request_id", "requests.requestId"],
   ["min_latency_ms", "requests.minLatency"],

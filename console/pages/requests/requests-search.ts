@@ -8,6 +8,8 @@ export const filterNames = [
   "key",
   "project",
   "target",
+  "tag",
+  "end_user",
   "status",
   "error",
   "min_latency_ms",

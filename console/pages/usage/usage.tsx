@@ -38,6 +38,13 @@ const usageQuery = (query: Query) =>
       Math.max(refreshMs, (state.data?.durationMs ?? 0) / maxTimeShare),
   });
 
+/** The second dimension, if it can be combined with the first. Usage is summed by tag or by end user, not by both. */
+function combine(first: UsageDimension, second: UsageDimension | ""): UsageDimension | "" {
+  const labels: readonly string[] = ["tag", "end_user"];
+  const isExcluded = first === second || (labels.includes(first) && labels.includes(second));
+  return isExcluded ? "" : second;
+}
+
 export function UsagePage() {
   const t = useT();
   const [range, setRange] = useState<Range>("week");
@@ -71,7 +78,7 @@ export function UsagePage() {
             <Select
               aria-label={t("usage.groupBy")}
               value={dimensions[0]}
-              onChange={(name) => setDimensions([name, dimensions[1]])}
+              onChange={(name) => setDimensions([name, combine(name, dimensions[1])])}
               options={usageDimensions.map(optionOf)}
             />
           </div>
@@ -82,7 +89,9 @@ export function UsagePage() {
               onChange={(name) => setDimensions([dimensions[0], name])}
               options={[
                 { value: "", label: "–" },
-                ...usageDimensions.filter((name) => name !== dimensions[0]).map(optionOf),
+                ...usageDimensions
+                  .filter((name) => combine(dimensions[0], name) !== "")
+                  .map(optionOf),
               ]}
             />
           </div>

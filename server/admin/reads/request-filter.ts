@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { LedgerListQuery, ValueRange } from "../../storage/ports/ledger-queries.ts";
+import { tagsOf } from "../../storage/sql/labels.ts";
 import type { Actor } from "../actor.ts";
 import type { KeyNames } from "./key-names.ts";
 
@@ -32,6 +33,12 @@ export const ownerFilters = {
   project: text("The name of a project."),
   model: text("The id of a model."),
   target: text("An upstream, or a target such as `openai/text-embedding-3-small`."),
+  tag: text("A tag such as `team:search`."),
+  end_user: z
+    .string()
+    .max(1000)
+    .optional()
+    .describe("The end user, as the client sent it or as the ledger has it."),
 };
 
 export const requestFilters = {
@@ -53,11 +60,20 @@ export const requestFilters = {
 
 type RequestFilterQuery = z.output<z.ZodObject<typeof requestFilters>>;
 
+type OwnerFilterQuery = Pick<RequestFilterQuery, keyof typeof ownerFilters>;
+
+/** Finds what the names of a filter stand for. */
+interface FilterNames {
+  readonly keyNames: Pick<KeyNames, "idOf">;
+  /** The end user as in the ledger. */
+  readonly endUserOf: (given: string) => string;
+}
+
 /** The actor's projects are part of the filter, so that a page never contains another project's requests. */
 export async function ownerFilter(
-  { key, project, model, target }: Pick<RequestFilterQuery, "key" | "project" | "model" | "target">,
+  { key, project, model, target, tag, end_user }: OwnerFilterQuery,
   { projects }: Actor,
-  { idOf }: Pick<KeyNames, "idOf">,
+  { keyNames: { idOf }, endUserOf }: FilterNames,
 ): Promise<RequestFilter> {
   const slash = target?.indexOf("/") ?? -1;
   return {
@@ -66,6 +82,8 @@ export async function ownerFilter(
     ...(model !== undefined && { model }),
     ...(target !== undefined && { upstream: slash < 0 ? target : target.slice(0, slash) }),
     ...(target !== undefined && slash >= 0 && { targetModel: target.slice(slash + 1) }),
+    ...(tag !== undefined && { tag }),
+    ...(end_user !== undefined && { endUser: endUserOf(end_user) }),
     ...(projects !== null && { projects }),
   };
 }
@@ -73,13 +91,13 @@ export async function ownerFilter(
 export async function requestFilter(
   given: RequestFilterQuery,
   actor: Actor,
-  keyNames: Pick<KeyNames, "idOf">,
+  names: FilterNames,
 ): Promise<RequestFilter> {
   const { status, error } = given;
   const cost = rangeOf(given.min_cost, given.max_cost);
   const latencyMs = rangeOf(given.min_latency_ms, given.max_latency_ms);
   return {
-    ...(await ownerFilter(given, actor, keyNames)),
+    ...(await ownerFilter(given, actor, names)),
     ...(error !== undefined && { error }),
     ...(cost && { cost }),
     ...(latencyMs && { latencyMs }),
@@ -111,6 +129,8 @@ export function matchesRecord(filter: RequestFilter, record: RequestRecord): boo
     isEqual(filter.model, record.model) &&
     isEqual(filter.upstream, routing.target?.upstream.id) &&
     isEqual(filter.targetModel, routing.target?.model) &&
+    (filter.tag === undefined || tagsOf(record).includes(filter.tag)) &&
+    isEqual(filter.endUser, record.endUser ?? undefined) &&
     (filter.failed === undefined || filter.failed === (outcome.error !== undefined)) &&
     isEqual(filter.error, outcome.error) &&
     isWithin(filter.status, outcome.status) &&

@@ -2,6 +2,7 @@
 import type { RequestDetail, ShownRequest } from "../../../contract/admin.ts";
 import { readTimeline } from "../../request/timeline.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
+import { tagsOf } from "../../storage/sql/labels.ts";
 
 export const showRequest = (row: LedgerRow, keyName: string | null): ShownRequest => ({
   object: "request",
@@ -27,6 +28,8 @@ export const showRequest = (row: LedgerRow, keyName: string | null): ShownReques
   cached_inputs: row.cachedInputs,
   cost: row.cost,
   estimated_cost: row.estimatedCost,
+  tags: [...tagsOf(row)],
+  end_user: row.endUser,
 });
 
 export function showRequestDetail(

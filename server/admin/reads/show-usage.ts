@@ -1,6 +1,7 @@
 /** Usage of the ledger as JSON: percentiles from the latency histogram, and the dimensions of the console. */
 import type { UsageDimension, UsageRow, UsageSums } from "../../../contract/admin.ts";
 import {
+  type LabelKind,
   type LedgerDimension,
   type LedgerSums,
   latencyBoundsMs,
@@ -8,11 +9,15 @@ import {
 } from "../../storage/ports/ledger-queries.ts";
 
 /** A target is an upstream and the name of the model there. */
-export const ledgerDimensionsOf: Readonly<Record<UsageDimension, readonly LedgerDimension[]>> = {
+export const ledgerDimensionsOf: Readonly<
+  Record<UsageDimension, readonly (LedgerDimension | LabelKind)[]>
+> = {
   key: ["keyId"],
   project: ["project"],
   model: ["model"],
   target: ["upstream", "targetModel"],
+  tag: ["tag"],
+  end_user: ["endUser"],
 };
 
 export function showUsage(
@@ -33,6 +38,8 @@ function valueIn(group: UsageGroup, dimension: UsageDimension): string | null {
   if (dimension === "key") return group.keyId ?? null;
   if (dimension === "project") return group.project ?? null;
   if (dimension === "model") return group.model ?? null;
+  if (dimension === "tag") return group.tag ?? null;
+  if (dimension === "end_user") return group.endUser ?? null;
   const { upstream, targetModel } = group;
   return upstream ? `${upstream}/${targetModel ?? ""}` : null;
 }

@@ -27,13 +27,14 @@ const liveQuery = z.object(requestFilters);
 export function requestRoutes({
   queries,
   keyNames,
+  endUserOf,
   live,
   content,
 }: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, listQuery);
     const { entries, next, scannedUntil } = await queries.list({
-      ...(await requestFilter(given, context.get("actor"), keyNames)),
+      ...(await requestFilter(given, context.get("actor"), { keyNames, endUserOf })),
       ...readPage(context),
       ...(given.from !== undefined && { from: given.from }),
       ...(given.to !== undefined && { to: given.to }),
@@ -102,7 +103,7 @@ export function requestRoutes({
 
   const follow = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, liveQuery);
-    const filter = await requestFilter(given, context.get("actor"), keyNames);
+    const filter = await requestFilter(given, context.get("actor"), { keyNames, endUserOf });
     const viewer = live.open(filter, {
       user: context.get("actor").userId ?? "admin token",
       isAllowed: context.get("isStillAllowed"),

@@ -44,7 +44,21 @@ const usageQuery = z.object({
   ...ownerFilters,
 });
 
-export function usageRoutes({ queries, keyNames, now }: AdminDependencies): readonly AdminRoute[] {
+/** The kinds of labels, tags and end users, that a query groups or filters by. */
+const countLabels = (
+  dimensions: readonly UsageDimension[],
+  given: { readonly tag?: string | undefined; readonly end_user?: string | undefined },
+): number =>
+  (["tag", "end_user"] as const).filter(
+    (name) => dimensions.includes(name) || given[name] !== undefined,
+  ).length;
+
+export function usageRoutes({
+  queries,
+  keyNames,
+  endUserOf,
+  now,
+}: AdminDependencies): readonly AdminRoute[] {
   const read = async (context: AdminApiContext) => {
     const given = readQuery(context, usageQuery);
     const { to = now(), from = to - 7 * dayMs, interval = "day" } = given;
@@ -54,8 +68,15 @@ export function usageRoutes({ queries, keyNames, now }: AdminDependencies): read
       });
     }
     const dimensions: readonly UsageDimension[] = [...new Set(given.group_by ?? [])];
+    if (countLabels(dimensions, given) > 1) {
+      throw new GatewayError(
+        "invalid_value",
+        "Usage is summed by tag or by end user, not by both: give 'tag' or 'end_user' in 'group_by' or as a filter.",
+        { param: "group_by" },
+      );
+    }
     const query: UsageQuery = {
-      ...(await ownerFilter(given, context.get("actor"), keyNames)),
+      ...(await ownerFilter(given, context.get("actor"), { keyNames, endUserOf })),
       from,
       to,
       interval,

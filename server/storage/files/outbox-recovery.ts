@@ -135,6 +135,8 @@ const interruptedRow = (request: ReservedRequest): LedgerRow => ({
   keyId: request.keyId,
   model: request.model,
   project: request.project,
+  endUser: request.endUser,
+  tags: request.tags,
   estimatedCost: request.estimate,
   status: 500,
   error: "internal",
@@ -253,5 +255,7 @@ class ContentReader {
 
 const reservedOf = (values: ReservedValues): ReservedRequest => {
   const [requestId, at, endpoint, keyId, model, project, estimate] = values;
-  return { requestId, at, endpoint, keyId, model, project, estimate };
+  // A file of an earlier version has neither.
+  const [endUser = null, tags = null] = values.slice(7) as (string | null)[];
+  return { requestId, at, endpoint, keyId, model, project, estimate, endUser, tags };
 };

@@ -245,6 +245,8 @@ export type ReservedValues = readonly [
   model: string | null,
   project: string | null,
   estimate: number,
+  endUser: string | null,
+  tags: string | null,
 ];
 
 /** Exactly one of the members is set. */
@@ -263,8 +265,10 @@ export const rowsRecord = (rows: readonly LedgerRow[]): string =>
   encode({ rows: rows.map(valuesOf) });
 
 const reservedRecord = (request: ReservedRequest): string => {
-  const { requestId, at, endpoint, keyId, model, project, estimate } = request;
-  return encode({ reserved: [requestId, at, endpoint, keyId, model, project, estimate] });
+  const { requestId, at, endpoint, keyId, model, project, estimate, endUser, tags } = request;
+  return encode({
+    reserved: [requestId, at, endpoint, keyId, model, project, estimate, endUser, tags],
+  });
 };
 
 const hex = (value: number): string => value.toString(16).padStart(8, "0");

@@ -11,6 +11,10 @@ export interface LedgerFilter {
   readonly model?: string | null | undefined;
   readonly upstream?: string | null | undefined;
   readonly targetModel?: string | null | undefined;
+  /** Requests with this tag. */
+  readonly tag?: string | undefined;
+  /** The end user, as in the ledger. */
+  readonly endUser?: string | undefined;
   /** Only requests of these projects, such as the projects of a user. An empty list matches no request. */
   readonly projects?: readonly string[] | undefined;
 }
@@ -50,6 +54,10 @@ export interface LedgerPage extends StoredPage<LedgerRow> {
 export const ledgerDimensions = ["keyId", "project", "model", "upstream", "targetModel"] as const;
 export type LedgerDimension = (typeof ledgerDimensions)[number];
 
+/** Clients name them, so usage by label is bounded. A query of usage has one kind of label at most. */
+export const labelKinds = ["tag", "endUser"] as const;
+export type LabelKind = (typeof labelKinds)[number];
+
 export interface UsageQuery extends LedgerFilter {
   /** Unix milliseconds, rounded down to a whole hour (UTC), because usage is stored by the hour. */
   readonly from: number;
@@ -57,7 +65,8 @@ export interface UsageQuery extends LedgerFilter {
   readonly to: number;
   /** The periods (UTC) that usage is summed over. */
   readonly interval: "hour" | "day" | "month" | "total";
-  readonly groupBy?: readonly LedgerDimension[] | undefined;
+  /** Requests without a label of the kind are in no group. A request is in the group of each of its tags. */
+  readonly groupBy?: readonly (LedgerDimension | LabelKind)[] | undefined;
   /** The maximum number of groups. */
   readonly limit: number;
 }
@@ -92,7 +101,9 @@ export interface LedgerSums {
 }
 
 /** Dimensions that are not in `groupBy` are absent. */
-export interface UsageGroup extends LedgerSums, Partial<Record<LedgerDimension, string | null>> {
+export interface UsageGroup
+  extends LedgerSums,
+    Partial<Record<LedgerDimension | LabelKind, string | null>> {
   /** The start of the period, Unix milliseconds: of the whole query if the interval is "total". */
   readonly from: number;
 }

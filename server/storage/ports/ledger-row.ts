@@ -39,4 +39,8 @@ export interface LedgerRow {
   readonly errorMessage: string | null;
   /** The process that served the request. null if it was killed meanwhile. */
   readonly replica: string | null;
+  /** The end user that the client named, as a keyed hash unless the operator stores names. null: none. */
+  readonly endUser: string | null;
+  /** The tags of the request, separated by commas. null: none. */
+  readonly tags: string | null;
 }

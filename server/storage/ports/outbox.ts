@@ -10,7 +10,10 @@ import type { LedgerRow } from "./ledger-row.ts";
 
 /** The part of a ledger row that is known before the upstream request. */
 export interface ReservedRequest
-  extends Pick<LedgerRow, "requestId" | "at" | "endpoint" | "keyId" | "model" | "project"> {
+  extends Pick<
+    LedgerRow,
+    "requestId" | "at" | "endpoint" | "keyId" | "model" | "project" | "endUser" | "tags"
+  > {
   /** US dollars. */
   readonly estimate: number;
 }

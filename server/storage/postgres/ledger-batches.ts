@@ -87,6 +87,12 @@ const sums: Readonly<Record<string, string>> = {
   ),
 };
 
+/** A row for each tag of a ledger row, and one for its end user. */
+const labels = `LATERAL (
+  SELECT 'tag=' || tag AS label FROM unnest(string_to_array(tags, ',')) AS tag
+  UNION SELECT 'endUser=' || end_user WHERE end_user IS NOT NULL
+) AS labels`;
+
 /** The other sums have the names of their columns. */
 const sumOf = (name: string): string => sums[name] ?? `coalesce(sum(${name}), 0)::bigint`;
 
@@ -107,6 +113,7 @@ export const usageOf = (
     "max(request_id) AS last_id",
     ...sumColumns.map((name) => `${sumOf(name)} AS ${name}`),
   ];
-  return `SELECT ${selected.join(", ")} FROM ${rowsOf(batches, parameters)} WHERE true${filter}
+  const source = [rowsOf(batches, parameters), ...(columns.includes("label") ? [labels] : [])];
+  return `SELECT ${selected.join(", ")} FROM ${source.join(", ")} WHERE true${filter}
     GROUP BY ${[`at - at % ${hourMs}`, ...groups].join(", ")}`;
 };

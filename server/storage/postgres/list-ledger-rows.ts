@@ -6,9 +6,10 @@ import { rowNames, rowTypes } from "../ledger-row-values.ts";
 import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
+import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
 import { columnOf, hourMs } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
-import { rollUps } from "../sql/roll-ups.ts";
+import { rollUpsFor } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { type Batches, readSnapshot, usageOf } from "./ledger-batches.ts";
 import { listDays } from "./ledger-partitions.ts";
@@ -88,10 +89,12 @@ async function hoursOfRows(
     conditions.push(`first_id <= ${placeholder}`, `last_id >= ${placeholder}`);
   }
   const condition = conditions.join(" AND ");
-  const { table } = query.keyId === undefined ? rollUps.hourWithoutKey : rollUps.hour;
+  const kind = labelKindOf(query);
+  const { table } = rollUpsFor(query).hour;
+  const labels = labelFilterOf(query, kind, parameters, true);
   const select = `SELECT hour, first_id, last_id FROM`;
   const parts = [
-    `${select} vexel.${table} WHERE ${condition}${filterOf(query, "= ''", parameters)}`,
+    `${select} vexel.${table} WHERE ${condition}${labels}${filterOf(query, "= ''", parameters)}`,
   ];
   if (batches) {
     const ofRows = { columns: [], filter: filterOf(query, "IS NULL", parameters) };

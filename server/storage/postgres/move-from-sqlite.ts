@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import type { Queries } from "../sql/database.ts";
 import { hourMs } from "../sql/ledger-columns.ts";
-import { type RollUp, rollUps } from "../sql/roll-ups.ts";
+import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { readTable, type TableRow } from "../sqlite/read-tables.ts";
 import type { PostgresDatabase } from "./database.ts";
@@ -40,10 +40,16 @@ const boundIds = ({ table, columns }: RollUp): string => {
       = (${["hour", ...columns].map((name) => `found.${name}`).join(", ")})`;
 };
 
-const moveRollUp = (rollUp: RollUp): TableMove =>
-  rollUp.start === "day"
-    ? { table: rollUp.table }
-    : { table: rollUp.table, defaults: { first_id: "", last_id: "" }, after: boundIds(rollUp) };
+/** Bounds that include every request id: a label is no column of the ledger. */
+const anyIds = { first_id: "", last_id: "~" };
+
+function moveRollUp(rollUp: RollUp): TableMove {
+  const { table, start } = rollUp;
+  if (start === "day") return { table };
+  return hasLabel(rollUp)
+    ? { table, defaults: anyIds }
+    : { table, defaults: { first_id: "", last_id: "" }, after: boundIds(rollUp) };
+}
 
 /** The tables of each file, with the same columns in both databases. */
 const files: Readonly<Record<string, readonly TableMove[]>> = {

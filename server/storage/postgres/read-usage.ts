@@ -4,9 +4,10 @@
  */
 import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-queries.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { columnOf, dayMs, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
+import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
+import { dayMs, groupColumnOf, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
-import { rollUps } from "../sql/roll-ups.ts";
+import { rollUpsFor } from "../sql/roll-ups.ts";
 import { type Batches, usageOf } from "./ledger-batches.ts";
 
 /** Unix milliseconds. */
@@ -88,12 +89,10 @@ async function readRange(
 ): Promise<UsageGroup[]> {
   const { interval, groupBy = [], limit } = query;
   const parameters = new Parameters();
-  const columns = groupBy.map(columnOf);
-  const filter = filterOf(query, "= ''", parameters);
-  const hasKey = query.keyId !== undefined || groupBy.includes("keyId");
-  const { hour, day } = hasKey
-    ? rollUps
-    : { hour: rollUps.hourWithoutKey, day: rollUps.dayWithoutKey };
+  const columns = groupBy.map(groupColumnOf);
+  const labels = labelFilterOf(query, labelKindOf(query, groupBy), parameters);
+  const filter = filterOf(query, "= ''", parameters) + labels;
+  const { hour, day } = rollUpsFor(query);
   const select = (
     source: string,
     start: string,
@@ -113,7 +112,8 @@ async function readRange(
     ...select(`vexel.${hour.table}`, "hour", { from: days.to, to: range.to }, filter),
   ];
   if (batches && batches.first < range.to && batches.last >= range.from) {
-    const ofRows = { columns, filter: filterOf(query, "IS NULL", parameters) };
+    const ofLabel = columns.includes("label") ? labels : "";
+    const ofRows = { columns, filter: filterOf(query, "IS NULL", parameters) + ofLabel };
     parts.push(...select(`(${usageOf(batches, parameters, ofRows)}) AS pending`, "hour", range));
   }
   const start = parameters.add(query.from - (query.from % hourMs));

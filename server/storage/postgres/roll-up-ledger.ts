@@ -3,8 +3,9 @@
  * time does it, so no statement waits for a sum that another one changes.
  */
 import { Parameters, type Queries } from "../sql/database.ts";
-import { dayMs, sumColumns } from "../sql/ledger-columns.ts";
-import { type RollUp, rollUps } from "../sql/roll-ups.ts";
+import { maxLabels, otherName } from "../sql/labels.ts";
+import { dayMs, groupColumns, sumColumns } from "../sql/ledger-columns.ts";
+import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { type Batches, readBatches, tunePlanner, usageOf } from "./ledger-batches.ts";
 
@@ -56,6 +57,7 @@ function rollUpStatement(batches: Batches, parameters: Parameters): string {
     WITH deleted AS (
       DELETE FROM vexel.ledger_batches WHERE id = ANY (${parameters.add(batches.ids)}::text::bigint[])
     ), new AS MATERIALIZED (${usageOf(batches, parameters)}),
+    ${labeledUsage(batches, parameters)},
     ${additions.join(", ")}
     INSERT INTO vexel.spent (scope, id, period, dollars)
     SELECT scope, id, period, sum(cost + estimated_cost)
@@ -65,8 +67,34 @@ function rollUpStatement(batches: Batches, parameters: Parameters): string {
     ON CONFLICT (scope, id, period) DO UPDATE SET dollars = spent.dollars + excluded.dollars`;
 }
 
-/** Adds the usage of `new` to a roll-up. */
-function addition({ table, start, columns }: RollUp): string {
+/**
+ * `labeled`: the usage by label, with bounded labels. Labels that the hour has already stay, then come those with the
+ * most requests.
+ */
+function labeledUsage(batches: Batches, parameters: Parameters): string {
+  const columns = rollUps.hourWithLabel.columns;
+  const filter = " AND (tags IS NOT NULL OR end_user IS NOT NULL)";
+  const rank = (of: string): string =>
+    `row_number() OVER (PARTITION BY ${of} ORDER BY known.label IS NULL, requests DESC, label)`;
+  return `unbounded AS MATERIALIZED (${usageOf(batches, parameters, { columns, filter })}),
+    named AS (SELECT hour, key_id, label, sum(requests) AS requests FROM unbounded GROUP BY 1, 2, 3),
+    known AS (
+      SELECT DISTINCT hour, key_id, label FROM vexel.usage_by_hour_and_label
+      WHERE hour IN (SELECT hour FROM named) AND label NOT LIKE '%=${otherName}'
+    ), ranked AS (
+      SELECT hour, key_id, label, ${rank("hour, key_id")} AS of_key, ${rank("hour")} AS of_hour
+      FROM named FULL JOIN known USING (hour, key_id, label)
+    ), labeled AS MATERIALIZED (
+      SELECT hour, first_id, last_id, ${[...groupColumns, ...sumColumns].join(", ")},
+        CASE WHEN of_key <= ${maxLabels.ofKey} AND of_hour <= ${maxLabels.ofHour} THEN label
+          ELSE split_part(label, '=', 1) || '=${otherName}' END AS label
+      FROM unbounded JOIN ranked USING (hour, key_id, label)
+    )`;
+}
+
+/** Adds the usage of `new` or `labeled` to a roll-up. */
+function addition(rollUp: RollUp): string {
+  const { table, start, columns } = rollUp;
   const primaryKey = [start, ...columns].join(", ");
   const ids = start === "hour" ? ["first_id", "last_id"] : [];
   const period = start === "hour" ? "hour" : `hour - hour % ${dayMs}`;
@@ -84,6 +112,6 @@ function addition({ table, start, columns }: RollUp): string {
       // As floating-point numbers, which are exact here: a sum of BIGINT is a NUMERIC, which is slow.
       ...sumColumns.map((name) => `sum(${name}::float8)`),
     ].join(", ")}
-    FROM new GROUP BY ${[period, ...columns].join(", ")}
+    FROM ${hasLabel(rollUp) ? "labeled" : "new"} GROUP BY ${[period, ...columns].join(", ")}
     ON CONFLICT (${primaryKey}) DO UPDATE SET ${additions.join(", ")}`;
 }

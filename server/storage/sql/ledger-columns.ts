@@ -1,12 +1,15 @@
 /** The columns of the ledger and of its roll-ups, which are the same in SQLite and PostgreSQL. */
 import { rowNames } from "../ledger-row-values.ts";
 import {
+  type LabelKind,
   type LedgerDimension,
+  labelKinds,
   latencyBoundsMs,
   ledgerDimensions,
   type UsageGroup,
 } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
+import { nameIn } from "./labels.ts";
 
 /** The column of a value: `request_id` for `requestId`. */
 export const columnOf = (name: keyof LedgerRow): string =>
@@ -26,6 +29,13 @@ export const usageExtraRetentionMs = 400 * dayMs;
 
 /** The columns of the roll-ups that identify a group. A value that a request does not have is the empty text. */
 export const groupColumns = ledgerDimensions.map(columnOf);
+
+export const isLabelKind = (dimension: LedgerDimension | LabelKind): dimension is LabelKind =>
+  labelKinds.some((kind) => kind === dimension);
+
+/** The column of a roll-up that has the values of a dimension. */
+export const groupColumnOf = (dimension: LedgerDimension | LabelKind): string =>
+  isLabelKind(dimension) ? "label" : columnOf(dimension);
 
 export const latencyColumns = [...latencyBoundsMs.keys(), latencyBoundsMs.length].map(
   (at) => `latency_${at}`,
@@ -51,10 +61,13 @@ export const sumColumns = [
 export function toGroup(
   row: Readonly<Record<string, number | string>>,
   from: number,
-  groupBy: readonly LedgerDimension[],
+  groupBy: readonly (LedgerDimension | LabelKind)[],
 ): UsageGroup {
   const sum = (name: string): number => Number(row[name] ?? 0);
-  const dimensions = groupBy.map((dimension) => [dimension, row[columnOf(dimension)] || null]);
+  const dimensions = groupBy.map((dimension) => {
+    const value = row[groupColumnOf(dimension)] || null;
+    return [dimension, isLabelKind(dimension) && value ? nameIn(String(value)) : value];
+  });
   return {
     from,
     ...Object.fromEntries(dimensions),

@@ -5,12 +5,13 @@ import {
   ledgerDimensions,
 } from "../ports/ledger-queries.ts";
 import type { Parameters, SqlValue } from "./database.ts";
+import { rowLabelFilterOf } from "./labels.ts";
 import { columnOf } from "./ledger-columns.ts";
 
 const joined = (conditions: readonly string[]): string =>
   conditions.map((condition) => ` AND ${condition}`).join("");
 
-/** `isAbsent`: the condition of a column without a value. */
+/** `isAbsent`: the condition of a column without a value: in a roll-up, or in a row, which also has labels. */
 export function filterOf(
   filter: LedgerFilter,
   isAbsent: "= ''" | "IS NULL",
@@ -28,6 +29,7 @@ export function filterOf(
   if (filter.projects) {
     conditions.push(parameters.among("project", filter.projects));
   }
+  if (isAbsent === "IS NULL") conditions.push(...rowLabelFilterOf(filter, parameters));
   return joined(conditions);
 }
 

@@ -14,6 +14,7 @@ import {
   listedColumns,
   usageExtraRetentionMs,
 } from "../sql/ledger-columns.ts";
+import { LabelBounds } from "./label-bounds.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
@@ -37,6 +38,7 @@ export interface SqliteLedgerOptions {
 const prepareTables = (statements: PreparedStatements) => ({
   spent: new SpendTable(statements),
   used: new UsageTables(statements),
+  labels: new LabelBounds(statements),
   insert: statements.prepare(insertion),
 });
 
@@ -89,7 +91,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   write(rows: readonly LedgerRow[]): void {
     const tables = this.#tables;
     const spent = new SpendTally();
-    const used = new UsageTally();
+    const used = new UsageTally(tables.labels);
     const added: LedgerRow[] = [];
     this.#begin.run();
     try {

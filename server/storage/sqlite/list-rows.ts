@@ -1,5 +1,5 @@
 /**
- * Lists ledger rows, the latest first. The roll-up by hour has the hours with a key, project, model or target, and an
+ * Lists ledger rows, the latest first. The roll-ups by hour have the hours with a key, project, model, target or label, and an
  * index has the failures. A page has a time limit and returns a cursor to the point that it reached. Runs on a
  * read-only connection of its own.
  */
@@ -11,9 +11,10 @@ import {
 } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
+import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
 import { hourMs, listedColumns } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
-import { rollUps } from "../sql/roll-ups.ts";
+import { rollUpsFor } from "../sql/roll-ups.ts";
 import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
 
 export interface ListClock {
@@ -104,7 +105,7 @@ function* rangesOf(
   const from = Math.max(query.from ?? 0, edgeOf(db, "min"));
   const to = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, latest + 1, edgeOf(db, "max") + 1);
   const hasNames = ledgerDimensions.some((dimension) => query[dimension] !== undefined);
-  if (!hasNames && !query.projects) {
+  if (!hasNames && !labelKindOf(query) && !query.projects) {
     yield { from, to };
     return;
   }
@@ -121,10 +122,13 @@ const edgeOf = (db: Database, edge: "min" | "max"): number =>
 
 /** The hours of a day with a usage group that matches all names of the query, the latest first. */
 function hoursOf(db: Database, query: LedgerListQuery, day: TimeRange): number[] {
-  const rollUp = query.keyId === undefined ? rollUps.hourWithoutKey : rollUps.hour;
+  const kind = labelKindOf(query);
+  const { hour: rollUp } = rollUpsFor(query);
   const parameters = new Parameters("?");
-  const period = periodFilterOf(rollUp, day, query.keyId !== undefined, parameters);
-  const filter = filterOf(query, "= ''", parameters);
+  const isSearch = kind !== undefined || query.keyId !== undefined;
+  const period = periodFilterOf(rollUp, day, isSearch, parameters);
+  const labels = labelFilterOf(query, kind, parameters, true);
+  const filter = labels + filterOf(query, "= ''", parameters);
   return db
     .query<{ hour: number }, SqlValue[]>(
       `SELECT DISTINCT hour FROM ${rollUp.table} WHERE ${period}${filter} ORDER BY hour DESC`,

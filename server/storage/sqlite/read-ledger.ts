@@ -2,9 +2,10 @@
 import type { Database } from "bun:sqlite";
 import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-queries.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
-import { columnOf, dayMs, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
+import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
+import { dayMs, groupColumnOf, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
-import { rollUps } from "../sql/roll-ups.ts";
+import { rollUpsFor } from "../sql/roll-ups.ts";
 import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
 
 interface GroupSums {
@@ -47,20 +48,20 @@ function addDay(
   day: TimeRange,
   query: UsageQuery,
 ): void {
-  const { interval, groupBy = [], keyId } = query;
+  const { interval, groupBy = [] } = query;
   const isWholeDay = interval !== "hour" && day.to - day.from === dayMs;
-  const hasKey = keyId !== undefined || groupBy.includes("keyId");
-  const rollUp = rollUps[`${isWholeDay ? "day" : "hour"}${hasKey ? "" : "WithoutKey"}`];
+  const rollUp = rollUpsFor(query)[isWholeDay ? "day" : "hour"];
   const { table, start, columns } = rollUp;
   const prefix: string[] = [start, ...columns];
-  const indexes = groupBy.map((dimension) => prefix.indexOf(columnOf(dimension)));
+  const indexes = groupBy.map((dimension) => prefix.indexOf(groupColumnOf(dimension)));
   prefix.length = Math.max(0, ...indexes) + 1;
   const sums = sumColumns.map((name) => `sum(${name})`);
   const parameters = new Parameters("?");
-  const period = periodFilterOf(rollUp, day, keyId !== undefined, parameters);
+  const period = periodFilterOf(rollUp, day, isSearch(query), parameters);
+  const labels = labelFilterOf(query, labelKindOf(query, groupBy), parameters);
   const statement = db.query<never, SqlValue[]>(
     `SELECT ${[...prefix, ...sums].join(", ")} FROM ${table}
-     WHERE ${period}${filterOf(query, "= ''", parameters)} GROUP BY ${prefix.join(", ")}`,
+     WHERE ${period}${labels}${filterOf(query, "= ''", parameters)} GROUP BY ${prefix.join(", ")}`,
   );
   const startOfPeriod = periodOf(day.from, query);
   for (const row of statement.values(...parameters.values) as (string | number)[][]) {
@@ -74,6 +75,12 @@ function addDay(
       groups.set(id, { from, names, sums: row.slice(prefix.length) as number[] });
     }
   }
+}
+
+/** Whether the query names what the primary key begins with after the period: a label, or else a key. */
+function isSearch(query: UsageQuery): boolean {
+  const kind = labelKindOf(query, query.groupBy);
+  return (kind ? query[kind] : query.keyId) !== undefined;
 }
 
 /** Adds the values of a row from the index `first` on. */
@@ -94,7 +101,7 @@ function toUsageGroup(
   groupBy: NonNullable<UsageQuery["groupBy"]>,
 ): UsageGroup {
   const values = [
-    ...groupBy.map((dimension, at) => [columnOf(dimension), names[at] ?? ""]),
+    ...groupBy.map((dimension, at) => [groupColumnOf(dimension), names[at] ?? ""]),
     ...sumColumns.map((name, at) => [name, sums[at] ?? 0]),
   ];
   return toGroup(Object.fromEntries(values), from, groupBy);

@@ -6,8 +6,10 @@ import type { Statement } from "bun:sqlite";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { Parameters } from "../sql/database.ts";
+import { labelsOf } from "../sql/labels.ts";
 import { dayMs, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
-import { type RollUp, rollUps } from "../sql/roll-ups.ts";
+import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
+import type { LabelBounds } from "./label-bounds.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** Unix milliseconds. */
@@ -28,15 +30,15 @@ export function* daysOf({ from, to }: TimeRange): Generator<TimeRange> {
 
 /**
  * The condition that a group is of the range, which is within one day. The primary key begins with the period, so the
- * groups of one key are found by searching for each period.
+ * groups of one key or label are found by searching for each period (`isSearch`).
  */
 export function periodFilterOf(
   { start }: RollUp,
   { from, to }: TimeRange,
-  hasOneKey: boolean,
+  isSearch: boolean,
   parameters: Parameters,
 ): string {
-  if (!hasOneKey) return `${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}`;
+  if (!isSearch) return `${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}`;
   const lengthMs = start === "day" ? dayMs : hourMs;
   const count = Math.ceil((to - from) / lengthMs);
   return parameters.among(
@@ -60,28 +62,38 @@ export class UsageTally {
   readonly #groups = new Map<string, UsageSums>();
   /** The group of the row before: the next row often belongs to it too. */
   #last: { readonly row: LedgerRow; readonly group: UsageSums } | undefined;
+  /** By label, for rows with tags or an end user. */
+  readonly #labeled = new Map<string, UsageSums>();
+  readonly #labels: LabelBounds;
+
+  constructor(labels: LabelBounds) {
+    this.#labels = labels;
+  }
 
   add(row: LedgerRow): void {
     const last = this.#last;
     let group: UsageSums;
     if (last && isSameGroup(last.row, row)) group = last.group;
     else {
-      group = groupIn(this.#groups, [
-        hourOf(row),
-        row.keyId,
-        row.project ?? "",
-        row.model ?? "",
-        row.upstream ?? "",
-        row.targetModel ?? "",
-      ]);
+      group = groupIn(this.#groups, [hourOf(row), ...namesOf(row)]);
       this.#last = { row, group };
     }
     addRow(group.sums, row);
+    if (row.endUser !== null || row.tags !== null) this.#addLabels(row);
   }
 
-  groupsOf({ start, columns }: RollUp): Iterable<UsageSums> {
+  #addLabels(row: LedgerRow): void {
+    const hour = hourOf(row);
+    for (const label of labelsOf(row)) {
+      const bounded = this.#labels.bound(hour, row.keyId, label);
+      addRow(groupIn(this.#labeled, [hour, bounded, ...namesOf(row)]).sums, row);
+    }
+  }
+
+  groupsOf(rollUp: RollUp): Iterable<UsageSums> {
+    const { start, columns } = rollUp;
     const groups = new Map<string, UsageSums>();
-    for (const { keys, sums } of this.#groups.values()) {
+    for (const { keys, sums } of (hasLabel(rollUp) ? this.#labeled : this.#groups).values()) {
       const [hour, ...names] = keys;
       const period = start === "day" ? hour - (hour % dayMs) : hour;
       const group = groupIn(groups, [period, ...names.slice(-columns.length)]);
@@ -100,6 +112,15 @@ function groupIn(groups: Map<string, UsageSums>, keys: UsageSums["keys"]): Usage
   }
   return group;
 }
+
+/** In the order of `groupColumns`. */
+const namesOf = (row: LedgerRow): string[] => [
+  row.keyId,
+  row.project ?? "",
+  row.model ?? "",
+  row.upstream ?? "",
+  row.targetModel ?? "",
+];
 
 const hourOf = ({ at }: LedgerRow): number => at - (at % hourMs);
 

@@ -24,6 +24,8 @@ export const reservedRequest = (requestId: string): ReservedRequest => ({
   model: "größer\n– 大 🦦",
   project: null,
   estimate: 0.04,
+  endUser: "eu_1",
+  tags: "team:search,batch",
 });
 
 /** The row of a request that was in flight when its process ended. */

@@ -5,7 +5,7 @@ import { eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
 import { jobTables } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
-import { ledgerTables } from "./ledger.ts";
+import { labelTables, ledgerTables } from "./ledger.ts";
 import { responseTables } from "./responses.ts";
 
 const tables: PostgresMigration = {
@@ -30,10 +30,13 @@ const webhookEndpoints: PostgresMigration = {
 
 const uploads: PostgresMigration = { name: "0005-uploads", statements: uploadTables };
 
+const labels: PostgresMigration = { name: "0006-labels", statements: labelTables };
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
   jobs,
   webhookEndpoints,
   uploads,
+  labels,
 ];

@@ -35,6 +35,15 @@ const usageTable = (
   PRIMARY KEY (${[start, ...columns].join(", ")})
 ) ${forUpdates}`;
 
+/** The tags and the end user of a request, and usage by each of them. */
+export const labelTables: readonly string[] = [
+  "ALTER TABLE vexel.ledger ADD COLUMN end_user TEXT, ADD COLUMN tags TEXT",
+  usageTable("usage_by_hour_and_label", "hour", ["label", "key_id", ...names]),
+  usageTable("usage_by_day_and_label", "day", ["label", "key_id", ...names]),
+  "CREATE INDEX usage_by_label_and_hour ON vexel.usage_by_hour_and_label (label, hour)",
+  "CREATE INDEX usage_by_label_and_day ON vexel.usage_by_day_and_label (label, day)",
+];
+
 export const ledgerTables: readonly string[] = [
   // Partitions need the time in the primary key. A row that is appended again has the same time. `batch` is null if the
   // row was counted when it was stored.

@@ -78,4 +78,14 @@ const tables: Migration = {
   ],
 };
 
-export const ledgerMigrations: readonly Migration[] = [tables];
+const labels: Migration = {
+  name: "0002-labels",
+  statements: [
+    "ALTER TABLE ledger ADD COLUMN end_user TEXT",
+    "ALTER TABLE ledger ADD COLUMN tags TEXT",
+    usageTable("usage_by_hour_and_label", "hour", ["label", "key_id", ...names]),
+    usageTable("usage_by_day_and_label", "day", ["label", "key_id", ...names]),
+  ],
+};
+
+export const ledgerMigrations: readonly Migration[] = [tables, labels];

@@ -1,0 +1,75 @@
+/**
+ * The labels of a request: its tags and its end user. The roll-ups by label have a row for each of them. Clients choose
+ * the names, so the names of one API key and of one hour are bounded, and the requests of all others are summed under
+ * the name "(other)".
+ */
+import {
+  type LabelKind,
+  type LedgerDimension,
+  type LedgerFilter,
+  labelKinds,
+} from "../ports/ledger-queries.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { Parameters } from "./database.ts";
+
+/** No tag has this name: a tag has no parentheses. */
+export const otherName = "(other)";
+
+/** Labels with a name of their own in the usage of one hour: of one API key, and of all. */
+export const maxLabels = { ofKey: 1000, ofHour: 20_000 } as const;
+
+export const labelOf = (kind: LabelKind, name: string): string => `${kind}=${name}`;
+
+/** The label of the same kind for names above the bound. */
+export const otherLabel = (label: string): string =>
+  labelOf(label.slice(0, label.indexOf("=")) as LabelKind, otherName);
+
+export const nameIn = (label: string): string => label.slice(label.indexOf("=") + 1);
+
+/** The tags of a row are separated by commas. */
+export const tagsOf = ({ tags }: Pick<LedgerRow, "tags">): readonly string[] =>
+  tags === null ? [] : tags.split(",");
+
+export const labelsOf = (row: Pick<LedgerRow, "tags" | "endUser">): readonly string[] => [
+  ...tagsOf(row).map((tag) => labelOf("tag", tag)),
+  ...(row.endUser === null ? [] : [labelOf("endUser", row.endUser)]),
+];
+
+/** The kind of label that a query groups or filters by. A query has one kind. */
+export const labelKindOf = (
+  filter: LedgerFilter,
+  groupBy: readonly (LedgerDimension | LabelKind)[] = [],
+): LabelKind | undefined =>
+  labelKinds.find((kind) => groupBy.includes(kind)) ??
+  labelKinds.find((kind) => filter[kind] !== undefined);
+
+/** The condition on the column `label` of a roll-up. `withOther`: names above the bound match too. */
+export function labelFilterOf(
+  filter: LedgerFilter,
+  kind: LabelKind | undefined,
+  parameters: Parameters,
+  withOther = false,
+): string {
+  if (!kind) return "";
+  const name = filter[kind];
+  if (name === undefined) return ` AND label >= '${kind}=' AND label < '${kind}>'`;
+  const names = withOther ? [name, otherName] : [name];
+  return ` AND ${parameters.among(
+    "label",
+    names.map((each) => labelOf(kind, each)),
+  )}`;
+}
+
+/** The condition on the columns of a ledger row. `replace` compares letters exactly in SQLite and PostgreSQL. */
+export function rowLabelFilterOf(
+  { tag, endUser }: LedgerFilter,
+  parameters: Parameters,
+): readonly string[] {
+  const listed = "(',' || tags || ',')";
+  return [
+    ...(tag === undefined
+      ? []
+      : [`${listed} <> replace(${listed}, ${parameters.add(`,${tag},`)}, '')`]),
+    ...(endUser === undefined ? [] : [`end_user = ${parameters.add(endUser)}`]),
+  ];
+}
