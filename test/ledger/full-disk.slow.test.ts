@@ -33,7 +33,7 @@ if (mayMount()) {
       const gateway = await startProcess({ folder, yaml: configFor(fake.url) });
       cleanUps.push(() => gateway.close());
       const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
-      const large = new Uint8Array(1_500_000);
+      const large = new Uint8Array(1_400_000);
       large.set(png);
       const edit = () =>
         fetch(`${gateway.url}/v1/images/edits`, {
