@@ -15,6 +15,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["db", async () => (await import("./db.ts")).db],
   ["models", async () => (await import("./models.ts")).models],
   ["import", async () => (await import("./import.ts")).importCommand],
+  ["embed", async () => (await import("./embed.ts")).embed],
 ]);
 
 async function overview(): Promise<string> {

@@ -1,0 +1,59 @@
+/** Reads the body of an embeddings response: one vector for each text, in the order of the texts. */
+import { checkVector } from "../../server/lib/vector-codec/index.ts";
+import { ServerError } from "./server-error.ts";
+
+export interface Embedded {
+  readonly vectors: readonly Float32Array[];
+  /** Undefined: the server did not count them. */
+  readonly tokens: number | undefined;
+}
+
+interface WireResponse {
+  readonly data?: readonly { readonly index?: unknown; readonly embedding?: unknown }[];
+  readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
+}
+
+/** Throws ServerError if a vector is missing, duplicate or invalid. */
+export function readVectors(body: string, count: number): Embedded {
+  const { data, usage } = parse(body);
+  if (!Array.isArray(data) || data.length !== count) {
+    const got = Array.isArray(data) ? data.length : "no";
+    throw ServerError.ofInvalidResponse(`${got} vectors for ${count} texts.`);
+  }
+  const vectors: Float32Array[] = [];
+  for (const [at, { index = at, embedding }] of data.entries()) {
+    const place = Number(index);
+    if (vectors[place] !== undefined || !(place >= 0 && place < count))
+      throw ServerError.ofInvalidResponse(`the index ${String(index)} is duplicate or too large.`);
+    vectors[place] = decode(embedding);
+  }
+  const tokens = Number(usage?.prompt_tokens ?? usage?.total_tokens ?? 0);
+  return { vectors, tokens: tokens > 0 ? tokens : undefined };
+}
+
+function parse(body: string): WireResponse {
+  try {
+    const value: WireResponse | null = JSON.parse(body);
+    return value ?? {};
+  } catch {
+    throw ServerError.ofInvalidResponse("it is not JSON.");
+  }
+}
+
+/** Servers that do not know `encoding_format` send numbers. */
+function decode(embedding: unknown): Float32Array {
+  const vector = Array.isArray(embedding)
+    ? Float32Array.from(embedding, Number)
+    : decodeBase64(embedding);
+  if (vector.length === 0 || checkVector(vector) === "not-finite")
+    throw ServerError.ofInvalidResponse("a vector is empty or not finite.");
+  return vector;
+}
+
+function decodeBase64(embedding: unknown): Float32Array {
+  const bytes = Buffer.from(typeof embedding === "string" ? embedding : "", "base64");
+  if (bytes.length % 4 !== 0)
+    throw ServerError.ofInvalidResponse("a vector is not base64 of float32 numbers.");
+  // A copy: the buffer of a Buffer need not be aligned.
+  return new Float32Array(new Uint8Array(bytes).buffer);
+}

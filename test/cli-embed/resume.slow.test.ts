@@ -1,0 +1,142 @@
+/** `vexel embed` as a process: kill -9, Ctrl-C, standard input, and a real gateway with the built-in model. */
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startFake } from "../fake-upstream.ts";
+import { command, commandEnvironment, startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { cleanEnvironment } from "../process/process-fixture.ts";
+import { until } from "../until.ts";
+import {
+  modelArguments,
+  readJsonLines,
+  readParquetFile,
+  serverEnvironment,
+  texts,
+  vectorOf,
+  writeJsonl,
+} from "./embed-fixture.ts";
+
+const fake = startFake();
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => {
+  fake.clear();
+  folder[Symbol.dispose]();
+});
+afterAll(() => fake.close());
+
+function start(env: Record<string, string>, args: readonly string[], stdin?: Blob) {
+  return Bun.spawn([...command, "embed", ...args], {
+    cwd: folder.path,
+    env: { ...cleanEnvironment(env), ...commandEnvironment },
+    stdin: stdin ?? "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+}
+
+/** The settled rows of the unfinished run. */
+function settledRows(output: string): number {
+  const path = join(folder.path, `${output}.checkpoint`);
+  if (!existsSync(path)) return 0;
+  const { rows }: { rows: number } = JSON.parse(readFileSync(path, "utf8"));
+  return rows;
+}
+
+test("after kill -9 at any time, the next run continues, and every row is in the output exactly once", async () => {
+  const rows = texts(400);
+  writeJsonl(folder.path, "docs.jsonl", [...rows, { id: "empty", text: "" }]);
+  fake.script({ delayMs: 60 }, { times: 100_000 });
+  const output = "vectors.parquet";
+  const args = [
+    ...[...modelArguments, "--input", "docs.jsonl", "--output", output],
+    ...["--batch-size", "5", "--concurrency", "2"],
+  ];
+  let settled = 0;
+  for (let kills = 0; kills < 3; kills++) {
+    const child = start(serverEnvironment(fake), args);
+    const arrived = fake.requests.length;
+    // Once in the first request, later between two checkpoints.
+    await until(() =>
+      kills === 0 ? fake.requests.length > arrived : settledRows(output) > settled,
+    );
+    child.kill("SIGKILL");
+    await child.exited;
+    settled = settledRows(output);
+    expect(existsSync(join(folder.path, output))).toBe(false);
+  }
+  expect(settled).toBeGreaterThan(0);
+  fake.clear();
+  const last = start(serverEnvironment(fake), args);
+  const err = await new Response(last.stderr).text();
+  expect(err).toContain(`Continues after ${settled} rows.`);
+  expect(await last.exited).toBe(3);
+  const read = await readParquetFile(folder.path, output);
+  expect(read).toEqual(rows.map(({ id, text }) => ({ id, embedding: vectorOf(text) })));
+  expect(readJsonLines<object>(folder.path, "vectors.errors.jsonl")).toEqual([
+    { id: "empty", text: "", error: "The text is empty." },
+  ]);
+  expect(readdirSync(folder.path).sort()).toEqual(["docs.jsonl", "vectors.errors.jsonl", output]);
+});
+
+test("Ctrl-C stores the requests in flight, exits with 130, and the next run goes on", async () => {
+  const rows = texts(60);
+  writeJsonl(folder.path, "docs.jsonl", rows);
+  const held = Promise.withResolvers<void>();
+  fake.script({ until: held.promise }, { times: 4 });
+  const args = [
+    ...[...modelArguments, "--input", "docs.jsonl", "--output", "vectors.jsonl"],
+    ...["--batch-size", "1", "--concurrency", "4"],
+  ];
+  const child = start(serverEnvironment(fake), args);
+  await fake.arrived(4);
+  child.kill("SIGINT");
+  const errors = new TextDecoderStream();
+  void child.stderr.pipeTo(errors.writable);
+  let text = "";
+  for await (const chunk of errors.readable) {
+    text += chunk;
+    if (text.includes("Stopping: ")) held.resolve();
+  }
+  expect(await child.exited).toBe(130);
+  expect(text).toContain("Stopped. Give the same command again to continue.");
+  expect(fake.requests).toHaveLength(4);
+  expect(settledRows("vectors.jsonl")).toBe(4);
+  const next = start(serverEnvironment(fake), args);
+  expect(await next.exited).toBe(0);
+  expect(fake.requests).toHaveLength(60);
+  expect(readJsonLines(folder.path, "vectors.jsonl").map(({ id }) => id)).toEqual(
+    rows.map(({ id }) => id),
+  );
+});
+
+test("JSON Lines on standard input are embedded", async () => {
+  const rows = texts(7);
+  const stdin = new Blob([rows.map((row) => JSON.stringify(row)).join("\n")]);
+  const args = [...modelArguments, "--input", "-", "--output", "vectors.jsonl"];
+  const child = start(serverEnvironment(fake), args, stdin);
+  expect(await child.exited).toBe(0);
+  expect(readJsonLines(folder.path, "vectors.jsonl").map(({ id }) => id)).toEqual(
+    rows.map(({ id }) => id),
+  );
+});
+
+test("a gateway with the built-in model embeds a CSV file as it embeds single texts", async () => {
+  const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]\n` });
+  try {
+    writeFileSync(join(folder.path, "docs.csv"), 'id,text\n1,"A cat,\nasleep."\n2,A dog.\n');
+    const model = "all-minilm-l6-v2";
+    const args = ["--model", model, "--input", "docs.csv", "--output", "vectors.jsonl"];
+    const child = start(serverEnvironment({ url: gateway.baseURL }, testKey), args);
+    expect(await child.exited).toBe(0);
+    const input = ["A cat,\nasleep.", "A dog."];
+    const response = await gateway.post("/v1/embeddings", { model, input });
+    const { data } = (await response.json()) as { data: { embedding: number[] }[] };
+    const read = readJsonLines(folder.path, "vectors.jsonl");
+    expect(read).toEqual(data.map(({ embedding }, at) => ({ id: `${at + 1}`, embedding })));
+  } finally {
+    await gateway.close();
+  }
+});
