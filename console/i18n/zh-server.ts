@@ -289,6 +289,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "Too many live views are open. Close one, or try again later.":
     "打开的实时视图过多。请关闭一个，或稍后重试。",
   "Invalid 'from': it must be before 'to'.": "“from” 无效：必须早于 “to”。",
+  "Usage is summed by tag or by end user, not by both: give 'tag' or 'end_user' in 'group_by' or as a filter.":
+    "用量按标签或最终用户汇总，不能同时按两者汇总：请在 “group_by” 或筛选条件中只使用 “tag” 或 “end_user” 之一。",
   "This key is defined in the configuration file. Change it there.":
     "此密钥在配置文件中定义。请在那里更改。",
   "There is no project {}.": "没有项目 {1}。",

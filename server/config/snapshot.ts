@@ -42,6 +42,8 @@ export interface Model {
   readonly timeoutMs?: number;
   /** How long prompts, inputs, vectors and images of its requests are stored. Absent: they are not stored. */
   readonly storeContentMs?: number;
+  /** Responses have the header `vexel-cost`. */
+  readonly showCost?: true;
   readonly limits?: Limits;
   /** The limit scopes that its requests count against. Absent: none. */
   readonly scopes?: readonly string[];

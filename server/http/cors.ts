@@ -47,6 +47,7 @@ const exposedHeaders = [
   "vexel-dropped",
   "vexel-missing",
   "vexel-usage",
+  "vexel-cost",
   "vexel-replayed-from",
   ...rateLimitHeaders,
 ].join(", ");

@@ -11,6 +11,7 @@ import {
   type OutgoingResponse,
   type ResponseBody,
 } from "../request/http-types.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import { usageHeader } from "../upstream/adapters/openai/images.ts";
 import type { Deviations } from "../upstream/contract.ts";
 import type { WrittenResponse } from "./endpoint.ts";
@@ -35,10 +36,11 @@ export async function writeReplay(
   lifetime: RequestLifetime,
   { headers, body }: ReplayedResponse,
 ): Promise<OutgoingResponse> {
-  lifetime.record.cost.actual = 0;
+  const { record } = lifetime;
+  record.cost.actual = 0;
   await lifetime.clearFiles();
   try {
-    return ok(body, await lifetime.settle(200), { ...headers });
+    return ok(body, await lifetime.settle(200), { ...headers }, record);
   } catch (error) {
     // The ledger row could not be written, so the response is not sent. It stays replayable.
     await body.close(false);
@@ -60,7 +62,7 @@ async function writeBuffered(
   if (!idempotent) {
     // The images of an embeddings request are not part of its response.
     if (lifetime.hasFiles) await lifetime.clearFiles();
-    if (!isStreamed(body)) return ok(body, await lifetime.settle(200), headers);
+    if (!isStreamed(body)) return ok(body, await lifetime.settle(200), headers, record);
     // A streamed body without files frees its memory itself, chunk by chunk; its reservation ends with the last one.
     let release = lifetime.takeMemory();
     const close = async (): Promise<void> => {
@@ -68,7 +70,7 @@ async function writeBuffered(
       release = undefined;
     };
     try {
-      return ok({ ...body, close }, await lifetime.settle(200), headers);
+      return ok({ ...body, close }, await lifetime.settle(200), headers, record);
     } catch (error) {
       await close();
       throw error;
@@ -80,7 +82,7 @@ async function writeBuffered(
   if (isClientGone) throw clientClosedError();
   if (!isStreamed(body)) {
     await lifetime.clearFiles();
-    return ok(body, await lifetime.settle(200), headers);
+    return ok(body, await lifetime.settle(200), headers, record);
   }
   const outcome = await lifetime.settle(200);
   // The body is read from temp storage while it is sent, so it owns the files of the request until it is closed: after
@@ -92,7 +94,7 @@ async function writeBuffered(
     await lifetime.clearFiles();
   };
   lifetime.handOver();
-  return ok({ ...body, close }, outcome, headers);
+  return ok({ ...body, close }, outcome, headers, record);
 }
 
 /** The stream settles the request before its last event, and clears the files after it. */
@@ -153,10 +155,16 @@ function ok(
   body: OutgoingResponse["body"],
   outcome: Settled,
   headers: Record<string, string>,
+  { permittedModel, cost }: RequestRecord,
 ): OutgoingResponse {
+  if (permittedModel?.showCost && cost.actual !== undefined)
+    headers["vexel-cost"] = dollars(cost.actual);
   if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
   return { status: 200, headers, body };
 }
+
+/** US dollars without an exponent, which not every client reads. */
+const dollars = (cost: number): string => cost.toFixed(12).replace(/\.?0+$/, "");
 
 /** Proxies refuse responses with long headers, and a client chooses the names of the fields it sends. */
 const maxBytes = 1024;

@@ -50,6 +50,7 @@ describe("with named origins", () => {
     "vexel-dropped",
     "vexel-missing",
     "vexel-usage",
+    "vexel-cost",
     "vexel-replayed-from",
     "x-ratelimit-limit-requests",
     "x-ratelimit-remaining-requests",

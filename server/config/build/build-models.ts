@@ -69,6 +69,7 @@ export function configuredModel(
     ...(row.description !== undefined && { description: row.description }),
     ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
     ...(row.storeContent && { storeContentMs: durationMs(row.storeContent.for) }),
+    ...(row.showCost && { showCost: true }),
     ...modelLimits(row.id, row.limits),
     maxImages: defaultMaxImages,
     ...(row.policy && { policy: row.policy }),

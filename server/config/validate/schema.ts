@@ -26,8 +26,12 @@ const [firstKind, ...otherKinds] = [...kinds.values()].map(upstreamOf) as [
   ...ReturnType<typeof upstreamOf>[],
 ];
 
+/** Whether responses have the header `vexel-cost`. */
+const showCost = z.boolean().optional();
+
 const embedding = z.strictObject({
   ...modelMembers,
+  showCost,
   kind: z.literal("embedding"),
   targets: z
     .array(z.strictObject({ ...targetMembers, price: embeddingPrice.optional() }))
@@ -51,6 +55,7 @@ const embedding = z.strictObject({
 
 const image = z.strictObject({
   ...modelMembers,
+  showCost,
   kind: z.literal("image"),
   targets: z
     .array(
