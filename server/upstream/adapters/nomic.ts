@@ -43,10 +43,11 @@ const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
 });
 
 /**
- * docs.nomic.ai/reference/api/embed-image-v-1-embedding-image-post: 512 images as files of a form, at an endpoint of
- * their own. Texts of the same space are embedded by the text model of the same version.
+ * docs.nomic.ai/reference/endpoints/nomic-embed-vision (read on 2026-11-18): images as files of a form, at an endpoint of
+ * their own; 512 at most. docs.nomic.ai/atlas/models/image-embedding: each version is "aligned to" the text model of the
+ * same version, which embeds the texts.
  */
-const images = { types: commonImageTypes, maxItems: 512 } as const;
+const images = { types: [...commonImageTypes, "image/webp"], maxItems: 512 };
 
 const isVision = (model: string): boolean => model.startsWith("nomic-embed-vision-");
 

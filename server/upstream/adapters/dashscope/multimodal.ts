@@ -38,8 +38,9 @@ function imagesOf(model: string): ImageInputCapabilities {
   return fusesInEntry(model) ? { ...common, fuses: "pair" } : common;
 }
 
-const lengths: readonly (readonly [RegExp, readonly number[]])[] = [
-  [/^qwen3-vl/, [256, 512, 768, 1024, 1536, 2048, 2560]],
+/** qwen3-vl-embedding has several lengths up to 2560, of which not all are documented: DashScope decides. */
+const lengths: readonly (readonly [RegExp, "any" | readonly number[]])[] = [
+  [/^qwen3-vl/, "any"],
   [/-vision-plus/, [64, 128, 256, 512, 1024, 1152]],
   [/-vision-flash/, [64, 128, 256, 512, 768]],
 ];

@@ -26,8 +26,8 @@ const reading = (
 const dataUrls = (input: MixedInput) => onlyImages(input).map(({ file }) => dataUrlOf(file));
 
 /**
- * vllm 0.33.0, EmbeddingChatRequest: one conversation in a request. Later versions also take several, earlier ones do
- * not.
+ * vllm 0.33.0, EmbeddingChatRequest: one conversation in a request, as earlier versions take it. A list of them is new in
+ * this version.
  */
 export const vllmImages: ImageDialect = {
   models: reading("sequence", { maxItems: 1 }),
