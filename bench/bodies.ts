@@ -10,11 +10,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { awkwardBodies, request } from "./awkward-bodies.ts";
-import type { RunningProxy } from "./nginx.ts";
 import { rssMegabytes, treeOf, watchPeak } from "./proc.ts";
 import { endWithParent, stopAll } from "./processes.ts";
 import { key } from "./scenarios.ts";
 import { startVexel } from "./vexel.ts";
+import { messageOf, watchLoop } from "./watch-loop.ts";
 
 const MB = 1_000_000;
 
@@ -42,32 +42,6 @@ function open(url: string): Promise<Socket> {
       resolve(socket);
     });
   });
-}
-
-/** The next message of a worker thread. */
-const messageOf = <T>(worker: Worker): Promise<T> =>
-  new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }: MessageEvent<T>) => resolve(data);
-    worker.onerror = reject;
-  });
-
-/** `end` resolves with the longest time that the event loop of the gateway was blocked since, in ms. */
-async function watchLoop({
-  url,
-  process: { pid },
-}: RunningProxy): Promise<{ end(): Promise<number> }> {
-  const worker = new Worker(new URL("./loop-probe.ts", import.meta.url));
-  worker.postMessage({ url, pid });
-  await messageOf<"ready">(worker);
-  return {
-    end: async () => {
-      const longest = messageOf<number>(worker);
-      worker.postMessage("end");
-      const ms = await longest;
-      worker.terminate();
-      return ms;
-    },
-  };
 }
 
 const writeBytes = 64 * 1024;

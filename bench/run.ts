@@ -21,6 +21,7 @@ import { batching } from "./scenarios/batching.ts";
 import { concurrentResponses } from "./scenarios/concurrent-responses.ts";
 import { converted } from "./scenarios/convert.ts";
 import { largeEdits } from "./scenarios/edits.ts";
+import { embeddedImagesInOneRequest } from "./scenarios/embedded-images.ts";
 import { inFloats } from "./scenarios/floats.ts";
 import { fullCache } from "./scenarios/full-cache.ts";
 import { imageDownloads } from "./scenarios/image-downloads.ts";
@@ -58,6 +59,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   }),
   floats: inFloats,
   "output-types": inOutputTypes,
+  "embedded-images": embeddedImagesInOneRequest,
   batching,
   latency: singleClient,
   "full-cache": fullCache,

@@ -154,6 +154,14 @@ export type ResponseFormat = (typeof responseFormats)[keyof typeof responseForma
 /** Uploads of large images, of which `different` are distinct, to an upstream that reads them slowly. */
 export const edits = { count: 8, different: 2, megabytes: 50, path: "/v1/images/edits" } as const;
 
+/** Images in one embeddings request. */
+export const embeddedImages = {
+  count: 64,
+  width: 577,
+  height: 577,
+  model: "embedded-images",
+} as const;
+
 export const cacheBytes = 64 * 1024 * 1024;
 
 /**

@@ -1,7 +1,12 @@
 /** The upstream of the bench, in a process of its own: `bun bench/upstream.ts`, prints its port. */
 
 import { calm, crowded } from "./scenarios.ts";
-import { createRequestCounter, respondImmediately, respondInSlots } from "./upstream-embeddings.ts";
+import {
+  createRequestCounter,
+  embedImages,
+  respondImmediately,
+  respondInSlots,
+} from "./upstream-embeddings.ts";
 import {
   acceptEdit,
   respondWithImage,
@@ -23,6 +28,7 @@ const server = Bun.serve({
     "/v1/embeddings": count(respondImmediately),
     "/crowded/v1/embeddings": count(respondInSlots(crowded)),
     "/calm/v1/embeddings": count(respondInSlots(calm)),
+    "/embedded-images/v2/embed": count(embedImages),
     "/v1/images/generations": count(respondWithImage),
     "/v1/images/edits": count(acceptEdit),
     "/large/v1/images/generations": count(respondWithLargeImage),

@@ -9,7 +9,7 @@ import { viewOf } from "../lib/borrowed-bytes.ts";
 import { GrowingBytes, lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
-import { type Serialize, serveOthers } from "../lib/tasks.ts";
+import { runInSteps, type Serialize, serveOthers } from "../lib/tasks.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { cutDataUrls } from "./cut-inline-images.ts";
@@ -109,18 +109,18 @@ async function readStreamedJson(
     if (!isAscii(viewOf(chunk))) bytesPerCharacter = 2;
     reserve(parsedMemory(received.length * bytesPerCharacter, scan));
   }
-  const parse = (): unknown => {
-    const { json, restore } = cutDataUrls(received.bytes);
+  const parse = function* (): Generator<void, unknown> {
+    const { json, restore } = yield* cutDataUrls(received.bytes);
     if (json.length > maxTextBytes) throw tooLarge(maxTextBytes);
     const text = decode(json, headers);
     // The parser needs only the text: the body is not in memory a third time.
     received.release();
     return restore(parseJson(text, headers));
   };
-  if (received.length < largeBytes) return parse();
   // Awaited here: `using` frees the bytes when the function ends.
+  if (received.length < largeBytes) return await runInSteps(parse());
   return await context.parseInTurn(async () => {
-    const value = parse();
+    const value = await runInSteps(parse());
     await serveOthers();
     return value;
   });

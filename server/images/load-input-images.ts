@@ -49,7 +49,12 @@ export const createImageLoader =
   async (request: StageRequest<EmbeddingsQuery>, input: MixedInput): Promise<MixedInput> => {
     const loaded = new Map<string, InputImage>();
     // The same link is loaded once.
-    const links = new Map(linksIn(input).map((link) => [link.url, link]));
+    const links = new Map<string, LinkedImage>();
+    for (const link of linksIn(input)) {
+      // Hashing all large URLs at once would delay other requests by tens of milliseconds.
+      if (link.url.length > largeUrl) await serveOthers();
+      links.set(link.url, link);
+    }
     let bytes = 0;
     const load = async (link: LinkedImage): Promise<void> => {
       const image = await loadImage(link, request, options);

@@ -4,8 +4,17 @@ import fc from "fast-check";
 import { cutDataUrls } from "../../server/http/cut-inline-images.ts";
 import { tries } from "../depth.ts";
 
+/** Runs the steps at once. */
+function cut(body: string) {
+  const steps = cutDataUrls(Buffer.from(body));
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
 const parse = (body: string): unknown => {
-  const { json, restore } = cutDataUrls(Buffer.from(body));
+  const { json, restore } = cut(body);
   return restore(JSON.parse(json.toString()));
 };
 const url = `data:image/png;base64,${"QUJD".repeat(20_000)}`;
@@ -29,14 +38,14 @@ test("a body is parsed as by JSON.parse, with and without long data URLs", () =>
 
 test("a long data URL is not in the text that is parsed", () => {
   const body = JSON.stringify({ prompt: "猫", images: [{ image_url: url }, { image_url: url }] });
-  expect(cutDataUrls(Buffer.from(body)).json.length).toBeLessThan(300);
+  expect(cut(body).json.length).toBeLessThan(300);
 });
 
 test("a long data URL with escaped slashes or plus signs is cut, as PHP and .NET write it", () => {
   const long = `data:image/png;base64,${"+/AA".repeat(20_000)}`;
   const json = JSON.stringify({ image_url: long });
   for (const body of [json.replaceAll("/", "\\/"), json.replaceAll("+", "\\u002B")]) {
-    expect(cutDataUrls(Buffer.from(body)).json.length).toBeLessThan(200);
+    expect(cut(body).json.length).toBeLessThan(200);
     expect(parse(body)).toEqual({ image_url: long });
   }
 });
