@@ -245,6 +245,24 @@ export const zhServer: Readonly<Record<string, string>> = {
     "模型的所有目标都已被移除或正在冷却，且尚未到探测时间。",
   "The client closed the connection before the response was complete.":
     "客户端在响应完成前关闭了连接。",
+  "The project of the API key has no file, batch or other object with this id.":
+    "该 API 密钥所属的项目没有使用此 ID 的文件、批处理或其他对象。",
+  "The upload or the batch has ended, so that it cannot be changed any more.":
+    "上传或批处理已结束，无法再更改。",
+  "The files of the project, or of the gateway, have used up their space.":
+    "项目或网关的文件空间已用尽。",
+  "The gateway has no storage for files that its replicas share.":
+    "网关没有可供副本共享的文件存储。",
+  "The gateway has no storage for jobs that its replicas share.":
+    "网关没有可供副本共享的作业存储。",
+  "The project, or the gateway, has too many unfinished jobs, or its jobs have used up their space.":
+    "项目或网关的未完成作业过多，或其作业空间已用尽。",
+  "The job cannot be deleted, because it has not ended.": "作业尚未结束，无法删除。",
+  "The job was canceled before it ended.": "作业在结束前被取消。",
+  "The deadline of the job was over before it ended.": "作业在结束前已超过截止时间。",
+  "The gateway stopped while an image of the job was generated, and the image is lost. It may have been billed, and is not generated again.":
+    "网关在生成作业的图像时停止，图像已丢失。它可能已计费，不会再次生成。",
+  "The stored input of the job is missing or incomplete.": "作业的已存储输入缺失或不完整。",
   "The gateway is overloaded and sheds the request.": "网关过载，拒绝了该请求。",
   "The limits that the configuration sets for the upstream or the target are exhausted.":
     "配置为上游或目标设置的限制已用尽。",

@@ -13,12 +13,12 @@ afterEach(cleanUp);
 
 /** These tests mount a tmpfs, which can really be full. */
 if (mayMount()) {
-  describe("on a disk of two megabytes", () => {
+  describe("on a disk of three megabytes", () => {
     const smallDisk = () => {
       const folder = temporaryFolder();
       const disk = join(folder.path, "data");
       mkdirSync(disk);
-      expect(mount("-t", "tmpfs", "-o", "size=2m", "tmpfs", disk)).toBe(true);
+      expect(mount("-t", "tmpfs", "-o", "size=3m", "tmpfs", disk)).toBe(true);
       cleanUps.push(() => {
         unmount(disk);
         folder[Symbol.dispose]();
@@ -45,7 +45,7 @@ if (mayMount()) {
       expect((await edit()).status).toBe(200);
 
       // Space for rows, but not for an upload.
-      writeFileSync(join(disk, "ballast"), new Uint8Array(900_000));
+      writeFileSync(join(disk, "ballast"), new Uint8Array(1_900_000));
       await expectError(await edit(), "storage_unavailable");
       expect((await embed()).status).toBe(200);
 
