@@ -9,10 +9,18 @@ export interface SampleRequest {
   readonly files?: { readonly images: readonly string[]; readonly mask?: string };
 }
 
+/** In a body: the bytes of a file that the reader has, as base64. */
+export class FileContent {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
 export const sampleLanguages = ["curl", "Python", "TypeScript", "LangChain"] as const;
 export type SampleLanguage = (typeof sampleLanguages)[number];
 
-/** Undefined: LangChain has no images API. */
+/** Undefined: LangChain has no images API, and embeds texts only. */
 export function codeSample(language: SampleLanguage, request: SampleRequest): string | undefined {
   switch (language) {
     case "curl":
@@ -22,9 +30,20 @@ export function codeSample(language: SampleLanguage, request: SampleRequest): st
     case "TypeScript":
       return typescript(request);
     case "LangChain":
-      return request.endpoint === "embeddings" ? langchain(request) : undefined;
+      return request.endpoint === "embeddings" && !hasFiles(request)
+        ? langchain(request)
+        : undefined;
   }
 }
+
+const isFileEntry = (entry: unknown): boolean =>
+  typeof entry === "object" &&
+  entry !== null &&
+  Object.values(entry).some((value) => value instanceof FileContent);
+
+/** Whether `input` has images. */
+const hasFiles = ({ body: { input } }: SampleRequest): boolean =>
+  Array.isArray(input) && input.some(isFileEntry);
 
 /** In single quotes for a shell: a quote ends the text, is escaped, and starts it again. */
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -36,10 +55,45 @@ const curl = (request: SampleRequest): string =>
     ...(request.files ? formParts(request) : jsonParts(request)),
   ].join(" \\\n  ");
 
-const jsonParts = ({ body }: SampleRequest): string[] => [
+const jsonParts = (request: SampleRequest): string[] => [
   '-H "Content-Type: application/json"',
-  `-d ${shellQuoted(JSON.stringify(body))}`,
+  hasFiles(request)
+    ? // From standard input: an argument may have 128 KB.
+      `-d @- <<JSON\n${literal(request.body, hereDocument)}\nJSON`
+    : `-d ${shellQuoted(JSON.stringify(request.body))}`,
 ];
+
+/** How a language writes the values of JSON. */
+interface Syntax {
+  readonly scalar: (value: unknown) => string;
+  readonly file: (name: string) => string;
+}
+
+/** A shell replaces `$`, backticks and backslashes in a here document. */
+const hereDocument: Syntax = {
+  scalar: (value) => JSON.stringify(value).replaceAll(/[\\$`]/g, "\\$&"),
+  file: (name) => `"$(base64 < ${shellQuoted(name)} | tr -d '\\n')"`,
+};
+
+const pythonSyntax: Syntax = {
+  scalar: (value) => pythonConstants.get(value) ?? JSON.stringify(value),
+  file: (name) => `base64.b64encode(open(${JSON.stringify(name)}, "rb").read()).decode()`,
+};
+
+const typescriptSyntax: Syntax = {
+  scalar: (value) => JSON.stringify(value),
+  file: (name) => `readFileSync(${JSON.stringify(name)}, "base64")`,
+};
+
+function literal(value: unknown, syntax: Syntax): string {
+  if (value instanceof FileContent) return syntax.file(value.name);
+  if (Array.isArray(value)) return `[${value.map((each) => literal(each, syntax)).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return syntax.scalar(value);
+  const pairs = Object.entries(value).map(
+    ([name, each]) => `${syntax.scalar(name)}: ${literal(each, syntax)}`,
+  );
+  return `{${pairs.join(", ")}}`;
+}
 
 /** An object, such as `svg`, is JSON in a form. */
 const formText = (value: unknown): string =>
@@ -55,18 +109,17 @@ const formParts = ({ body, files }: SampleRequest): string[] => [
 ];
 
 /** The literals of JSON are those of Python, except for its three constants. */
-const pythonValue = (value: unknown): string => {
-  if (value === true) return "True";
-  if (value === false) return "False";
-  if (value === null) return "None";
-  if (Array.isArray(value)) return `[${value.map(pythonValue).join(", ")}]`;
-  if (typeof value === "object") {
-    const pairs = Object.entries(value).map(
-      ([name, each]) => `${JSON.stringify(name)}: ${pythonValue(each)}`,
-    );
-    return `{${pairs.join(", ")}}`;
-  }
-  return JSON.stringify(value);
+const pythonConstants: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [true, "True"],
+  [false, "False"],
+  [null, "None"],
+]);
+const pythonValue = (value: unknown): string => literal(value, pythonSyntax);
+
+/** OpenAI's types know texts and tokens only, so images replace `input` on the way out. */
+const pythonBody = (request: SampleRequest): SampleRequest["body"] => {
+  const { input, ...rest } = request.body;
+  return hasFiles(request) ? { ...rest, input: "", extra_body: { input } } : request.body;
 };
 
 const members = (
@@ -83,13 +136,16 @@ const methods = {
   "images/edits": "images.edit",
 } as const;
 
-const python = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
+const python = (request: SampleRequest): string => {
+  const { baseUrl, endpoint, files } = request;
+  const body = pythonBody(request);
   const opened = (name: string): string => `open(${JSON.stringify(name)}, "rb")`;
   const printImage =
     body.stream === true
       ? "for event in response:\n    print(event.type, len(event.b64_json))"
       : "print(response.data[0].url or len(response.data[0].b64_json))";
   return [
+    ...(hasFiles(request) ? ["import base64"] : []),
     "import os",
     "from openai import OpenAI",
     "",
@@ -100,7 +156,8 @@ const python = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
   ].join("\n");
 };
 
-const typescript = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
+const typescript = (request: SampleRequest): string => {
+  const { baseUrl, endpoint, body, files } = request;
   const opened = (name: string): string => `createReadStream(${JSON.stringify(name)})`;
   const logImage =
     body.stream === true
@@ -110,11 +167,12 @@ const typescript = ({ baseUrl, endpoint, body, files }: SampleRequest): string =
     // As .ts it would need a compiler below Node 22.
     "// Save as sample.mjs, then: npm install openai && node sample.mjs",
     ...(files ? ['import { createReadStream } from "node:fs";'] : []),
+    ...(hasFiles(request) ? ['import { readFileSync } from "node:fs";'] : []),
     'import OpenAI from "openai";',
     "",
     `const client = new OpenAI({ baseURL: "${baseUrl}", apiKey: process.env.VEXEL_KEY });`,
     `const response = await client.${methods[endpoint]}({`,
-    `${members(body, (name, value) => `${name}: ${JSON.stringify(value)}`)}${fileMembers(files, (name, value) => `${name}: ${value}`, opened)}});`,
+    `${members(body, (name, value) => `${name}: ${literal(value, typescriptSyntax)}`)}${fileMembers(files, (name, value) => `${name}: ${value}`, opened)}});`,
     endpoint === "embeddings" ? "console.log(response.data[0].embedding.length);" : logImage,
   ].join("\n");
 };

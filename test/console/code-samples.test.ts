@@ -1,6 +1,8 @@
 /** Code samples of the console. */
 import { expect, test } from "bun:test";
-import { codeSample } from "../../console/lib/code-samples.ts";
+import { join } from "node:path";
+import { codeSample, FileContent } from "../../console/lib/code-samples.ts";
+import { temporaryFolder } from "../harness.ts";
 
 const request = {
   baseUrl: "http://localhost:4000/v1",
@@ -68,4 +70,32 @@ test("the samples of a request with an object are valid in Python and in a form"
 
 test("LangChain has no sample for images", () => {
   expect(codeSample("LangChain", { ...request, endpoint: "images/generations" })).toBeUndefined();
+});
+
+test("the samples of a request with an image read the reader's file", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "a boat's.png");
+  const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
+  await Bun.write(path, bytes);
+  const text = '$HOME `id` \\ "quoted" it\'s';
+  const body = { model: "m", input: [text, { image: new FileContent(path) }] };
+  const images = { ...request, body };
+  const script = `curl() { cat; }\n${codeSample("curl", images)}`;
+  const { stdout } = Bun.spawnSync(["sh", "-c", script], {
+    env: { ...process.env, VEXEL_KEY: "k" },
+  });
+  expect(JSON.parse(stdout.toString())).toEqual({
+    model: "m",
+    input: [text, { image: bytes.toString("base64") }],
+  });
+  const name = JSON.stringify(path);
+  const python = codeSample("Python", images);
+  expect(python).toStartWith("import base64\n");
+  expect(python).toContain(
+    `    input="",\n    extra_body={"input": [${JSON.stringify(text)}, {"image": base64.b64encode(open(${name}, "rb").read()).decode()}]},`,
+  );
+  const typescript = codeSample("TypeScript", images) ?? "";
+  expect(typescript).toContain(`{"image": readFileSync(${name}, "base64")}`);
+  expect(new Bun.Transpiler({ loader: "js" }).transformSync(typescript)).toContain("readFileSync");
+  expect(codeSample("LangChain", images)).toBeUndefined();
 });

@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import type { ShownModel } from "../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
+import { FileContent } from "../../lib/code-samples.ts";
 import { Card } from "../../ui/card.tsx";
 import { CodeSamples } from "../../ui/code-samples.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
@@ -105,10 +106,18 @@ function Details({ model }: { model: ShownModel }) {
   );
 }
 
-const sampleRequest = ({ id, kind }: ShownModel) => {
+const sampleRequest = ({ id, kind, reads_images: readsImages }: ShownModel) => {
+  const text = "a red boat";
   const baseUrl = `${location.origin}/v1`;
   return kind === "embedding"
-    ? ({ baseUrl, endpoint: "embeddings", body: { model: id, input: "a red boat" } } as const)
+    ? ({
+        baseUrl,
+        endpoint: "embeddings",
+        body: {
+          model: id,
+          input: readsImages ? [text, { image: new FileContent("boat.png") }] : text,
+        },
+      } as const)
     : ({
         baseUrl,
         endpoint: "images/generations",
