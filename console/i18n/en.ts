@@ -235,32 +235,42 @@ export const en = {
   "embeddings.unreadable.invalidCsv": "Row {line} is not valid CSV.",
   "embeddings.running": "Embedding…",
   "embeddings.map.PCA":
-    "Near points are similar texts. Principal components (PCA): with so few texts the axes show the largest differences.",
+    "Near points are similar. Principal components (PCA): with so few points the axes show the largest differences.",
   "embeddings.map.UMAP":
-    "Near points are similar texts (UMAP). Distances between far groups mean little.",
+    "Near points are similar (UMAP). Distances between far groups mean little.",
   "embeddings.truncation.description":
     "Vectors can be shortened to save storage. Move a slider to see how many nearest neighbors would change.",
   "embeddings.agreement": "{shared} of {count} also in {model}",
   "embeddings.differs": "not a nearest neighbor for the first model",
-  "embeddings.description": "Embed texts with one or more models, and see which texts are similar.",
+  "embeddings.description":
+    "Embed texts and images with one or more models, and see which are similar.",
   "embeddings.texts": "Texts",
   "embeddings.textsHint":
     "One text per line. You can drop a .txt, .csv or .jsonl file here, or choose one below.",
+  "embeddings.images": "Images",
+  "embeddings.imagesHint":
+    "Choose, drop or paste images, beside texts or alone. They are sent as they are.",
+  "embeddings.textsOnly": "reads texts only",
+  "embeddings.noImages": "{name} is an image. Choose a model that reads images.",
   "embeddings.run": "Embed",
   "embeddings.results": "Results",
   "embeddings.download": "Download vectors",
-  "embeddings.heatMap": "Similarity of every pair of texts",
+  "embeddings.heatMap": "Similarity of every pair of texts and images",
   "embeddings.legendLow": "0 or less: unrelated",
   "embeddings.legendHigh": "1: equal",
-  "embeddings.map": "Map of the texts: near points are similar texts",
+  "embeddings.map": "Map of the texts and images: near ones are similar",
   "embeddings.map.running": "The map is being computed",
-  "embeddings.tooFew": "The map needs at least two texts.",
+  "embeddings.tooFew": "The map needs at least two texts or images.",
   "embeddings.neighbors": "Nearest neighbors",
   "embeddings.nearestTo": "Nearest to",
   "embeddings.truncation": "Fewer dimensions",
   "embeddings.kept":
-    "{share} of the {count} nearest neighbors of each text stay the same; {saved} less storage.",
+    "{share} of the {count} nearest neighbors of each entry stay the same; {saved} less storage.",
 
+  "imageFiles.leftOut.format": "Left out, because the format is not one of {formats}: {names}.",
+  "imageFiles.leftOut.count": "Left out, because {max} images are the maximum: {names}.",
+  "imageFiles.leftOut.bytes":
+    "Left out, because the images would have more than {max} MB together: {names}.",
   "action.remove": "Remove",
   "action.download": "Download",
   "images.partialHint": "Shown while the image is generated. Vendors may charge for each.",

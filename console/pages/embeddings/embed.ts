@@ -1,37 +1,39 @@
-/** Embeds texts with one model, through the playground endpoints of the admin API. */
+/** Embeds texts and images with one model, through the playground endpoints of the admin API. */
 import { callRaw } from "../../api/client.ts";
 import { requestIdOf } from "../../api/request-cost.ts";
+import { type Entry, inputOf } from "./entries.ts";
 import { VectorSet } from "./vector-set.ts";
 
 export interface Embedded {
   readonly model: string;
-  /** In the order of the texts. */
+  /** In the order of the entries. */
   readonly vectors: VectorSet;
   readonly dimensions: number;
-  /** The similarity of every pair of texts, row by row. */
+  /** The similarity of every pair of entries, row by row. */
   readonly matrix: Float32Array;
   readonly tokens: number;
   readonly durationMs: number;
-  /** One id for each request that was sent: a long list of texts is sent in several requests. */
+  /** One id for each request that was sent: a long list is sent in several requests. */
   readonly requestIds: readonly string[];
 }
 
-/** Texts of one request. */
-const maxTexts = 256;
+/** Of one request. */
+const maxEntries = 256;
 
 export async function embed(
   model: string,
-  texts: readonly string[],
+  entries: readonly Entry[],
   signal: AbortSignal,
 ): Promise<Embedded> {
   const vectors = new VectorSet();
   try {
-    const inputs = Array.from({ length: Math.ceil(texts.length / maxTexts) }, (_, at) =>
-      texts.slice(at * maxTexts, (at + 1) * maxTexts),
+    const requests = Array.from({ length: Math.ceil(entries.length / maxEntries) }, (_, at) =>
+      entries.slice(at * maxEntries, (at + 1) * maxEntries),
     );
     const requestIds: string[] = [];
     let [tokens, durationMs] = [0, 0];
-    for (const input of inputs) {
+    for (const sent of requests) {
+      const input = await Promise.all(sent.map(inputOf));
       const startedAt = performance.now();
       const response = await callRaw("/playground/embeddings", {
         method: "POST",

@@ -1,6 +1,9 @@
-/** The similarity of every pair of texts as a heat map. Arrow keys move the selected cell. */
+/** The similarity of every pair of entries as a heat map. Arrow keys move the selected cell. */
 import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
 import { useT } from "../../i18n/messages.ts";
+import type { Entry } from "./entries.ts";
+import { EntryName } from "./entry-name.tsx";
+import { ColumnLabels, RowLabels } from "./heat-map-labels.tsx";
 
 export interface Cell {
   readonly row: number;
@@ -8,19 +11,16 @@ export interface Cell {
 }
 
 interface HeatMapProps {
-  readonly texts: readonly string[];
+  readonly entries: readonly Entry[];
   readonly matrix: Float32Array;
   readonly selected: Cell;
   readonly onSelect: (cell: Cell) => void;
 }
 
-/** Of one axis: more would overlap. */
-const maxLabels = 20;
-
-export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
+export function HeatMap({ entries, matrix, selected, onSelect }: HeatMapProps) {
   const t = useT();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const size = texts.length;
+  const size = entries.length;
   useEffect(() => {
     if (canvas.current) draw(canvas.current, matrix, size);
   }, [matrix, size]);
@@ -38,35 +38,12 @@ export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
     const within = (value: number): number => Math.min(size - 1, Math.max(0, value));
     onSelect({ row: within(selected.row + step[0]), column: within(selected.column + step[1]) });
   };
-  const step = Math.ceil(size / maxLabels);
-  const labeled = texts.flatMap((_, at) => (at % step === 0 ? [at] : []));
   const similarity = matrix[selected.row * size + selected.column] ?? 0;
   return (
     <figure className="flex flex-col gap-2">
       <div className="grid max-w-[36rem] grid-cols-[6rem_1fr] gap-1 text-xs text-muted">
-        <div className="relative col-start-2 h-4" aria-hidden="true">
-          {labeled.map((at) => (
-            <span
-              key={at}
-              className="absolute -translate-x-1/2"
-              style={{ left: `${((at + 0.5) / size) * 100}%` }}
-            >
-              {at + 1}
-            </span>
-          ))}
-        </div>
-        <div className="relative" aria-hidden="true">
-          {labeled.map((at) => (
-            <span
-              key={at}
-              title={texts[at]}
-              className="absolute right-0 max-w-full -translate-y-1/2 truncate"
-              style={{ top: `${((at + 0.5) / size) * 100}%` }}
-            >
-              {at + 1} {texts[at]}
-            </span>
-          ))}
-        </div>
+        <ColumnLabels entries={entries} />
+        <RowLabels entries={entries} />
         <div className="relative">
           <canvas
             ref={canvas}
@@ -93,7 +70,8 @@ export function HeatMap({ texts, matrix, selected, onSelect }: HeatMapProps) {
       <figcaption aria-live="polite" className="text-xs">
         <span className="font-semibold tabular-nums">{similarity.toFixed(4)}</span>{" "}
         <span className="text-muted">
-          {texts[selected.row]} ↔ {texts[selected.column]}
+          <EntryName entry={entries[selected.row] ?? ""} /> ↔{" "}
+          <EntryName entry={entries[selected.column] ?? ""} />
         </span>
       </figcaption>
     </figure>

@@ -1,29 +1,36 @@
-/** The texts nearest to one text, for each model side by side, and how far the models agree. */
+/** The entries nearest to one entry, for each model side by side, and how far the models agree. */
 import { useT } from "../../i18n/messages.ts";
 import { classNames } from "../../lib/class-names.ts";
 import { Badge } from "../../ui/badge.tsx";
+import type { Entry } from "./entries.ts";
+import { EntryName } from "./entry-name.tsx";
 import { neighborCount } from "./ranking-quality.ts";
 import { type Neighbor, neighborsOf } from "./vectors.ts";
 
 interface NeighborsProps {
-  readonly texts: readonly string[];
+  readonly entries: readonly Entry[];
   readonly matrices: readonly { readonly model: string; readonly matrix: Float32Array }[];
   readonly selected: number;
   readonly onSelect: (index: number) => void;
 }
 
-export function Neighbors({ texts, matrices, selected, onSelect }: NeighborsProps) {
+export function Neighbors({ entries, matrices, selected, onSelect }: NeighborsProps) {
   const t = useT();
   const lists = matrices.map(({ model, matrix }) => ({
     model,
-    neighbors: neighborsOf(matrix, texts.length, selected).slice(0, neighborCount(texts.length)),
+    neighbors: neighborsOf(matrix, entries.length, selected).slice(
+      0,
+      neighborCount(entries.length),
+    ),
   }));
   const reference = new Set(lists[0]?.neighbors.map(({ index }) => index));
   return (
     <div className="flex flex-col gap-3">
       <p>
         <span className="text-muted">{t("embeddings.nearestTo")}</span>{" "}
-        <strong className="font-medium">{texts[selected]}</strong>
+        <strong className="font-medium">
+          <EntryName entry={entries[selected] ?? ""} />
+        </strong>
       </p>
       <div className="grid gap-x-6 gap-y-4 sm:grid-cols-2">
         {lists.map(({ model, neighbors }, column) => (
@@ -45,7 +52,7 @@ export function Neighbors({ texts, matrices, selected, onSelect }: NeighborsProp
                 <NeighborRow
                   key={neighbor.index}
                   neighbor={neighbor}
-                  text={texts[neighbor.index] ?? ""}
+                  entry={entries[neighbor.index] ?? ""}
                   differs={column > 0 && !reference.has(neighbor.index)}
                   onSelect={onSelect}
                 />
@@ -60,15 +67,15 @@ export function Neighbors({ texts, matrices, selected, onSelect }: NeighborsProp
 
 interface NeighborRowProps {
   readonly neighbor: Neighbor;
-  readonly text: string;
-  /** The text is not among the neighbors of the first model. */
+  readonly entry: Entry;
+  /** The entry is not among the neighbors of the first model. */
   readonly differs: boolean;
   readonly onSelect: (index: number) => void;
 }
 
 function NeighborRow({
   neighbor: { index, similarity },
-  text,
+  entry,
   differs,
   onSelect,
 }: NeighborRowProps) {
@@ -84,7 +91,9 @@ function NeighborRow({
         )}
       >
         <span className="w-14 shrink-0 tabular-nums text-muted">{similarity.toFixed(4)}</span>
-        <span className="min-w-0 truncate">{text}</span>
+        <span className="min-w-0 truncate">
+          <EntryName entry={entry} />
+        </span>
         {differs && <span className="sr-only">{t("embeddings.differs")}</span>}
       </button>
     </li>

@@ -7,9 +7,10 @@ import { Button } from "../../ui/button.tsx";
 import { Table } from "../../ui/table.tsx";
 import { downloadVectors } from "./download-vectors.ts";
 import type { Embedded } from "./embed.ts";
+import type { Entry } from "./entries.ts";
 
 interface ResultTableProps {
-  readonly texts: readonly string[];
+  readonly entries: readonly Entry[];
   readonly results: readonly Embedded[];
 }
 
@@ -18,7 +19,7 @@ function Cost({ requestIds }: { requestIds: readonly string[] }) {
   return dollars(data);
 }
 
-export function ResultTable({ texts, results }: ResultTableProps) {
+export function ResultTable({ entries, results }: ResultTableProps) {
   const t = useT();
   return (
     <Table
@@ -63,7 +64,7 @@ export function ResultTable({ texts, results }: ResultTableProps) {
           key: "download",
           header: t("column.actions"),
           cell: (embedded) => (
-            <Button size="small" onClick={() => downloadVectors(texts, embedded)}>
+            <Button size="small" onClick={() => downloadVectors(entries, embedded)}>
               {t("embeddings.download")}
             </Button>
           ),

@@ -1,28 +1,30 @@
 /** What the vectors of one run mean: figures, heat map, map, neighbors, truncation, and the request as code. */
 import { useEffect, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
+import { FileContent } from "../../lib/code-samples.ts";
 import { Card } from "../../ui/card.tsx";
 import { CodeSamples } from "../../ui/code-samples.tsx";
 import { Dimensions } from "./dimensions.tsx";
 import type { Embedded } from "./embed.ts";
+import { type Entry, isImage } from "./entries.ts";
 import { type Cell, HeatMap } from "./heat-map.tsx";
 import { Neighbors } from "./neighbors.tsx";
 import { ResultTable } from "./result-table.tsx";
 import { TextMap } from "./text-map.tsx";
 
 export interface Run {
-  readonly texts: readonly string[];
+  readonly entries: readonly Entry[];
   readonly results: readonly Embedded[];
   /** Models that failed, with the reason. */
   readonly failures: readonly { readonly model: string; readonly reason: string }[];
 }
 
-/** More would fill the page with code. */
-const maxSampleTexts = 20;
+/** Of each kind: more would fill the page with code. */
+const maxSampleEntries = 20;
 
-export function Results({ run: { texts, results, failures } }: { run: Run }) {
+export function Results({ run: { entries, results, failures } }: { run: Run }) {
   const t = useT();
-  const [cell, setCell] = useState<Cell>({ row: 0, column: Math.min(1, texts.length - 1) });
+  const [cell, setCell] = useState<Cell>({ row: 0, column: Math.min(1, entries.length - 1) });
   // The vectors of a run are released when the next run replaces it.
   useEffect(
     () => () => {
@@ -42,26 +44,36 @@ export function Results({ run: { texts, results, failures } }: { run: Run }) {
       {first && (
         <>
           <Card title={t("embeddings.results")}>
-            <ResultTable texts={texts} results={results} />
+            <ResultTable entries={entries} results={results} />
           </Card>
           {results.map(({ model, matrix, vectors }) => (
             <Card key={model} title={model}>
               <div className="grid gap-4 p-4 lg:grid-cols-2">
-                <HeatMap texts={texts} matrix={matrix} selected={cell} onSelect={setCell} />
-                <TextMap texts={texts} vectors={vectors} selected={cell.row} onSelect={select} />
+                <HeatMap entries={entries} matrix={matrix} selected={cell} onSelect={setCell} />
+                <TextMap
+                  entries={entries}
+                  vectors={vectors}
+                  selected={cell.row}
+                  onSelect={select}
+                />
               </div>
             </Card>
           ))}
           <Card title={t("embeddings.neighbors")}>
             <div className="p-4">
-              <Neighbors texts={texts} matrices={results} selected={cell.row} onSelect={select} />
+              <Neighbors
+                entries={entries}
+                matrices={results}
+                selected={cell.row}
+                onSelect={select}
+              />
             </div>
           </Card>
           <Card title={t("embeddings.truncation")}>
             <div className="flex flex-col gap-6 p-4">
               <p className="text-muted">{t("embeddings.truncation.description")}</p>
               {results.map((embedded) => (
-                <Dimensions key={embedded.model} embedded={embedded} size={texts.length} />
+                <Dimensions key={embedded.model} embedded={embedded} size={entries.length} />
               ))}
             </div>
           </Card>
@@ -72,7 +84,7 @@ export function Results({ run: { texts, results, failures } }: { run: Run }) {
                 request={{
                   baseUrl: `${location.origin}/v1`,
                   endpoint: "embeddings",
-                  body: { model: first.model, input: texts.slice(0, maxSampleTexts) },
+                  body: { model: first.model, input: sampleInput(entries) },
                 }}
               />
             </div>
@@ -82,3 +94,12 @@ export function Results({ run: { texts, results, failures } }: { run: Run }) {
     </>
   );
 }
+
+/** The reader has the images as files. */
+const sampleInput = (entries: readonly Entry[]) => [
+  ...entries.filter((entry) => !isImage(entry)).slice(0, maxSampleEntries),
+  ...entries
+    .filter(isImage)
+    .slice(0, maxSampleEntries)
+    .map(({ name }) => ({ image: new FileContent(name) })),
+];

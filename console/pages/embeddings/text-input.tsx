@@ -1,5 +1,5 @@
 /** The texts to embed: typed, pasted, dropped or from a file. */
-import { type DragEvent, useId, useState } from "react";
+import { type ClipboardEvent, type DragEvent, useId, useState } from "react";
 import { errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
@@ -12,6 +12,8 @@ interface TextInputProps {
   /** One text per line. */
   readonly content: string;
   readonly onChange: (content: string) => void;
+  /** Called with dropped and pasted images. Undefined: no chosen model reads images. */
+  readonly onImages: ((files: readonly File[]) => void) | undefined;
 }
 
 interface LoadedFile {
@@ -20,7 +22,9 @@ interface LoadedFile {
   readonly read: ReadTexts;
 }
 
-export function TextInput({ content, onChange }: TextInputProps) {
+const isImageFile = ({ type }: File): boolean => type.startsWith("image/");
+
+export function TextInput({ content, onChange, onImages }: TextInputProps) {
   const t = useT();
   const id = useId();
   const [problem, setProblem] = useState<string>();
@@ -50,9 +54,20 @@ export function TextInput({ content, onChange }: TextInputProps) {
     if (text === undefined) setProblem(t("embeddings.notText", { name: file.name }));
     else load(file.name, text);
   };
+  const add = (files: FileList): void => {
+    const images = [...files].filter(isImageFile);
+    const [image] = images;
+    if (image) setProblem(onImages ? undefined : t("embeddings.noImages", { name: image.name }));
+    if (image) onImages?.(images);
+    void read([...files].find((file) => !isImageFile(file)));
+  };
   const drop = (event: DragEvent): void => {
     event.preventDefault();
-    void read(event.dataTransfer.files[0]);
+    add(event.dataTransfer.files);
+  };
+  const paste = (event: ClipboardEvent): void => {
+    // Office programs copy a text together with its image.
+    if (event.clipboardData.getData("text/plain") === "") add(event.clipboardData.files);
   };
   return (
     <div className="flex flex-col gap-2">
@@ -67,6 +82,7 @@ export function TextInput({ content, onChange }: TextInputProps) {
               onChange(event.target.value);
             }}
             onDrop={drop}
+            onPaste={paste}
             onDragOver={(event) => event.preventDefault()}
           />
         )}

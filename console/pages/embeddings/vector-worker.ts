@@ -28,7 +28,7 @@ interface EmbeddingsResponse {
 /** Called with the share of the work that is done. */
 type Report = (share: number) => void;
 
-/** Normalized, in the order of the texts. */
+/** Normalized, in the order of the entries. */
 const vectors: Float32Array[] = [];
 /** Of all pairs. Undefined: not computed yet. */
 let matrix: Float32Array | undefined;
@@ -58,9 +58,16 @@ const operations = {
       ? { method: "PCA", points: principalComponents(vectors) }
       : { method: "UMAP", points: await umapPoints(report) },
   /** JSON lines, the format that most vector databases import. */
-  lines({ texts, model }: { readonly texts: readonly string[]; readonly model: string }): Blob {
+  lines({
+    names,
+    model,
+  }: {
+    /** The member of each line that says what was embedded. */
+    readonly names: readonly Readonly<Record<string, string>>[];
+    readonly model: string;
+  }): Blob {
     const lines = vectors.map((vector, at) =>
-      JSON.stringify({ text: texts[at], model, embedding: [...vector] }),
+      JSON.stringify({ ...names[at], model, embedding: [...vector] }),
     );
     return new Blob([lines.join("\n")]);
   },

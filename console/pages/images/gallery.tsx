@@ -3,12 +3,12 @@ import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
 import { saveFile } from "../../lib/save-file.ts";
+import { BlobImage } from "../../ui/blob-image.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
-import { BlobImage } from "./blob-image.tsx";
 import { deleteFromGallery, type GalleryEntry, listGallery } from "./gallery-store.ts";
 import { extensionOf } from "./result-card.tsx";
 

@@ -2,10 +2,10 @@
 import { useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
 import { saveFile } from "../../lib/save-file.ts";
+import { BlobImage } from "../../ui/blob-image.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Loading } from "../../ui/states.tsx";
-import { BlobImage } from "./blob-image.tsx";
 import type { ImageRun } from "./use-image-runs.ts";
 
 interface ResultCardProps {

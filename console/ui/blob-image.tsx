@@ -1,4 +1,4 @@
-import { useObjectUrl } from "./use-object-url.ts";
+import { useObjectUrl } from "../lib/use-object-url.ts";
 
 /** An image from memory. `alt`: what it shows, such as its prompt. */
 export function BlobImage({

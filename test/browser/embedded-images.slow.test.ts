@@ -1,0 +1,162 @@
+/** Images in the embeddings playground, with an upstream that knows the color of an image and of a text. */
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import sharp from "sharp";
+import type { CohereRequest } from "../embeddings/multimodal-fixture.ts";
+import { until } from "../until.ts";
+import { seriousFindings } from "./axe.ts";
+import { type BrowserTest, browserTest } from "./browser-test.ts";
+
+const colors = ["red", "green", "blue"] as const;
+type Rgb = readonly number[];
+
+/** Cohere: a text is as near to an image as its words are to the image's color. */
+function startColorUpstream() {
+  const ofText = (text: string): Rgb =>
+    colors.map((color) => (text.toLowerCase().includes(color) ? 1 : 0.1));
+  const ofImage = async (url = ""): Promise<Rgb> => {
+    const { channels } = await sharp(Buffer.from(url.split(",")[1] ?? "", "base64")).stats();
+    return channels.slice(0, 3).map(({ mean }) => mean / 255 + 0.1);
+  };
+  const packed = (vector: Rgb): string =>
+    Buffer.from(Float32Array.from(vector).buffer).toString("base64");
+  return Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const { texts = [], inputs = [] } = (await request.json()) as CohereRequest;
+      const vectors = await Promise.all([
+        ...texts.map(ofText),
+        ...inputs.map(({ content }) => ofImage(content[0]?.image_url?.url)),
+      ]);
+      return Response.json({ id: "1", embeddings: { base64: vectors.map(packed) } });
+    },
+  });
+}
+
+/** Runs with the model `color-images`, which reads images. */
+async function withColorModel({ admin }: BrowserTest, run: () => Promise<void>): Promise<void> {
+  const vendor = startColorUpstream();
+  const baseUrl = `http://127.0.0.1:${vendor.port}`;
+  await admin("POST", "/upstreams", { id: "colors", kind: "cohere", baseUrl, apiKey: "co-fake" });
+  await admin("POST", "/models", {
+    id: "color-images",
+    dimensions: colors.length,
+    kind: "embedding",
+    targets: [{ upstream: "colors", model: "embed-v4.0" }],
+  });
+  try {
+    await run();
+  } finally {
+    await admin("DELETE", "/models/color-images");
+    await admin("DELETE", "/upstreams/colors");
+    await vendor.stop(true);
+  }
+}
+
+const picture = (background: string): Promise<Buffer> =>
+  sharp({ create: { width: 64, height: 48, channels: 3, background } })
+    .png()
+    .toBuffer();
+
+interface GivenFile {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** Drops or pastes files. */
+async function give(
+  page: Page,
+  how: "drop" | "paste",
+  selector: string,
+  files: readonly GivenFile[],
+): Promise<void> {
+  const sent = files.map(({ bytes, ...file }) => ({ ...file, base64: bytes.toString("base64") }));
+  await page.evaluate(`(() => {
+    const transfer = new DataTransfer();
+    for (const { name, type, base64 } of ${JSON.stringify(sent)}) {
+      const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+      transfer.items.add(new File([bytes], name, { type }));
+    }
+    const init = { dataTransfer: transfer, clipboardData: transfer, bubbles: true, cancelable: true };
+    const event = ${how === "drop" ? "new DragEvent" : "new ClipboardEvent"}("${how}", init);
+    document.querySelector(${JSON.stringify(selector)}).dispatchEvent(event);
+  })()`);
+}
+
+browserTest("two dropped images and a text are embedded, and the text finds its picture", (test) =>
+  withColorModel(test, async () => {
+    const { page, open } = test;
+    await open("/playground/embeddings");
+    const models = page.getByRole("group", { name: "Models" });
+    await models.getByLabel("text-embedding-3-small").check();
+    await models.getByLabel("color-images").check();
+    await page.getByLabel("Texts", { exact: true }).fill("a red boat");
+    await give(page, "drop", 'section[aria-label="Images"]', [
+      { name: "sea.png", type: "image/png", bytes: await picture("#1030d0") },
+      { name: "drawing.svg", type: "image/svg+xml", bytes: Buffer.from("<svg/>") },
+    ]);
+    await page
+      .getByText(
+        "Left out, because the format is not one of PNG, JPEG, WEBP, GIF, AVIF: drawing.svg",
+      )
+      .waitFor();
+    // The field of texts takes images, too.
+    await give(page, "drop", "textarea", [
+      { name: "boat.png", type: "image/png", bytes: await picture("#d01020") },
+    ]);
+    await page.getByAltText("boat.png").waitFor();
+    expect(await page.getByText("drawing.svg").count()).toBe(0);
+    // A model that reads texts only is not asked.
+    await page.getByText("(reads texts only)").first().waitFor();
+    expect(await models.getByLabel("text-embedding-3-small").isDisabled()).toBeTrue();
+    await page.getByRole("button", { name: "Embed", exact: true }).click();
+
+    const heatMap = page.getByRole("img", { name: "Similarity of every pair of texts" });
+    await heatMap.waitFor();
+    // Two beside the rows, two above the columns, and one of the selected pair.
+    const thumbnails = page.locator("figure").filter({ has: heatMap }).locator("img");
+    await until(async () => (await thumbnails.count()) === 5);
+    const map = page.getByRole("img", { name: /^Map of the texts/ });
+    await map.waitFor();
+    expect(await map.locator("image").count()).toBe(2);
+    expect(await map.locator("circle").count()).toBe(1);
+
+    const neighbors = page.getByRole("region", { name: "color-images" }).getByRole("listitem");
+    await page.getByText("Nearest to a red boat").waitFor();
+    expect(await neighbors.count()).toBe(1);
+    expect(await neighbors.first().textContent()).toContain("boat.png");
+    expect(await neighbors.locator("img").count()).toBe(1);
+    await neighbors.first().getByRole("button").click();
+    await page.getByText("Nearest to boat.png").waitFor();
+    expect(await neighbors.first().textContent()).toContain("a red boat");
+
+    const code = page.getByRole("region", { name: "curl" });
+    expect(await code.textContent()).toContain("base64 < 'boat.png'");
+    expect(await seriousFindings(page)).toEqual([]);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download vectors" }).click(),
+    ]);
+    const rows = (await Bun.file(await download.path()).text()).split("\n");
+    expect(rows.map((row) => JSON.parse(row))).toMatchObject([
+      { text: "a red boat" },
+      { image: "sea.png" },
+      { image: "boat.png" },
+    ]);
+  }),
+);
+
+browserTest(
+  "a pasted image for a model that reads texts only is refused with advice",
+  async (test) => {
+    const { page, open } = test;
+    await open("/playground/embeddings");
+    expect(await page.locator('section[aria-label="Images"]').count()).toBe(0);
+    await give(page, "paste", "textarea", [
+      { name: "boat.png", type: "image/png", bytes: await picture("red") },
+    ]);
+    await page.getByText("boat.png is an image. Choose a model that reads images.").waitFor();
+  },
+);
