@@ -17,6 +17,7 @@ import {
   booleanFields,
   fieldsWithModel,
   integerFields,
+  metadata,
   sharedFields,
   toQuery,
 } from "./generations.ts";
@@ -52,7 +53,7 @@ const referenceFields = {
     ),
 };
 
-export const editsBody = z.looseObject({ ...sharedFields, ...referenceFields });
+export const editsBody = z.looseObject({ ...sharedFields, ...referenceFields, metadata });
 const bodyWithModel = z.looseObject({ ...fieldsWithModel, ...referenceFields });
 
 /** The text fields of a form; its files are validated separately. */

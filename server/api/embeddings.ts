@@ -154,6 +154,11 @@ const outputTypeFields = {
   embedding_types: sameAsOutputType,
 };
 
+/** For the OpenAPI document: the pipeline takes it out of the extra fields. */
+const attributionFields = {
+  metadata: z.record(z.string(), z.string()).optional().describe("Tags of the request."),
+};
+
 interface EmbeddingsBody {
   /** As a client sends it. */
   readonly schema: z.ZodType;
@@ -171,11 +176,12 @@ export function embeddingsBody(
   readObjects: ReadEntries = readEntries,
 ): EmbeddingsBody {
   const fields = fieldsWithoutModel(maxInputs, readObjects);
+  const documented = { ...outputTypeFields, ...attributionFields };
   // The other fields are passed on unchecked, or read from the extra fields. `z.looseObject` would copy them, at several times the cost of `z.object`.
   const knownFields = z.object({ model: modelId, ...fields });
   return {
-    schema: z.looseObject({ model: modelId.optional(), ...fields, ...outputTypeFields }),
-    engineSchema: z.looseObject({ ...fields, ...outputTypeFields }),
+    schema: z.looseObject({ model: modelId.optional(), ...fields, ...documented }),
+    engineSchema: z.looseObject({ ...fields, ...documented }),
     read: (body) => toQuery(validate(knownFields, body), extraFieldsOf(body, knownFields.shape)),
   };
 }

@@ -117,7 +117,13 @@ export function toQuery({
   };
 }
 
-export const generationsBody = z.looseObject(sharedFields);
+/** For the OpenAPI document: the pipeline takes it out of the extra fields. */
+export const metadata = z
+  .record(z.string(), z.string())
+  .optional()
+  .describe("Tags of the request. The metadata of a job stays with the job.");
+
+export const generationsBody = z.looseObject({ ...sharedFields, metadata });
 const bodyWithModel = z.looseObject(fieldsWithModel);
 
 /** Throws GatewayError for a value that no model supports. */
