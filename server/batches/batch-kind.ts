@@ -90,7 +90,8 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
         ...(errorFileId !== undefined && { errorFileId }),
         usage: counter.usage,
       };
-      return { status: job.ending ?? "completed", error: job.error, data };
+      // The results are files now, and count as files.
+      return { status: job.ending ?? "completed", error: job.error, data, bytes: 0 };
     },
   };
 }

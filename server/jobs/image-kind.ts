@@ -47,9 +47,10 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
       : new GatewayError("job_expired", "The job did not end before its deadline."),
   finish: async (job, results) => {
     await removeInput(files, job.id);
-    if ((await results.size("output")) > 0) return { status: "completed" };
+    const bytes = await results.size("output");
+    if (bytes > 0) return { status: "completed", bytes };
     const error = job.error ?? (await readError(results.read("error")));
-    return { status: job.ending === "cancelled" ? "cancelled" : "failed", error };
+    return { status: job.ending === "cancelled" ? "cancelled" : "failed", error, bytes };
   },
 });
 

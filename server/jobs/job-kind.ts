@@ -49,6 +49,8 @@ export interface FinishedJob {
   readonly status: Extract<JobStatus, "completed" | "failed" | "expired" | "cancelled">;
   readonly error?: JobError | null;
   readonly data?: JobData;
+  /** The size of what the job still stores, which counts against the quota. Absent: as before. */
+  readonly bytes?: number;
 }
 
 /** The results of a job, in the order of its lines. */

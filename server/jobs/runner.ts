@@ -7,9 +7,9 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
-import type { JobEnd, JobKindName, JobStore, StoredJob } from "../storage/ports/job-store.ts";
+import type { JobKindName, JobStore, StoredJob } from "../storage/ports/job-store.ts";
 import { JobControl } from "./job-control.ts";
-import { JobFailure, type JobKind, jobErrorOf } from "./job-kind.ts";
+import { type FinishedJob, JobFailure, type JobKind, jobErrorOf } from "./job-kind.ts";
 import { RangeRun, type RunRangeOptions } from "./run-range.ts";
 import { jobFolder, resultsOf } from "./segments.ts";
 
@@ -17,7 +17,7 @@ export interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
   readonly store: JobStore;
   readonly files: FileStore;
   readonly kinds: readonly JobKind[];
-  /** The id of this process. */
+  /** The id of this process. Each of its claims has a holder of its own, which begins with it. */
   readonly holder: string;
   /** How long a job that has ended is stored. */
   readonly ttlMs: (kind: JobKindName) => number;
@@ -44,6 +44,9 @@ export class JobRunner {
   readonly #running = new Map<JobKind, number>();
   readonly #tasks = new Set<Promise<void>>();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
+  /** The holders of the claims that this process works on. A claim that it does not know of is not renewed. */
+  readonly #held = new Set<string>();
+  #claims = 0;
   #isClaiming = false;
   #claimAgain = false;
 
@@ -83,10 +86,11 @@ export class JobRunner {
 
   /** Renews the leases of this process, and ends jobs after their deadline. */
   async #renew(): Promise<void> {
-    const { store, holder, controls, now } = this.#options;
+    const { store, controls, now } = this.#options;
     await store.expire(now());
-    if (controls.size === 0) return;
-    for (const job of await store.renew(holder, now() + leaseMs)) controls.get(job.id)?.update(job);
+    if (this.#held.size === 0) return;
+    for (const job of await store.renew([...this.#held], now() + leaseMs))
+      controls.get(job.id)?.update(job);
   }
 
   async #claim(): Promise<void> {
@@ -106,22 +110,25 @@ export class JobRunner {
   }
 
   async #claimOf(kind: JobKind): Promise<void> {
-    const { store, holder, stopping, now } = this.#options;
+    const { store, stopping, now } = this.#options;
     while (!stopping.aborted && (this.#running.get(kind) ?? 0) < kind.maxRanges) {
+      const holder = `${this.#options.holder}-${++this.#claims}`;
       const claim = { kind: kind.name, holder, now: now(), until: now() + leaseMs };
       const job = await store.claimJob(claim);
       if (job) {
-        this.#run(kind, job, () => this.#advance(kind, job));
+        this.#run(kind, job, holder, () => this.#advance(kind, job, holder));
         continue;
       }
       const range = await store.claimRange(claim);
       if (!range) return;
       const rangeClaim = { jobId: range.job.id, number: range.number, holder };
-      this.#run(kind, range.job, () => new RangeRun(this.#options, kind, range, rangeClaim).run());
+      const run = new RangeRun(this.#options, kind, range, rangeClaim);
+      this.#run(kind, range.job, holder, () => run.run());
     }
   }
 
-  #run(kind: JobKind, job: StoredJob, work: () => Promise<void>): void {
+  #run(kind: JobKind, job: StoredJob, holder: string, work: () => Promise<void>): void {
+    this.#held.add(holder);
     this.#running.set(kind, (this.#running.get(kind) ?? 0) + 1);
     const { controls } = this.#options;
     const control = controls.get(job.id) ?? new JobControl(job);
@@ -130,6 +137,7 @@ export class JobRunner {
     controls.set(job.id, control);
     const task = this.#guard(work).finally(() => {
       this.#tasks.delete(task);
+      this.#held.delete(holder);
       this.#running.set(kind, (this.#running.get(kind) ?? 1) - 1);
       if (--control.claims === 0) controls.delete(job.id);
       this.wake();
@@ -138,47 +146,47 @@ export class JobRunner {
   }
 
   /** Validates or finalizes a job. */
-  async #advance(kind: JobKind, job: StoredJob): Promise<void> {
-    const { store, holder, now, log } = this.#options;
+  async #advance(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
+    const { store, now, log } = this.#options;
     try {
-      if (job.status === "finalizing") await this.#finish(kind, job);
-      else await this.#prepare(kind, job);
+      if (job.status === "finalizing") await this.#finish(kind, job, holder);
+      else await this.#prepare(kind, job, holder);
     } catch (error) {
       log.warn("job-not-advanced", { job: job.id, reason: errorMessage(error) });
       if (now() < job.deadline + finalizeMs)
         await store.releaseJob(job.id, holder, now() + retryMs);
       else
-        await this.#end(job, {
+        await this.#end(job, holder, {
           status: "failed",
           error: jobErrorOf(toGatewayError(error, undefined)),
         });
     }
   }
 
-  async #prepare(kind: JobKind, job: StoredJob): Promise<void> {
-    const { store, holder } = this.#options;
-    if (job.ending) return this.#end(job, { status: job.ending });
+  async #prepare(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
+    const { store } = this.#options;
+    if (job.ending) return this.#end(job, holder, { status: job.ending });
     try {
       const { ranges, data } = (await kind.prepare?.(job)) ?? { ranges: [], data: undefined };
       await store.start(job.id, holder, ranges, data);
     } catch (error) {
       if (error instanceof JobFailure)
-        return this.#end(job, {
+        return this.#end(job, holder, {
           status: "failed",
           error: error.error,
           ...(error.data && { data: error.data }),
         });
       if (!(error instanceof GatewayError)) throw error;
-      return this.#end(job, { status: "failed", error: jobErrorOf(error) });
+      return this.#end(job, holder, { status: "failed", error: jobErrorOf(error) });
     }
   }
 
-  async #finish(kind: JobKind, job: StoredJob): Promise<void> {
-    await this.#end(job, await kind.finish(job, resultsOf(this.#options.files, job.id)));
+  async #finish(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
+    await this.#end(job, holder, await kind.finish(job, resultsOf(this.#options.files, job.id)));
   }
 
-  async #end(job: StoredJob, end: Pick<JobEnd, "status" | "error" | "data">): Promise<void> {
-    const { store, holder, now, ttlMs, onEnded } = this.#options;
+  async #end(job: StoredJob, holder: string, end: FinishedJob): Promise<void> {
+    const { store, now, ttlMs, onEnded } = this.#options;
     const at = now();
     const expiresAt = at + ttlMs(job.kind);
     const ended = await store.end(job.id, holder, { ...end, at, expiresAt });

@@ -114,7 +114,7 @@ export interface RangeClaim {
 
 export interface Claim {
   readonly kind: JobKindName;
-  /** The process. */
+  /** Another one for each claim, so that a process that lost a claim and got it again has only one of them. */
   readonly holder: string;
   /** Unix milliseconds. */
   readonly now: number;
@@ -137,6 +137,8 @@ export interface JobEnd {
   readonly status: Exclude<JobStatus, "validating" | "in_progress" | "finalizing">;
   readonly at: number;
   readonly expiresAt: number;
+  /** What the job still stores. Absent: as before. */
+  readonly bytes?: number;
   readonly error?: JobError | null;
   readonly data?: JobData;
 }
@@ -160,7 +162,10 @@ export interface JobStore {
   /** Deletes a job that has ended. False: there is none. */
   remove(id: string): Promise<boolean>;
 
-  /** Claims a job that is to be validated or finalized. Two processes never claim the same one. */
+  /**
+   * Claims a job that is to be validated, or to be finalized and of which no process holds a range. Two processes never
+   * claim the same one.
+   */
   claimJob(claim: Claim): Promise<StoredJob | undefined>;
   /** A validated job begins. False: the claim was lost. */
   start(
@@ -185,8 +190,8 @@ export interface JobStore {
   settle(claim: RangeClaim, lines: SettledLines): Promise<boolean>;
   /** Gives a range back: it is claimed again from `at` on. Its intent stays. */
   releaseRange(claim: RangeClaim, at: number): Promise<void>;
-  /** Extends all leases of a process. Returns the jobs of which it holds a claim. */
-  renew(holder: string, until: number): Promise<readonly StoredJob[]>;
+  /** Extends the leases of these holders, at least one. Returns the jobs of which they hold a claim. */
+  renew(holders: readonly string[], until: number): Promise<readonly StoredJob[]>;
   /** At the start of the only process of a data folder: the leases of earlier processes end. */
   releaseAll(): Promise<void>;
 

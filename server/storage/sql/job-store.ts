@@ -53,6 +53,8 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
          SELECT id FROM vexel.jobs
          WHERE kind = $1 AND ended_at IS NULL AND status IN ('validating', 'finalizing')
            AND lease_until <= $3
+           AND NOT EXISTS (SELECT 1 FROM vexel.job_ranges
+             WHERE job_id = vexel.jobs.id AND holder IS NOT NULL AND job_ranges.lease_until > $3)
          ORDER BY served_at LIMIT 1 ${db.lockRows}
        ) RETURNING *`,
       [kind, holder, now, until],
@@ -102,16 +104,20 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     );
   },
 
-  async renew(holder, until) {
-    await db.query("UPDATE vexel.job_ranges SET lease_until = $2 WHERE holder = $1", [
-      holder,
-      until,
-    ]);
-    await db.query("UPDATE vexel.jobs SET lease_until = $2 WHERE holder = $1", [holder, until]);
+  async renew(holders, until) {
+    const parameters = new Parameters();
+    const held = `holder IN (${holders.map((holder) => parameters.add(holder)).join(", ")})`;
+    const end = `$${holders.length + 1}`;
+    for (const table of ["job_ranges", "jobs"]) {
+      await db.query(`UPDATE vexel.${table} SET lease_until = ${end} WHERE ${held}`, [
+        ...parameters.values,
+        until,
+      ]);
+    }
     const { rows } = await db.query<JobRow>(
-      `SELECT * FROM vexel.jobs WHERE ended_at IS NULL AND (holder = $1
-         OR id IN (SELECT job_id FROM vexel.job_ranges WHERE holder = $1))`,
-      [holder],
+      `SELECT * FROM vexel.jobs WHERE ended_at IS NULL AND (${held}
+         OR id IN (SELECT job_id FROM vexel.job_ranges WHERE ${held}))`,
+      parameters.values,
     );
     return rows.map(jobOf);
   },
@@ -336,12 +342,12 @@ async function endJob(
   queries: Queries,
   id: string,
   holder: string,
-  { status, at, expiresAt, error, data }: JobEnd,
+  { status, at, expiresAt, bytes, error, data }: JobEnd,
 ): Promise<StoredJob | undefined> {
   const { rows } = await queries.query<JobRow>(
     `UPDATE vexel.jobs SET status = $3, ended_at = $4, expires_at = $5,
        error = coalesce($6, error),
-       data = coalesce($7, data), holder = NULL, lease_until = 0
+       data = coalesce($7, data), bytes = coalesce($8, bytes), holder = NULL, lease_until = 0
      WHERE id = $1 AND holder = $2 AND ended_at IS NULL RETURNING *`,
     [
       id,
@@ -351,6 +357,7 @@ async function endJob(
       expiresAt,
       error ? JSON.stringify(error) : null,
       data === undefined ? null : JSON.stringify(data),
+      bytes ?? null,
     ],
   );
   if (!rows[0]) return undefined;

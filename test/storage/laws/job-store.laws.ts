@@ -185,6 +185,43 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       });
     });
 
+    law("a process that lost a claim and got it again has only the second one", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { ranges: [range(0, 2)] });
+      const first = await claim(store, "p-1");
+      const second = await claim(store, "p-2", now + minute);
+      expect(await store.recordIntent(first.by, "sent")).toBe(false);
+      expect(await store.settle(first.by, settled(0))).toBe(false);
+      await store.releaseRange(first.by, now);
+      expect((await store.renew(["p-1", "p-2"], now + 9 * minute)).map(({ id }) => id)).toEqual([
+        "batch_1",
+      ]);
+      expect(await numberOf(store, "p-3", now + 8 * minute)).toBeUndefined();
+      expect(await store.settle(second.by, settled(0))).toBe(true);
+    });
+
+    law("a job that failed is finalized when no process holds a range of it", async (open) => {
+      const store = await open();
+      await add(store, "batch_1");
+      const [failing, running] = [await claim(store, "p"), await claim(store, "q")];
+      const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
+      await store.fail("batch_1", error, now);
+      await store.releaseRange(failing.by, now);
+      expect(await store.claimJob(claimOf("p"))).toBeUndefined();
+      expect(await store.settle(running.by, settled(0))).toBe(true);
+      expect(await store.claimJob(claimOf("p"))).toMatchObject({ completed: 1 });
+    });
+
+    law("a job that has ended counts with the size that it still stores", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { ranges: [range(0, 1)] });
+      const { by } = await claim(store, "p");
+      await store.settle(by, settled(0));
+      await store.claimJob(claimOf("p"));
+      const end = { status: "completed", at: now, expiresAt: now + day, bytes: 0 } as const;
+      expect(await store.end("batch_1", "p", end)).toMatchObject({ bytes: 0 });
+    });
+
     law("a line is settled once", async (open) => {
       const store = await open();
       await add(store, "batch_1");
@@ -198,8 +235,8 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       const store = await open();
       await add(store, "batch_1", { ranges: [range(0, 1)] });
       const { by } = await claim(store, "p");
-      expect((await store.renew("p", now + 2 * minute)).map(({ id }) => id)).toEqual(["batch_1"]);
-      expect(await store.renew("other", now + 9 * minute)).toEqual([]);
+      expect((await store.renew(["p"], now + 2 * minute)).map(({ id }) => id)).toEqual(["batch_1"]);
+      expect(await store.renew(["other"], now + 9 * minute)).toEqual([]);
       expect(await numberOf(store, "q", now + minute)).toBeUndefined();
       await store.releaseRange(by, now + 5);
       expect(await numberOf(store, "q", now + 4)).toBeUndefined();
@@ -306,6 +343,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
       await store.fail("batch_1", error, now + 1);
       expect(await numberOf(store, "q")).toBeUndefined();
+      await store.releaseRange(by, now);
       expect(await store.claimJob(claimOf("q"))).toMatchObject({
         status: "finalizing",
         ending: "failed",
