@@ -11,12 +11,41 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
+import { entriesIn, partIn } from "./input-images.ts";
 import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, outputTypeIn } from "./written.ts";
 
+interface Part {
+  readonly text?: string;
+  readonly image_url?: { readonly url: string };
+}
+
+/** cohere 7.3.1, v2/client.py: one of `texts`, `inputs` and `images`. */
+function inputIn({
+  texts,
+  inputs,
+  images,
+  input_type: purpose,
+}: Readonly<Record<string, unknown>>) {
+  if ([texts, inputs, images].filter((list) => list !== undefined).length !== 1)
+    throw new Error("exactly one of texts, inputs and images must be provided");
+  if (inputs) {
+    const entries = inputs as readonly { readonly content: readonly Part[] }[];
+    return entriesIn(
+      entries.map(({ content }) => content.map((part) => partIn(part.text, part.image_url?.url))),
+    );
+  }
+  if (!images) return textsIn(texts);
+  if (purpose !== "image") throw new Error("images need the input_type image");
+  return entriesIn((images as readonly string[]).map((url) => [partIn(undefined, url)]));
+}
+
 const understand: VendorCase["understand"] = (request, target) => {
   const body = bodyAt(request, "https://api.cohere.com/v2/embed");
-  expectOnly(body, words("model texts input_type embedding_types output_dimension truncate"));
+  expectOnly(
+    body,
+    words("model texts inputs images input_type embedding_types output_dimension truncate"),
+  );
   expectModel(body, target);
   if (typeof body.input_type !== "string")
     throw new Error("valid input_type must be provided with the provided model");
@@ -25,7 +54,7 @@ const understand: VendorCase["understand"] = (request, target) => {
   if (otherTypes.length > 0 || (!outputType && type !== "base64")) throw new Error("no such type");
   if (body.truncate !== "NONE") throw new Error("a long text would be cut");
   return {
-    input: textsIn(body.texts),
+    input: inputIn(body),
     encoding: outputType ? "float" : "base64",
     ...(outputType && { outputType }),
     ...lengthIn(body.output_dimension),

@@ -12,29 +12,41 @@ import {
   targetOf,
   textsIn,
 } from "./bearer-case.ts";
+import { entriesIn, partIn } from "./input-images.ts";
 import { refusalsOf, type VendorCase } from "./vendor-case.ts";
 import { expectOnly, outputTypeIn } from "./written.ts";
 
+/** voyageai 0.5.0, object/multimodal_embeddings.py: a segment has the member that its type names, and no other. */
+interface Part {
+  readonly type: string;
+  readonly text?: string;
+  readonly image_base64?: string;
+}
+
 /** Each model family has its own endpoint, and each endpoint its own format of the texts. */
 const endpoints = {
-  embeddings: { input: "input", options: ["truncation"], texts: (value: unknown) => value },
+  embeddings: { input: "input", options: ["truncation"], read: textsIn },
   contextualizedembeddings: {
     input: "inputs",
     options: [],
-    texts: (value: unknown) => {
+    read: (value: unknown) => {
       if (!Array.isArray(value) || !value.every(Array.isArray)) throw new Error("no lists");
-      return value.flat();
+      return textsIn(value.flat());
     },
   },
   multimodalembeddings: {
     input: "inputs",
     options: ["truncation"],
-    texts: (value: unknown) => {
-      const entries = value as { content: { type: string; text: string }[] }[];
-      return entries.map(({ content: [segment, ...others] }) => {
-        if (segment?.type !== "text" || others.length > 0) throw new Error("no such content");
-        return segment.text;
-      });
+    read: (value: unknown) => {
+      const entries = value as readonly { readonly content: readonly Part[] }[];
+      return entriesIn(
+        entries.map(({ content }) =>
+          content.map((part) => {
+            expectOnly(part, ["type", part.type]);
+            return partIn(part.text, part.image_base64);
+          }),
+        ),
+      );
     },
   },
 } as const;
@@ -48,7 +60,7 @@ const endpointOf = ({ model }: Target): keyof typeof endpoints =>
 
 const understand: VendorCase["understand"] = (request, target) => {
   const path = endpointOf(target);
-  const { input, options, texts } = endpoints[path];
+  const { input, options, read } = endpoints[path];
   const body = bodyAt(request, `https://api.voyageai.com/v1/${path}`);
   expectOnly(body, [
     "model",
@@ -60,14 +72,16 @@ const understand: VendorCase["understand"] = (request, target) => {
     ...options,
   ]);
   expectModel(body, target);
-  // Voyage accepts `base64` or no encoding: `float` is refused.
+  // Voyage accepts `base64` or no encoding: `float` is refused. voyageai 0.5.0 sends base64 with every type, and reads
+  // lists too.
   const { outputType } = outputTypeIn(body.output_dtype);
-  if (body.encoding_format !== (outputType ? undefined : "base64"))
+  const encoding = body.encoding_format;
+  if (encoding !== "base64" && !(outputType && encoding === undefined))
     throw new Error("no such encoding_format");
   if (path !== "contextualizedembeddings" && body.truncation !== false)
     throw new Error("a long text would be cut");
   return {
-    input: textsIn(texts(body[input])),
+    input: read(body[input]),
     encoding: outputType ? "float" : "base64",
     ...(outputType && { outputType }),
     ...lengthIn(body.output_dimension),
@@ -82,6 +96,12 @@ function dataOf(target: Target, embeddings: readonly unknown[]) {
   return [{ object: "list", data, index: 0 }];
 }
 
+/** voyageai 0.5.0 requires every member of a multimodal response. */
+const usageOf = (target: Target, tokens: number) =>
+  endpointOf(target) === "multimodalembeddings"
+    ? { text_tokens: tokens, image_pixels: 0, video_pixels: 0, total_tokens: tokens }
+    : { total_tokens: tokens };
+
 const detail = (message: string): string => JSON.stringify({ detail: message });
 
 const caseOf = (name: string, model: string): VendorCase => {
@@ -95,7 +115,7 @@ const caseOf = (name: string, model: string): VendorCase => {
         object: "list",
         data: dataOf(target, vectors.map(packed)),
         model,
-        ...(tokens !== undefined && { usage: { total_tokens: tokens } }),
+        ...(tokens !== undefined && { usage: usageOf(target, tokens) }),
       }),
     }),
     ...(model !== "voyage-law-2" && {
@@ -106,6 +126,7 @@ const caseOf = (name: string, model: string): VendorCase => {
             target,
             vectors.map((vector) => [...vector]),
           ),
+          usage: usageOf(target, 3),
         }),
       }),
     }),

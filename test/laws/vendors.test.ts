@@ -12,7 +12,7 @@ import type { InputPart, Vector } from "../../server/upstream/contract.ts";
 import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import { tries } from "../depth.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
-import { imagePart, withTextBody } from "../embedding-vendors/input-images.ts";
+import { contentOf, imagePart, withTextBody } from "../embedding-vendors/input-images.ts";
 import { upstreamResponseOf } from "./adapter-cases.ts";
 import { bits, errorKindOf, matrices } from "./adapter-responses.ts";
 import { type Exceptions, type Law, obey } from "./law.ts";
@@ -58,6 +58,9 @@ const kindsWithImages = new Set(
     .filter(({ capabilities }) => capabilities.images)
     .map(({ vendor }) => vendor.target.upstream.kind),
 );
+
+/** `test/embedding-vendors/sdks/` runs their SDKs. */
+const withSdk: ReadonlySet<string> = new Set(["cohere", "voyage", "gemini"]);
 
 /** Where a text or the bytes of an image begin, in base64 or as they are. */
 async function positionOf(part: InputPart, body: string, from: number): Promise<number> {
@@ -244,6 +247,17 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect(ofImages).toBeDefined();
       expect(ofImages).toEqual(ofTexts);
     }
+  },
+  "the fakes that the vendors' SDKs are run against understand every part of every entry": async ({
+    endpoint,
+    vendor,
+    capabilities,
+  }) => {
+    if (!capabilities.images || !withSdk.has(vendor.target.upstream.kind)) return;
+    const input = mixedInput(capabilities, 4);
+    const request = endpoint.toUpstream({ ...plainQuery(1), input }, vendor.target);
+    const understood = vendor.understand(await withTextBody(request), vendor.target);
+    expect(contentOf(understood.input)).toEqual(contentOf(input));
   },
   "vectors of images are in the order of their entries": async (subject) => {
     const { capabilities, vendor } = subject;
