@@ -23,6 +23,7 @@ export const menu: readonly MenuGroup[] = [
     entries: [
       { path: "/", label: "nav.overview", icon: "overview", role: "viewer" },
       { path: "/requests", label: "nav.requests", icon: "requests", role: "viewer" },
+      { path: "/jobs", label: "nav.jobs", icon: "jobs", role: "viewer" },
       { path: "/usage", label: "nav.usage", icon: "usage", role: "viewer" },
       { path: "/budgets", label: "nav.budgets", icon: "budgets", role: "viewer" },
       {

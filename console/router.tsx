@@ -84,6 +84,16 @@ const routeTree = root.addChildren([
     }),
     createRoute({
       getParentRoute: () => signedIn,
+      path: "/jobs",
+      component: lazyRouteComponent(() => import("./pages/jobs/jobs.tsx"), "JobsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/jobs/$id",
+      component: lazyRouteComponent(() => import("./pages/jobs/job.tsx"), "JobPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
       path: "/usage",
       component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "UsagePage"),
     }),

@@ -11,6 +11,7 @@ export * from "./admin/constants.ts";
 export type * from "./admin/entities.ts";
 export type * from "./admin/error.ts";
 export type * from "./admin/events.ts";
+export type * from "./admin/jobs.ts";
 export type * from "./admin/keys.ts";
 export type * from "./admin/models.ts";
 export type * from "./admin/overview.ts";

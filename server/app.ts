@@ -280,6 +280,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
           ...requestPath,
           ...fleet,
           eventViews: events.views,
+          clientJobs: jobs.jobs && files && { jobs: jobs.jobs, files },
           shared,
           passwordCost: options.passwordCost,
           ...createConnectionTests({

@@ -1,8 +1,10 @@
 /** English messages. `zh.ts` has the same keys; a test compares them. */
+import { enJobs } from "./en-jobs.ts";
 import { enMonitor } from "./en-monitor.ts";
 import { enUpstreamFields } from "./en-upstream-fields.ts";
 
 export const en = {
+  ...enJobs,
   ...enMonitor,
   ...enUpstreamFields,
   "app.skip": "Skip to content",

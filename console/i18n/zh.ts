@@ -1,9 +1,11 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
 import type { Messages } from "./message-keys.ts";
+import { zhJobs } from "./zh-jobs.ts";
 import { zhMonitor } from "./zh-monitor.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 
 export const zh: Messages = {
+  ...zhJobs,
   ...zhMonitor,
   ...zhUpstreamFields,
   "app.skip": "跳到正文",

@@ -32,6 +32,14 @@ export const milliseconds = (ms: number | null): string => {
     : `${(ms / 1000).toFixed(1)} s`;
 };
 
+/** A long time, such as the rest of a job. */
+export function duration(ms: number | null): string {
+  if (ms === null) return unknown;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes === 0) return `${Math.ceil(ms / 1000)} s`;
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
 export function bytes(value: number): string {

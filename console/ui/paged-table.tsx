@@ -1,5 +1,6 @@
 /** A table of a long list, with a button for the next page. */
 import type { UseInfiniteQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import type { Page } from "../../contract/admin.ts";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
@@ -12,6 +13,8 @@ interface PagedTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string;
   readonly empty: string;
+  /** The next step of a user whose list is empty. */
+  readonly emptyHint?: ReactNode;
 }
 
 export function PagedTable<Row extends object>({
@@ -20,6 +23,7 @@ export function PagedTable<Row extends object>({
   columns,
   rowKey,
   empty,
+  emptyHint,
 }: PagedTableProps<Row>) {
   const t = useT();
   return (
@@ -29,7 +33,7 @@ export function PagedTable<Row extends object>({
         return (
           <>
             {rows.length === 0 ? (
-              <Empty title={empty} />
+              <Empty title={empty}>{emptyHint}</Empty>
             ) : (
               <Table
                 label={label}

@@ -3,6 +3,8 @@ import type { Budgets } from "../budgets/budgets.ts";
 import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { EventViews } from "../events/show-events.ts";
+import type { ClientFiles } from "../files/client-files.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ExpiringContent } from "../storage/ports/content-store.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
@@ -23,6 +25,11 @@ import type { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 
 /** Why a file was not applied. Undefined: the file is in force. */
 export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
+
+export interface ClientJobs {
+  readonly jobs: Pick<Jobs, "findById" | "listAll" | "cancel" | "pause" | "result">;
+  readonly files: Pick<ClientFiles, "find" | "content">;
+}
 
 export interface AdminDependencies extends ConnectionTests, Fleet {
   readonly snapshot: () => Snapshot;
@@ -47,6 +54,8 @@ export interface AdminDependencies extends ConnectionTests, Fleet {
     find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
   };
   readonly budgets: Budgets;
+  /** Undefined: there is no storage for jobs. */
+  readonly clientJobs: ClientJobs | undefined;
   readonly admission: Pick<Admission, "shownScope">;
   readonly capabilitiesOf: ImageCapabilitiesOf;
   /** Unix milliseconds. */

@@ -29,7 +29,7 @@ export interface AdminApiEnv {
 
 export type AdminApiContext = Context<AdminApiEnv>;
 
-type MediaType = "application/json" | "text/csv" | "text/event-stream";
+type MediaType = "application/json" | "application/octet-stream" | "text/csv" | "text/event-stream";
 
 /** The description of a route, without its handler. */
 export interface AdminOperation {

@@ -22,6 +22,7 @@ import { budgetRoutes } from "./routes/budgets.ts";
 import { connectionTestRoutes } from "./routes/connection-tests.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { type EstimateImages, imageEstimateRoutes } from "./routes/image-estimates.ts";
+import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { modelAccessRoutes } from "./routes/model-access.ts";
 import { modelRoutes } from "./routes/models.ts";
@@ -126,6 +127,7 @@ function adminRoutes(options: RouteOptions): readonly AdminRoute[] {
     ...webhookRoutes(dependencies),
     ...overviewRoutes(dependencies),
     ...requestRoutes(dependencies),
+    ...jobRoutes(dependencies),
     ...usageRoutes(dependencies),
     ...budgetRoutes(dependencies),
     ...statisticsRoutes(dependencies),

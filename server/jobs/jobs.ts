@@ -11,6 +11,7 @@ import type {
   NewJob,
   StoredJob,
 } from "../storage/ports/job-store.ts";
+import type { PageRequest } from "../storage/ports/page.ts";
 import type { JobControl } from "./job-control.ts";
 import { isOutput, jobFolder } from "./segments.ts";
 
@@ -58,6 +59,9 @@ export function createJobs(options: JobsOptions) {
 
   return {
     find,
+    /** Of any owner: for the console. */
+    findById: (id: string) => store.findById(id),
+    listAll: (owners: readonly string[] | null, page: PageRequest) => store.listAll(owners, page),
     findByKey: (owner: string, key: string) => store.findByKey(owner, key),
     /** Undefined: the job `after` does not exist. */
     list: (owner: string, kind: JobKindName, page: JobPage) => store.list(owner, kind, page),

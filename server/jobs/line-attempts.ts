@@ -51,6 +51,8 @@ export interface RunningLine {
   readonly at: number;
   /** What an earlier process recorded of the line. Null: nothing was sent. */
   readonly intent: string | null;
+  /** The cost of each attempt, in US dollars, if it is known. */
+  readonly onCost: (dollars: number) => void;
 }
 
 export class LineAttempts {
@@ -131,7 +133,7 @@ export class LineAttempts {
     }
   }
 
-  #contextOf({ kind, range, claim, intent }: RunningLine, requestId: string): LineContext {
+  #contextOf({ kind, range, claim, intent, onCost }: RunningLine, requestId: string): LineContext {
     const { store, secrets, takeReservation, reservations, stopping } = this.#options;
     return new LineContext({
       requestId,
@@ -142,6 +144,7 @@ export class LineAttempts {
       intent,
       reservation: takeReservation(range.job.id),
       onRecorded: () => reservations.release(requestId),
+      onCost,
       stopping,
     });
   }

@@ -37,6 +37,8 @@ export interface LineContextOptions {
   readonly reservation: Reservation | undefined;
   /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
   readonly onRecorded: () => void;
+  /** US dollars. */
+  readonly onCost: (dollars: number) => void;
   /** The intent of an earlier process. Null: nothing was sent. */
   readonly intent: string | null;
   /** Aborted when the gateway stops. */
@@ -100,6 +102,10 @@ export class LineContext implements JobLineContext {
   readonly #onStopping = (): void => {
     if (this.isResumable) this.#aborted.abort(continuesLater());
   };
+
+  addCost(dollars: number | undefined): void {
+    if (dollars !== undefined) this.#options.onCost(dollars);
+  }
 
   async beforeSend(): Promise<void> {
     // What an earlier process sent besides its upstream jobs may have been billed.

@@ -43,6 +43,8 @@ export class RangeRun {
   #settled: number;
   /** A result could not be stored. */
   #isLost = false;
+  /** The known cost of lines that are not settled yet, in US dollars. Null: unknown. */
+  #cost: number | null = null;
   /** Results of embedding lines that are not written yet. */
   #buffered: { output: Uint8Array[]; error: Uint8Array[]; bytes: number; lines: boolean[] } =
     empty();
@@ -112,6 +114,9 @@ export class RangeRun {
       line,
       at,
       intent,
+      onCost: (dollars) => {
+        this.#cost = (this.#cost ?? 0) + dollars;
+      },
     });
   }
 
@@ -200,7 +205,14 @@ export class RangeRun {
     const { store, now } = this.#options;
     const completed = lines.filter(Boolean).length;
     const failed = lines.length - completed;
-    const counts = { from: this.#settled, completed, failed, bytes, now: now() };
+    const counts = {
+      from: this.#settled,
+      completed,
+      failed,
+      bytes,
+      cost: this.#cost,
+      now: now(),
+    };
     let isSettled: boolean;
     try {
       isSettled = await store.settle(this.#claim, counts);
@@ -213,6 +225,7 @@ export class RangeRun {
       throw new Stopped();
     }
     this.#settled += lines.length;
+    this.#cost = null;
   }
 }
 

@@ -203,6 +203,7 @@ export class RequestLifetime {
     const error = this.#causeOf(ended);
     const { clock, ledger, charging } = this.services;
     record.end(status, error, clock(), this.#source.bytesReceived);
+    record.line?.addCost(record.cost.actual);
     this.logIfThrows(RequestLifetime.#endDeadline);
     if (record.cost.reservation) this.logIfThrows(() => charging.end(record, error));
     try {

@@ -9,7 +9,7 @@ import { createImageKind } from "../jobs/image-kind.ts";
 import type { JobControl } from "../jobs/job-control.ts";
 import { jobEventOf } from "../jobs/job-events.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
-import { createJobs } from "../jobs/jobs.ts";
+import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import { LineAttempts } from "../jobs/line-attempts.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import { jobFolder } from "../jobs/segments.ts";
@@ -45,6 +45,8 @@ const jobRoutes = [
 type JobHandlers = Pick<Handlers, (typeof jobRoutes)[number]>;
 
 export interface WiredJobs {
+  /** Undefined: there is no storage for jobs. */
+  readonly jobs: Jobs | undefined;
   readonly handlers: JobHandlers;
   readonly submitImage: NonNullable<PipelineServices["submitJob"]>;
   /** Claims no more lines. Lines in flight end. */
@@ -130,6 +132,7 @@ export function wireJobs(
   });
   const { serve, send, edits } = modelServices;
   return {
+    jobs,
     handlers: {
       ...createImageJobHandlers({ snapshot, jobs, serve, send, edits, now }),
       ...batches.createHandlers(jobs),
@@ -158,6 +161,7 @@ function unavailableJobs(): WiredJobs {
   };
   const handlers: unknown = Object.fromEntries(jobRoutes.map((name) => [name, refuse]));
   return {
+    jobs: undefined,
     handlers: handlers as JobHandlers,
     submitImage: refuse,
     stop: () => undefined,

@@ -2,6 +2,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ShownJob } from "../../contract/admin.ts";
+import { createBatch } from "../admin/create-batch.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, testKey } from "../harness.ts";
 import { until } from "../until.ts";
@@ -86,5 +88,16 @@ export async function sendRequests({ gateway, admin }: ConsoleGateway): Promise<
       () => false,
     ),
   );
+  return id;
+}
+
+/** Creates a batch of two lines as an application does, and waits for its end. Resolves with its id. */
+export async function sendBatch(
+  { url, admin }: Pick<ConsoleGateway, "url" | "admin">,
+  key = testKey,
+  model = "text-embedding-3-small",
+): Promise<string> {
+  const id = await createBatch(`${url}/v1`, key, ["a red boat", "a green hill"], model);
+  await until(async () => (await admin<ShownJob>("GET", `/jobs/${id}`)).ended_at !== null);
   return id;
 }

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { until } from "../until.ts";
 import { browserTest } from "./browser-test.ts";
-import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
+import { adminPassword, sendBatch, startConsoleGateway } from "./console-gateway.ts";
 import { signedInPages } from "./router-pages.ts";
 
 /** Valid as an id, which has no spaces, and as a name. */
@@ -27,7 +27,7 @@ async function fillAndSave(page: Page): Promise<void> {
 
 browserTest(
   "markup in any field of any form, and in a stored prompt, is text on every page",
-  async ({ page, open, visit, admin, gateway, fake, problems, context }) => {
+  async ({ page, open, visit, admin, url, gateway, fake, problems, context }) => {
     const dialogs: string[] = [];
     page.on("dialog", (shown) => {
       dialogs.push(shown.message());
@@ -86,9 +86,10 @@ browserTest(
       ),
     );
 
+    const job = await sendBatch({ url, admin }, key, model.id);
     const modelPage = `/model/${encodeURIComponent(model.id)}`;
     for (const path of [
-      ...signedInPages(id),
+      ...signedInPages(id, job),
       modelPage,
       `/requests?key=${encodeURIComponent(markup)}`,
     ]) {

@@ -6,7 +6,7 @@ import { expect } from "bun:test";
 import { until } from "../until.ts";
 import { colorRules, seriousFindings } from "./axe.ts";
 import { type BrowserTest, browserTest } from "./browser-test.ts";
-import { sendRequests } from "./console-gateway.ts";
+import { sendBatch, sendRequests } from "./console-gateway.ts";
 import { publicPages, signedInPages } from "./router-pages.ts";
 
 const phone = { width: 390, height: 844 };
@@ -64,7 +64,7 @@ const promise =
   "axe finds nothing serious in the light and the dark theme, and nothing scrolls sideways on a phone";
 
 browserTest(`on every page ${promise}`, async (test) =>
-  expectNoFindings(test, signedInPages(await sendRequests(test))),
+  expectNoFindings(test, signedInPages(await sendRequests(test), await sendBatch(test))),
 );
 
 browserTest(

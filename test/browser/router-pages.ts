@@ -10,12 +10,13 @@ const paths = Array.from(router.matchAll(/\bpath: "([^"]+)"/g), ([, path = ""]) 
 /** Before the sign-in. */
 export const publicPages = ["/sign-in", "/setup"];
 
-/** Behind the sign-in. `requestId`: a request whose page is opened. */
-export function signedInPages(requestId: string): string[] {
+/** Behind the sign-in. `requestId` and `jobId`: the request and the job whose pages are opened. */
+export function signedInPages(requestId: string, jobId: string): string[] {
   /** A value for each path with a parameter. */
   const values: Readonly<Record<string, string>> = {
     $: "/no-such-page",
     "/model/$": "/model/text-embedding-3-small",
+    "/jobs/$id": `/jobs/${jobId}`,
     "/requests/$id": `/requests/${requestId}`,
   };
   return paths

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { BrowserContextOptions } from "playwright-core";
 import { settled, setUpAdmin } from "./browser-test.ts";
 import { sharedBrowser } from "./chromium.ts";
-import { sendRequests, startConsoleGateway } from "./console-gateway.ts";
+import { sendBatch, sendRequests, startConsoleGateway } from "./console-gateway.ts";
 import { publicPages, signedInPages } from "./router-pages.ts";
 
 const folder = process.argv[2];
@@ -27,7 +27,10 @@ const browser = await sharedBrowser();
 const first = await browser.newContext({ baseURL: gateway.url });
 await setUpAdmin(await first.newPage(), gateway);
 const storageState = await first.storageState();
-const pages = [...signedInPages(await sendRequests(gateway)), ...publicPages];
+const pages = [
+  ...signedInPages(await sendRequests(gateway), await sendBatch(gateway)),
+  ...publicPages,
+];
 mkdirSync(folder, { recursive: true });
 for (const [look, options] of Object.entries(looks)) {
   const context = await browser.newContext({ baseURL: gateway.url, storageState, ...options });

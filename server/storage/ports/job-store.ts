@@ -4,6 +4,8 @@
  * the file store.
  */
 
+import type { PageRequest, StoredPage } from "./page.ts";
+
 export type JobKindName = "image" | "batch";
 
 /**
@@ -79,6 +81,8 @@ export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempoten
   /** Lines that have ended, by success. */
   readonly completed: number;
   readonly failed: number;
+  /** The known cost of lines that have ended, in US dollars. Null: unknown. */
+  readonly cost: number | null;
   readonly error: JobError | null;
 }
 
@@ -129,6 +133,8 @@ export interface SettledLines {
   readonly failed: number;
   /** The size of their results. */
   readonly bytes: number;
+  /** Their known cost, in US dollars. Null: unknown. */
+  readonly cost: number | null;
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -159,6 +165,10 @@ export interface JobStore {
   findByKey(owner: string, idempotencyKey: string): Promise<StoredJob | undefined>;
   /** Newest first. Undefined: the job `after` does not exist. */
   list(owner: string, kind: JobKindName, page: JobPage): Promise<readonly StoredJob[] | undefined>;
+  /** Of any owner. */
+  findById(id: string): Promise<StoredJob | undefined>;
+  /** Of every kind, newest first. `owners`: null lists the jobs of all owners. */
+  listAll(owners: readonly string[] | null, page: PageRequest): Promise<StoredPage<StoredJob>>;
   /** Deletes a job that has ended. False: there is none. */
   remove(id: string): Promise<boolean>;
 

@@ -29,6 +29,7 @@ export interface JobRow {
   readonly completed: number;
   readonly failed: number;
   readonly bytes: number;
+  readonly cost: number | null;
   readonly error: string | null;
   readonly data: string;
 }
@@ -63,6 +64,7 @@ export const jobOf = (row: JobRow): StoredJob => ({
   completed: row.completed,
   failed: row.failed,
   bytes: row.bytes,
+  cost: row.cost,
   error: row.error === null ? null : (JSON.parse(row.error) as JobError),
   data: JSON.parse(row.data) as JobData,
 });

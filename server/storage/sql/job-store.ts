@@ -12,6 +12,7 @@ import type {
   SettledLines,
   StoredJob,
 } from "../ports/job-store.ts";
+import type { PageRequest, StoredPage } from "../ports/page.ts";
 import { Parameters, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
 import { type JobRow, jobOf, type RangeRow, rangeOf } from "./job-rows.ts";
 
@@ -38,6 +39,10 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     );
     return rows.map(jobOf);
   },
+
+  findById: (id) => findOne(db, "id = $1", [id]),
+
+  listAll: (owners, page) => listAll(db, owners, page),
 
   async remove(id) {
     const { count } = await db.query(
@@ -196,6 +201,37 @@ async function findOne(
   return rows[0] && jobOf(rows[0]);
 }
 
+/** The cursor is the time and the id of the last job of the page before. */
+async function listAll(
+  queries: Queries,
+  owners: readonly string[] | null,
+  { cursor, limit }: PageRequest,
+): Promise<StoredPage<StoredJob>> {
+  if (owners?.length === 0) return { entries: [] };
+  const parameters = new Parameters();
+  const conditions: string[] = [];
+  if (owners) {
+    const list = owners.map((owner) => parameters.add(owner)).join(", ");
+    conditions.push(`owner IN (${list})`);
+  }
+  if (cursor !== undefined) {
+    const [time = "", id = ""] = cursor.split(" ");
+    const at = parameters.add(Number(time) || 0);
+    conditions.push(`(created_at < ${at} OR created_at = ${at} AND id < ${parameters.add(id)})`);
+  }
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const { rows } = await queries.query<JobRow>(
+    `SELECT * FROM vexel.jobs ${where}
+     ORDER BY created_at DESC, id DESC LIMIT ${parameters.add(limit + 1)}`,
+    parameters.values,
+  );
+  const entries = rows.slice(0, limit).map(jobOf);
+  const last = entries.at(-1);
+  return rows.length > limit && last
+    ? { entries, next: `${last.createdAt} ${last.id}` }
+    : { entries };
+}
+
 async function create(
   queries: Queries,
   job: NewJob,
@@ -314,7 +350,7 @@ async function claimRange(
 async function settle(
   queries: Queries,
   { jobId, number, holder }: RangeClaim,
-  { from, completed, failed, bytes, now }: SettledLines,
+  { from, completed, failed, bytes, cost, now }: SettledLines,
 ): Promise<boolean> {
   await queries.query("UPDATE vexel.jobs SET served_at = served_at WHERE id = $1", [jobId]);
   const { count } = await queries.query(
@@ -325,9 +361,10 @@ async function settle(
   );
   if (count === 0) return false;
   await queries.query(
-    `UPDATE vexel.jobs SET completed = completed + $2, failed = failed + $3, bytes = bytes + $4
+    `UPDATE vexel.jobs SET completed = completed + $2, failed = failed + $3, bytes = bytes + $4,
+       cost = coalesce(coalesce(cost, 0) + CAST($5 AS DOUBLE PRECISION), cost)
      WHERE id = $1`,
-    [jobId, completed, failed, bytes],
+    [jobId, completed, failed, bytes, cost],
   );
   await queries.query(
     `UPDATE vexel.jobs SET status = 'finalizing', finalizing_at = $2

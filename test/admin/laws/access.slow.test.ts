@@ -208,6 +208,12 @@ describe("a user of one project", () => {
     "/admin/api/projects/{id}": () => "beta",
     "/admin/api/requests/{id}": () => gateway.requests.beta,
     "/admin/api/requests/{id}/content": () => gateway.requests.beta,
+    "/admin/api/jobs/{id}": () => gateway.jobs.beta,
+    "/admin/api/jobs/{id}/pause": () => gateway.jobs.beta,
+    "/admin/api/jobs/{id}/resume": () => gateway.jobs.beta,
+    "/admin/api/jobs/{id}/cancel": () => gateway.jobs.beta,
+    "/admin/api/jobs/{id}/output": () => gateway.jobs.beta,
+    "/admin/api/jobs/{id}/errors": () => gateway.jobs.beta,
   };
 
   test("gets 404 for everything of another project (IDOR), in every route with an id", async () => {
@@ -243,7 +249,13 @@ describe("a user of one project", () => {
     for (const operation of lists) {
       for (const user of [gateway.users.alphaDeveloper, gateway.users.alphaViewer]) {
         const text = await textOf(await user.send(operation.address));
-        for (const mark of [betaMark, gateway.keys.beta.id, gateway.requests.beta, "12345.678"]) {
+        for (const mark of [
+          betaMark,
+          gateway.keys.beta.id,
+          gateway.requests.beta,
+          gateway.jobs.beta,
+          "12345.678",
+        ]) {
           expect([nameOf(operation), text.includes(mark)]).toEqual([nameOf(operation), false]);
         }
       }

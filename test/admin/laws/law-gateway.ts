@@ -5,6 +5,7 @@
 import type { CreatedApiKey, Role, Session, User } from "../../../contract/admin.ts";
 import { startFake } from "../../fake-upstream.ts";
 import { post } from "../../harness.ts";
+import { createBatch } from "../create-batch.ts";
 import {
   type AdminApiDocument,
   asDocumented,
@@ -101,6 +102,7 @@ export async function startLawGateway() {
     if (response.status !== 200) throw new Error(await response.text());
     return response.headers.get("x-request-id") ?? "";
   };
+  const batch = await createBatch(gateway.baseURL, betaKey.key, ["text"]);
   const requests = { alpha: await embed(alphaKey.key), beta: await embed(betaKey.key) };
   return {
     url: gateway.url,
@@ -109,6 +111,7 @@ export async function startLawGateway() {
     users,
     keys: { alpha: alphaKey, beta: betaKey },
     requests,
+    jobs: { beta: batch },
     asToken,
     createKey,
     log: gateway.log,

@@ -47,6 +47,7 @@ const settled = (from: number, more: Partial<SettledLines> = {}): SettledLines =
   completed: 1,
   failed: 0,
   bytes: 5,
+  cost: null,
   now,
   ...more,
 });
@@ -83,10 +84,46 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
           lines: 3,
           completed: 0,
           failed: 0,
+          cost: null,
           error: null,
         });
         expect(await store.find("another", job.id)).toBeUndefined();
       }
+    });
+
+    law("the jobs of some or all owners are listed page by page, newest first", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { createdAt: now - 2 });
+      await add(store, "imgjob_1", { createdAt: now - 1, kind: "image", owner: "b" });
+      await add(store, "batch_2");
+      await add(store, "batch_3", { owner: "c" });
+      const idsOf = async (owners: readonly string[] | null) => {
+        const ids: string[] = [];
+        for (let cursor: string | undefined; ; ) {
+          const { entries, next } = await store.listAll(owners, { limit: 1, cursor });
+          ids.push(...entries.map(({ id }) => id));
+          if (next === undefined) return ids;
+          cursor = next;
+        }
+      };
+      expect(await idsOf(null)).toEqual(["batch_3", "batch_2", "imgjob_1", "batch_1"]);
+      expect(await idsOf(["project-a", "b"])).toEqual(["batch_2", "imgjob_1", "batch_1"]);
+      expect(await idsOf([])).toEqual([]);
+      expect((await store.findById("imgjob_1"))?.owner).toBe("b");
+      expect(await store.findById("batch_4")).toBeUndefined();
+    });
+
+    law("the known cost of settled lines is added up", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { ranges: [range(0, 3)] });
+      const { by } = await claim(store, "one");
+      const costAfter = async (from: number, cost: number | null) => {
+        await store.settle(by, settled(from, { cost }));
+        return (await store.findById("batch_1"))?.cost;
+      };
+      expect(await costAfter(0, null)).toBeNull();
+      expect(await costAfter(1, 0.25)).toBe(0.25);
+      expect(await costAfter(2, 0.5)).toBe(0.75);
     });
 
     law("the same idempotency key of an owner returns its first job", async (open) => {

@@ -26,6 +26,7 @@ export const jobTables: readonly string[] = [
     completed     INTEGER NOT NULL,
     failed        INTEGER NOT NULL,
     bytes         DOUBLE PRECISION NOT NULL,
+    cost          DOUBLE PRECISION,
     holder        TEXT,
     lease_until   DOUBLE PRECISION NOT NULL,
     served_at     DOUBLE PRECISION NOT NULL,
@@ -34,6 +35,7 @@ export const jobTables: readonly string[] = [
     once          TEXT UNIQUE
   )`,
   "CREATE INDEX jobs_by_owner ON vexel.jobs (owner, kind, id)",
+  "CREATE INDEX jobs_by_time ON vexel.jobs (created_at, id)",
   "CREATE INDEX jobs_open ON vexel.jobs (kind, served_at) WHERE ended_at IS NULL",
   "CREATE INDEX jobs_by_expiry ON vexel.jobs (expires_at)",
   "CREATE INDEX jobs_usage ON vexel.jobs (owner, ended_at, bytes)",

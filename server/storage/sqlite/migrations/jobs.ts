@@ -48,6 +48,7 @@ const jobs: Migration = {
       completed     INTEGER NOT NULL,
       failed        INTEGER NOT NULL,
       bytes         INTEGER NOT NULL,
+      cost          REAL,
       holder        TEXT,
       lease_until   INTEGER NOT NULL,
       served_at     INTEGER NOT NULL,
@@ -56,6 +57,7 @@ const jobs: Migration = {
       once          TEXT UNIQUE
     ) WITHOUT ROWID`,
     "CREATE INDEX jobs_by_owner ON jobs (owner, kind, id)",
+    "CREATE INDEX jobs_by_time ON jobs (created_at, id)",
     "CREATE INDEX jobs_open ON jobs (kind, served_at) WHERE ended_at IS NULL",
     "CREATE INDEX jobs_by_expiry ON jobs (expires_at)",
     "CREATE INDEX jobs_usage ON jobs (owner, ended_at, bytes)",

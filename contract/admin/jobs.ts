@@ -1,0 +1,67 @@
+/** Jobs: batches and image jobs of clients. */
+import { z } from "zod";
+import type { Infer } from "./infer.ts";
+
+export const shownJobSchema = z
+  .strictObject({
+    object: z.literal("job"),
+    id: z.string(),
+    kind: z.enum(["batch", "image"]),
+    endpoint: z.string().describe("The endpoint of its lines, such as `/v1/embeddings`."),
+    status: z
+      .enum([
+        "validating",
+        "queued",
+        "in_progress",
+        "paused",
+        "finalizing",
+        "cancelling",
+        "completed",
+        "failed",
+        "expired",
+        "cancelled",
+      ])
+      .describe("`queued`: no line has begun."),
+    project: z.string().nullable(),
+    key_id: z.string(),
+    key_name: z.string().nullable(),
+    model: z.string().nullable().describe("`null`: not known yet, or several models."),
+    created_at: z.string(),
+    started_at: z.string().nullable(),
+    ended_at: z.string().nullable(),
+    deadline: z.string().describe("Lines that have not run until then never run."),
+    expires_at: z.string().describe("When the job is deleted, unless it ends later."),
+    lines: z.number().describe("0 while the input is being checked."),
+    completed: z.number(),
+    failed: z.number(),
+    cost: z
+      .number()
+      .nullable()
+      .describe("The known cost of the lines that have ended, in US dollars."),
+    lines_per_second: z.number().nullable().describe("The average since its start."),
+    remaining_ms: z
+      .number()
+      .nullable()
+      .describe("An estimate by this rate. `null`: unknown, or the job does not run."),
+    error: z.string().nullable().describe("Why the whole job failed."),
+    has_output: z.boolean(),
+    has_errors: z.boolean(),
+  })
+  .meta({ id: "ShownJob", description: "A batch or an image job." });
+export type ShownJob = Infer<typeof shownJobSchema>;
+
+export const jobDetailSchema = shownJobSchema
+  .extend({
+    input_errors: z
+      .array(
+        z.strictObject({
+          line: z.number().nullable(),
+          code: z.string(),
+          message: z.string(),
+          param: z.string().nullable(),
+        }),
+      )
+      .describe("Why the input file is invalid: at most 100 errors."),
+  })
+  .meta({ id: "JobDetail", description: "A job with the errors of its input file." });
+export type JobDetail = Infer<typeof jobDetailSchema>;

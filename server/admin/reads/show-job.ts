@@ -1,0 +1,63 @@
+/** Jobs as the admin API shows them: progress, rate, remaining time and cost. */
+import type { JobDetail, ShownJob } from "../../../contract/admin.ts";
+import { projectOfOwner } from "../../auth/owner.ts";
+import { batchDataOf } from "../../batches/stored-batch.ts";
+import type { StoredJob } from "../../storage/ports/job-store.ts";
+
+/** `keyName`: null if the API key was deleted. `now`: Unix milliseconds. */
+export function showJob(job: StoredJob, keyName: string | null, now: number): ShownJob {
+  const { model, outputFileId, errorFileId } = batchDataOf(job);
+  const isImage = job.kind === "image";
+  const status = statusOf(job);
+  const rate = rateOf(job, now);
+  const left = job.lines - job.completed - job.failed;
+  return {
+    object: "job",
+    id: job.id,
+    kind: job.kind,
+    endpoint: job.endpoint,
+    status,
+    project: projectOfOwner(job.owner),
+    key_id: job.keyId,
+    key_name: keyName,
+    model: model ?? null,
+    created_at: timeOf(job.createdAt),
+    started_at: job.startedAt === null ? null : timeOf(job.startedAt),
+    ended_at: job.endedAt === null ? null : timeOf(job.endedAt),
+    deadline: timeOf(job.deadline),
+    expires_at: timeOf(job.expiresAt),
+    lines: job.lines,
+    completed: job.completed,
+    failed: job.failed,
+    cost: job.cost,
+    lines_per_second: rate,
+    remaining_ms:
+      status === "in_progress" && rate !== null ? Math.round((left / rate) * 1000) : null,
+    error: job.error?.message ?? null,
+    has_output: isImage ? status === "completed" : outputFileId !== undefined,
+    has_errors: errorFileId !== undefined,
+  };
+}
+
+export const showJobDetail = (job: StoredJob, keyName: string | null, now: number): JobDetail => ({
+  ...showJob(job, keyName, now),
+  input_errors: [...(batchDataOf(job).errors ?? [])],
+});
+
+const timeOf = (ms: number): string => new Date(ms).toISOString();
+
+function statusOf(job: StoredJob): ShownJob["status"] {
+  const { status, ending, endedAt, pausedAt, startedAt } = job;
+  if (endedAt !== null) return status;
+  if (ending === "cancelled") return "cancelling";
+  if (pausedAt !== null) return "paused";
+  return status === "in_progress" && startedAt === null ? "queued" : status;
+}
+
+/** Lines per second. Null: no line has ended. */
+function rateOf(job: StoredJob, now: number): number | null {
+  const { startedAt, finalizingAt, endedAt, completed, failed } = job;
+  const done = completed + failed;
+  if (startedAt === null || done === 0) return null;
+  return (done * 1000) / Math.max(1, (finalizingAt ?? endedAt ?? now) - startedAt);
+}

@@ -1,0 +1,89 @@
+/** /admin/api/jobs: what the console shows of batches, and how it stops them. */
+import { afterAll, expect, test } from "bun:test";
+import type { JobDetail, Page, ShownJob } from "../../contract/admin.ts";
+import { startFake } from "../fake-upstream.ts";
+import { until } from "../until.ts";
+import { createBatch } from "./create-batch.ts";
+import { startEntityGateway } from "./entities-fixture.ts";
+
+const key = "sk-jobs-0123456789abcdef";
+const fake = startFake();
+const gateway = await startEntityGateway({
+  yaml: `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }
+models:
+  - { id: embed, kind: embedding, price: { input: 1 }, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+projects:
+  - { name: search }
+keys:
+  - { name: jobs-key, key: ${key}, project: search }
+`,
+});
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+});
+
+const get = async (id: string) =>
+  (await gateway.call(`GET /jobs/${id}`)).json as unknown as JobDetail;
+
+const ended = async (id: string): Promise<JobDetail> => {
+  await until(async () => (await get(id)).ended_at !== null);
+  return get(id);
+};
+
+test("a batch is listed with its project, key, progress, rate and cost, and is downloaded", async () => {
+  const id = await createBatch(gateway.baseURL, key, ["a red boat", "a green hill"]);
+  const job = await ended(id);
+  expect(job).toMatchObject({
+    kind: "batch",
+    status: "completed",
+    project: "search",
+    key_name: "jobs-key",
+    model: "embed",
+    lines: 2,
+    completed: 2,
+    failed: 0,
+    remaining_ms: null,
+    has_output: true,
+    has_errors: false,
+    input_errors: [],
+  });
+  expect(job.cost).toBeGreaterThan(0);
+  expect(job.lines_per_second).toBeGreaterThan(0);
+  const { data } = (await gateway.call("GET /jobs")).json as unknown as Page<ShownJob>;
+  expect(data.map((each) => each.id)).toContain(id);
+  const headers = { authorization: "Bearer admin-token-0123456789" };
+  const output = await fetch(`${gateway.url}/admin/api/jobs/${id}/output`, { headers });
+  expect(output.headers.get("content-disposition")).toContain(`${id}_output.jsonl`);
+  expect((await output.text()).trim().split("\n")).toHaveLength(2);
+  expect((await gateway.call(`GET /jobs/${id}/errors`)).status).toBe(404);
+  const refused = await gateway.call(`POST /jobs/${id}/cancel`);
+  expect(refused.json.error.code).toBe("invalid_state");
+});
+
+test("a job is paused, resumed and canceled, and the audit log has each change", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  fake.script({ until: released }, { times: 1 });
+  const id = await createBatch(gateway.baseURL, key, ["one"]);
+  await until(async () => (await get(id)).status === "in_progress");
+  expect((await gateway.call(`POST /jobs/${id}/pause`)).json.status).toBe("paused");
+  expect((await gateway.call(`POST /jobs/${id}/resume`)).json.status).toBe("in_progress");
+  expect((await gateway.call(`POST /jobs/${id}/cancel`)).json.status).toBe("cancelling");
+  expect((await ended(id)).status).toBe("cancelled");
+  release();
+  const { data } = (await gateway.call("GET /audit")).json;
+  expect(data.filter(({ subject }) => subject === id).map(({ action }) => action)).toEqual([
+    "job.cancelled",
+    "job.resumed",
+    "job.paused",
+  ]);
+});
+
+test("the errors of an invalid input file are shown with their line", async () => {
+  const id = await createBatch(gateway.baseURL, key, ["a", 7]);
+  const job = await ended(id);
+  expect(job.status).toBe("failed");
+  expect(job.input_errors[0]?.line).toBe(2);
+});
