@@ -24,6 +24,7 @@ import type {
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { hasImage, withEntries } from "../upstream/mixed-input.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
+import { tokensPerInput } from "./embedding-usage.ts";
 import { haveSameLength } from "./vector-formats.ts";
 
 const maxParallelSubRequests = 8;
@@ -94,7 +95,7 @@ async function sendSplit(
     if (response.vectors.length !== range.to - range.from) {
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
-    received.push({ range, kind: input.kind, response, generation: generation() });
+    received.push({ range, input, response, generation: generation() });
   };
   const onAbort = (): void => controller.abort(signal.reason);
   const sendOrHalve = async (range: InputRange): Promise<void> => {
@@ -135,7 +136,7 @@ const maxResends = 2;
 /** A sub-request with its response, and the generation in which the response was received. */
 interface ReceivedRange {
   readonly range: InputRange;
-  readonly kind: EmbeddingInput["kind"];
+  readonly input: EmbeddingInput;
   readonly response: EmbeddingsResponse;
   readonly generation: number;
 }
@@ -168,31 +169,32 @@ function joinResponses(received: readonly ReceivedRange[], count: number): Embed
   };
 }
 
-/** An unknown count of one sub-request makes the total unknown. */
+/**
+ * An unknown count of one sub-request makes the total unknown. The tokens of a sub-request are divided among its own
+ * inputs: the tokens of images do not count as tokens of the texts beside them.
+ */
 function sumUsage(received: readonly ReceivedRange[], count: number): EmbeddingsResponse["usage"] {
   let inputTokens = 0;
   let totalTokens = 0;
-  let perInput: number[] | undefined = new Array(count);
-  for (const { range, response } of received) {
+  const perInput: number[] = new Array(count);
+  for (const { range, input, response } of received) {
     const { usage } = response;
     if (!usage) return undefined;
     inputTokens += usage.inputTokens;
     totalTokens += usage.totalTokens ?? usage.inputTokens;
-    if (!usage.perInput) perInput = undefined;
-    for (const [at, tokens] of usage.perInput?.entries() ?? []) {
-      if (perInput) perInput[range.from + at] = tokens;
-    }
+    for (const [at, tokens] of tokensPerInput(usage, input).entries())
+      perInput[range.from + at] = tokens;
   }
   return {
     inputTokens,
     ...(totalTokens !== inputTokens && { totalTokens }),
-    ...(perInput && { perInput }),
+    perInput,
     ...sumImageTokens(received),
   };
 }
 
 function sumImageTokens(received: readonly ReceivedRange[]): { readonly imageTokens?: number } {
-  const withImages = received.filter(({ kind }) => kind === "mixed");
+  const withImages = received.filter(({ input }) => input.kind === "mixed");
   const imageTokens = withImages.reduce<number | undefined>(
     (sum, { response }) => sumOfKnown(sum, response.usage?.imageTokens),
     0,

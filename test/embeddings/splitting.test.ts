@@ -250,7 +250,7 @@ describe("the usage of a split request", () => {
       verbatim,
     }));
     const response = await send(requestFor(["a", "bb", "ccc"], model));
-    expect(response.usage).toEqual({ inputTokens: 6 });
+    expect(response.usage).toEqual({ inputTokens: 6, perInput: [1, 2, 3] });
     expect(response).not.toHaveProperty("verbatim");
   });
 
