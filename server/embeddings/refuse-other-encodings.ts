@@ -7,6 +7,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import { quotedList } from "../lib/quoted-list.ts";
 import type { ExtraFields } from "../upstream/contract.ts";
+import { outputTypeFields, quantizedTypes } from "./output-type.ts";
 
 /**
  * The values that leave vectors as float32, by field. A field is refused at every kind of upstream: the gateway cannot
@@ -71,9 +72,18 @@ function checkValue(value: unknown, param: string, float32: readonly (string | b
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const [only] = list;
   if (list.length === 1 && (only === null || float32.some((one) => one === only))) return;
+  if (outputTypeFields.some((field) => field === param)) throw unknownOutputType(param, float32);
   throw new GatewayError(
     "invalid_value",
     `Invalid value for '${param}': this gateway passes on only values that leave vectors as float32 numbers. Supported values are: ${quotedList(float32.map(String))}. Send one of these, or omit the field; for quantized vectors, send 'output_dtype' at the top level of the request.`,
     { param },
   );
 }
+
+/** At the top level, the field requests quantized vectors too. */
+const unknownOutputType = (param: string, float32: readonly (string | boolean)[]): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    `Invalid value for '${param}'. Supported values are: ${quotedList([...float32.map(String), ...quantizedTypes])}. Send one of these, or omit the field for float32 vectors.`,
+    { param },
+  );

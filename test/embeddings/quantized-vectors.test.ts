@@ -212,6 +212,16 @@ describe("int8 and uint8", () => {
   );
 });
 
+test.each<[unknown]>([["float16"], ["INT8"], [["int8", "float"]], [7]])(
+  "an unknown output type (%p) is refused with the types that exist",
+  async (type) => {
+    const { status, error } = await embed({ model: "plain", input: "a", output_dtype: type });
+    expect([status, error?.code, error?.param]).toEqual([400, "invalid_value", "output_dtype"]);
+    expect(error?.message).toContain("'float', 'int8', 'uint8', 'binary', and 'ubinary'");
+    expect(received).toEqual([]);
+  },
+);
+
 describe("types that the vendor makes", () => {
   test.each(types)("%s is requested in the vendor's field, and not adapted", async (type) => {
     for (const model of ["voyage", "cohere"]) {
