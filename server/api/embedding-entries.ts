@@ -233,7 +233,7 @@ export function inlineImagesAsEntries(input: unknown): unknown {
 }
 
 const isInlineImage = (entry: unknown): boolean =>
-  typeof entry === "string" && splitInlineImage(entry.slice(0, 100)) !== undefined;
+  typeof entry === "string" && splitInlineImage(entry.slice(0, 400)) !== undefined;
 
 const withoutNulls = (given: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));

@@ -181,7 +181,11 @@ export function embeddingsBody(
   const knownFields = z.object({ model: modelId, ...fields });
   return {
     schema: z.looseObject({ model: modelId.optional(), ...fields, ...documented }),
-    engineSchema: z.looseObject({ ...fields, ...documented }),
+    engineSchema: z.looseObject({
+      ...fields,
+      input: fields.input.meta(engineJsonSchema),
+      ...documented,
+    }),
     read: (body) => toQuery(validate(knownFields, body), extraFieldsOf(body, knownFields.shape)),
   };
 }
@@ -242,15 +246,26 @@ const tokens = {
   items: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
 } as const;
 
+const textsAndTokens = [
+  text,
+  { type: "array", minItems: 1, items: text },
+  tokens,
+  { type: "array", minItems: 1, items: tokens },
+] as const;
+
+/** For the OpenAPI document: the older route takes no images. */
+const engineJsonSchema = {
+  description:
+    "A string, an array of strings, an array of tokens, or an array of token arrays. Images are sent to /v1/embeddings.",
+  anyOf: textsAndTokens,
+} as const;
+
 /** For the OpenAPI document. */
 const jsonSchema = {
   description:
     "A string, an array of strings, an array of tokens, or an array of token arrays; for a model that reads images also an object with images, or an array of strings and such objects.",
   anyOf: [
-    text,
-    { type: "array", minItems: 1, items: text },
-    tokens,
-    { type: "array", minItems: 1, items: tokens },
+    ...textsAndTokens,
     entrySchema,
     { type: "array", minItems: 1, items: { anyOf: [text, entrySchema] } },
   ],

@@ -12,13 +12,20 @@ export const embeddingsResponse = z.object({
       embedding: z
         .union([z.array(z.number()), z.string()])
         .describe(
-          "An array of numbers, or with `encoding_format: base64` a base64 string of little-endian float32 values.",
+          "An array of numbers, or with `encoding_format: base64` a base64 string of little-endian float32 values. Quantized vectors are always arrays of integers.",
         ),
     }),
   ),
   model: z.string(),
   usage: z
-    .object({ prompt_tokens: tokens, total_tokens: tokens })
+    .object({
+      prompt_tokens: tokens,
+      total_tokens: tokens,
+      prompt_tokens_details: z
+        .object({ text_tokens: tokens, image_tokens: tokens })
+        .optional()
+        .describe("Of a request with images, if the upstream reports it."),
+    })
     .describe(
       "As reported by the upstream, or an estimate, which the header `vexel-usage: estimated` marks.",
     ),

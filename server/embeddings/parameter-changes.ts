@@ -6,7 +6,7 @@ import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import { quotedList } from "../lib/quoted-list.ts";
-import { loadOf } from "../limits/request-demand.ts";
+import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import { canTruncateTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { hasImage } from "../upstream/mixed-input.ts";
@@ -15,7 +15,7 @@ import type { TokenizerName } from "../upstream/tokenizers.ts";
 import { imageRefusal, needsConversion } from "./multimodal/image-refusal.ts";
 import { quantizedTypes } from "./output-type.ts";
 import { isBits, notWholeBytes } from "./quantized-vectors.ts";
-import type { UnsplittableReason } from "./split.ts";
+import { strictestImageLimits, strictestLimits, type UnsplittableReason } from "./split.ts";
 
 export interface ParameterChanges {
   /** The client's fields that are emulated instead of passed on. */
@@ -81,7 +81,7 @@ const ignoredFields = (
 /** Refuses a request that cannot be split and exceeds the limits of a target. */
 export function rejectUnsplittable(
   { input, model }: EmbeddingsQuery,
-  { maxItems, maxBytes = Infinity }: EmbeddingCapabilities,
+  capabilities: EmbeddingCapabilities,
   unsplittable: UnsplittableReason,
 ): GatewayError | undefined {
   // Token counts are not compared: for texts they are estimates, and the upstream counts the tokens itself.
@@ -91,11 +91,10 @@ export function rejectUnsplittable(
       "'$.input' is invalid. Texts and images are embedded in separate upstream requests, and this request cannot be split. Send texts and images in separate requests.",
     );
   }
-  const { items, bytes } = loadOf(input);
-  let exceeded: string;
-  if (items > maxItems) exceeded = `${maxItems} inputs, and this request has ${items}`;
-  else if (bytes > maxBytes) exceeded = `${maxBytes} bytes of text, and this request has ${bytes}`;
-  else return undefined;
+  const limits =
+    input.kind === "mixed" ? strictestImageLimits([capabilities]) : strictestLimits([capabilities]);
+  const exceeded = exceededLimit(loadOf(input), limits);
+  if (exceeded === undefined) return undefined;
   const cause =
     unsplittable === "large extra fields"
       ? "The extra fields of this request are large"
@@ -106,6 +105,20 @@ export function rejectUnsplittable(
     { param: "input" },
   );
 }
+
+function exceededLimit(load: RequestLoad, limits: RequestLoad): string | undefined {
+  for (const [name, unit] of loadUnits) {
+    if (load[name] > limits[name])
+      return `${limits[name]} ${unit}, and this request has ${load[name]}`;
+  }
+  return undefined;
+}
+
+const loadUnits = [
+  ["items", "inputs"],
+  ["images", "images"],
+  ["bytes", "bytes of texts and images"],
+] as const;
 
 function adaptDimensions(
   { dimensions, model }: EmbeddingsQuery,

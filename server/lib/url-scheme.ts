@@ -17,9 +17,12 @@ export interface InlineImage {
   readonly base64: string;
 }
 
-/** The parts of a data URL that declares a base64 image. Undefined for every other URL. */
+/**
+ * The parts of a data URL that declares a base64 image, also with parameters: `data:image/png;name=a.png;base64,…`.
+ * Undefined for every other URL.
+ */
 export function splitInlineImage(url: string): InlineImage | undefined {
-  const [head, type] = /^data:(image\/[\w.+-]+);base64,/i.exec(url) ?? [];
+  const [head, type] = /^data:(image\/[\w.+-]+)(?:;[^;,]{0,200}){0,8};base64,/i.exec(url) ?? [];
   if (head === undefined || type === undefined) return undefined;
   return { type: type.toLowerCase(), base64: url.slice(head.length) };
 }

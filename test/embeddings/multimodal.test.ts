@@ -1,5 +1,6 @@
 /** Embeddings of images and of texts with images: what clients may rely on. */
 import { expect, test } from "bun:test";
+import Ajv from "ajv/dist/2020";
 import {
   dataUrl,
   type EmbeddingsBody,
@@ -240,5 +241,95 @@ test("a request with images has a ledger row with its tokens", async () => {
   const gateway = startImageGateway(cohere);
   await bodyOf(gateway.post("/v1/embeddings", { model: "images", input: { image: dataUrl(red) } }));
   expect(gateway.rows()).toMatchObject([{ model: "images", status: 200, inputTokens: 100 }]);
+  await gateway.close();
+});
+
+test("a cached text counts with its own tokens, whatever images were sent beside it", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const ask = async (input: unknown) =>
+    (await bodyOf(gateway.post("/v1/embeddings", { model: "images", input }))).usage.prompt_tokens;
+  const image = { image: dataUrl(red) };
+  expect(await ask(["a text", image])).toBe(110);
+  expect([await ask("a text"), await ask(image)]).toEqual([10, 100]);
+  expect(cohere.requests).toHaveLength(2);
+  await gateway.close();
+});
+
+test("a data URL with parameters is an image too", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const input = dataUrl(red, "image/png;name=red.png;charset=utf-8");
+  const { data } = await bodyOf(gateway.post("/v1/embeddings", { model: "images", input }));
+  expect(data[0]?.embedding).toEqual(vectorOf([imagePart(red)]));
+  await gateway.close();
+});
+
+test("images that one upstream request does not take are refused if the request cannot be split", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere, {
+    upstreams: `  - { id: gemini, kind: gemini, baseUrl: "${cohere.url}", apiKey: g-fake }`,
+    models: `  - { id: gemini, kind: embedding, targets: [{ upstream: gemini, model: gemini-embedding-2 }] }`,
+  });
+  const refusal = async (model: string, images: readonly Buffer[]) => {
+    const response = await gateway.post("/v1/embeddings", {
+      model,
+      input: images.map((image) => ({ image: dataUrl(image) })),
+      notes: "n".repeat(100_000),
+    });
+    const { error } = (await response.json()) as EmbeddingsBody;
+    return [response.status, error?.param, error?.message];
+  };
+  expect(await refusal("images-v3", [red, blue])).toEqual([
+    400,
+    "input",
+    expect.stringContaining("at most 1 inputs, and this request has 2."),
+  ]);
+  const seven = Array.from({ length: 7 }, (_, at) => png(at));
+  expect(await refusal("gemini", seven)).toEqual([
+    400,
+    "input",
+    expect.stringContaining("at most 6 images, and this request has 7."),
+  ]);
+  const large = [png(1, { padding: 12_000_000 }), png(2, { padding: 12_000_000 })];
+  expect(await refusal("images", large)).toEqual([
+    400,
+    "input",
+    expect.stringContaining("at most 20000000 bytes of texts and images, and this request has 24"),
+  ]);
+  expect(cohere.requests).toEqual([]);
+  await gateway.close();
+});
+
+interface PathDocument {
+  readonly post: {
+    readonly requestBody: { readonly content: { readonly "application/json": JsonContent } };
+    readonly responses: { readonly 200: { readonly content: { "application/json": JsonContent } } };
+  };
+}
+
+interface JsonContent {
+  readonly schema: Record<string, unknown>;
+}
+
+test("requests and responses with images are as the OpenAPI document describes them", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  const { paths } = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
+    paths: Record<string, PathDocument>;
+  };
+  const pathOf = (path: string) => paths[path]!.post;
+  const isValid = (content: { readonly "application/json": JsonContent }, value: unknown) =>
+    new Ajv().compile(content["application/json"].schema)(value);
+  const body = { model: "images", input: [{ image: dataUrl(red) }] };
+  const response = await bodyOf(gateway.post("/v1/embeddings", body));
+  expect(response.usage.prompt_tokens_details).toBeDefined();
+  const { requestBody, responses } = pathOf("/v1/embeddings");
+  expect(isValid(requestBody.content, body)).toBe(true);
+  expect(isValid(responses[200].content, response)).toBe(true);
+  // It takes texts only.
+  const engine = pathOf("/v1/engines/{model}/embeddings").requestBody.content;
+  expect(isValid(engine, body)).toBe(false);
+  expect(isValid(engine, { input: ["a text"] })).toBe(true);
   await gateway.close();
 });
