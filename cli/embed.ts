@@ -1,5 +1,5 @@
 /** vexel embed: embeds a corpus with any OpenAI-compatible server, and continues where it was stopped. */
-import { createInterface } from "node:readline/promises";
+import { createInterface } from "node:readline";
 import { errorCode, errorMessage } from "../server/lib/error-code.ts";
 import { sleep } from "../server/lib/timers.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -86,7 +86,12 @@ function announce(
 async function isConfirmed({ yes, input }: EmbedOptions): Promise<boolean> {
   if (yes || input === "-" || !process.stdin.isTTY || !process.stderr.isTTY) return true;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question("Start? [y/N] ");
+  const { promise, resolve } = Promise.withResolvers<string>();
+  terminal.question("Start? [y/N] ", resolve);
+  // Ctrl-C and the end of the input mean no.
+  terminal.on("SIGINT", () => terminal.close());
+  terminal.on("close", () => resolve(""));
+  const answer = await promise;
   terminal.close();
   return /^y(?:es)?$/i.test(answer.trim());
 }
@@ -122,6 +127,7 @@ async function embedAll(
       print("Stopped. Give the same command again to continue.\n");
       return 130;
     }
+    print(`Writing ${options.paths.output} ...\n`);
     await store.finish();
     return report(options, store);
   } catch (error) {

@@ -12,7 +12,7 @@ const schema: SchemaElement[] = [
 ];
 
 /** Numbers in a row group: the library has a few JavaScript arrays of this length. */
-const groupNumbers = 1024 * 1024;
+const groupNumbers = 512 * 1024;
 
 export async function writeParquet(path: string, { rows, vectorLength }: Vectors): Promise<void> {
   // Loaded here: the other formats do not need it.
