@@ -17,6 +17,7 @@ import { jsonBounds } from "../../server/http/json-bounds.ts";
 import { routes } from "../../server/http/routes.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
+import type { ImageInputCapabilities } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
 import { blocksOf, codeHeadings, codesIn, firstCodes, rowsOf, sectionOf } from "./markdown.ts";
@@ -343,6 +344,43 @@ test("docs/embeddings.md has every kind that embeds images and no other", () => 
     )
     .map(({ target }) => target.upstream.kind);
   expect([...new Set(documented)].sort()).toEqual([...new Set(readers)].sort());
+});
+
+const formatWords: Readonly<Record<string, string>> = {
+  "image/png": "PNG",
+  "image/jpeg": "JPEG",
+  "image/webp": "WebP",
+  "image/gif": "GIF",
+};
+
+/** How docs/embeddings.md writes what a target fuses. */
+function fusionWords({ fuses, maxPerEntry }: ImageInputCapabilities): string {
+  if (fuses === undefined) return "no";
+  if (fuses === "pair") return "one text and one image";
+  return maxPerEntry === 1 ? "texts with one image" : "any parts";
+}
+
+test("docs/embeddings.md says what each target fuses, its formats and the evidence", () => {
+  const rows = rowsOf(sectionOf("docs/embeddings.md", "Images")).filter(([name = ""]) =>
+    codesIn(name).some((code) => kinds.has(code)),
+  );
+  expect(rows.filter((cells) => cells.length !== 6 || cells[5] === "")).toEqual([]);
+  for (const { name, target } of vendorCases) {
+    const { images } = adapters.get(target.upstream.kind)!.embeddings!.capabilities(target);
+    if (!images) continue;
+    const formats = images.types.map((type) => formatWords[type]).join(", ");
+    const isDocumented = rows.some(
+      ([kind = "", , fuses = "", written]) =>
+        codesIn(kind)[0] === target.upstream.kind &&
+        written === formats &&
+        fuses
+          .split("; ")
+          .some((part) => part.replace(/^.*: (?=no$)/, "").startsWith(fusionWords(images))),
+    );
+    expect(isDocumented ? "documented" : `${name}: ${fusionWords(images)}, ${formats}`).toBe(
+      "documented",
+    );
+  }
 });
 
 test("bench/README.md has every target of the bench, with the value that --check compares", () => {
