@@ -1,12 +1,13 @@
 /** Reads the lines of a JSONL file as a stream, with one line at a time in memory. Blank lines are skipped. */
 import { isUtf8 } from "node:buffer";
+import { exceedsJsonBounds } from "../http/json-bounds.ts";
 
 export interface InputLine {
   /** Where the line begins in the file, in bytes. */
   readonly position: number;
   /** The line of the file, from 1, blank lines included. Only if it was read from the beginning. */
   readonly number: number;
-  /** Undefined: it is not valid UTF-8, or longer than allowed. */
+  /** Undefined: it is not valid UTF-8, longer than allowed, or has too many values to parse it. */
   readonly text: string | undefined;
   readonly problem?: string;
 }
@@ -44,6 +45,8 @@ export async function* readLines(
     // A byte order mark is not part of the text.
     const isMarked = line.position === 0 && bytes.subarray(0, 3).equals(byteOrderMark);
     const text = bytes.toString("utf8", isMarked ? 3 : 0);
+    const problem = exceedsJsonBounds(bytes, text);
+    if (problem !== undefined) return { ...line, text: undefined, problem };
     return text.trim() === "" ? undefined : { ...line, text };
   };
 

@@ -7,7 +7,7 @@
 
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { JsonScan } from "../lib/json-scan.ts";
+import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */
@@ -43,6 +43,21 @@ export function scanWithinBounds(bytes: BorrowedBytes, scan = new JsonScan()): v
     const advice = "Send JSON without indentation and fewer tokens in one request.";
     throw tooMany("plainBytes", "bytes outside of strings", advice);
   }
+}
+
+/** A JSON body below this size can exceed none of `jsonBounds` except the nesting depth. */
+export const smallBytes = 16 * 1024;
+
+/** Which bound a JSON text exceeds, as a sentence for its author. Undefined: none. */
+export function exceedsJsonBounds(bytes: Uint8Array, text: string): string | undefined {
+  if (bytes.length < smallBytes && !mayExceedDepth(text, jsonBounds.depth)) return undefined;
+  try {
+    scanWithinBounds(bytes);
+  } catch (error) {
+    if (error instanceof GatewayError) return error.message;
+    throw error;
+  }
+  return undefined;
 }
 
 /** Memory that JavaScriptCore takes for each value, besides the characters of a string. */

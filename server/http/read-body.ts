@@ -13,12 +13,9 @@ import { runInSteps, type Serialize, serveOthers } from "../lib/tasks.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { cutDataUrls } from "./cut-inline-images.ts";
-import { jsonBounds, parsedMemory, scanWithinBounds } from "./json-bounds.ts";
+import { jsonBounds, parsedMemory, scanWithinBounds, smallBytes } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 import { validationError } from "./validation-error.ts";
-
-/** A JSON body below this size can exceed none of `jsonBounds` except the nesting depth. */
-const smallBytes = 16 * 1024;
 
 /** Parsing a body of this size takes milliseconds: other requests are served before the next one is parsed. */
 const largeBytes = 1024 * 1024;

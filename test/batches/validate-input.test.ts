@@ -107,6 +107,17 @@ describe("an error names its line, code and parameter", () => {
     });
   });
 
+  test.each([
+    ["arrays and objects", `[${"[],".repeat(140_000)}[]]`],
+    ["levels deep", "[".repeat(200) + "]".repeat(200)],
+  ])("a line with too many %s is refused before it is parsed", async (what, input) => {
+    const text = `{"custom_id":"1","method":"POST","url":"${url}","body":{"model":"m","input":${input}}}\n`;
+    const message = expect.stringContaining(what);
+    expect(await validate(text, { maxLineBytes: 1_000_000 })).toEqual({
+      errors: [{ code: "invalid_json_line", message, param: null, line: 1 }],
+    });
+  });
+
   test("all lines are checked, up to 100 errors", async () => {
     expect(await validate(`{\n${good}[]\n`)).toMatchObject({
       errors: [{ line: 1 }, { line: 3 }],
