@@ -17,7 +17,7 @@ import {
 } from "./validate-input.ts";
 
 export interface BatchKindOptions {
-  readonly files: Pick<ClientFiles, "beginResult" | "content">;
+  readonly files: Pick<ClientFiles, "beginResult" | "findContent">;
   readonly limits: BatchLimits;
   /** Returns a function that checks the body of a line, as the API key of the job. Both throw GatewayError. */
   readonly checkerOf: (
@@ -129,17 +129,15 @@ function createSlots(max: number) {
   };
 }
 
-/** Throws GatewayError if the file was deleted. */
+/** Throws GatewayError if the file was deleted, or if the storage is not available at the moment. */
 async function inputOf(files: BatchKindOptions["files"], { inputFileId }: BatchData) {
-  try {
-    return await files.content({ id: inputFileId });
-  } catch (cause) {
-    throw new GatewayError(
-      "job_input_missing",
-      `The input file ${inputFileId} was deleted, or has expired, before the batch had ended.`,
-      { cause, param: "input_file_id" },
-    );
-  }
+  const found = await files.findContent({ id: inputFileId });
+  if (found) return found;
+  throw new GatewayError(
+    "job_input_missing",
+    `The input file ${inputFileId} was deleted, or has expired, before the batch had ended.`,
+    { param: "input_file_id" },
+  );
 }
 
 function invalidInput(data: BatchData, errors: NonNullable<BatchData["errors"]>): JobFailure {

@@ -123,6 +123,8 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
       if (!(await index.hide(owner, id, now()))) throw fileNotFound(id);
       await removeLater(id);
     },
+    /** Undefined: it was deleted. Rejects if the storage is not available. */
+    findContent: ({ id }: Pick<StoredFile, "id">) => store.find(id),
     content: async ({ id }: Pick<StoredFile, "id">): Promise<FoundFile> => {
       const found = await store.find(id);
       if (found) return found;

@@ -78,7 +78,7 @@ export class LineAttempts {
       const delayMs = delayOf(response, attempt);
       if (failures >= maxFailures || !this.#mayWait(delayMs, running))
         return resultOf(response, context.requestId);
-      if (context.wasSent) await store.recordIntent(claim, null);
+      if (context.wasSent) await clearIntent(store, claim);
       await wait(delayMs, AbortSignal.any([stopping, controlOf(range.job.id).signal]));
     }
   }
@@ -154,6 +154,15 @@ export class LineAttempts {
 function requestIdOf({ job, firstLine, attempts }: ClaimedRange, at: number, attempt: number) {
   const again = attempts === 0 && attempt === 0 ? "" : `-${attempts + 1}.${attempt + 1}`;
   return `${job.id}-${firstLine + at}${again}`;
+}
+
+/** If the database is not available, the line may have been billed for all that the next process knows. */
+async function clearIntent(store: Pick<JobStore, "recordIntent">, claim: RangeClaim) {
+  try {
+    await store.recordIntent(claim, null);
+  } catch {
+    throw new Stopped();
+  }
 }
 
 const none = (error: GatewayError): LineResult => ({ kind: "none", error });

@@ -176,7 +176,7 @@ export class JobRunner {
           error: error.error,
           ...(error.data && { data: error.data }),
         });
-      if (!(error instanceof GatewayError)) throw error;
+      if (!(error instanceof GatewayError) || error.kind === "storage_unavailable") throw error;
       return this.#end(job, holder, { status: "failed", error: jobErrorOf(error) });
     }
   }

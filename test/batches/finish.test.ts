@@ -1,9 +1,12 @@
 /** The end of a batch can be tried again: each file of its results exists once. */
 import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createBatchKind } from "../../server/batches/batch-kind.ts";
 import { createClientFiles } from "../../server/files/client-files.ts";
 import type { JobResults } from "../../server/jobs/job-kind.ts";
+import { resultsOf } from "../../server/jobs/segments.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { StoredFiles } from "../../server/storage/files/stored-files.ts";
 import type { StoredJob } from "../../server/storage/ports/job-store.ts";
 import { createFileIndex } from "../../server/storage/sql/file-index.ts";
@@ -69,4 +72,31 @@ test("a batch whose end failed once has each file once, and its usage", async ()
     [String(finished.data?.outputFileId), 158],
   ]);
   await db.close();
+});
+
+test("a batch whose results cannot be listed is not completed without them", async () => {
+  using folder = temporaryFolder();
+  const now = Date.now;
+  const store = new StoredFiles({ folder: folder.path, disk: unlimitedDisk, now });
+  mkdirSync(join(folder.path, "jobs"));
+  writeFileSync(join(folder.path, "jobs", job.id), "not a folder");
+  await expect(resultsOf(store, job.id).size("output")).rejects.toThrow("could not be");
+  await expect(store.list("jobs/batch_without_results")).resolves.toEqual([]);
+});
+
+test("a batch whose storage is not available at the moment does not take its input for deleted", async () => {
+  const unavailable = new GatewayError("storage_unavailable", "The object store is down.");
+  const kind = createBatchKind({
+    files: {
+      beginResult: async () => undefined,
+      findContent: async () => {
+        throw unavailable;
+      },
+    },
+    limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
+    checkerOf: () => async () => ({ model: "m", inputs: 1 }),
+    expiryOf: () => null,
+  });
+  const stored = { ...job, data: { ...job.data, operation: "embeddings", inputFileId: "file-1" } };
+  await expect(kind.prepare?.(stored)).rejects.toBe(unavailable);
 });

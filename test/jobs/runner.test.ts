@@ -240,6 +240,26 @@ test("a job whose input is gone fails with that reason", async () => {
   ]);
 });
 
+test("a job whose input is gone ends after its lines in flight, and keeps their results", async () => {
+  await using world = startWorld({ lines: 6, perRange: 1 });
+  await world.submit();
+  const inFlight = Promise.withResolvers<void>();
+  world.start("a", async (request, ...others) => {
+    if (request.job.customId === "0") await inFlight.promise;
+    world.removeInput();
+    return ok(request, ...others);
+  });
+  await until(
+    async () => (await world.store.find("project:a", "batch_1"))?.status === "finalizing",
+  );
+  inFlight.resolve();
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "failed" }]);
+  const output = numbersIn(world.results().output);
+  expect(output).toContain(0);
+  expect(world.ended[0]?.completed).toBe(output.length);
+});
+
 test("a job whose results do not fit on the disk fails with that reason", async () => {
   await using world = startWorld();
   await world.submit();

@@ -4,7 +4,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { type BorrowedBytes, viewOf } from "../../lib/borrowed-bytes.ts";
-import { errorMessage } from "../../lib/error-code.ts";
+import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { DiskReserve, DiskUse } from "../../temp-storage/disk-reserve.ts";
 import type { FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
@@ -77,7 +77,11 @@ export class StoredFiles implements FileStore {
   }
 
   async list(folder: string): Promise<{ name: string; size: number }[]> {
-    const found = await readdir(this.#pathOf(folder), { recursive: true }).catch(() => []);
+    // Only a folder that does not exist has no files: results that cannot be listed now are not lost.
+    const found = await readdir(this.#pathOf(folder), { recursive: true }).catch((error) => {
+      if (errorCode(error) === "ENOENT") return [];
+      throw notStored(error);
+    });
     const files = await Promise.all(
       found.sort().map(async (inside) => {
         const stats = await statIfExists(join(this.#pathOf(folder), inside));
