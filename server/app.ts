@@ -168,7 +168,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     shared,
     objects: options.objects?.objects,
   });
-  const { files, resolveFileIds, handlers: fileHandlers } = wireFiles(runtime, storedData);
+  const { files, resolveFileIds, receive, handlers: fileHandlers } = wireFiles(runtime, storedData);
   const closing = new AbortController();
   const requestPath = wireRequestPath(runtime, {
     ...options,
@@ -280,7 +280,10 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
           ...requestPath,
           ...fleet,
           eventViews: events.views,
-          clientJobs: jobs.jobs && files && { jobs: jobs.jobs, files },
+          clientJobs: jobs.jobs &&
+            jobs.batches &&
+            files &&
+            receive && { jobs: jobs.jobs, batches: jobs.batches, files, receive },
           shared,
           passwordCost: options.passwordCost,
           ...createConnectionTests({

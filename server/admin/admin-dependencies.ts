@@ -1,11 +1,13 @@
 /** The parts of the gateway that the routes of the admin API read and change. */
+import type { Batches } from "../batches/batches.ts";
 import type { Budgets } from "../budgets/budgets.ts";
 import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { EventViews } from "../events/show-events.ts";
-import type { ClientFiles } from "../files/client-files.ts";
+import type { ClientFiles, StoredFile } from "../files/client-files.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Admission } from "../limits/admission.ts";
+import type { IncomingRequest } from "../request/http-types.ts";
 import type { ExpiringContent } from "../storage/ports/content-store.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
@@ -28,7 +30,13 @@ export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", str
 
 export interface ClientJobs {
   readonly jobs: Pick<Jobs, "findById" | "listAll" | "cancel" | "pause" | "result">;
+  readonly batches: Pick<Batches, "create">;
   readonly files: Pick<ClientFiles, "find" | "content">;
+  /** Stores the file of a form. */
+  readonly receive: (
+    incoming: Pick<IncomingRequest, "headers" | "parts">,
+    owner: string,
+  ) => Promise<StoredFile>;
 }
 
 export interface AdminDependencies extends ConnectionTests, Fleet {

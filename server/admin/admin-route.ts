@@ -14,7 +14,7 @@ export const adminApiDocument = "/admin/api/openapi.json";
 
 export interface AdminApiEnv {
   readonly Bindings: {
-    readonly incoming: Pick<IncomingRequest, "publicUrl" | "search" | "json">;
+    readonly incoming: Pick<IncomingRequest, "publicUrl" | "search" | "json" | "headers" | "parts">;
     /** The client's IP address, also behind trusted proxies. */
     readonly address: string;
   };

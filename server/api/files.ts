@@ -26,6 +26,8 @@ export interface FileHandlerOptions {
   readonly now: () => number;
 }
 
+export type ReceiveOptions = Omit<FileHandlerOptions, "snapshot" | "now">;
+
 /** OpenAI's other purposes are for features that the gateway does not have. */
 export const filePurposes = ["batch", "vision", "user_data"] as const;
 
@@ -63,7 +65,7 @@ export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
     ownerOf(authenticate(headers, snapshot(), now()));
   return {
     createFile: async (incoming) =>
-      json(showFile(await receive(incoming, ownerOfRequest(incoming), options))),
+      json(showFile(await receiveFile(incoming, ownerOfRequest(incoming), options))),
     files: async (incoming) => {
       const owner = ownerOfRequest(incoming);
       const { limit, ...query } = validate(listQuery, queryOf(incoming));
@@ -105,10 +107,10 @@ export const showFile = ({ id, bytes, createdAt, expiresAt, filename, purpose }:
 });
 
 /** Streams the file of a form to the storage. The other fields may come before or after it. */
-async function receive(
-  incoming: IncomingRequest,
+export async function receiveFile(
+  incoming: Pick<IncomingRequest, "headers" | "parts">,
   owner: string,
-  options: FileHandlerOptions,
+  options: ReceiveOptions,
 ): Promise<StoredFile> {
   const { files, maxFileBytes } = options;
   const announced = Number(incoming.headers.get("content-length") ?? maxFileBytes);

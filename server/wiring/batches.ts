@@ -4,7 +4,7 @@ import { createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { callerOfKey } from "../auth/authenticate.ts";
 import { createBatchKind } from "../batches/batch-kind.ts";
-import { createBatches } from "../batches/batches.ts";
+import { type Batches, createBatches } from "../batches/batches.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
 import type { Jobs } from "../jobs/jobs.ts";
@@ -16,7 +16,7 @@ const lineOverheadBytes = 4096;
 
 interface WiredBatches {
   readonly kind: JobKind;
-  createHandlers(jobs: Jobs): BatchHandlers;
+  open(jobs: Jobs): { readonly batches: Batches; readonly handlers: BatchHandlers };
 }
 
 export function wireBatches(runtime: Runtime, files: ClientFiles): WiredBatches {
@@ -45,11 +45,10 @@ export function wireBatches(runtime: Runtime, files: ClientFiles): WiredBatches 
           settings.VEXEL_FILES_DAYS * dayMs,
         ),
     }),
-    createHandlers: (jobs) =>
-      createBatchHandlers({
-        snapshot,
-        batches: createBatches({ jobs, files, maxBytes: settings.VEXEL_BATCH_MAX_BYTES, now }),
-        now,
-      }),
+    open: (jobs) => {
+      const maxBytes = settings.VEXEL_BATCH_MAX_BYTES;
+      const batches = createBatches({ jobs, files, maxBytes, now });
+      return { batches, handlers: createBatchHandlers({ snapshot, batches, now }) };
+    },
   };
 }

@@ -3,6 +3,7 @@ import type { EmitJobEvent } from "../../contract/events.ts";
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
 import { callerOfKey } from "../auth/authenticate.ts";
+import type { Batches } from "../batches/batches.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import type { Handlers } from "../http/routes.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
@@ -47,6 +48,7 @@ type JobHandlers = Pick<Handlers, (typeof jobRoutes)[number]>;
 export interface WiredJobs {
   /** Undefined: there is no storage for jobs. */
   readonly jobs: Jobs | undefined;
+  readonly batches: Batches | undefined;
   readonly handlers: JobHandlers;
   readonly submitImage: NonNullable<PipelineServices["submitJob"]>;
   /** Claims no more lines. Lines in flight end. */
@@ -102,8 +104,9 @@ export function wireJobs(
   });
   // Half of the slots for images stay free for clients that wait.
   const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
-  const batches = wireBatches(runtime, clientFiles);
-  const kinds: readonly JobKind[] = [createImageKind(files, imageSlots), batches.kind];
+  const wiredBatches = wireBatches(runtime, clientFiles);
+  const { batches, handlers: batchHandlers } = wiredBatches.open(jobs);
+  const kinds: readonly JobKind[] = [createImageKind(files, imageSlots), wiredBatches.kind];
   const runner = new JobRunner({
     store,
     files,
@@ -133,9 +136,10 @@ export function wireJobs(
   const { serve, send, edits } = modelServices;
   return {
     jobs,
+    batches,
     handlers: {
       ...createImageJobHandlers({ snapshot, jobs, serve, send, edits, now }),
-      ...batches.createHandlers(jobs),
+      ...batchHandlers,
     },
     submitImage: createSubmitImageJob({
       jobs,
@@ -162,6 +166,7 @@ function unavailableJobs(): WiredJobs {
   const handlers: unknown = Object.fromEntries(jobRoutes.map((name) => [name, refuse]));
   return {
     jobs: undefined,
+    batches: undefined,
     handlers: handlers as JobHandlers,
     submitImage: refuse,
     stop: () => undefined,

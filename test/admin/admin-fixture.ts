@@ -96,6 +96,10 @@ export class TestBrowser {
     const incoming = {
       publicUrl: origin,
       search: "",
+      headers: new Headers(),
+      parts: () => {
+        throw new Error("The request has no form.");
+      },
       json: async () => (typeof body === "function" ? body() : body),
     };
     const request = new Request(`${origin}/admin/api${path}`, {

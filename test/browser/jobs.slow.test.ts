@@ -4,7 +4,7 @@ import type { ShownJob } from "../../contract/admin.ts";
 import { createBatch } from "../admin/create-batch.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest } from "./browser-test.ts";
+import { browserTest, choose } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 browserTest(
@@ -51,4 +51,22 @@ browserTest("a job is canceled", async ({ page, open, url, fake }) => {
   await dialog.waitFor({ state: "detached" });
   await page.getByText("canceled", { exact: true }).waitFor();
   release();
+});
+
+browserTest("a file of texts is embedded from the browser", async ({ page, open }) => {
+  await open("/jobs");
+  await page.getByRole("button", { name: "Embed a file" }).click();
+  const dialog = page.getByRole("dialog");
+  await choose(dialog.getByLabel("Model"), "text-embedding-3-small");
+  await choose(dialog.getByLabel("API key"), "search-app");
+  const buffer = Buffer.from("a first text\n\na second text\r\n");
+  await dialog
+    .getByLabel("File")
+    .setInputFiles({ name: "texts.txt", mimeType: "text/plain", buffer });
+  expect(await seriousFindings(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Start" }).click();
+  await page.waitForURL(/\/jobs\/batch_/);
+  await page.getByText("completed").waitFor();
+  await page.getByText("2 / 2").waitFor();
+  await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
 });

@@ -1,21 +1,44 @@
 /** The batches and image jobs of all clients, with their progress. */
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { dollars, duration } from "../../lib/format.ts";
+import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
+import type { JobEndpoint } from "./batch-file.ts";
 import { JobActions } from "./job-actions.tsx";
 import { JobProgress, JobStatus } from "./job-progress.tsx";
 import { jobsQuery } from "./jobs-query.ts";
+import { StartJob } from "./start-job.tsx";
 
 export function JobsPage() {
   const t = useT();
   const query = useInfiniteQuery(jobsQuery);
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const [started, setStarted] = useState<JobEndpoint>();
   return (
-    <Page title={t("nav.jobs")} description={t("jobs.description")}>
+    <Page
+      title={t("nav.jobs")}
+      description={t("jobs.description")}
+      actions={
+        session?.user.role !== "viewer" && (
+          <>
+            <Button look="primary" onClick={() => setStarted("/v1/embeddings")}>
+              {t("jobs.embed")}
+            </Button>
+            <Button onClick={() => setStarted("/v1/images/generations")}>
+              {t("jobs.generate")}
+            </Button>
+          </>
+        )
+      }
+    >
       <Card>
         <PagedTable
           label={t("nav.jobs")}
@@ -85,6 +108,13 @@ export function JobsPage() {
           ]}
         />
       </Card>
+      <Dialog
+        title={t(started === "/v1/images/generations" ? "jobs.generate" : "jobs.embed")}
+        isOpen={started !== undefined}
+        onClose={() => setStarted(undefined)}
+      >
+        {started && <StartJob endpoint={started} />}
+      </Dialog>
     </Page>
   );
 }

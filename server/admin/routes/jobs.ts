@@ -1,8 +1,10 @@
 /** /jobs: batches and image jobs of clients: their progress and their results, and how they are stopped. */
+import { z } from "zod";
 import { jobDetailSchema, shownJobSchema } from "../../../contract/admin/jobs.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
-import { ownerOfProject, projectOfOwner } from "../../auth/owner.ts";
-import { batchDataOf } from "../../batches/stored-batch.ts";
+import { findKey } from "../../auth/authenticate.ts";
+import { ownerOf, ownerOfProject, projectOfOwner } from "../../auth/owner.ts";
+import { type BatchEndpoint, batchDataOf, batchEndpoints } from "../../batches/stored-batch.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FoundFile } from "../../storage/ports/file-store.ts";
 import type { StoredJob } from "../../storage/ports/job-store.ts";
@@ -10,10 +12,19 @@ import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies, ClientJobs } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
+import { readQuery } from "../read-query.ts";
 import { showJob, showJobDetail } from "../reads/show-job.ts";
+import { notSignedIn } from "../sign-in/authenticate-actor.ts";
+
+const endpoints = Object.keys(batchEndpoints) as [BatchEndpoint, ...BatchEndpoint[]];
+
+const startQuery = z.object({
+  endpoint: z.enum(endpoints).describe("The endpoint of all lines."),
+  key_id: z.string().max(200).describe("The API key that runs the lines and pays for them."),
+});
 
 export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[] {
-  const { clientJobs, keyNames, audit, now } = dependencies;
+  const { clientJobs, snapshot, keyNames, audit, now } = dependencies;
 
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { projects } = context.get("actor");
@@ -33,13 +44,38 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
     throw new GatewayError("entity_not_found", "No job has this id.");
   };
 
-  const respond = async (context: AdminApiContext, job: StoredJob): Promise<Response> => {
+  const respond = async (
+    context: AdminApiContext,
+    job: StoredJob,
+    status: 200 | 201 = 200,
+  ): Promise<Response> => {
     const names = await keyNames.of([job.keyId]);
-    return context.json(showJobDetail(job, names.get(job.keyId) ?? null, now()));
+    return context.json(showJobDetail(job, names.get(job.keyId) ?? null, now()), status);
   };
 
   const show = async (context: AdminApiContext): Promise<Response> =>
     respond(context, await find(context));
+
+  const start = async (context: AdminApiContext): Promise<Response> => {
+    const { endpoint, key_id: keyId } = readQuery(context, startQuery);
+    const { incoming } = context.env;
+    const { receive, batches } = available(clientJobs);
+    const key = findKey(keyId, snapshot());
+    if (!key || !maySeeProject(context.get("actor"), key.project ?? null)) {
+      throw new GatewayError("invalid_value", "No active API key has this id.", {
+        param: "key_id",
+      });
+    }
+    const owner = ownerOf(key);
+    const file = await receive(incoming, owner);
+    // The user may have been removed or changed while the file was on its way.
+    if (!(await context.get("isStillAllowed")())) throw notSignedIn();
+    const { publicUrl } = incoming;
+    const settings = { metadata: undefined, outputSeconds: null, publicUrl };
+    const job = await batches.create({ owner, keyId, inputFileId: file.id, endpoint, ...settings });
+    await audit.record({ ...senderOf(context), action: "job.created", subject: job.id });
+    return respond(context, job, 201);
+  };
 
   const change =
     (action: string, apply: (jobs: ClientJobs["jobs"], job: StoredJob) => Promise<StoredJob>) =>
@@ -96,6 +132,14 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
       summary: "Show a job with its progress.",
       response: jobDetailSchema,
       handle: show,
+    },
+    {
+      ...act,
+      path: "/jobs",
+      summary: "Start a batch with the file of a form, as POST /v1/files and POST /v1/batches.",
+      query: startQuery,
+      status: 201,
+      handle: start,
     },
     {
       ...act,

@@ -297,6 +297,11 @@ describe("a user of one project", () => {
       headers: { "vexel-project": "gamma" },
     });
     expect(await codeOf(unknown)).toBe("invalid_value");
+    const job = await user.send(`/jobs?endpoint=/v1/embeddings&key_id=${gateway.keys.beta.id}`, {
+      method: "POST",
+      body: {},
+    });
+    expect(await codeOf(job)).toBe("invalid_value");
     for (const operation of gateway.operations) {
       if (operation.method !== "GET" || operation.path.includes("{")) continue;
       const response = await user.send(

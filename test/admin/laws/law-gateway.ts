@@ -159,7 +159,11 @@ function operationsOf({ paths }: AdminDocument): readonly Operation[] {
 }
 
 /** Values of the query parameters that routes require. */
-const queryValues: Readonly<Record<string, string>> = { model: "embed" };
+const queryValues: Readonly<Record<string, string>> = {
+  model: "embed",
+  endpoint: "/v1/embeddings",
+  key_id: "unknown-id",
+};
 
 function requiredQuery(path: string, { parameters = [] }: Record<string, unknown>): string {
   const required = (parameters as { name: string; in: string; required: boolean }[]).filter(
