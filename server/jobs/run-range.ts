@@ -43,6 +43,8 @@ export class RangeRun {
   #settled: number;
   /** A result could not be stored. */
   #isLost = false;
+  /** The database did not settle lines. Undefined: it did, or it was not asked. */
+  #unsettled: { readonly error: unknown } | undefined;
   /** The known cost of lines that are not settled yet, in US dollars. Null: unknown. */
   #cost: number | null = null;
   /** Results of embedding lines that are not written yet. */
@@ -57,7 +59,7 @@ export class RangeRun {
     this.#settled = range.settled;
   }
 
-  /** Never rejects because of a line. A range that is not done is given back. */
+  /** Never rejects because of a line, only if the database fails. A range that is not done is given back. */
   async run(): Promise<void> {
     const { store, files, now } = this.#options;
     const { attempts, lines } = this.#range;
@@ -74,8 +76,11 @@ export class RangeRun {
       else if (this.#mayReadAgain(error)) againAt = now() + readAgainMs;
       else await this.#fail(error);
     } finally {
+      // Embedding lines that are not settled are sent again, and paid for again: not at once, and not without a log line.
+      if (this.#unsettled) againAt = now() + readAgainMs;
       await store.releaseRange(this.#claim, againAt);
     }
+    if (this.#unsettled) throw this.#unsettled.error;
   }
 
   /** The input cannot be read at the moment. */
@@ -216,8 +221,9 @@ export class RangeRun {
     let isSettled: boolean;
     try {
       isSettled = await store.settle(this.#claim, counts);
-    } catch {
+    } catch (error) {
       // The database is not available. The lines that it did not settle are found when the range is claimed again.
+      this.#unsettled = { error };
       throw new Stopped();
     }
     if (!isSettled) {

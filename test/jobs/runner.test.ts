@@ -196,6 +196,23 @@ test("the ranges of a lost process go on elsewhere, and no line is missing or tw
   expect(numbersIn(world.results().output)).toEqual(upTo(1000));
 });
 
+test("lines whose results the database does not settle are not sent again at once", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  await world.submit();
+  const delaysMs: number[] = [];
+  const failing: JobStore = {
+    ...world.store,
+    settle: async () => Promise.reject(new Error("no such column")),
+    releaseRange: async (claim, at) => {
+      delaysMs.push(at - Date.now());
+      await world.store.releaseRange(claim, at);
+    },
+  };
+  world.start("a", ok, failing);
+  await until(() => delaysMs.length > 0);
+  expect(delaysMs[0]).toBeGreaterThan(1000);
+});
+
 test("a line that a limit refuses is tried again until it succeeds", async () => {
   await using world = startWorld({ lines: 20, perRange: 10 });
   await world.submit();
