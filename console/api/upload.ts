@@ -27,7 +27,7 @@ export function upload<Result>(
 /** A proxy between the browser and the gateway may send an error that is not JSON. */
 const errorOf = (status: number, response: unknown): AdminError["error"] =>
   (response as AdminError | null)?.error ?? {
-    message: `The server responded ${status}.`,
+    message: `The server responded with status ${status}.`,
     type: "",
     param: null,
     code: null,

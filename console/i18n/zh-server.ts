@@ -374,6 +374,7 @@ export const zhServer: Readonly<Record<string, string>> = {
     "标头 {1} 缺失或错误。它必须是 GET /admin/api/session 的 csrf_token。",
   "Requests from {} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.":
     "不允许来自 {1} 的请求。若这是控制台的地址，请将 VEXEL_PUBLIC_URL 设为它。",
+  "The connection to the gateway was lost.": "与网关的连接已中断。",
   "No active API key has this id.": "没有此 ID 的有效 API 密钥。",
   "No job has this id.": "没有此 ID 的任务。",
   "The job is {}, and cannot be changed any more.": "任务的状态是 {1}，不能再更改。",
