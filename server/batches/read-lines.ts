@@ -1,6 +1,6 @@
 /** Reads the lines of a JSONL file as a stream, with one line at a time in memory. Blank lines are skipped. */
 import { isUtf8 } from "node:buffer";
-import { exceedsJsonBounds } from "../http/json-bounds.ts";
+import { exceedsJsonBounds } from "../lib/json-bounds.ts";
 
 export interface InputLine {
   /** Where the line begins in the file, in bytes. */

@@ -8,12 +8,12 @@ import type { z } from "zod";
 import { viewOf } from "../lib/borrowed-bytes.ts";
 import { GrowingBytes, lendEach } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { jsonBounds, parsedMemory, scanWithinBounds, smallBytes } from "../lib/json-bounds.ts";
 import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
 import { runInSteps, type Serialize, serveOthers } from "../lib/tasks.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { cutDataUrls } from "./cut-inline-images.ts";
-import { jsonBounds, parsedMemory, scanWithinBounds, smallBytes } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 import { validationError } from "./validation-error.ts";
 

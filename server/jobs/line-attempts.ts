@@ -167,8 +167,8 @@ async function clearIntent(store: Pick<JobStore, "recordIntent">, claim: RangeCl
 
 const none = (error: GatewayError): LineResult => ({ kind: "none", error });
 
-const possiblyBilled = ({ kind, message }: GatewayError): GatewayError =>
-  withBillingWarning(new GatewayError(kind, message, { mayBeBilled: true }));
+const possiblyBilled = ({ kind, message, details }: GatewayError): GatewayError =>
+  withBillingWarning(new GatewayError(kind, message, { ...details, mayBeBilled: true }));
 
 const isRefusedByLimit = ({ status }: OutgoingResponse): boolean =>
   status === 429 || status === 503;

@@ -195,6 +195,26 @@ test("a canceled batch keeps the results that it has", async () => {
   expect(error.code).toBe("invalid_state");
 });
 
+test("an image in flight when its batch is canceled gets batch_cancelled, and may have been billed", async () => {
+  fake.clear();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  fake.script({ until: promise }, { times: 1000 });
+  const url = "/v1/images/generations";
+  const text = line("waits", url, { model: "image-model", prompt: "an otter" });
+  const { id } = await create(first, await uploadLines(first, text), url as Batch["endpoint"]);
+  await fake.arrived(1);
+  await first.batches.cancel(id);
+  const cancelled = await untilStatus(first, id, "cancelled");
+  resolve();
+  fake.clear();
+  expect(await resultLines(first, cancelled.error_file_id as string)).toMatchObject([
+    {
+      response: null,
+      error: { code: "batch_cancelled", message: expect.stringContaining("billed") },
+    },
+  ]);
+});
+
 test("an expired batch keeps its results, and other lines get batch_expired", async () => {
   fake.clear();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -3,8 +3,8 @@
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { jsonBounds, scanWithinBounds } from "../../server/http/json-bounds.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { jsonBounds, scanWithinBounds } from "../../server/lib/json-bounds.ts";
 import { JsonScan } from "../../server/lib/json-scan.ts";
 import { tries } from "../depth.ts";
 import {

@@ -5,16 +5,16 @@
  * it takes at most 50 ms.
  */
 
-import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
-import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
+import type { BorrowedBytes } from "./borrowed-bytes.ts";
+import { GatewayError } from "./gateway-error.ts";
+import { JsonScan, mayExceedDepth } from "./json-scan.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */
   depth: 128,
   /** Commas: entries of arrays and fields of objects together. OpenAI takes 300,000 tokens in one request. */
   entries: 524_288,
-  /** Arrays and objects; more than the inputs that one request may have (VEXEL_MAX_INPUTS). */
+  /** Arrays and objects; more than the inputs that one request may have at most. */
   containers: 131_072,
   /** Fields of all objects together. */
   fields: 4096,
