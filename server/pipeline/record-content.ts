@@ -172,9 +172,16 @@ function shownRequest(query: LimitedQuery): {
   readonly uploads: readonly Upload[];
 } {
   if ("single" in query) {
-    const { model, input, single, encoding, dimensions, user, taskType, extraFields } = query;
+    const { model, input, single, encoding, dimensions, user, extraFields } = query;
+    const { taskType, outputType } = query;
     const inputs = shownInputs(input);
-    const fields = { encoding_format: encoding, dimensions, user, task_type: taskType };
+    const fields = {
+      encoding_format: encoding,
+      dimensions,
+      user,
+      ...(taskType && { [taskType.field]: taskType.given }),
+      ...(outputType && { [outputType.field]: outputType.type }),
+    };
     const request = { model, input: single ? inputs[0] : inputs, ...fields, ...extraFields };
     return { request, uploads: input.kind === "mixed" ? inputUploads(input) : [] };
   }

@@ -94,6 +94,14 @@ test("the stored content of embedded images has their bytes beside the texts", a
   ]);
 });
 
+test("the stored content of embeddings has the task type and the output type as the client sent them", async () => {
+  const fields = { input_type: "query", embedding_type: "ubinary" };
+  const id = await send("/v1/embeddings", { model: "kept", input: "a boat", ...fields });
+  const { request } = (await (await admin(`/requests/${id}/content`)).json()) as RequestContent;
+  expect(request).toMatchObject(fields);
+  expect(request).not.toHaveProperty("task_type");
+});
+
 test("the stored content of an edit has its uploads, and that of a stream has its events", async () => {
   const webp = await Bun.file(
     join(import.meta.dir, "../../docs/images/console-images.webp"),
