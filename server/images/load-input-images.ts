@@ -48,9 +48,9 @@ export const createImageLoader =
   (options: ImageLoaderOptions) =>
   async (request: StageRequest<EmbeddingsQuery>, input: MixedInput): Promise<MixedInput> => {
     const loaded = new Map<string, InputImage>();
-    // The same link is loaded once.
+    // The same link is loaded once; an error names its first entry. As a stack: the first link on top.
     const links = new Map<string, LinkedImage>();
-    for (const link of linksIn(input)) {
+    for (const link of linksIn(input).toReversed()) {
       // Hashing all large URLs at once would delay other requests by tens of milliseconds.
       if (link.url.length > largeUrl) await serveOthers();
       links.set(link.url, link);
@@ -62,7 +62,7 @@ export const createImageLoader =
       if (bytes > options.maxRequestBytes) throw tooManyBytes(options.maxRequestBytes);
       loaded.set(link.url, image);
     };
-    await runConcurrently([...links.values()].toReversed(), maxParallel, load);
+    await runConcurrently([...links.values()], maxParallel, load);
     const withImage = (part: InputPart): InputPart =>
       part.kind === "link" ? { kind: "image", image: loaded.get(part.url) as InputImage } : part;
     return {

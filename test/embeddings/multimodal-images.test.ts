@@ -90,6 +90,12 @@ test("the same link in one request is downloaded once", async () => {
   expect(files.paths).toHaveLength(1);
 });
 
+test("an error of an image that is sent several times names its first entry", async () => {
+  const broken = imageEntry(dataUrl(Buffer.from("no image")));
+  const { error } = await bodyOf(ask(["a text", broken, broken, broken]));
+  expect(error?.param).toBe("input[1].content[0].image_url");
+});
+
 test("an upstream gets the bytes of an image, never the client's link", async () => {
   await using files = serveImage(png(5));
   await bodyOf(ask([imageEntry(`${files.url}/secret-path.png`)]));
