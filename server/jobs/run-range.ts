@@ -4,6 +4,7 @@
  */
 import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { ignoreRejection, serveOthers } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
@@ -98,9 +99,15 @@ export class RangeRun {
     const first = this.#settled + this.#buffered.lines.length;
     const [only] = group;
     if (only && only.operation !== "embeddings") return this.#runImage(only, first);
-    const results = await Promise.all(
-      group.map(async (line, at) => this.#read(line, await this.#run(line, first + at))),
-    );
+    const running: Promise<{ isSuccess: boolean; bytes: Uint8Array }>[] = [];
+    for (const [at, line] of group.entries()) {
+      const result = this.#run(line, first + at).then((found) => this.#read(line, found));
+      // Handled below, when all lines have begun.
+      ignoreRejection(result);
+      running.push(result);
+      if (at % linesPerTurn === linesPerTurn - 1) await serveOthers();
+    }
+    const results = await Promise.all(running);
     for (const { isSuccess, bytes } of results) {
       this.#buffered[isSuccess ? "output" : "error"].push(bytes);
       this.#buffered.bytes += bytes.length;
@@ -239,6 +246,9 @@ export class RangeRun {
 const writeDelaysMs = [1000, 2000, 4000, 8000, 16_000, 32_000];
 
 const readAgainMs = 10_000;
+
+/** Interactive requests are served after this many lines have begun. */
+const linesPerTurn = 8;
 
 const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });
 
