@@ -72,7 +72,9 @@ test("a client gets the vector of an image whose first client has disconnected",
   const first = embed(image, "images", leaving.signal).catch(() => undefined);
   await until(() => cohere.requests.length > before);
   const second = embed(image);
+  // The turns of other requests let the second one read its image, and wait for the first.
   await until(() => gateway.inFlight() === 2);
+  for (let turn = 0; turn < 100; turn++) await (await fetch(`${gateway.url}/healthz`)).text();
   leaving.abort();
   await first;
   resolve();
