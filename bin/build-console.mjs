@@ -8,7 +8,7 @@ ensureInstalled("run");
 const folder = join(root, "console", "dist");
 rmSync(folder, { recursive: true, force: true });
 const script = join(root, "server", "console", "build.ts");
-const { status } = spawnSync(bunPath(), [script, join(root, "console"), folder], {
+const { status } = spawnSync(bunPath(), [script, join(root, "console", "src"), folder], {
   stdio: ["ignore", "inherit", "inherit"],
 });
 process.exit(status ?? 1);

@@ -32,7 +32,7 @@ export async function bundleConsole(folder: string): Promise<BundledFile[]> {
 
 async function bundleScripts(folder: string): Promise<BundledFile[]> {
   const { outputs } = await Bun.build({
-    entrypoints: ["main.tsx", "theme.ts", "pages/embeddings/vector-worker.ts"].map((name) =>
+    entrypoints: ["main.tsx", "theme.ts", "features/embeddings/vector-worker.ts"].map((name) =>
       join(folder, name),
     ),
     target: "browser",

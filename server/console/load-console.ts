@@ -8,7 +8,7 @@ import { isExecutable } from "../lib/executable.ts";
 import { sourcesIn } from "./sources-in.ts";
 
 const root = join(import.meta.dir, "../..");
-const sources = join(root, "console");
+const sources = join(root, "console/src");
 const cache = join(root, "node_modules/.cache/vexel-console");
 
 /** File names, without the folder, and their gzipped bytes. */
@@ -17,7 +17,9 @@ export type ConsoleFiles = ReadonlyMap<string, Uint8Array>;
 /** Throws with the output of the build if it fails. */
 export async function loadConsole(): Promise<ConsoleFiles> {
   if (isExecutable) return embeddedConsole();
-  const folder = existsSync(join(sources, "main.tsx")) ? await buildOnce() : join(sources, "dist");
+  const folder = existsSync(join(sources, "main.tsx"))
+    ? await buildOnce()
+    : join(root, "console/dist");
   const names = readdirSync(folder);
   return new Map(
     names.map((name) => [name.slice(0, -".gz".length), readFileSync(join(folder, name))]),

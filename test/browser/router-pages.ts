@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../harness.ts";
 
-const router = readFileSync(join(root, "console/router.tsx"), "utf8");
+const router = readFileSync(join(root, "console/src/router.tsx"), "utf8");
 
 const paths = Array.from(router.matchAll(/\bpath: "([^"]+)"/g), ([, path = ""]) => path);
 

@@ -1,7 +1,11 @@
 /** Images in embeddings requests of the official SDKs, whose types know texts and tokens only. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { codeSample, FileContent, type SampleLanguage } from "../../console/lib/code-samples.ts";
+import {
+  codeSample,
+  FileContent,
+  type SampleLanguage,
+} from "../../console/src/lib/code-samples.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import {
   dataUrl,

@@ -1,6 +1,6 @@
 /** Which files become images of a playground. */
 import { expect, test } from "bun:test";
-import { acceptImages } from "../../console/lib/accept-images.ts";
+import { acceptImages } from "../../console/src/lib/accept-images.ts";
 
 const file = (name: string, type: string, bytes = 1): File =>
   new File([new Uint8Array(bytes)], name, { type });

@@ -1,6 +1,6 @@
 /** The input file of a batch that a user starts in the browser. */
 import { expect, test } from "bun:test";
-import { batchFile } from "../../console/pages/jobs/batch-file.ts";
+import { batchFile } from "../../console/src/features/jobs/batch-file.ts";
 
 test("each line that is not empty becomes a request", async () => {
   const texts = await batchFile(new Blob(['a "red" boat\r\n\n hill\n']), "/v1/embeddings", "m");

@@ -1,7 +1,7 @@
 /** Code samples of the console. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { codeSample, FileContent } from "../../console/lib/code-samples.ts";
+import { codeSample, FileContent } from "../../console/src/lib/code-samples.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const request = {

@@ -6,8 +6,8 @@ import {
   type MaskStep,
   redo,
   undo,
-} from "../../console/pages/images/mask-history.ts";
-import { fitInto, toImage, zoom } from "../../console/pages/images/viewport.ts";
+} from "../../console/src/features/images/mask-history.ts";
+import { fitInto, toImage, zoom } from "../../console/src/features/images/viewport.ts";
 
 const invert: MaskStep = { type: "invert" };
 const clear: MaskStep = { type: "clear" };

@@ -2,11 +2,11 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { en } from "../../console/i18n/en.ts";
-import { translator } from "../../console/i18n/messages.ts";
-import { serverText } from "../../console/i18n/server-text.ts";
-import { zh } from "../../console/i18n/zh.ts";
-import { zhServer } from "../../console/i18n/zh-server.ts";
+import { en } from "../../console/src/i18n/en.ts";
+import { translator } from "../../console/src/i18n/messages.ts";
+import { serverText } from "../../console/src/i18n/server-text.ts";
+import { zh } from "../../console/src/i18n/zh.ts";
+import { zhServer } from "../../console/src/i18n/zh-server.ts";
 import { errorTable } from "../../contract/errors.ts";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 

@@ -1,8 +1,11 @@
 /** The map of few texts, and what truncation costs, in the embeddings playground. */
 import { expect, test } from "bun:test";
-import { principalComponents } from "../../console/pages/embeddings/pca.ts";
-import { qualityCurve, rankingQuality } from "../../console/pages/embeddings/ranking-quality.ts";
-import { normalized } from "../../console/pages/embeddings/vectors.ts";
+import { principalComponents } from "../../console/src/features/embeddings/pca.ts";
+import {
+  qualityCurve,
+  rankingQuality,
+} from "../../console/src/features/embeddings/ranking-quality.ts";
+import { normalized } from "../../console/src/features/embeddings/vectors.ts";
 
 const vector = (...values: number[]) => Float32Array.from(values);
 const distance = ([ax, ay]: readonly number[], [bx, by]: readonly number[]): number =>

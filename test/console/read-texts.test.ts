@@ -5,7 +5,7 @@ import {
   maxTexts,
   parseCsv,
   readTexts,
-} from "../../console/pages/embeddings/read-texts.ts";
+} from "../../console/src/features/embeddings/read-texts.ts";
 
 test("pasted text has one text per line, without empty lines", () => {
   expect(readTexts(" a \n\nb\r\n").texts).toEqual(["a", "b"]);

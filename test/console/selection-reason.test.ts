@@ -1,8 +1,8 @@
 /** Why the page of a request says that a target, or none, was selected. */
 import { expect, test } from "bun:test";
-import { en } from "../../console/i18n/en.ts";
-import { translator } from "../../console/i18n/messages.ts";
-import { selectionReason } from "../../console/pages/requests/selection-reason.ts";
+import { selectionReason } from "../../console/src/features/requests/selection-reason.ts";
+import { en } from "../../console/src/i18n/en.ts";
+import { translator } from "../../console/src/i18n/messages.ts";
 
 const served = {
   candidates: 3,

@@ -1,6 +1,6 @@
 /** The page that the sign-in leads to. */
 import { expect, test } from "bun:test";
-import { readSignInSearch } from "../../console/pages/sign-in/sign-in-search.ts";
+import { readSignInSearch } from "../../console/src/features/sign-in/sign-in-search.ts";
 import { otherSites } from "./other-sites.ts";
 
 test("the sign-in leads to paths of the console", () => {

@@ -1,6 +1,6 @@
 /** The health of the targets of one upstream, on the page of upstreams. */
 import { expect, test } from "bun:test";
-import { upstreamTargets } from "../../console/pages/upstreams/upstream-targets.ts";
+import { upstreamTargets } from "../../console/src/features/upstreams/upstream-targets.ts";
 import type { ShownTarget } from "../../contract/admin.ts";
 
 const target = (upstream: string, model: string, surface: string | null = null) =>

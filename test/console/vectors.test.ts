@@ -6,7 +6,7 @@ import {
   normalized,
   similarityMatrix,
   truncated,
-} from "../../console/pages/embeddings/vectors.ts";
+} from "../../console/src/features/embeddings/vectors.ts";
 
 const vector = (...values: number[]) => Float32Array.from(values);
 

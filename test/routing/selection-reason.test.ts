@@ -1,8 +1,8 @@
 /** Why a target was selected, as the page of the request explains it: from the router's own decision. */
 import { afterEach, expect, test } from "bun:test";
-import { en } from "../../console/i18n/en.ts";
-import { translator } from "../../console/i18n/messages.ts";
-import { selectionReason } from "../../console/pages/requests/selection-reason.ts";
+import { selectionReason } from "../../console/src/features/requests/selection-reason.ts";
+import { en } from "../../console/src/i18n/en.ts";
+import { translator } from "../../console/src/i18n/messages.ts";
 import { showRequestDetail } from "../../server/admin/reads/show-request.ts";
 import { policies } from "../../server/routing/policies.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";

@@ -63,5 +63,7 @@ test("the console shows texts as texts: no markup from values, no script address
     /dangerouslySetInnerHTML|\.innerHTML|\.outerHTML|insertAdjacentHTML|document\.write|srcDoc|\beval\(|new Function\(|["'`]javascript:/;
   const offending = files.filter((file) => forbidden.test(textOf(file)));
   expect(offending).toEqual([]);
-  expect(textOf("console/index.html")).not.toMatch(/<script(?![^>]*\bsrc=)|\son\w+=|<style|style=/);
+  expect(textOf("console/src/index.html")).not.toMatch(
+    /<script(?![^>]*\bsrc=)|\son\w+=|<style|style=/,
+  );
 });

@@ -1,0 +1,98 @@
+/** Requests to the admin API. The session is a cookie; changes also send the CSRF token of the session. */
+import type { AdminError } from "../../../contract/admin.ts";
+import { serverText } from "../i18n/server-text.ts";
+
+/** An error response of the admin API. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly param: string | null;
+  readonly code: string | null;
+
+  constructor(status: number, { message, param, code }: AdminError["error"]) {
+    super(message);
+    this.status = status;
+    this.param = param;
+    this.code = code;
+  }
+}
+
+/** No response, or an error of the server: the same request may succeed later. */
+export const isConnectionProblem = (error: unknown): boolean =>
+  error !== null && error !== undefined && !(error instanceof ApiError && error.status < 500);
+
+export const errorText = (error: unknown): string =>
+  serverText(error instanceof Error ? error.message : String(error));
+
+let csrfToken = "";
+export const setCsrfToken = (token: string): void => {
+  csrfToken = token;
+};
+
+let onUnauthorized = (): void => {};
+/** `handler` is called when the admin API refuses a request because no user is signed in. */
+export const setUnauthorizedHandler = (handler: () => void): void => {
+  onUnauthorized = handler;
+};
+
+/** For requests that other files send. A status of 401 may also come from a vendor, so the session is checked. */
+export const checkSession = (): void => onUnauthorized();
+
+/** For requests of the API reference, which are sent as the user typed them. */
+export const csrfHeader = (): Readonly<Record<string, string>> => ({ "x-csrf-token": csrfToken });
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Leaves out the parameters that are not set. */
+export function pathWithQuery(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
+
+interface CallOptions {
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly form?: FormData;
+  /** For `if-match`: the version that a change is based on. */
+  readonly version?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The response of a successful request. Throws ApiError. */
+export async function callRaw(path: string, options: CallOptions = {}): Promise<Response> {
+  const { method = "GET", body, form, version, signal } = options;
+  const response = await fetch(`/admin/api${path}`, {
+    method,
+    headers: {
+      ...(method !== "GET" && { "x-csrf-token": csrfToken }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(version !== undefined && { "if-match": `"${version}"` }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(form && { body: form }),
+    ...(signal && { signal }),
+  });
+  // The requests that sign in and ask for the session handle 401 themselves.
+  if (response.status === 401 && !path.startsWith("/session")) onUnauthorized();
+  if (!response.ok) throw await readError(response);
+  return response;
+}
+
+export async function call<Result>(path: string, options: CallOptions = {}): Promise<Result> {
+  const response = await callRaw(path, options);
+  return (response.status === 204 ? undefined : await response.json()) as Result;
+}
+
+/** A proxy between the browser and the gateway may send an error that is not JSON. */
+async function readError(response: Response): Promise<ApiError> {
+  const text = await response.text();
+  try {
+    return new ApiError(response.status, (JSON.parse(text) as AdminError).error);
+  } catch {
+    const message = `The server responded ${response.status} ${response.statusText}.`;
+    return new ApiError(response.status, { message, type: "", param: null, code: null });
+  }
+}

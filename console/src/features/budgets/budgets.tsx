@@ -1,0 +1,84 @@
+/** Budgets and limits: what is spent, reserved and left, and when each resets. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ShownBudget } from "../../../../contract/admin.ts";
+import { pagedQuery } from "../../api/lists.ts";
+import { useT } from "../../i18n/messages.ts";
+import { dollars } from "../../lib/format.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Page } from "../../ui/page.tsx";
+import { PagedTable } from "../../ui/paged-table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { Limits } from "./limits.tsx";
+import { UsedBar } from "./used-bar.tsx";
+
+export function BudgetsPage() {
+  const t = useT();
+  const query = useInfiniteQuery({
+    ...pagedQuery<ShownBudget>("/budgets"),
+    refetchInterval: 5_000,
+  });
+  return (
+    <Page title={t("nav.budgets")} description={t("budgets.description")}>
+      <Card title={t("budgets.title")}>
+        <PagedTable
+          label={t("budgets.title")}
+          query={query}
+          rowKey={({ scope, id, period }) => `${scope} ${id} ${period}`}
+          empty={t("budgets.none")}
+          columns={[
+            {
+              key: "owner",
+              header: t("budgets.owner"),
+              sortBy: ({ name }) => name,
+              cell: ({ scope, name }) => (
+                <>
+                  <Badge>{t(`budgets.scope.${scope}`)}</Badge> {name}
+                </>
+              ),
+            },
+            {
+              key: "period",
+              header: t("budgets.period"),
+              cell: ({ period }) => t(`budgets.period.${period}`),
+            },
+            {
+              key: "used",
+              header: t("budgets.used"),
+              sortBy: ({ spent, limit }) => spent / limit,
+              cell: ({ name, period, spent, limit }) => (
+                <UsedBar
+                  label={`${name} ${t(`budgets.period.${period}`)}`}
+                  used={spent}
+                  limit={limit}
+                  format={dollars}
+                />
+              ),
+            },
+            {
+              key: "reserved",
+              header: t("budgets.reserved"),
+              sortBy: ({ reserved }) => reserved,
+              align: "right",
+              cell: ({ reserved }) => dollars(reserved),
+            },
+            {
+              key: "left",
+              header: t("budgets.left"),
+              sortBy: ({ left }) => left,
+              align: "right",
+              cell: ({ left }) => dollars(left),
+            },
+            {
+              key: "resets",
+              header: t("budgets.resets"),
+              sortBy: ({ resets_at }) => resets_at,
+              cell: ({ resets_at }) => <Time iso={resets_at} />,
+            },
+          ]}
+        />
+      </Card>
+      <Limits />
+    </Page>
+  );
+}

@@ -1,0 +1,74 @@
+/** Limits of projects, models and keys: what is used and left. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ShownLimit } from "../../../../contract/admin.ts";
+import { pagedQuery } from "../../api/lists.ts";
+import { type Translate, useT } from "../../i18n/messages.ts";
+import { count } from "../../lib/format.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Card } from "../../ui/card.tsx";
+import { PagedTable } from "../../ui/paged-table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { UsedBar } from "./used-bar.tsx";
+
+const scopeName = (scope: ShownLimit["scope"], t: Translate): string =>
+  scope === "model" ? t("limits.scope.model") : t(`budgets.scope.${scope}`);
+
+export function Limits() {
+  const t = useT();
+  const query = useInfiniteQuery({ ...pagedQuery<ShownLimit>("/limits"), refetchInterval: 5_000 });
+  return (
+    <Card title={t("limits.title")}>
+      <PagedTable
+        label={t("limits.title")}
+        query={query}
+        rowKey={({ scope, id, rate }) => `${scope} ${id} ${rate}`}
+        empty={t("limits.none")}
+        columns={[
+          {
+            key: "owner",
+            header: t("limits.owner"),
+            sortBy: ({ name }) => name,
+            cell: ({ scope, name }) => (
+              <>
+                <Badge>{scopeName(scope, t)}</Badge> {name}
+              </>
+            ),
+          },
+          { key: "rate", header: t("limits.rate"), cell: ({ rate }) => t(`limits.rate.${rate}`) },
+          {
+            key: "used",
+            header: t("limits.used"),
+            sortBy: ({ used, limit }) => used / limit,
+            cell: ({ name, rate, used, limit }) => (
+              <UsedBar
+                label={`${name} ${t(`limits.rate.${rate}`)}`}
+                used={used}
+                limit={limit}
+                format={count}
+              />
+            ),
+          },
+          {
+            key: "left",
+            header: t("budgets.left"),
+            sortBy: ({ left }) => left,
+            align: "right",
+            cell: ({ left }) => count(left),
+          },
+          {
+            key: "queued",
+            header: t("limits.queued"),
+            sortBy: ({ queued }) => queued,
+            align: "right",
+            cell: ({ queued }) => count(queued),
+          },
+          {
+            key: "resets",
+            header: t("limits.resets"),
+            cell: ({ resets_at }) => <Time iso={resets_at} />,
+          },
+        ]}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,94 @@
+/** One job: its progress, rate, remaining time, cost and times, and the errors of its input file. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { JobDetail } from "../../../../contract/admin.ts";
+import { useT } from "../../i18n/messages.ts";
+import { dollars, duration } from "../../lib/format.ts";
+import { Card } from "../../ui/card.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Page } from "../../ui/page.tsx";
+import { QueryView } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { JobActions } from "./job-actions.tsx";
+import { JobProgress, JobStatus } from "./job-progress.tsx";
+import { jobQuery } from "./jobs-query.ts";
+
+export function JobPage() {
+  const t = useT();
+  const { id } = useParams({ from: "/signed-in/jobs/$id" });
+  const query = useQuery(jobQuery(id));
+  return (
+    <Page
+      title={query.data ? t(`jobs.kind.${query.data.kind}`) : t("jobs.job")}
+      description={id}
+      actions={<CopyButton text={id} label={t("request.copyId")} />}
+    >
+      <QueryView query={query}>
+        {(job) => (
+          <>
+            <Facts job={job} />
+            {job.input_errors.length > 0 && <InputErrors job={job} />}
+          </>
+        )}
+      </QueryView>
+    </Page>
+  );
+}
+
+function Facts({ job }: { job: JobDetail }) {
+  const t = useT();
+  const rate = job.lines_per_second;
+  const rows: readonly [string, ReactNode][] = [
+    [t("jobs.progress"), <JobProgress job={job} />],
+    [
+      t("jobs.rate"),
+      rate === null ? "–" : t("jobs.rate.value", { rate: rate.toFixed(rate < 10 ? 2 : 0) }),
+    ],
+    [t("jobs.remaining"), duration(job.remaining_ms)],
+    [t("jobs.cost"), dollars(job.cost)],
+    [t("request.endpoint"), job.endpoint],
+    [t("requests.model"), job.model ?? "–"],
+    [t("requests.project"), job.project ?? "–"],
+    [t("requests.key"), job.key_name ?? job.key_id],
+    [t("jobs.created"), <Time iso={job.created_at} />],
+    [t("jobs.started"), <Time iso={job.started_at} />],
+    [t("jobs.ended"), <Time iso={job.ended_at} />],
+    [t("jobs.deadline"), <Time iso={job.deadline} />],
+    [t("jobs.expires"), <Time iso={job.expires_at} />],
+  ];
+  return (
+    <Card title={<JobStatus status={job.status} />} actions={<JobActions job={job} />}>
+      {job.error !== null && (
+        <p className="mx-4 mt-4 rounded-md bg-bad-soft p-3 break-words text-bad">{job.error}</p>
+      )}
+      <dl className="grid gap-x-6 gap-y-3 p-4 sm:grid-cols-2 lg:grid-cols-3">
+        {rows.map(([name, value]) => (
+          <div key={name} className="min-w-0">
+            <dt className="text-xs text-muted">{name}</dt>
+            <dd className="break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+function InputErrors({ job }: { job: JobDetail }) {
+  const t = useT();
+  return (
+    <Card title={t("jobs.inputErrors")}>
+      <Table
+        label={t("jobs.inputErrors")}
+        rows={job.input_errors}
+        rowKey={({ line, code, param }) => `${line} ${code} ${param}`}
+        columns={[
+          { key: "line", header: t("jobs.line"), cell: ({ line }) => line ?? "–" },
+          { key: "code", header: t("requests.error"), cell: ({ code }) => <code>{code}</code> },
+          { key: "message", header: t("jobs.problem"), cell: ({ message }) => message },
+        ]}
+      />
+    </Card>
+  );
+}

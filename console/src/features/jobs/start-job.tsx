@@ -1,0 +1,123 @@
+/** Starts a batch with a file of the browser: texts to embed, or prompts of images. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import type { ApiKey, JobDetail, Page } from "../../../../contract/admin.ts";
+import { call, errorText, pathWithQuery } from "../../api/client.ts";
+import { upload } from "../../api/upload.ts";
+import { useT } from "../../i18n/messages.ts";
+import { percent } from "../../lib/format.ts";
+import { Button } from "../../ui/button.tsx";
+import { Field } from "../../ui/field.tsx";
+import { FileInput } from "../../ui/file-input.tsx";
+import { FormError } from "../../ui/form-error.tsx";
+import { optionsOf, Select } from "../../ui/select.tsx";
+import { QueryView } from "../../ui/states.tsx";
+import { modelsQuery } from "../models/models-query.ts";
+import { batchFile, type JobEndpoint } from "./batch-file.ts";
+
+const keysQuery = {
+  queryKey: ["/keys", "for jobs"],
+  queryFn: () => call<Page<ApiKey>>(pathWithQuery("/keys", { limit: 200 })),
+};
+
+export function StartJob({ endpoint }: { endpoint: JobEndpoint }) {
+  const models = useQuery(modelsQuery);
+  const keys = useQuery(keysQuery);
+  const kind = endpoint === "/v1/embeddings" ? "embedding" : "image";
+  return (
+    <QueryView query={models}>
+      {({ data }) => (
+        <QueryView query={keys}>
+          {(page) => (
+            <StartForm
+              endpoint={endpoint}
+              models={data.filter((model) => model.kind === kind).map(({ id }) => id)}
+              keys={page.data.filter(({ state }) => state === "active" || state === "expiring")}
+            />
+          )}
+        </QueryView>
+      )}
+    </QueryView>
+  );
+}
+
+interface StartFormProps {
+  readonly endpoint: JobEndpoint;
+  readonly models: readonly string[];
+  readonly keys: readonly ApiKey[];
+}
+
+function StartForm({ endpoint, models, keys }: StartFormProps) {
+  const t = useT();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const [model, setModel] = useState(models[0] ?? "");
+  const [keyId, setKeyId] = useState(keys[0]?.id ?? "");
+  const [file, setFile] = useState<File>();
+  const [sent, setSent] = useState<number>();
+  const [error, setError] = useState<string>();
+  const start = async (chosen: File): Promise<void> => {
+    setError(undefined);
+    setSent(0);
+    try {
+      const input = await batchFile(chosen, endpoint, model);
+      if (!input) throw new Error(t("jobs.start.emptyFile"));
+      const form = new FormData();
+      form.set("purpose", "batch");
+      form.set("file", input, chosen.name);
+      const path = pathWithQuery("/jobs", { endpoint, key_id: keyId });
+      const { id } = await upload<JobDetail>(path, form, setSent);
+      await queryClient.invalidateQueries({ queryKey: ["/jobs"] });
+      await navigate({ to: "/jobs/$id", params: { id } });
+    } catch (reason) {
+      setError(errorText(reason));
+      setSent(undefined);
+    }
+  };
+  return (
+    <div className="flex flex-col gap-3">
+      <Field label={t("requests.model")}>
+        {(ids) => <Select {...ids} value={model} onChange={setModel} options={optionsOf(models)} />}
+      </Field>
+      <Field label={t("jobs.start.key")} hint={t("jobs.start.key.hint")}>
+        {(ids) => (
+          <Select
+            {...ids}
+            value={keyId}
+            onChange={setKeyId}
+            options={keys.map(({ id, name }) => ({ value: id, label: name }))}
+          />
+        )}
+      </Field>
+      <Field label={t("jobs.start.file")} hint={t("jobs.start.file.hint")}>
+        {({ id }) => (
+          <div className="flex flex-col gap-1">
+            <FileInput
+              id={id}
+              accept=".txt,.jsonl,text/plain"
+              onFiles={([first]) => setFile(first)}
+            />
+            {file && <span className="text-xs break-all">{file.name}</span>}
+          </div>
+        )}
+      </Field>
+      {sent !== undefined && (
+        <div className="flex items-center gap-2">
+          <progress aria-label={t("jobs.start.uploading")} max={1} value={sent} className="grow" />
+          <span className="tabular-nums">{percent(sent)}</span>
+        </div>
+      )}
+      <FormError message={error} />
+      <div className="flex justify-end">
+        <Button
+          look="primary"
+          disabled={!file || model === "" || keyId === "" || sent !== undefined}
+          onClick={() => file && start(file)}
+        >
+          {t("jobs.start")}
+        </Button>
+      </div>
+    </div>
+  );
+}

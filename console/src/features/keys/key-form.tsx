@@ -1,0 +1,139 @@
+/** The form of an API key: its project, models, expiry, limits and budget. */
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { useWatch } from "react-hook-form";
+import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
+import { keyBody } from "../../../../contract/schemas/keys.ts";
+import { call } from "../../api/client.ts";
+import { sessionQuery } from "../../api/session.ts";
+import { useT } from "../../i18n/messages.ts";
+import { matchesGlob } from "../../lib/glob.ts";
+import { endOfDay, localDay, timeZone } from "../../lib/time.ts";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { ListField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
+import { More } from "../../ui/more.tsx";
+import { optionsOf } from "../../ui/select.tsx";
+import { modelsQuery } from "../models/models-query.ts";
+import { projectsQuery } from "../projects/projects-query.ts";
+
+const dayOf = (key: ApiKey | undefined): string | undefined =>
+  key?.expires_at ? localDay(new Date(key.expires_at)) : undefined;
+
+const valuesOf = (key: ApiKey) => ({
+  name: key.name,
+  models: [...key.models],
+  project: key.project ?? undefined,
+  expires: dayOf(key),
+  priority: key.priority === "batch" ? ("batch" as const) : undefined,
+  parameters: key.parameters ?? undefined,
+  defaults: {
+    embedding: key.defaults.embedding ?? undefined,
+    image: key.defaults.image ?? undefined,
+  },
+  limits: key.limits ?? {},
+  budget: budgetValues(key.budget ?? undefined),
+});
+
+interface KeyFormProps<Saved> {
+  /** Undefined: a new key. */
+  readonly apiKey: ApiKey | undefined;
+  readonly onSaved: (saved: Saved) => unknown;
+}
+
+export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
+  apiKey,
+  onSaved,
+}: KeyFormProps<Saved>) {
+  const t = useT();
+  const { data: projects } = useQuery(projectsQuery);
+  const { data: models } = useQuery(modelsQuery);
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  // A key of a user who is restricted to projects must belong to one of them.
+  const [ownProject] = session?.user.projects ?? [];
+  // What an administrator set is an upper bound for other users. The lock also holds the project, models and expiry.
+  const locked = session?.user.role === "admin" ? {} : (apiKey?.locked ?? {});
+  const isLocked = Object.keys(locked).length > 0;
+  const form = useSchemaForm(
+    keyBody,
+    apiKey ? valuesOf(apiKey) : { models: ["*"], project: ownProject },
+  );
+  const { control } = form;
+  const [globs = [], expires] = useWatch({ control, name: ["models", "expires"] });
+  // A glob without a model may be a mistake, or for a model that will be added.
+  const unmatched = globs.filter(
+    (glob) => models && !models.data.some(({ id }) => matchesGlob(glob, id)),
+  );
+  const modelsOf = (kind: "embedding" | "image") =>
+    models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
+  return (
+    <SchemaForm
+      form={form}
+      action={apiKey ? t("action.save") : t("action.create")}
+      save={async ({ expires: day, ...values }) => {
+        // The form shows the day only: an unchanged day keeps its time.
+        const time = day === dayOf(apiKey) ? apiKey?.expires_at : day && endOfDay(day);
+        const body = { ...values, ...(time && { expires: time }) };
+        const saved = apiKey
+          ? call<Saved>(`/keys/${apiKey.id}`, {
+              method: "PUT",
+              body,
+              ...(apiKey.version !== null && { version: apiKey.version }),
+            })
+          : call<Saved>("/keys", { method: "POST", body });
+        await onSaved(await saved);
+      }}
+    >
+      {isLocked && <p className="rounded-md bg-sunken p-3 text-muted">{t("keys.locked")}</p>}
+      <TextField name="name" label={t("keys.name")} required />
+      <SelectField
+        name="project"
+        disabled={isLocked}
+        label={t("keys.project")}
+        options={[
+          ...(ownProject === undefined ? [{ value: "", label: t("keys.noProject") }] : []),
+          ...optionsOf(projects?.data.map(({ id }) => id) ?? []),
+        ]}
+      />
+      <ListField
+        name="models"
+        label={t("keys.models")}
+        hint={
+          unmatched.length === 0 ? (
+            t("keys.modelsHint")
+          ) : (
+            <span className="text-warn">
+              {t("keys.modelsUnknown", { models: unmatched.join(", ") })}
+            </span>
+          )
+        }
+      />
+      <TextField
+        name="expires"
+        label={t("keys.expires")}
+        hint={t("keys.expiresHint", { zone: timeZone() })}
+        type="date"
+        min={expires === dayOf(apiKey) ? undefined : localDay(new Date())}
+      />
+      <More label={t("keys.more")}>
+        <LimitFields locked={locked} />
+        <BudgetFields locked={locked} />
+        <SelectField
+          name="priority"
+          label={t("keys.priority")}
+          options={[
+            { value: "", label: t("keys.priority.normal") },
+            { value: "batch", label: t("keys.priority.batch") },
+          ]}
+        />
+        {(["embedding", "image"] as const).map((kind) => (
+          <SelectField
+            key={kind}
+            name={`defaults.${kind}`}
+            label={t(kind === "embedding" ? "keys.defaultEmbedding" : "keys.defaultImage")}
+            options={[{ value: "", label: t("upstreams.default") }, ...optionsOf(modelsOf(kind))]}
+          />
+        ))}
+      </More>
+    </SchemaForm>
+  );
+}

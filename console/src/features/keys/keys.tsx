@@ -1,0 +1,195 @@
+/** The API keys: create, change, rotate and revoke them. The value of a new key is shown once. */
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
+import { call } from "../../api/client.ts";
+import { pagedQuery } from "../../api/lists.ts";
+import { useT } from "../../i18n/messages.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { ConfirmButton } from "../../ui/confirm.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Input } from "../../ui/input.tsx";
+import { LongText } from "../../ui/long-text.tsx";
+import { OriginBadge } from "../../ui/origin.tsx";
+import { Page } from "../../ui/page.tsx";
+import { PagedTable } from "../../ui/paged-table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { KeyForm } from "./key-form.tsx";
+import { RotateForm } from "./rotate-form.tsx";
+
+const keysQuery = (search: string) => pagedQuery<ApiKey>("/keys", { search: search.trim() });
+
+const tones: Readonly<Record<ApiKey["state"], Tone>> = {
+  active: "good",
+  expiring: "warn",
+  expired: "bad",
+  revoked: "neutral",
+};
+
+export function KeysPage() {
+  const t = useT();
+  const [search, setSearch] = useState("");
+  const query = useInfiniteQuery(keysQuery(search));
+  const queryClient = useQueryClient();
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<CreatedApiKey>();
+  const reload = () => queryClient.invalidateQueries({ queryKey: ["/keys"] });
+  const revoke = async ({ id }: ApiKey): Promise<void> => {
+    await call(`/keys/${id}`, { method: "DELETE" });
+    await reload();
+  };
+  const [edited, setEdited] = useState<ApiKey>();
+  const [rotated, setRotated] = useState<ApiKey>();
+  return (
+    <Page
+      title={t("nav.keys")}
+      description={t("keys.description")}
+      actions={
+        <Button look="primary" onClick={() => setCreating(true)}>
+          {t("keys.create")}
+        </Button>
+      }
+    >
+      <Input
+        type="search"
+        aria-label={t("keys.search")}
+        placeholder={t("keys.search")}
+        value={search}
+        maxLength={200}
+        onChange={(event) => setSearch(event.target.value)}
+        className="max-w-sm"
+      />
+      <Card>
+        <PagedTable
+          label={t("nav.keys")}
+          query={query}
+          rowKey={({ id }) => id}
+          empty={t(search.trim() === "" ? "keys.none" : "keys.noMatch")}
+          columns={[
+            {
+              key: "name",
+              header: t("keys.name"),
+              sortBy: ({ name }) => name,
+              cell: ({ name, hint, origin }) => (
+                <div className="flex flex-col gap-0.5">
+                  <span className="flex flex-wrap items-center gap-2 font-medium">
+                    <LongText text={name} /> <OriginBadge origin={origin} />
+                  </span>
+                  {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
+                </div>
+              ),
+            },
+            {
+              key: "state",
+              header: t("keys.state"),
+              sortBy: ({ state }) => t(`keys.state.${state}`),
+              cell: ({ state }) => <Badge tone={tones[state]}>{t(`keys.state.${state}`)}</Badge>,
+            },
+            {
+              key: "project",
+              header: t("keys.project"),
+              sortBy: ({ project }) => project,
+              cell: ({ project }) => <LongText text={project ?? "–"} />,
+            },
+            {
+              key: "models",
+              header: t("keys.models"),
+              cell: ({ models }) => (
+                <code className="font-mono text-xs break-all">{models.join(", ")}</code>
+              ),
+            },
+            {
+              key: "expires",
+              header: t("keys.expires"),
+              sortBy: ({ expires_at }) => expires_at,
+              cell: ({ expires_at }) => <Time iso={expires_at} />,
+            },
+            {
+              key: "actions",
+              header: t("column.actions"),
+              cell: (key) =>
+                key.origin.source === "store" &&
+                key.revoked_at === null && (
+                  <span className="flex gap-1">
+                    <Button size="small" look="quiet" onClick={() => setEdited(key)}>
+                      {t("action.edit")}
+                    </Button>
+                    <Button size="small" look="quiet" onClick={() => setRotated(key)}>
+                      {t("keys.rotate")}
+                    </Button>
+                    <ConfirmButton
+                      label={t("keys.revoke")}
+                      title={t("keys.revoke.title", { name: key.name })}
+                      description={t("keys.revoke.description")}
+                      onConfirm={() => revoke(key)}
+                    />
+                  </span>
+                ),
+            },
+          ]}
+        />
+      </Card>
+      <Dialog title={t("keys.create")} isOpen={isCreating} onClose={() => setCreating(false)}>
+        <KeyForm<CreatedApiKey>
+          apiKey={undefined}
+          onSaved={async (key) => {
+            setCreating(false);
+            setCreated(key);
+            await reload();
+          }}
+        />
+      </Dialog>
+      <Dialog
+        title={t("keys.edit.title", { name: edited?.name ?? "" })}
+        isOpen={edited !== undefined}
+        onClose={() => setEdited(undefined)}
+      >
+        {edited && (
+          <KeyForm<ApiKey>
+            apiKey={edited}
+            onSaved={async () => {
+              setEdited(undefined);
+              await reload();
+            }}
+          />
+        )}
+      </Dialog>
+      <Dialog
+        title={t("keys.rotate.title", { name: rotated?.name ?? "" })}
+        description={t("keys.rotate.description")}
+        isOpen={rotated !== undefined}
+        onClose={() => setRotated(undefined)}
+      >
+        {rotated && (
+          <RotateForm
+            apiKey={rotated}
+            onRotated={async (key) => {
+              setRotated(undefined);
+              setCreated(key);
+              await reload();
+            }}
+          />
+        )}
+      </Dialog>
+      <Dialog
+        title={t("keys.created.title")}
+        description={t("keys.created.description")}
+        isOpen={created !== undefined}
+        ignoresEscape
+        onClose={() => setCreated(undefined)}
+      >
+        {created && (
+          <div className="flex flex-wrap items-center gap-2">
+            <code className="min-w-0 flex-1 rounded-md bg-sunken p-2 font-mono text-xs break-all">
+              {created.key}
+            </code>
+            <CopyButton text={created.key} />
+          </div>
+        )}
+      </Dialog>
+    </Page>
+  );
+}

@@ -1,0 +1,18 @@
+import type { PricePart, ShownPrice } from "../../../../contract/admin.ts";
+import type { Translate } from "../../i18n/messages.ts";
+
+const dollars = (amount: number): string => `$${Number(amount.toPrecision(6))}`;
+
+function partText({ from, to, unit }: PricePart, t: Translate): string {
+  if (to === 0) return t("price.free");
+  const amount = from === to ? dollars(from) : `${dollars(from)} – ${dollars(to)}`;
+  return t(`price.${unit}`, { amount });
+}
+
+/** Such as `$0.02 per million tokens`. */
+export const priceText = (prices: readonly ShownPrice[], t: Translate): string =>
+  prices.length === 0
+    ? t("state.unknown")
+    : prices
+        .map(({ parts }) => parts.map((each) => partText(each, t)).join(" + "))
+        .join(t("price.or"));

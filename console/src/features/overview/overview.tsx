@@ -1,0 +1,61 @@
+/** The overview: what needs attention first, then totals and charts. */
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Overview } from "../../../../contract/admin.ts";
+import { call, pathWithQuery } from "../../api/client.ts";
+import { UsageCharts } from "../../charts/usage-charts.tsx";
+import { useT } from "../../i18n/messages.ts";
+import { type Range, startOf } from "../../lib/range.ts";
+import { Card } from "../../ui/card.tsx";
+import { Page } from "../../ui/page.tsx";
+import { RangeSelect } from "../../ui/range-select.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { Attention } from "./attention.tsx";
+import { FirstRunGuide } from "./first-run-guide.tsx";
+import { StatisticsCard } from "./statistics.tsx";
+import { Totals } from "./totals.tsx";
+
+const overviewQuery = (range: Range) =>
+  queryOptions({
+    queryKey: ["overview", range],
+    queryFn: ({ signal }) =>
+      call<Overview>(pathWithQuery("/overview", { from: startOf(range) }), { signal }),
+    refetchInterval: 5_000,
+    placeholderData: keepPreviousData,
+  });
+
+export function OverviewPage() {
+  const t = useT();
+  const [range, setRange] = useState<Range>("day");
+  const query = useQuery(overviewQuery(range));
+  return (
+    <Page
+      title={t("nav.overview")}
+      description={t("overview.description")}
+      actions={<RangeSelect value={range} onChange={setRange} />}
+    >
+      <QueryView query={query}>
+        {(overview) => (
+          <>
+            <FirstRunGuide guide={overview.guide} />
+            <Attention items={overview.attention} />
+            <Totals totals={overview.totals} />
+            {overview.series.length === 0 ? (
+              <Card>
+                <Empty title={t("overview.none")} />
+              </Card>
+            ) : (
+              <UsageCharts
+                rows={overview.series}
+                interval={overview.interval}
+                from={overview.from}
+                to={overview.to}
+              />
+            )}
+          </>
+        )}
+      </QueryView>
+      <StatisticsCard />
+    </Page>
+  );
+}

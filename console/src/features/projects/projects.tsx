@@ -1,0 +1,146 @@
+/** Projects: groups of API keys with shared limits and budgets, and the users that see only their own projects. */
+import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ProjectEntity } from "../../../../contract/admin.ts";
+import { deleteEntity } from "../../api/entities.ts";
+import { sessionQuery } from "../../api/session.ts";
+import { useT } from "../../i18n/messages.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { ConfirmButton } from "../../ui/confirm.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { budgetNames, limitNames } from "../../ui/limit-fields.tsx";
+import { LongText } from "../../ui/long-text.tsx";
+import { OriginBadge } from "../../ui/origin.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { ProjectForm } from "./project-form.tsx";
+import { projectsQuery } from "./projects-query.ts";
+
+export function ProjectsPage() {
+  const t = useT();
+  const query = useQuery(projectsQuery);
+  const queryClient = useQueryClient();
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const isAdmin = session?.user.role === "admin";
+  const [edited, setEdited] = useState<ProjectEntity | "new">();
+  const reload = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+  const columns: readonly Column<ProjectEntity>[] = [
+    {
+      key: "name",
+      header: t("projects.name"),
+      sortBy: ({ id }) => id,
+      cell: ({ id, origin, problem }) => (
+        <span className="flex flex-wrap items-center gap-2 font-medium">
+          <LongText text={id} /> <OriginBadge origin={origin} />
+          {problem !== null && <span className="text-xs text-bad">{problem}</span>}
+        </span>
+      ),
+    },
+    { key: "limits", header: t("model.limits"), cell: (project) => <Limits project={project} /> },
+    {
+      key: "keys",
+      header: t("projects.keys"),
+      sortBy: ({ keys }) => keys,
+      align: "right",
+      cell: ({ keys }) => keys,
+    },
+  ];
+  const adminColumns: readonly Column<ProjectEntity>[] = [
+    {
+      key: "members",
+      header: t("projects.members"),
+      cell: ({ members }) => <LongText text={members.map(({ name }) => name).join(", ") || "–"} />,
+    },
+    {
+      key: "actions",
+      header: t("column.actions"),
+      cell: (project) => (
+        <span className="flex gap-1">
+          <Button size="small" look="quiet" onClick={() => setEdited(project)}>
+            {t("action.edit")}
+          </Button>
+          {!project.read_only && (
+            <ConfirmButton
+              label={t("action.delete")}
+              title={t("projects.delete.title", { name: project.id })}
+              description={t("projects.delete.description")}
+              onConfirm={async () => {
+                await deleteEntity("/projects", project);
+                await reload();
+              }}
+            />
+          )}
+        </span>
+      ),
+    },
+  ];
+  return (
+    <Page
+      title={t("nav.projects")}
+      description={t("projects.description")}
+      actions={
+        isAdmin && (
+          <Button look="primary" onClick={() => setEdited("new")}>
+            {t("projects.create")}
+          </Button>
+        )
+      }
+    >
+      <Card>
+        <QueryView query={query}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty title={t("projects.none")}>{t("projects.none.hint")}</Empty>
+            ) : (
+              <Table
+                label={t("nav.projects")}
+                rows={data}
+                rowKey={({ id }) => id}
+                columns={isAdmin ? [...columns, ...adminColumns] : columns}
+              />
+            )
+          }
+        </QueryView>
+      </Card>
+      <Dialog
+        title={edited === "new" ? t("projects.create") : t("projects.edit")}
+        isOpen={edited !== undefined}
+        onClose={() => setEdited(undefined)}
+      >
+        {edited !== undefined && (
+          <ProjectForm
+            project={edited === "new" ? undefined : edited}
+            onSaved={async () => {
+              setEdited(undefined);
+              await reload();
+            }}
+          />
+        )}
+      </Dialog>
+    </Page>
+  );
+}
+
+/** Limits and budgets in words. */
+function Limits({ project: { value } }: { project: ProjectEntity }) {
+  const t = useT();
+  const { limits, budget } = value;
+  const lines = [
+    ...limitNames
+      .filter((name) => limits?.[name] !== undefined)
+      .map((name) => `${t(`limits.${name}`)}: ${limits?.[name]}`),
+    ...budgetNames
+      .filter((name) => budget?.[name] !== undefined)
+      .map((name) => `${t(`budget.${name}`)}: ${budget?.[name]}`),
+  ];
+  if (lines.length === 0) return "–";
+  return (
+    <ul className="text-xs">
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  );
+}

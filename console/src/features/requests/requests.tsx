@@ -1,0 +1,116 @@
+/** The requests of the ledger: a search, or the live tail. */
+import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import type { RequestPage } from "../../../../contract/admin.ts";
+import { call, pathWithQuery } from "../../api/client.ts";
+import { useLanguage, useT } from "../../i18n/messages.ts";
+import { startOf } from "../../lib/range.ts";
+import { dateTime } from "../../lib/time.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { LiveRequests } from "./live-requests.tsx";
+import { requestColumns } from "./request-columns.tsx";
+import { RequestFilters } from "./request-filters.tsx";
+import { type RequestsSearch, readRequestsSearch } from "./requests-search.ts";
+
+/** New requests are shown within this time. */
+const refreshMs = 2000;
+
+const requestsQuery = (search: RequestsSearch) =>
+  infiniteQueryOptions({
+    queryKey: ["/requests", search],
+    queryFn: ({ pageParam, signal }) => {
+      const { range, ...filters } = search;
+      const from = filters.from ?? (range && startOf(range));
+      const query = { ...filters, from, limit: 50, cursor: pageParam };
+      return call<RequestPage>(pathWithQuery("/requests", query), { signal });
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    // Only the first page of an unfiltered list is refreshed: a search may read many rows, and a user reads further
+    // pages.
+    ...(Object.keys(search).length === 0 && {
+      refetchInterval: ({
+        state,
+      }: {
+        state: { data?: { pages: readonly unknown[] } | undefined };
+      }) => ((state.data?.pages.length ?? 0) > 1 ? (false as const) : refreshMs),
+    }),
+  });
+
+export function RequestsPage() {
+  const t = useT();
+  const search = useSearch({ from: "/signed-in/requests" });
+  const navigate = useNavigate({ from: "/requests" });
+  const [isLive, setLive] = useState(false);
+  // Each search is in the history, so that Back returns to the search before.
+  const setFilter = (changes: Record<string, string>): void => {
+    navigate({ search: readRequestsSearch({ ...search, ...changes }) });
+  };
+  return (
+    <Page
+      title={t("nav.requests")}
+      description={t("requests.description")}
+      actions={
+        <Button
+          look={isLive ? "secondary" : "primary"}
+          aria-pressed={isLive}
+          onClick={() => setLive(!isLive)}
+        >
+          {isLive ? t("requests.live.stop") : t("requests.live")}
+        </Button>
+      }
+    >
+      <RequestFilters
+        search={search}
+        onChange={setFilter}
+        onClear={() => navigate({ search: {} })}
+      />
+      <Card>{isLive ? <LiveRequests search={search} /> : <FoundRequests search={search} />}</Card>
+    </Page>
+  );
+}
+
+function FoundRequests({ search }: { search: RequestsSearch }) {
+  const { t, language } = useLanguage();
+  const query = useInfiniteQuery(requestsQuery(search));
+  const isSearch = Object.keys(search).length > 0;
+  return (
+    <QueryView query={query}>
+      {({ pages }) => {
+        const rows = pages.flatMap(({ data }) => data);
+        const scanned = pages.at(-1)?.scanned_until ?? null;
+        return (
+          <>
+            {rows.length === 0 ? (
+              <Empty title={t(isSearch ? "requests.none" : "requests.noneYet")} />
+            ) : (
+              <Table
+                label={t("nav.requests")}
+                columns={requestColumns(t)}
+                rows={rows}
+                rowKey={({ id }) => id}
+              />
+            )}
+            {query.hasNextPage && (
+              <div className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
+                {scanned !== null && (
+                  <span className="text-muted">
+                    {t("requests.scanned", { time: dateTime(scanned, language) })}
+                  </span>
+                )}
+                <Button onClick={() => query.fetchNextPage()} disabled={query.isFetchingNextPage}>
+                  {scanned === null ? t("action.next") : t("requests.searchOn")}
+                </Button>
+              </div>
+            )}
+          </>
+        );
+      }}
+    </QueryView>
+  );
+}

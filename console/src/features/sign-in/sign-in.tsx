@@ -1,0 +1,57 @@
+/** The sign-in page: with a password, or with OpenID Connect if it is configured. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { signInBody } from "../../../../contract/schemas/users.ts";
+import { sessionQuery, signIn, signInOptionsQuery } from "../../api/session.ts";
+import { useT } from "../../i18n/messages.ts";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
+import { SignInFrame } from "./frame.tsx";
+import type { SignInSearch } from "./sign-in-search.ts";
+
+export function SignInPage() {
+  const t = useT();
+  // The type is written out: the type of the route depends on the type of this page.
+  const { next, oidc }: SignInSearch = useSearch({ from: "/sign-in" });
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const { data: options } = useQuery(signInOptionsQuery);
+  const form = useSchemaForm(signInBody, {});
+  return (
+    <SignInFrame title={t("signIn.title")}>
+      {options?.needs_setup && (
+        <p className="mb-4 rounded-md bg-warn-soft p-3 text-warn">{t("signIn.noUsers")}</p>
+      )}
+      {oidc && (
+        <p role="alert" className="mb-4 rounded-md bg-bad-soft p-3 text-bad">
+          {t(`signIn.oidc.${oidc}`)}
+        </p>
+      )}
+      <SchemaForm
+        form={form}
+        action={t("signIn.submit")}
+        save={async (body) => {
+          queryClient.setQueryData(sessionQuery.queryKey, await signIn(body));
+          await navigate({ href: next ?? "/" });
+        }}
+      >
+        <TextField name="name" label={t("signIn.name")} autoComplete="username" read={String} />
+        <TextField
+          name="password"
+          label={t("signIn.password")}
+          type="password"
+          autoComplete="current-password"
+          read={String}
+        />
+      </SchemaForm>
+      {options?.oidc && (
+        <a
+          href="/admin/api/session/oidc"
+          className="mt-3 flex h-9 items-center justify-center rounded-md border border-line font-medium hover:bg-sunken"
+        >
+          {t("signIn.oidc", { name: options.oidc.name })}
+        </a>
+      )}
+    </SignInFrame>
+  );
+}

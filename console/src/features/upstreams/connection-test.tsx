@@ -1,0 +1,90 @@
+/** Tests the connection to an upstream, and says what each step found. */
+import { useMutation } from "@tanstack/react-query";
+import type { ConnectionStep, ConnectionTest } from "../../../../contract/admin.ts";
+import { call, errorText } from "../../api/client.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
+import { useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
+import { milliseconds } from "../../lib/format.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmButton } from "../../ui/confirm.tsx";
+
+interface ConnectionTestPanelProps {
+  readonly path: string;
+  /** The body of the request. Absent: an empty one. */
+  readonly body?: () => object;
+  /** The model for a test that may cost. Undefined: none is known. */
+  readonly paidModel?: string | undefined;
+  readonly onResult?: (test: ConnectionTest) => void;
+}
+
+export function ConnectionTestPanel({ path, body, paidModel, onResult }: ConnectionTestPanelProps) {
+  const t = useT();
+  const test = useMutation({
+    mutationFn: (more: object) =>
+      call<ConnectionTest>(path, { method: "POST", body: { ...body?.(), ...more } }),
+    onSuccess: (result) => onResult?.(result),
+  });
+  const { data, error, isPending } = test;
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <Button size="small" onClick={() => test.mutate({})} disabled={isPending}>
+          {isPending ? t("upstreams.test.running") : t("upstreams.test")}
+        </Button>
+        {data?.credential === "unverified" && data.reachable && paidModel !== undefined && (
+          <ConfirmButton
+            label={t("upstreams.test.paid")}
+            title={t("upstreams.test.paid.title")}
+            description={t("upstreams.test.paid.description", { model: paidModel })}
+            onConfirm={() => test.mutateAsync({ mayCost: true, model: paidModel })}
+          />
+        )}
+      </div>
+      <div aria-live="polite" className="flex flex-col gap-2">
+        {error && <p className="text-sm text-bad">{errorText(error)}</p>}
+        {data && <TestResult test={data} />}
+      </div>
+    </div>
+  );
+}
+
+const tones: Readonly<Record<ConnectionStep["result"], Tone>> = {
+  passed: "good",
+  failed: "bad",
+  skipped: "neutral",
+};
+
+function outcomeOf({ reachable, credential, problem }: ConnectionTest): MessageKey {
+  if (!reachable) return "upstreams.test.failed";
+  if (problem !== null && credential !== "refused") return "upstreams.test.problem";
+  return `upstreams.credential.${credential}`;
+}
+
+function TestResult({ test }: { test: ConnectionTest }) {
+  const t = useT();
+  const isBad = !test.reachable || test.problem !== null;
+  const goodTone = test.credential === "unverified" ? "warn" : "good";
+  return (
+    <>
+      <p className="flex flex-wrap items-center gap-2 text-sm">
+        <Badge tone={isBad ? "bad" : goodTone}>{t(outcomeOf(test))}</Badge>
+        <span className="text-muted">{milliseconds(test.duration_ms)}</span>
+      </p>
+      {test.problem !== null && (
+        <p className="text-sm break-words text-bad">{serverText(test.problem)}</p>
+      )}
+      <ul className="flex flex-col gap-1">
+        {test.steps.map(({ step, result, detail }) => (
+          <li key={step} className="flex flex-wrap items-center gap-2">
+            <Badge tone={tones[result]}>
+              {t(`upstreams.step.${step}`)}: {t(`upstreams.result.${result}`)}
+            </Badge>
+            <span className="min-w-0 text-xs break-words text-muted">{serverText(detail)}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,130 @@
+/** Webhooks: where events are sent. Their deliveries are on the page of events. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { WebhookEntity } from "../../../../contract/admin.ts";
+import { deleteEntity } from "../../api/entities.ts";
+import { listQuery } from "../../api/lists.ts";
+import { useT } from "../../i18n/messages.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { ConfirmButton } from "../../ui/confirm.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { OriginBadge } from "../../ui/origin.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { WebhookForm } from "./webhook-form.tsx";
+import { WebhookTestButton } from "./webhook-test.tsx";
+
+const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
+
+export function WebhooksPage() {
+  const t = useT();
+  const query = useQuery(webhooksQuery);
+  const queryClient = useQueryClient();
+  const [edited, setEdited] = useState<WebhookEntity | "new">();
+  const reload = () => queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+  return (
+    <Page
+      title={t("events.webhooks")}
+      description={t("webhooks.description")}
+      actions={
+        <Button look="primary" onClick={() => setEdited("new")}>
+          {t("webhooks.create")}
+        </Button>
+      }
+    >
+      <Card>
+        <QueryView query={query}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty title={t("events.webhooks.none")} />
+            ) : (
+              <Table
+                label={t("events.webhooks")}
+                rows={data}
+                rowKey={({ id }) => id}
+                columns={[
+                  {
+                    key: "url",
+                    header: t("webhooks.name"),
+                    sortBy: ({ name, url }) => name ?? url,
+                    cell: ({ name, url, origin, problem }) => (
+                      <div className="flex flex-col gap-0.5">
+                        <span className="flex flex-wrap items-center gap-2 font-medium">
+                          {name} <OriginBadge origin={origin} />
+                        </span>
+                        <code className="font-mono text-xs break-all">{url}</code>
+                        {problem !== null && <span className="text-xs text-bad">{problem}</span>}
+                      </div>
+                    ),
+                  },
+                  {
+                    key: "events",
+                    header: t("webhooks.events"),
+                    cell: ({ events }) => (
+                      <code className="font-mono text-xs break-all">{events.join(", ")}</code>
+                    ),
+                  },
+                  {
+                    key: "state",
+                    header: t("keys.state"),
+                    sortBy: ({ state }) => t(`events.webhook.${state}`),
+                    cell: ({ state }) => (
+                      <Badge tone={state === "active" ? "good" : "bad"}>
+                        {t(`events.webhook.${state}`)}
+                      </Badge>
+                    ),
+                  },
+                  {
+                    key: "actions",
+                    header: t("column.actions"),
+                    cell: (webhook) => (
+                      <div className="flex flex-col gap-1">
+                        <span className="flex flex-wrap gap-1">
+                          <WebhookTestButton id={webhook.id} />
+                          {!webhook.read_only && (
+                            <>
+                              <Button size="small" look="quiet" onClick={() => setEdited(webhook)}>
+                                {t("action.edit")}
+                              </Button>
+                              <ConfirmButton
+                                label={t("action.delete")}
+                                title={t("webhooks.delete.title", { name: webhook.name ?? "" })}
+                                description={t("webhooks.delete.description")}
+                                onConfirm={async () => {
+                                  await deleteEntity("/webhooks", webhook);
+                                  await reload();
+                                }}
+                              />
+                            </>
+                          )}
+                        </span>
+                      </div>
+                    ),
+                  },
+                ]}
+              />
+            )
+          }
+        </QueryView>
+      </Card>
+      <Dialog
+        title={edited === "new" ? t("webhooks.create") : t("webhooks.edit")}
+        isOpen={edited !== undefined}
+        onClose={() => setEdited(undefined)}
+      >
+        {edited !== undefined && (
+          <WebhookForm
+            webhook={edited === "new" ? undefined : edited}
+            onSaved={async () => {
+              setEdited(undefined);
+              await reload();
+            }}
+          />
+        )}
+      </Dialog>
+    </Page>
+  );
+}

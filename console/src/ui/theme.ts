@@ -1,0 +1,42 @@
+/** The theme: light, dark, or that of the system. `console/src/theme.ts` sets it before the first paint. */
+import { useEffect, useState } from "react";
+
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+const storageKey = "vexel.theme";
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+
+const storedTheme = (): Theme => {
+  const stored = localStorage.getItem(storageKey);
+  return stored === "light" || stored === "dark" ? stored : "system";
+};
+
+const apply = (theme: Theme): void => {
+  const isDark = theme === "dark" || (theme === "system" && systemIsDark.matches);
+  document.documentElement.dataset.theme = isDark ? "dark" : "light";
+};
+
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState(storedTheme);
+  useEffect(() => {
+    apply(theme);
+    localStorage.setItem(storageKey, theme);
+    const onChange = (): void => apply(theme);
+    systemIsDark.addEventListener("change", onChange);
+    return () => systemIsDark.removeEventListener("change", onChange);
+  }, [theme]);
+  return [theme, setTheme];
+}
+
+/** The theme that is shown, for drawings whose colors are not CSS. */
+export function useShownTheme(): string | undefined {
+  const [shown, setShown] = useState(document.documentElement.dataset.theme);
+  useEffect(() => {
+    const update = (): void => setShown(document.documentElement.dataset.theme);
+    const observer = new MutationObserver(update);
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    return () => observer.disconnect();
+  }, []);
+  return shown;
+}
