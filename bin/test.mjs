@@ -144,7 +144,7 @@ async function runTests(files, path) {
   const args = [
     "test",
     // Only a test that hangs takes this long, even on a busy machine.
-    "--timeout=120000",
+    "--timeout=300000",
     // Most concurrent tests wait for a poll or a timeout.
     "--max-concurrency=64",
     "--reporter=junit",

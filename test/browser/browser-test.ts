@@ -70,6 +70,8 @@ export function browserTest(
     const problems = collectProblems(context);
     try {
       const page = await context.newPage();
+      // For a machine whose cores are all busy with other tests.
+      page.setDefaultTimeout(90_000);
       const open = async (path: string): Promise<void> => {
         await page.goto(`/console${path}`);
         await settled(page);

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { clientId, clientSecret, type Issuer, startIssuer } from "../admin/oidc-issuer.ts";
 import { until } from "../until.ts";
-import { browserTest, signIn } from "./browser-test.ts";
+import { browserTest, settled, signIn } from "./browser-test.ts";
 import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
 
 browserTest(
@@ -57,9 +57,11 @@ browserTest(
     await open("/requests");
     await page.getByRole("button", { name: "Follow live" }).click();
     await page.getByText("Waiting for requests").waitFor();
-    await context.clearCookies();
     await page.getByText("Filters", { exact: true }).click();
     await page.getByLabel("Status").click();
+    // The filters request their options, so the session ends when they are shown.
+    await settled(page);
+    await context.clearCookies();
     await page.getByRole("option", { name: "5xx" }).click();
     await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
     await signIn(page, "sven", adminPassword);

@@ -221,7 +221,7 @@ describe("the time", () => {
     ["in the middle of a head", `${get("/")}GET`],
     ["in a body that is discarded", post("/", "hello").slice(0, -1)],
   ])("%s is limited", async (_, text) => {
-    await using served = serve(() => respondWith("x"), { idleMs: 200, bodyMs: 200 });
+    await using served = serve(() => respondWith("x"), { idleMs: 1000, bodyMs: 1000 });
     const connection = await served.connect(text);
     expect((await connection.response()).body).toBe("x");
     await connection.closed;
@@ -238,10 +238,10 @@ describe("the time", () => {
 
   test("between requests is limited also after a request that took longer", async () => {
     const late: Handle = async () => {
-      await Bun.sleep(1000);
+      await Bun.sleep(1500);
       return respondWith("late");
     };
-    await using served = serve(late, { idleMs: 200 });
+    await using served = serve(late, { idleMs: 1000 });
     const connection = await served.connect(get("/"));
     expect((await connection.response()).body).toBe("late");
     await connection.closed;
