@@ -4,6 +4,7 @@
  */
 
 import { adapters } from "../../server/upstream/adapters/index.ts";
+import type { Upstream } from "../../server/upstream/contract.ts";
 import {
   type ImageCapabilities,
   unrestrictedImages,
@@ -178,13 +179,10 @@ const settingsOf = (
   ...(JSON.parse(JSON.stringify(config).replaceAll("{origin}", origin)) as object),
 });
 
-export function capabilitiesOf(
-  vendor: FakeVendor,
-  origin: string,
-  operation: Operation,
-): ImageCapabilities {
+/** The upstream of a fake vendor that is served at `origin`. */
+export function upstreamOf(vendor: FakeVendor, origin: string): Upstream {
   const { baseUrl, apiKey, headers = {}, ...options } = settingsOf(vendor, origin);
-  const upstream = {
+  return {
     id: "hidden",
     kind: vendor.kind,
     baseUrl: String(baseUrl),
@@ -192,6 +190,14 @@ export function capabilitiesOf(
     headers: headers as Record<string, string>,
     options,
   };
+}
+
+export function capabilitiesOf(
+  vendor: FakeVendor,
+  origin: string,
+  operation: Operation,
+): ImageCapabilities {
+  const upstream = upstreamOf(vendor, origin);
   const imageCapabilities = adapters.get(vendor.kind)?.imageCapabilities;
   return imageCapabilities?.({ upstream, model: vendor.model }, operation) ?? unrestrictedImages;
 }
