@@ -108,6 +108,8 @@ export interface JobEvent {
   readonly owner: string;
   /** The id of the job. */
   readonly id: string;
+  /** The webhook endpoint that the job names. Absent: all endpoints of the owner that subscribe to the type. */
+  readonly webhook?: string;
 }
 
 /** Records the event of a job for the webhook endpoints of its owner, once per type and job. */

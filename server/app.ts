@@ -191,7 +191,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   options.onReload?.(() => admission.applyLimits());
   // Requests that were cut off still write their ledger row.
   resources.defer(() => waitUntilIdle(inFlight, 5000));
-  const jobs = wireJobs(runtime, requestPath, storedData, files, events.emitJobEvent);
+  const jobs = wireJobs(runtime, requestPath, storedData, files, events);
 
   let isDraining = false;
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */

@@ -1,5 +1,6 @@
 /** The batches of clients: creation, and how a batch is shown, in OpenAI's form. */
 import type { ClientFiles } from "../files/client-files.ts";
+import { type FindWebhook, webhookOf } from "../jobs/job-events.ts";
 import { checkMetadata } from "../jobs/job-metadata.ts";
 import { type Jobs, newJobId, type StoredJob } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -9,6 +10,7 @@ import { type BatchData, type BatchEndpoint, batchDataOf, batchEndpoints } from 
 export interface BatchesOptions {
   readonly jobs: Jobs;
   readonly files: Pick<ClientFiles, "find">;
+  readonly findWebhook: FindWebhook;
   /** The largest input file. */
   readonly maxBytes: number;
   /** Unix milliseconds. */
@@ -30,7 +32,7 @@ export type Batches = ReturnType<typeof createBatches>;
 /** OpenAI's only completion window. */
 const windowMs = 24 * 3_600_000;
 
-export function createBatches({ jobs, files, maxBytes, now }: BatchesOptions) {
+export function createBatches({ jobs, files, findWebhook, maxBytes, now }: BatchesOptions) {
   const find = async (owner: string, id: string): Promise<StoredJob> => {
     // An image job is not a batch.
     if (!id.startsWith("batch_")) throw notFound(id);
@@ -45,7 +47,7 @@ export function createBatches({ jobs, files, maxBytes, now }: BatchesOptions) {
   return {
     find,
     create: async (batch: NewBatch): Promise<StoredJob> => {
-      const { owner, keyId, inputFileId, endpoint, metadata, outputSeconds, publicUrl } = batch;
+      const { owner, keyId, inputFileId, endpoint, outputSeconds, publicUrl } = batch;
       const input = await files.find(owner, inputFileId).catch((error: unknown) => {
         throw withParam(error, "input_file_id");
       });
@@ -55,10 +57,12 @@ export function createBatches({ jobs, files, maxBytes, now }: BatchesOptions) {
       if (input.bytes > maxBytes) {
         throw invalidFile(`it has ${input.bytes} bytes, and may have ${maxBytes}`);
       }
+      const metadata = batch.metadata === undefined ? null : checkMetadata(batch.metadata);
       const data: BatchData = {
+        ...(await webhookOf(owner, metadata, findWebhook)),
         inputFileId,
         operation: batchEndpoints[endpoint],
-        metadata: metadata === undefined ? null : checkMetadata(metadata),
+        metadata,
         outputSeconds,
         publicUrl,
         execution: "now",

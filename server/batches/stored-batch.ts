@@ -1,4 +1,5 @@
 /** What a batch stores in the row of its job. */
+import type { JobWebhook } from "../jobs/job-events.ts";
 import type { StoredJob } from "../storage/ports/job-store.ts";
 
 /** OpenAI's error of a line of the input file. */
@@ -16,7 +17,7 @@ export interface BatchUsage {
   readonly totalTokens: number;
 }
 
-export interface BatchData {
+export interface BatchData extends JobWebhook {
   readonly inputFileId: string;
   readonly operation: BatchOperation;
   readonly metadata: Readonly<Record<string, string>> | null;

@@ -23,8 +23,8 @@ export interface ClientWebhooks {
   /** Endpoints with pending deliveries, as of the last `refresh`, by id. */
   pending(): ReadonlyMap<string, Webhook>;
   refresh(): Promise<void>;
-  /** The endpoints of the owner that subscribe to the event type. */
-  subscribers(owner: string, type: string): Promise<readonly Webhook[]>;
+  /** The endpoints of the owner that subscribe to the event type, or the one endpoint that its job names. */
+  subscribers(owner: string, type: string, named?: string): Promise<readonly Webhook[]>;
 }
 
 /** The most endpoints of one owner. */
@@ -73,9 +73,13 @@ export function createClientWebhooks(options: ClientWebhooksOptions): ClientWebh
       }
       [pending, versions] = [next, nextVersions];
     },
-    subscribers: async (owner, type) => {
+    subscribers: async (owner, type, named) => {
       const endpoints = await store.list(owner, { limit: maxEndpoints });
-      return endpoints.filter(({ eventTypes }) => eventTypes.includes(type)).flatMap(webhookOf);
+      return endpoints
+        .filter(({ id, eventTypes }) =>
+          named === undefined ? eventTypes.includes(type) : id === named,
+        )
+        .flatMap(webhookOf);
     },
   };
 }

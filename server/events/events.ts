@@ -53,6 +53,8 @@ interface QueuedEvent {
   readonly event: NewEvent;
   /** The owner of the job that it is about. Absent: it is for the operator. */
   readonly owner?: string;
+  /** The webhook endpoint that the job names. */
+  readonly webhook?: string | undefined;
   /** The IDs of the webhooks that received it already. */
   readonly deliveredTo: Set<string>;
   /** It was sent to the webhooks without a record. */
@@ -75,11 +77,11 @@ export function createEvents(options: EventsOptions): Events {
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  const record = async ({ event, owner, deliveredTo }: QueuedEvent): Promise<void> => {
+  const record = async ({ event, owner, webhook, deliveredTo }: QueuedEvent): Promise<void> => {
     const all =
       owner === undefined
         ? subscribers(event)
-        : await options.clientWebhooks.subscribers(owner, event.type);
+        : await options.clientWebhooks.subscribers(owner, event.type, webhook);
     // The events of jobs are many. The list of events is for the operator, and has only those that are delivered.
     if (owner !== undefined && all.length === 0) return;
     const receivers = all.filter(({ id }) => !deliveredTo.has(id));
@@ -168,7 +170,7 @@ export function createEvents(options: EventsOptions): Events {
     ...(deduplicationKey !== undefined && { deduplicationKey }),
   });
 
-  const enqueue = (entry: Pick<QueuedEvent, "event" | "owner">): void => {
+  const enqueue = (entry: Pick<QueuedEvent, "event" | "owner" | "webhook">): void => {
     // File watchers stop slightly later than the events.
     if (closed) return;
     queue.push({ ...entry, deliveredTo: new Set(), isSent: false });
@@ -178,9 +180,10 @@ export function createEvents(options: EventsOptions): Events {
 
   return {
     emit: (emitted) => enqueue({ event: createEvent(emitted) }),
-    emitJobEvent: ({ type, owner, id }) =>
+    emitJobEvent: ({ type, owner, id, webhook }) =>
       enqueue({
         owner,
+        webhook,
         event: { id: newId(), type, at: now(), data: { id }, deduplicationKey: `${type} ${id}` },
       }),
     testEvent: (webhook) => createEvent({ type: "webhook.test", data: { webhook: webhook.id } }),

@@ -64,6 +64,19 @@ export function createWebhookEndpoints(options: WebhookEndpointsOptions) {
 
   return {
     find,
+    /** The id of the endpoint that a job names by its id or its name. Throws GatewayError. */
+    named: async (owner: string, given: string): Promise<string> => {
+      const endpoints = await store.list(owner, { limit: maxEndpoints });
+      const found = endpoints.filter(({ id, name }) => id === given || name === given);
+      const [only] = found;
+      if (only && found.length === 1) return only.id;
+      const problem = only
+        ? "several webhook endpoints have this name; use the id"
+        : "there is no such webhook endpoint; create it with POST /v1/webhook_endpoints";
+      throw new GatewayError("invalid_value", `Invalid 'metadata.vexel.webhook': ${problem}.`, {
+        param: "metadata.vexel.webhook",
+      });
+    },
     create: async (owner: string, fields: EndpointFields): Promise<EndpointWithSecret> => {
       await checkUrl(fields.url, trustedHosts);
       const at = now();

@@ -4,10 +4,11 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobError, StoredJob } from "../storage/ports/job-store.ts";
 import { readInput, removeInput } from "./image-input.ts";
+import type { JobWebhook } from "./job-events.ts";
 import { JobFailure, type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
 
 /** What an image job stores in its row. */
-export interface ImageJobData {
+export interface ImageJobData extends JobWebhook {
   readonly operation: "generations" | "edits";
   readonly model: string;
   readonly publicUrl: string;

@@ -16,6 +16,7 @@ import type { JobStore, StoredJob } from "../storage/ports/job-store.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
 import { inputSize, writeInput } from "./image-input.ts";
 import { type ImageJobData, imageDataOf } from "./image-kind.ts";
+import { type FindWebhook, webhookOf } from "./job-events.ts";
 import { splitMetadata } from "./job-metadata.ts";
 import { type Jobs, newJobId } from "./jobs.ts";
 import { linePaths } from "./line-request.ts";
@@ -27,6 +28,7 @@ export interface SubmitImageJobOptions {
   readonly files: FileStore;
   readonly charging: Pick<RequestCharging, "reserve">;
   readonly reservations: Map<string, Reservation>;
+  readonly findWebhook: FindWebhook;
   readonly holder: string;
   /** The longest time until a job has ended. */
   readonly windowMs: number;
@@ -78,7 +80,7 @@ async function submit(
   { endpoint, incoming, caller, model, query: given }: JobSubmission,
   options: SubmitImageJobOptions,
 ): Promise<StoredJob> {
-  const { jobs, reservations, holder, windowMs, now } = options;
+  const { jobs, reservations, findWebhook, holder, windowMs, now } = options;
   if (given.stream) throw streamError();
   if (caller.hash === "") throw keyRequired();
   const operation = endpoint.operation === "edits" ? "edits" : "generations";
@@ -90,11 +92,13 @@ async function submit(
     const earlier = await jobs.findByKey(owner, idempotencyKey);
     if (earlier) return checkSame(earlier, fingerprint);
   }
+  const webhook = await webhookOf(owner, metadata, findWebhook);
   const tags = incoming.headers.get("vexel-tags");
   const id = newJobId("imgjob", now());
   const reservation = await reserve(id, operation, query, { caller, model }, options);
   try {
     const data: ImageJobData = {
+      ...webhook,
       operation,
       model: model.id,
       publicUrl: incoming.publicUrl,

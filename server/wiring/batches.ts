@@ -6,6 +6,7 @@ import { callerOfKey } from "../auth/authenticate.ts";
 import { createBatchKind } from "../batches/batch-kind.ts";
 import { type Batches, createBatches } from "../batches/batches.ts";
 import type { ClientFiles } from "../files/client-files.ts";
+import type { FindWebhook } from "../jobs/job-events.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Runtime } from "./runtime.ts";
@@ -19,7 +20,11 @@ interface WiredBatches {
   open(jobs: Jobs): { readonly batches: Batches; readonly handlers: BatchHandlers };
 }
 
-export function wireBatches(runtime: Runtime, files: ClientFiles): WiredBatches {
+export function wireBatches(
+  runtime: Runtime,
+  files: ClientFiles,
+  findWebhook: FindWebhook,
+): WiredBatches {
   const { settings, snapshot, now } = runtime;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
   return {
@@ -47,7 +52,7 @@ export function wireBatches(runtime: Runtime, files: ClientFiles): WiredBatches 
     }),
     open: (jobs) => {
       const maxBytes = settings.VEXEL_BATCH_MAX_BYTES;
-      const batches = createBatches({ jobs, files, maxBytes, now });
+      const batches = createBatches({ jobs, files, findWebhook, maxBytes, now });
       return { batches, handlers: createBatchHandlers({ snapshot, batches, now }) };
     },
   };

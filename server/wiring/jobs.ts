@@ -1,9 +1,9 @@
 /** Constructs jobs: their runner, the submission of image jobs, and the handlers of their routes. */
-import type { EmitJobEvent } from "../../contract/events.ts";
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
 import { callerOfKey } from "../auth/authenticate.ts";
 import type { Batches } from "../batches/batches.ts";
+import type { OpenedEvents } from "../events/open-events.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import type { Handlers } from "../http/routes.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
@@ -61,7 +61,7 @@ export function wireJobs(
   requestPath: RequestPath,
   data: StoredData | undefined,
   clientFiles: ClientFiles | undefined,
-  emitJobEvent: EmitJobEvent,
+  { emitJobEvent, webhookEndpoints }: Pick<OpenedEvents, "emitJobEvent" | "webhookEndpoints">,
 ): WiredJobs {
   if (!data || !clientFiles) return unavailableJobs();
   const { settings, snapshot, now, log, replica: holder, resources } = runtime;
@@ -104,7 +104,7 @@ export function wireJobs(
   });
   // Half of the slots for images stay free for clients that wait.
   const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
-  const wiredBatches = wireBatches(runtime, clientFiles);
+  const wiredBatches = wireBatches(runtime, clientFiles, webhookEndpoints.named);
   const { batches, handlers: batchHandlers } = wiredBatches.open(jobs);
   const kinds: readonly JobKind[] = [createImageKind(files, imageSlots), wiredBatches.kind];
   const runner = new JobRunner({
@@ -147,6 +147,7 @@ export function wireJobs(
       files,
       charging,
       reservations,
+      findWebhook: webhookEndpoints.named,
       holder,
       windowMs: settings.VEXEL_IMAGE_JOB_TIMEOUT * 1000,
       wake,
