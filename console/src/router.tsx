@@ -9,6 +9,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { sessionQuery } from "./api/session.ts";
+import { readPlaygroundSearch } from "./features/models/playground-search.ts";
 import { NotFound } from "./features/not-found.tsx";
 import { readRequestsSearch } from "./features/requests/requests-search.ts";
 import { readSignInSearch } from "./features/sign-in/sign-in-search.ts";
@@ -109,6 +110,7 @@ const routeTree = root.addChildren([
     createRoute({
       getParentRoute: () => signedIn,
       path: "/playground/embeddings",
+      validateSearch: readPlaygroundSearch,
       component: lazyRouteComponent(
         () => import("./features/embeddings/embeddings.tsx"),
         "EmbeddingsPage",
@@ -117,6 +119,7 @@ const routeTree = root.addChildren([
     createRoute({
       getParentRoute: () => signedIn,
       path: "/playground/images",
+      validateSearch: readPlaygroundSearch,
       component: lazyRouteComponent(() => import("./features/images/images.tsx"), "ImagesPage"),
     }),
     createRoute({

@@ -27,7 +27,7 @@ async function downloaded({ page }: BrowserTest): Promise<Buffer> {
   return Buffer.from(await Bun.file(await download.path()).bytes());
 }
 
-browserTest("the built-in model generates an image, which stays in the gallery", async (test) => {
+browserTest("the built-in model generates an image, which stays in the history", async (test) => {
   const { page, open } = test;
   await open("/playground/images");
   await chooseModel(page, "vexel-sketch");
@@ -39,17 +39,19 @@ browserTest("the built-in model generates an image, which stays in the gallery",
   const { info } = await pixelsOf(await downloaded(test));
   expect([info.width, info.height]).toEqual([512, 512]);
 
-  const gallery = page.getByRole("listitem").filter({ hasText: "a red boat on a calm sea" });
-  await gallery.waitFor();
+  const history = page.getByRole("tab", { name: "History" });
+  await history.getByText("1").waitFor();
   await page.reload();
-  await gallery.waitFor();
-  expect(await gallery.textContent()).toContain("size 512x512");
-  expect(await gallery.textContent()).toContain("$0.00");
-  await gallery.getByRole("button", { name: "Use again" }).click();
+  await history.click();
+  const entry = page.getByRole("listitem").filter({ hasText: "a red boat on a calm sea" });
+  await entry.waitFor();
+  expect(await entry.textContent()).toContain("size 512x512");
+  expect(await entry.textContent()).toContain("$0.00");
+  await entry.getByRole("button", { name: "Use again" }).click();
   expect(await page.getByLabel("Prompt").inputValue()).toBe("a red boat on a calm sea");
   expect(await page.getByLabel("size").inputValue()).toBe("512x512");
   expect(await seriousFindings(page)).toEqual([]);
-  await gallery.getByRole("button", { name: "Delete" }).click();
+  await entry.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("Nothing generated yet.").waitFor();
 });
@@ -185,17 +187,71 @@ browserTest(
   { context: { hasTouch: true, isMobile: true, viewport: { width: 600, height: 900 } } },
 );
 
+browserTest(
+  "an image is viewed in full size, compared with another, used as a reference and edited",
+  async (test) => {
+    const { page, open } = test;
+    await open("/playground/images?model=gpt-image-2");
+    await page.getByLabel("Prompt").fill("a lighthouse");
+    await choose(page.getByLabel("n", { exact: true }), "2");
+    await page.getByLabel("Prompt").press("Control+Enter");
+    const images = page.getByRole("figure");
+    await images.nth(1).waitFor();
+
+    await images.first().getByRole("button", { name: "a lighthouse" }).click();
+    const lightbox = page.getByRole("dialog");
+    await lightbox.getByRole("heading", { name: "Image 1 of 2" }).waitFor();
+    await page.keyboard.press("ArrowRight");
+    await lightbox.getByRole("heading", { name: "Image 2 of 2" }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await lightbox.waitFor({ state: "detached" });
+
+    await images.first().getByRole("button", { name: "Compare" }).click();
+    await page.getByText("Choose another image to compare with.").waitFor();
+    await images.nth(1).getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("dialog", { name: "Compare two images" }).waitFor();
+    expect(await page.getByRole("dialog").getByAltText("a lighthouse").count()).toBe(2);
+    await page.keyboard.press("Escape");
+
+    await images.first().getByRole("button", { name: "Use as reference" }).click();
+    await page.getByAltText("Reference image 1").waitFor();
+    // The results stay in view, unless the image is to be edited.
+    await images.nth(1).getByRole("button", { name: "Edit this" }).click();
+    const canvas = page.getByLabel("Paint the area that the model may change");
+    await canvas.waitFor();
+    const { y = -1, height = 0 } = (await canvas.boundingBox()) ?? {};
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(y + height).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0);
+    expect(await page.getByAltText(/^Reference image/).count()).toBe(1);
+  },
+);
+
+browserTest("a failed image request links to its record", async (test) => {
+  const { page, open, problems, fake } = test;
+  problems.expectFailure(/^400 POST \S*\/playground\/images\/generations$/);
+  await open("/playground/images?model=gpt-image-2");
+  const error = { message: "The prompt is refused.", type: "invalid_request_error" };
+  fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
+  await page.getByLabel("Prompt").fill("a refused prompt");
+  await page.getByRole("button", { name: "Generate" }).click();
+  await page.getByRole("alert").getByRole("link", { name: "Open the request" }).click();
+  await page.getByRole("heading", { name: "Request", exact: true }).waitFor();
+  await page.getByText("The prompt is refused.").first().waitFor();
+});
+
 browserTest("partial images are shown while the image is generated", async (test) => {
   const { page, open, fake } = test;
   await open("/playground/images");
   await chooseModel(page, "gpt-image-2");
   await page.getByLabel("Prompt").fill("a lighthouse");
+  await page.getByText("Advanced").click();
   await choose(page.getByLabel("partial_images"), "2");
   // Observed in the page: on a busy machine the test may look only after the last image has replaced it.
   await page.evaluate(`new MutationObserver(() => {
     if (document.querySelector('img[alt="Partial image"]')) document.body.dataset.sawPartial = "yes";
   }).observe(document.body, { childList: true, subtree: true })`);
-  fake.script({ eventDelayMs: 200 });
+  fake.script({ eventDelayMs: 600 });
   await page.getByRole("button", { name: "Generate" }).click();
   await page.getByRole("figure").getByAltText("a lighthouse").waitFor();
   expect(await page.locator("body").getAttribute("data-saw-partial")).toBe("yes");
@@ -208,14 +264,15 @@ browserTest(
     const { page, open } = test;
     await open("/playground/images");
     await chooseModel(page, "dall-e-3");
-    await page.getByLabel("style").waitFor();
+    await page.getByLabel("style").waitFor({ state: "attached" });
     expect(await page.getByLabel("background").count()).toBe(0);
-    await page
-      .getByText(/no target of the chosen models takes it for generations: .*background/)
-      .waitFor();
+    await page.getByText(/^dall-e-3 does not take .*background/).waitFor();
     await page.getByLabel("gpt-image-2", { exact: true }).check();
+    await page.getByText(/^gpt-image-2 does not take .*style/).waitFor();
+    // Four options are in view, and the others folded.
+    expect(await page.getByLabel("background").isVisible()).toBe(false);
+    await page.getByText("Advanced").click();
     await page.getByLabel("background").waitFor();
-    expect(await page.getByText("Not sent to dall-e-3").count()).toBeGreaterThan(0);
     // A model that would refuse the request says so before the click.
     await page.getByLabel("size").fill("9x9");
     await page.getByText("dall-e-3 would refuse this request").waitFor();

@@ -55,7 +55,7 @@ await page.getByRole("figure").getByAltText("a red boat on a calm sea at sunset"
 await page.getByRole("button", { name: "Edit this" }).first().click();
 await page.getByLabel("Prompt").fill("a bright moon");
 const canvas = page.getByLabel("Paint the area that the model may change");
-await canvas.scrollIntoViewIfNeeded();
+await canvas.waitFor();
 await page.getByRole("button", { name: "Fit" }).click();
 const box = await canvas.boundingBox();
 if (!box) throw new Error("The canvas is not visible.");
@@ -64,7 +64,6 @@ await page.mouse.move(x - 60, y);
 await page.mouse.down();
 await page.mouse.move(x + 60, y + 15, { steps: 8 });
 await page.mouse.up();
-await page.getByRole("button", { name: "Edit", exact: true }).scrollIntoViewIfNeeded();
 await save("images");
 
 await browser.close();

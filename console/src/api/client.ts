@@ -7,12 +7,19 @@ export class ApiError extends Error {
   readonly status: number;
   readonly param: string | null;
   readonly code: string | null;
+  /** Of the request that failed, so that the page can link to it. */
+  readonly requestId: string | null;
 
-  constructor(status: number, { message, param, code }: AdminError["error"]) {
+  constructor(
+    status: number,
+    { message, param, code }: AdminError["error"],
+    requestId: string | null = null,
+  ) {
     super(message);
     this.status = status;
     this.param = param;
     this.code = code;
+    this.requestId = requestId;
   }
 }
 
@@ -22,6 +29,18 @@ export const isConnectionProblem = (error: unknown): boolean =>
 
 export const errorText = (error: unknown): string =>
   serverText(error instanceof Error ? error.message : String(error));
+
+/** A request that failed, as a page shows it. */
+export interface RequestFailure {
+  readonly reason: string;
+  /** `null`: the gateway sent no response. */
+  readonly requestId: string | null;
+}
+
+export const failureOf = (error: unknown): RequestFailure => ({
+  reason: errorText(error),
+  requestId: error instanceof ApiError ? error.requestId : null,
+});
 
 let csrfToken = "";
 export const setCsrfToken = (token: string): void => {
@@ -89,10 +108,11 @@ export async function call<Result>(path: string, options: CallOptions = {}): Pro
 /** A proxy between the browser and the gateway may send an error that is not JSON. */
 async function readError(response: Response): Promise<ApiError> {
   const text = await response.text();
+  const requestId = response.headers.get("x-request-id");
   try {
-    return new ApiError(response.status, (JSON.parse(text) as AdminError).error);
+    return new ApiError(response.status, (JSON.parse(text) as AdminError).error, requestId);
   } catch {
     const message = `The server responded ${response.status} ${response.statusText}.`;
-    return new ApiError(response.status, { message, type: "", param: null, code: null });
+    return new ApiError(response.status, { message, type: "", param: null, code: null }, requestId);
   }
 }

@@ -1,11 +1,13 @@
 /** English messages. `zh.ts` has the same keys; a test compares them. */
 import { enJobs } from "./en-jobs.ts";
 import { enMonitor } from "./en-monitor.ts";
+import { enPlayground } from "./en-playground.ts";
 import { enUpstreamFields } from "./en-upstream-fields.ts";
 
 export const en = {
   ...enJobs,
   ...enMonitor,
+  ...enPlayground,
   ...enUpstreamFields,
   "app.skip": "Skip to content",
   "app.menu": "Menu",
@@ -276,10 +278,6 @@ export const en = {
   "action.remove": "Remove",
   "action.download": "Download",
   "images.partialHint": "Shown while the image is generated. Vendors may charge for each.",
-  "images.lacking.generations":
-    "Not offered, because no target of the chosen models takes it for generations: {options}.",
-  "images.lacking.edits":
-    "Not offered, because no target of the chosen models takes it for edits: {options}.",
   "images.estimate": "Estimated price:",
   "images.refusal": "{model} would refuse this request: {reason}",
   "images.noEdits": "does not edit images",
@@ -287,16 +285,13 @@ export const en = {
   "images.tooManyReferences": "takes at most {count} reference {count:image|images}",
   "images.useAgain": "Use again",
   "images.editThis": "Edit this",
-  "images.referenceCount": "reference images {count}",
   "mask.zoomIn": "Zoom in",
   "mask.zoomOut": "Zoom out",
-  "images.description": "Generate and edit images, with several models side by side.",
   "images.prompt": "Prompt",
   "images.references": "Reference images",
   "images.referencesHint":
     "Choose, drop or paste images. With a reference image the request is an edit.",
   "images.reference": "Reference image {number}",
-  "images.optionMissing": "Not sent to {models}: the model has no such option.",
   "images.default": "default",
   "images.generate": "Generate",
   "images.edit": "Edit",
@@ -304,7 +299,6 @@ export const en = {
   "images.partial": "Partial image",
   "images.adapted": "Adapted by the gateway: {options}",
   "images.dropped": "Dropped by the gateway: {options}",
-  "images.gallery": "Gallery",
   "images.gallery.none": "Nothing generated yet.",
   "images.gallery.delete.title": "Delete this image?",
   "images.gallery.delete.description": "It is only in this browser, and cannot be restored.",

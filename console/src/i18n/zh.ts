@@ -2,11 +2,13 @@
 import type { Messages } from "./message-keys.ts";
 import { zhJobs } from "./zh-jobs.ts";
 import { zhMonitor } from "./zh-monitor.ts";
+import { zhPlayground } from "./zh-playground.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 
 export const zh: Messages = {
   ...zhJobs,
   ...zhMonitor,
+  ...zhPlayground,
   ...zhUpstreamFields,
   "app.skip": "跳到正文",
   "app.menu": "菜单",
@@ -262,8 +264,6 @@ export const zh: Messages = {
   "action.remove": "移除",
   "action.download": "下载",
   "images.partialHint": "生成过程中显示。供应商可能对每张收费。",
-  "images.lacking.generations": "所选模型的任何目标在生成时都不支持，因此不提供：{options}。",
-  "images.lacking.edits": "所选模型的任何目标在编辑时都不支持，因此不提供：{options}。",
   "images.estimate": "预计价格：",
   "images.refusal": "{model} 会拒绝此请求：{reason}",
   "images.noEdits": "不支持编辑图像",
@@ -271,15 +271,12 @@ export const zh: Messages = {
   "images.tooManyReferences": "最多支持 {count} 张参考图",
   "images.useAgain": "再次使用",
   "images.editThis": "编辑此图",
-  "images.referenceCount": "参考图 {count} 张",
   "mask.zoomIn": "放大",
   "mask.zoomOut": "缩小",
-  "images.description": "生成和编辑图像，可并排比较多个模型。",
   "images.prompt": "提示词",
   "images.references": "参考图像",
   "images.referencesHint": "选择、拖放或粘贴图像。有参考图像时为编辑请求。",
   "images.reference": "参考图像 {number}",
-  "images.optionMissing": "不会发送给 {models}：该模型没有此选项。",
   "images.default": "默认",
   "images.generate": "生成",
   "images.edit": "编辑",
@@ -287,7 +284,6 @@ export const zh: Messages = {
   "images.partial": "部分图像",
   "images.adapted": "网关已调整：{options}",
   "images.dropped": "网关已忽略：{options}",
-  "images.gallery": "图库",
   "images.gallery.none": "还没有生成图像。",
   "images.gallery.delete.title": "删除这张图片？",
   "images.gallery.delete.description": "它只保存在此浏览器中，删除后无法恢复。",

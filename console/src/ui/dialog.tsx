@@ -5,6 +5,7 @@
 import * as Radix from "@radix-ui/react-dialog";
 import { type ReactNode, useRef } from "react";
 import { useT } from "../i18n/messages.ts";
+import { classNames } from "../lib/class-names.ts";
 import { Icon } from "./icon.tsx";
 
 interface DialogProps {
@@ -12,13 +13,21 @@ interface DialogProps {
   readonly description?: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
+  /** `full`: as large as the window, for images. */
+  readonly size?: keyof typeof sizes;
   /** Escape does not close the dialog: its content cannot be shown again. */
   readonly ignoresEscape?: boolean;
   readonly children: ReactNode;
 }
 
+const sizes = {
+  normal: "max-h-[90dvh] w-[min(36rem,94vw)] overflow-y-auto p-5",
+  full: "flex h-[96dvh] w-[96vw] flex-col overflow-y-auto p-4",
+} as const;
+
 export function Dialog(props: DialogProps) {
-  const { title, description, isOpen, onClose, ignoresEscape = false, children } = props;
+  const { title, description, isOpen, onClose, children } = props;
+  const { size = "normal", ignoresEscape = false } = props;
   const t = useT();
   const opener = useRef<Element>(null);
   return (
@@ -36,7 +45,10 @@ export function Dialog(props: DialogProps) {
             if (opener.current instanceof HTMLElement) opener.current.focus();
           }}
           onInteractOutside={(event) => event.preventDefault()}
-          className="fixed top-1/2 left-1/2 z-30 max-h-[90dvh] w-[min(36rem,94vw)] -translate-1/2 overflow-y-auto rounded-lg border border-line bg-surface p-5 text-ink shadow-xl"
+          className={classNames(
+            "fixed top-1/2 left-1/2 z-30 -translate-1/2 rounded-lg border border-line bg-surface text-ink shadow-xl",
+            sizes[size],
+          )}
         >
           <div className="mb-4 flex items-start justify-between gap-4">
             <div>

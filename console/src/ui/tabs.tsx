@@ -1,22 +1,36 @@
+/** Tabs. The first one is open at first, unless the page says which one is. */
 import * as Radix from "@radix-ui/react-tabs";
 import type { ReactNode } from "react";
 
-interface TabsProps {
-  readonly label: string;
-  readonly tabs: readonly { readonly name: string; readonly content: ReactNode }[];
+interface Tab {
+  readonly name: string;
+  /** Beside the name, such as a count. */
+  readonly mark?: ReactNode;
+  readonly content: ReactNode;
 }
 
-/** The first tab is open at first. */
-export const Tabs = ({ label, tabs }: TabsProps) => (
-  <Radix.Root defaultValue={tabs[0]?.name ?? ""}>
+interface TabsProps {
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  /** The name of the open tab, if the page decides it. */
+  readonly open?: string;
+  readonly onOpen?: (name: string) => void;
+}
+
+export const Tabs = ({ label, tabs, open, onOpen }: TabsProps) => (
+  <Radix.Root
+    {...(open === undefined ? { defaultValue: tabs[0]?.name ?? "" } : { value: open })}
+    {...(onOpen && { onValueChange: onOpen })}
+  >
     <Radix.List aria-label={label} className="mb-2 flex flex-wrap gap-1 border-b border-line">
-      {tabs.map(({ name }) => (
+      {tabs.map(({ name, mark }) => (
         <Radix.Trigger
           key={name}
           value={name}
-          className="-mb-px border-b-2 border-transparent px-3 py-1.5 text-muted data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+          className="-mb-px flex items-center gap-1.5 border-b-2 border-transparent px-3 py-1.5 text-muted hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
         >
           {name}
+          {mark}
         </Radix.Trigger>
       ))}
     </Radix.List>

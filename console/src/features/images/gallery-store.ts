@@ -12,12 +12,14 @@ export interface GalleryEntry {
   readonly maskSteps: readonly MaskStep[];
   readonly image: Blob;
   readonly durationMs: number;
+  /** US dollars. `null`: unknown. */
   readonly cost: number | null;
+  readonly requestId: string;
 }
 
 const databaseName = "vexel";
 const storeName = "images";
-const version = 2;
+const version = 3;
 /** The oldest entries beyond this number are deleted. */
 const maxEntries = 200;
 
@@ -35,7 +37,7 @@ async function withStore<Result>(
   const opening = indexedDB.open(databaseName, version);
   opening.onupgradeneeded = () => {
     const database = opening.result;
-    // Entries of the first version lack members.
+    // Entries of earlier versions lack members.
     if (database.objectStoreNames.contains(storeName)) database.deleteObjectStore(storeName);
     database.createObjectStore(storeName, { keyPath: "id" }).createIndex("at", "at");
   };

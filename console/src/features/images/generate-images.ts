@@ -1,5 +1,5 @@
 /** Sends an image request and reports partial images while the upstream streams them. */
-import { callRaw } from "../../api/client.ts";
+import { ApiError, callRaw } from "../../api/client.ts";
 import { requestIdOf } from "../../api/request-cost.ts";
 import { readEvents } from "../../lib/event-stream.ts";
 import { bodyOf, formOf, type ImageRequest } from "./image-request.ts";
@@ -42,15 +42,16 @@ export async function generateImages(
     signal,
   });
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  const requestId = requestIdOf(response);
   const images =
     isStream && response.body
-      ? await readStream(response.body, onPartial)
+      ? await readStream(response.body, onPartial, requestId)
       : await readImages((await response.json()) as ImageResponse);
   const durationMs = performance.now() - startedAt;
   return {
     images,
     durationMs,
-    requestId: requestIdOf(response),
+    requestId,
     adapted: response.headers.get("vexel-adapted"),
     dropped: response.headers.get("vexel-dropped"),
   };
@@ -59,12 +60,16 @@ export async function generateImages(
 async function readStream(
   body: ReadableStream<Uint8Array>,
   onPartial: (image: Blob) => void,
+  requestId: string,
 ): Promise<Blob[]> {
   const images: Blob[] = [];
   for await (const text of readEvents(body)) {
     if (text === "[DONE]") break;
     const event = JSON.parse(text) as ImageEvent;
-    if (event.error) throw new Error(event.error.message);
+    if (event.error) {
+      const { message } = event.error;
+      throw new ApiError(200, { message, type: "", param: null, code: null }, requestId);
+    }
     const image = await readImage(event, event.output_format);
     if (!image) continue;
     if (event.type.endsWith("partial_image")) onPartial(image);

@@ -1,143 +1,164 @@
 /** The images playground: generate and edit with one or more models side by side. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import type { ShownModel } from "../../../../contract/admin.ts";
+import { useSearch } from "@tanstack/react-router";
+import { useRef, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
+import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Card } from "../../ui/card.tsx";
-import { Field } from "../../ui/field.tsx";
-import { TextArea } from "../../ui/input.tsx";
-import { Page } from "../../ui/page.tsx";
-import { QueryView } from "../../ui/states.tsx";
-import { ModelChoice } from "../models/model-choice.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { Workbench } from "../../ui/workbench.tsx";
 import { modelsQuery } from "../models/models-query.ts";
-import { exportMask } from "./draw-mask.ts";
+import { Compare } from "./compare.tsx";
 import { EstimatedCost } from "./estimated-cost.tsx";
-import { Gallery, galleryQuery } from "./gallery.tsx";
 import type { GalleryEntry } from "./gallery-store.ts";
-import { ImageCode } from "./image-code.tsx";
-import { estimateOf, supportedOptions } from "./image-request.ts";
-import { emptyHistory, type MaskHistory } from "./mask-history.ts";
+import { History, historyQuery } from "./history.tsx";
+import type { ImageActions } from "./image-actions.tsx";
+import { ImageFields } from "./image-fields.tsx";
+import { Lightbox } from "./lightbox.tsx";
 import { MaskPainter } from "./mask-painter.tsx";
-import { ModelOptions } from "./model-options.tsx";
-import { ReferenceImages } from "./reference-images.tsx";
-import { ResultCard } from "./result-card.tsx";
-import { useBitmap } from "./use-bitmap.ts";
+import { RunCard } from "./run-card.tsx";
+import { useImageForm } from "./use-image-form.ts";
 import { useImageRuns } from "./use-image-runs.ts";
+
+type View = "results" | "mask" | "history";
+
+interface Viewed {
+  readonly entry: GalleryEntry;
+  readonly among: readonly GalleryEntry[];
+}
 
 export function ImagesPage() {
   const t = useT();
   const queryClient = useQueryClient();
   const query = useQuery(modelsQuery);
-  const [prompt, setPrompt] = useState("");
-  const [chosen, setChosen] = useState<readonly string[]>();
-  const [options, setOptions] = useState<Readonly<Record<string, string>>>({});
-  const [references, setReferences] = useState<readonly Blob[]>([]);
-  const [history, setHistory] = useState<MaskHistory>(emptyHistory);
-  const bitmap = useBitmap(references[0]);
-  const { runs, start, cancel, isRunning } = useImageRuns(() =>
-    queryClient.invalidateQueries({ queryKey: galleryQuery.queryKey }),
-  );
-
-  const isEdit = references.length > 0;
-  const hasMask = isEdit && history.steps.length > 0;
-  const unavailable = (model: ShownModel): string | undefined => {
-    if (!isEdit) return undefined;
-    if (!model.edits) return t("images.noEdits");
-    if (references.length > model.edits.max_images)
-      return t("images.tooManyReferences", { count: model.edits.max_images });
-    return hasMask && !model.edits.mask ? t("images.noMask") : undefined;
-  };
   const models = query.data?.data.filter(({ kind }) => kind === "image") ?? [];
-  const available = models.filter((model) => unavailable(model) === undefined);
-  const selected = available.filter(({ id }) =>
-    chosen ? chosen.includes(id) : id === available[0]?.id,
+  const { model } = useSearch({ from: "/signed-in/playground/images" });
+  const form = useImageForm(models, model);
+  const { data: history = [] } = useQuery(historyQuery);
+  const { runs, start, cancel, isRunning } = useImageRuns(() =>
+    queryClient.invalidateQueries({ queryKey: historyQuery.queryKey }),
   );
-  const parameters = selected.map((model) => ({
-    model: model.id,
-    prompt,
-    options: supportedOptions(model, isEdit, options),
-  }));
+  const [view, setView] = useState<View>("results");
+  const [viewed, setViewed] = useState<Viewed>();
+  const [compared, setCompared] = useState<readonly GalleryEntry[]>([]);
+  const results = useRef<HTMLDivElement>(null);
 
+  /** On a narrow screen, the results are below the fields. */
+  const show = (next: View): void => {
+    setView(next);
+    results.current?.scrollIntoView({ block: "nearest" });
+  };
   const generate = async (): Promise<void> => {
-    const mask =
-      bitmap && hasMask ? await exportMask(bitmap.width, bitmap.height, history.steps) : undefined;
-    start(
-      parameters.map((each) => ({ ...each, references, mask })),
-      history.steps,
-    );
+    if (isRunning || !form.isComplete) return;
+    start(await form.requests(), form.mask.steps);
+    show("results");
   };
-  const changeReferences = (images: readonly Blob[]): void => {
-    // The mask belongs to the first image.
-    if (images[0] !== references[0]) setHistory(emptyHistory);
-    setReferences(images);
+  const actions: ImageActions = {
+    view: (entry, among) => setViewed({ entry, among }),
+    edit: (image) => {
+      form.setReferences([image]);
+      setViewed(undefined);
+      show("mask");
+    },
+    addReference: (image) => {
+      form.setReferences([...form.references, image]);
+      setViewed(undefined);
+    },
+    compare: (entry) => {
+      setViewed(undefined);
+      setCompared((present) =>
+        present.some(({ id }) => id === entry.id)
+          ? present.filter(({ id }) => id !== entry.id)
+          : [...present, entry],
+      );
+    },
+    useAgain: (entry) => {
+      form.useAgain(entry);
+      setViewed(undefined);
+      scrollTo({ top: 0 });
+    },
+    isCompared: ({ id }) => compared.some((entry) => entry.id === id),
   };
-  const useAgain = (entry: GalleryEntry): void => {
-    setPrompt(entry.parameters.prompt);
-    setOptions(entry.parameters.options);
-    setChosen([entry.parameters.model]);
-    setReferences(entry.references);
-    setHistory({ steps: entry.maskSteps, undone: [] });
-    scrollTo({ top: 0 });
-  };
-  const edit = (image: Blob): void => {
-    changeReferences([image]);
-    scrollTo({ top: 0 });
-  };
+  const names = {
+    results: t("images.results"),
+    mask: t("images.mask"),
+    history: t("images.history"),
+  } as const;
+  const open = view === "mask" && !form.isEdit ? "results" : view;
 
   return (
-    <Page title={t("nav.images")} description={t("images.description")}>
-      <Card>
-        <div className="flex flex-col gap-4 p-4">
-          <Field label={t("images.prompt")}>
-            {(ids) => (
-              <TextArea
-                {...ids}
-                rows={3}
-                value={prompt}
-                onChange={(event) => setPrompt(event.target.value)}
-              />
-            )}
-          </Field>
-          <QueryView query={query}>
-            {() => (
-              <ModelChoice
-                models={models}
-                selected={selected.map(({ id }) => id)}
-                onChange={setChosen}
-                unavailable={unavailable}
-              />
-            )}
-          </QueryView>
-          <ModelOptions models={selected} isEdit={isEdit} values={options} onChange={setOptions} />
-          <ReferenceImages images={references} onChange={changeReferences} />
-          {bitmap && <MaskPainter image={bitmap} history={history} onChange={setHistory} />}
-          <div className="flex flex-wrap items-center gap-3">
+    <Workbench
+      title={t("nav.images")}
+      request={
+        <QueryView query={query}>
+          {() => (
+            <ImageFields
+              models={models}
+              form={form}
+              onReferences={() => setView("mask")}
+              onSubmit={generate}
+            />
+          )}
+        </QueryView>
+      }
+      actions={
+        <>
+          {form.selected.length > 0 && <EstimatedCost requests={form.estimates} />}
+          <div className="flex gap-2">
             <Button
               look="primary"
+              className="flex-1"
               onClick={generate}
-              disabled={isRunning || prompt.trim() === "" || selected.length === 0}
+              disabled={isRunning || !form.isComplete}
             >
-              {isEdit ? t("images.edit") : t("images.generate")}
+              {form.isEdit ? t("images.edit") : t("images.generate")}
             </Button>
             {isRunning && <Button onClick={cancel}>{t("action.cancel")}</Button>}
-            {selected.length > 0 && (
-              <EstimatedCost
-                requests={parameters.map((each) => estimateOf(each, references.length, hasMask))}
-              />
-            )}
           </div>
-          {parameters[0] && prompt.trim() !== "" && (
-            <ImageCode parameters={parameters[0]} references={references} hasMask={hasMask} />
-          )}
-        </div>
-      </Card>
-      <div className="grid gap-4 sm:grid-cols-2">
-        {runs.map((run) => (
-          <ResultCard key={run.id} run={run} onEdit={edit} />
-        ))}
-      </div>
-      <Gallery onUseAgain={useAgain} onEdit={edit} />
-    </Page>
+        </>
+      }
+      resultsRef={results}
+    >
+      <Tabs
+        label={t("nav.images")}
+        open={names[open]}
+        onOpen={(name) =>
+          setView((Object.keys(names) as View[]).find((key) => names[key] === name) ?? "results")
+        }
+        tabs={[
+          {
+            name: names.results,
+            content:
+              runs.length === 0 ? (
+                <Empty title={t("images.noResults")}>{t("images.noResults.hint")}</Empty>
+              ) : (
+                <div className={runs.length > 1 ? "grid gap-4 xl:grid-cols-2" : ""}>
+                  {runs.map((run) => (
+                    <RunCard key={run.id} run={run} actions={actions} />
+                  ))}
+                </div>
+              ),
+          },
+          ...(form.isEdit
+            ? [
+                {
+                  name: names.mask,
+                  content: form.bitmap && (
+                    <MaskPainter image={form.bitmap} history={form.mask} onChange={form.setMask} />
+                  ),
+                },
+              ]
+            : []),
+          {
+            name: names.history,
+            mark: history.length > 0 && <Badge>{history.length}</Badge>,
+            content: <History actions={actions} />,
+          },
+        ]}
+      />
+      {viewed && <Lightbox {...viewed} actions={actions} onClose={() => setViewed(undefined)} />}
+      <Compare entries={compared} onClose={() => setCompared([])} />
+    </Workbench>
   );
 }

@@ -147,7 +147,7 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
       <canvas
         ref={canvas}
         aria-label={t("mask.canvas")}
-        className="h-96 w-full touch-none rounded-md border border-line bg-sunken"
+        className="h-[min(60dvh,40rem)] w-full touch-none rounded-md border border-line bg-sunken"
         {...gestures}
       />
       <p className="text-xs text-muted">{t("mask.help")}</p>

@@ -1,9 +1,10 @@
-/** The options that the chosen models have. An option that only some of them have says which lack it. */
+/** The options that the chosen models have: the usual ones in view, the others folded. */
 import { useId } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
 import { Input } from "../../ui/input.tsx";
+import { More } from "../../ui/more.tsx";
 import { Select } from "../../ui/select.tsx";
 import { optionsOf } from "./image-request.ts";
 
@@ -18,82 +19,105 @@ export interface SharedOption {
   readonly name: string;
   /** Values of all models together. `true`: any value. */
   readonly values: readonly string[] | true;
-  /** The models without this option. */
-  readonly missingIn: readonly string[];
 }
 
 /** The page shows images itself, and requests a stream if it shows partial images. */
 const ownOptions: ReadonlySet<string> = new Set(["stream", "response_format"]);
 
-/** The options of the images API, to list the options that no chosen model has. */
+/** The options of the images API, those that most people use first. */
 const knownOptions: readonly string[] = [
-  "n",
   "size",
   "quality",
+  "n",
+  "output_format",
   "background",
   "style",
-  "moderation",
-  "output_format",
-  "output_compression",
   "partial_images",
+  "output_compression",
+  "moderation",
   "input_fidelity",
   "complexity",
   "frame_count",
 ];
+/** The number of options that are always in view. */
+const mainOptions = 4;
 
-/** In the order of the first model. */
+const rankOf = (name: string): number => {
+  const at = knownOptions.indexOf(name);
+  return at < 0 ? knownOptions.length : at;
+};
+
 export function sharedOptions(models: readonly ShownModel[], isEdit: boolean): SharedOption[] {
-  const all = models.map((model) => ({ id: model.id, options: optionsOf(model, isEdit) ?? {} }));
-  const names = new Set(all.flatMap(({ options }) => Object.keys(options)));
+  const all = models.map((model) => optionsOf(model, isEdit) ?? {});
+  const names = new Set(all.flatMap((options) => Object.keys(options)));
   return [...names]
     .filter((name) => !ownOptions.has(name))
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
     .map((name) => {
-      const values = all.flatMap(({ options }) => {
+      const values = all.flatMap((options) => {
         const own = options[name];
         return own === undefined || own === true ? [] : own;
       });
-      const isOpen = all.some(({ options }) => options[name] === true);
-      return {
-        name,
-        values: isOpen ? true : [...new Set(values)],
-        missingIn: all.filter(({ options }) => options[name] === undefined).map(({ id }) => id),
-      };
+      const isOpen = all.some((options) => options[name] === true);
+      return { name, values: isOpen ? true : [...new Set(values)] };
     });
 }
 
 export function ModelOptions({ models, isEdit, values, onChange }: ModelOptionsProps) {
   const t = useT();
   const options = sharedOptions(models, isEdit);
-  const lacking = knownOptions.filter((name) => !options.some((option) => option.name === name));
-  const hintFor = ({ name, missingIn }: SharedOption): string | undefined => {
-    if (missingIn.length > 0) return t("images.optionMissing", { models: missingIn.join(", ") });
-    return name === "partial_images" ? t("images.partialHint") : undefined;
-  };
-  return (
-    <div className="flex flex-col gap-2">
-      <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
-        {options.map((option) => (
-          <Field key={option.name} label={option.name} hint={hintFor(option)}>
-            {(ids) => (
-              <OptionInput
-                {...ids}
-                option={option}
-                value={values[option.name] ?? ""}
-                onChange={(value) => onChange({ ...values, [option.name]: value })}
-              />
-            )}
-          </Field>
-        ))}
-      </div>
-      {models.length > 0 && lacking.length > 0 && (
-        <p className="text-xs text-muted">
-          {t(isEdit ? "images.lacking.edits" : "images.lacking.generations", {
-            options: lacking.join(", "),
-          })}
-        </p>
+  const field = (option: SharedOption) => (
+    <Field
+      key={option.name}
+      label={option.name}
+      hint={option.name === "partial_images" ? t("images.partialHint") : undefined}
+    >
+      {(ids) => (
+        <OptionInput
+          {...ids}
+          option={option}
+          value={values[option.name] ?? ""}
+          onChange={(value) => onChange({ ...values, [option.name]: value })}
+        />
       )}
-    </div>
+    </Field>
   );
+  const folded = options.slice(mainOptions);
+  const isSet = ({ name }: SharedOption): boolean => (values[name] ?? "") !== "";
+  return (
+    <>
+      <div className="grid grid-cols-2 gap-3">{options.slice(0, mainOptions).map(field)}</div>
+      <Differences models={models} isEdit={isEdit} options={options} />
+      {folded.length > 0 && (
+        <More label={t("images.advanced")} mark={folded.filter(isSet).length}>
+          <div className="grid grid-cols-2 gap-3">{folded.map(field)}</div>
+        </More>
+      )}
+    </>
+  );
+}
+
+interface DifferencesProps {
+  readonly models: readonly ShownModel[];
+  readonly isEdit: boolean;
+  readonly options: readonly SharedOption[];
+}
+
+/** One line for each model: the options that it does not have, which are not sent to it. */
+function Differences({ models, isEdit, options }: DifferencesProps) {
+  const t = useT();
+  const names = [...new Set([...options.map(({ name }) => name), ...knownOptions])];
+  return models.map((model) => {
+    const own = optionsOf(model, isEdit) ?? {};
+    const missing = names.filter((name) => !(name in own)).join(", ");
+    return (
+      missing !== "" && (
+        <p key={model.id} title={missing} className="-mt-2 truncate text-xs text-muted">
+          {t("images.without", { model: model.id, options: missing })}
+        </p>
+      )
+    );
+  });
 }
 
 interface OptionInputProps {

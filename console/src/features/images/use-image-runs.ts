@@ -1,8 +1,8 @@
 /** The runs of one click: one for each model, at the same time. */
 import { useRef, useState } from "react";
-import { errorText } from "../../api/client.ts";
+import { failureOf, type RequestFailure } from "../../api/client.ts";
 import { requestCost } from "../../api/request-cost.ts";
-import { addToGallery } from "./gallery-store.ts";
+import { addToGallery, type GalleryEntry } from "./gallery-store.ts";
 import { type GeneratedImages, generateImages } from "./generate-images.ts";
 import type { ImageRequest } from "./image-request.ts";
 import type { MaskStep } from "./mask-history.ts";
@@ -10,21 +10,27 @@ import type { MaskStep } from "./mask-history.ts";
 export interface ImageRun {
   readonly id: string;
   readonly request: ImageRequest;
-  /** The newest partial image of a stream. */
-  readonly partial?: Blob;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  /** The partial images of a stream: the newest one, and how many there were. */
+  readonly partial?: { readonly image: Blob; readonly count: number };
   readonly result?: GeneratedImages;
-  /** US dollars. `null`: unknown. Absent: not known yet. */
-  readonly cost?: number | null;
-  readonly error?: string;
+  /** The images of the result, as the gallery keeps them. */
+  readonly entries?: readonly GalleryEntry[];
+  readonly failure?: RequestFailure;
+  readonly isCanceled?: true;
 }
+
+export const isRunning = ({ result, failure, isCanceled }: ImageRun): boolean =>
+  !result && !failure && !isCanceled;
 
 /** `onStored`: called when results were added to the gallery. */
 export function useImageRuns(onStored: () => unknown) {
   const [runs, setRuns] = useState<readonly ImageRun[]>([]);
   const abort = useRef<AbortController>(null);
 
-  const update = (id: string, changes: Partial<ImageRun>): void =>
-    setRuns((present) => present.map((run) => (run.id === id ? { ...run, ...changes } : run)));
+  const update = (id: string, changes: (run: ImageRun) => Partial<ImageRun>): void =>
+    setRuns((present) => present.map((run) => (run.id === id ? { ...run, ...changes(run) } : run)));
 
   const execute = async (
     { id, request }: ImageRun,
@@ -32,15 +38,19 @@ export function useImageRuns(onStored: () => unknown) {
     signal: AbortSignal,
   ): Promise<void> => {
     try {
-      const onPartial = (partial: Blob): void => update(id, { partial });
+      const onPartial = (image: Blob): void =>
+        update(id, ({ partial }) => ({ partial: { image, count: (partial?.count ?? 0) + 1 } }));
       const result = await generateImages(request, onPartial, signal);
-      update(id, { result });
+      const entries = entriesOf(request, maskSteps, result);
+      update(id, () => ({ result, entries }));
       const cost = await requestCost(result.requestId);
-      update(id, { cost });
-      await store(request, maskSteps, result, cost);
+      // The price is that of the request.
+      const priced = entries.map((entry) => ({ ...entry, cost }));
+      update(id, () => ({ entries: priced }));
+      for (const entry of priced) await addToGallery(entry);
       await onStored();
     } catch (error) {
-      update(id, { error: errorText(error) });
+      update(id, () => (signal.aborted ? { isCanceled: true } : { failure: failureOf(error) }));
     }
   };
 
@@ -48,17 +58,13 @@ export function useImageRuns(onStored: () => unknown) {
   const start = (requests: readonly ImageRequest[], maskSteps: readonly MaskStep[]): void => {
     abort.current = new AbortController();
     const { signal } = abort.current;
-    const started = requests.map((request) => ({ id: newId(), request }));
+    const startedAt = performance.now();
+    const started = requests.map((request) => ({ id: newId(), request, startedAt }));
     setRuns(started);
     for (const run of started) void execute(run, maskSteps, signal);
   };
 
-  return {
-    runs,
-    start,
-    cancel: () => abort.current?.abort(),
-    isRunning: runs.some(({ result, error }) => !result && error === undefined),
-  };
+  return { runs, start, cancel: () => abort.current?.abort(), isRunning: runs.some(isRunning) };
 }
 
 /** `crypto.randomUUID` exists in secure contexts only; a gateway on plain http in a company network is not one. */
@@ -67,22 +73,19 @@ const newId = (): string =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
 
-async function store(
+const entriesOf = (
   { model, prompt, options, references }: ImageRequest,
   maskSteps: readonly MaskStep[],
-  result: GeneratedImages,
-  cost: number | null,
-): Promise<void> {
-  for (const image of result.images) {
-    await addToGallery({
-      id: newId(),
-      at: Date.now(),
-      parameters: { model, prompt, options },
-      references,
-      maskSteps,
-      image,
-      durationMs: result.durationMs,
-      cost,
-    });
-  }
-}
+  { images, durationMs, requestId }: GeneratedImages,
+): readonly GalleryEntry[] =>
+  images.map((image) => ({
+    id: newId(),
+    at: Date.now(),
+    parameters: { model, prompt, options },
+    references,
+    maskSteps,
+    image,
+    durationMs,
+    cost: null,
+    requestId,
+  }));

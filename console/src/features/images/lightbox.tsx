@@ -1,0 +1,85 @@
+/** One image in full size, with how it was made. The arrow keys go to the image before and after it. */
+import { useEffect, useState } from "react";
+import { useT } from "../../i18n/messages.ts";
+import { classNames } from "../../lib/class-names.ts";
+import { BlobImage } from "../../ui/blob-image.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import type { GalleryEntry } from "./gallery-store.ts";
+import { type ImageActions, ImageButtons } from "./image-actions.tsx";
+import { ImageFacts } from "./image-facts.tsx";
+
+interface LightboxProps {
+  readonly entry: GalleryEntry;
+  readonly among: readonly GalleryEntry[];
+  readonly actions: ImageActions;
+  readonly onClose: () => void;
+}
+
+export function Lightbox({ entry, among, actions, onClose }: LightboxProps) {
+  const t = useT();
+  const [isActualSize, setActualSize] = useState(false);
+  const at = among.findIndex(({ id }) => id === entry.id);
+  const { view } = actions;
+  useEffect(() => {
+    const onKeyDown = ({ key }: KeyboardEvent): void => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+      const next = step === undefined ? undefined : among[at + step];
+      if (next) view(next, among);
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [among, at, view]);
+  const go = (step: number) => (): void => {
+    const next = among[at + step];
+    if (next) view(next, among);
+  };
+  return (
+    <Dialog
+      title={t("images.imageOf", { number: at + 1, count: among.length })}
+      size="full"
+      isOpen
+      onClose={onClose}
+    >
+      <div className="flex min-h-0 flex-1 flex-col gap-4 lg:flex-row">
+        <button
+          type="button"
+          title={t(isActualSize ? "images.fitWindow" : "images.actualSize")}
+          onClick={() => setActualSize(!isActualSize)}
+          className={classNames(
+            "min-h-0 min-w-0 flex-1 overflow-auto rounded-md bg-sunken",
+            isActualSize ? "cursor-zoom-out" : "cursor-zoom-in",
+          )}
+        >
+          <BlobImage
+            blob={entry.image}
+            alt={entry.parameters.prompt}
+            className={isActualSize ? "max-w-none" : "size-full object-contain"}
+          />
+        </button>
+        <div className="flex flex-col gap-4 lg:w-80 lg:shrink-0 lg:overflow-y-auto">
+          <div className="flex flex-wrap gap-1">
+            <Button size="small" disabled={at <= 0} onClick={go(-1)}>
+              {t("images.previous")}
+            </Button>
+            <Button size="small" disabled={at >= among.length - 1} onClick={go(1)}>
+              {t("images.next")}
+            </Button>
+            <Button size="small" onClick={() => setActualSize(!isActualSize)}>
+              {t(isActualSize ? "images.fitWindow" : "images.actualSize")}
+            </Button>
+          </div>
+          <ImageFacts entry={entry} />
+          <div className="flex flex-col gap-1">
+            <ImageButtons entry={entry} actions={actions} />
+            <div>
+              <Button size="small" onClick={() => actions.useAgain(entry)}>
+                {t("images.useAgain")}
+              </Button>
+            </div>
+          </div>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

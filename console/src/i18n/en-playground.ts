@@ -1,0 +1,27 @@
+/** English messages of the playgrounds. */
+export const enPlayground = {
+  "playground.openRequest": "Open the request",
+  "images.results": "Results",
+  "images.mask": "Mask",
+  "images.history": "History",
+  "images.noResults": "Your images appear here.",
+  "images.noResults.hint":
+    "Write a prompt and press Generate. Choose several models to see them side by side.",
+  "images.promptHint": "Ctrl+Enter sends the request.",
+  "images.advanced": "Advanced",
+  "images.without": "{model} does not take {options}",
+  "images.asReference": "Use as reference",
+  "images.compare": "Compare",
+  "images.compareWith": "Choose another image to compare with.",
+  "images.compareTitle": "Compare two images",
+  "images.created": "Created",
+  "images.fullSize": "View in full size",
+  "images.actualSize": "Actual size",
+  "images.fitWindow": "Fit to window",
+  "images.previous": "Previous",
+  "images.next": "Next",
+  "images.imageOf": "Image {number} of {count}",
+  "images.canceled": "Canceled.",
+  "images.generating": "Generating",
+  "images.partialCount": "Partial image {count}",
+} as const satisfies Record<string, string>;
