@@ -1,4 +1,5 @@
 // `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
+// `npm run test:long`: the files named *.long.test.ts, which `npm test` leaves out: each takes a minute of CPU or more.
 // `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU, and
 // with 3 % of the random and listed cases of laws and property tests.
 // `--timings` lists the CPU and wall seconds of each file. Other arguments are folders or files: only their tests run.
@@ -10,8 +11,9 @@ import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("all");
 const bun = bunPath();
-const flags = new Set(["--fast", "--timings"]);
+const flags = new Set(["--fast", "--long", "--timings"]);
 const isFast = process.argv.includes("--fast");
+const isLong = process.argv.includes("--long");
 const isTimed = process.argv.includes("--timings");
 const only = process.argv.slice(2).filter((argument) => !flags.has(argument));
 
@@ -42,15 +44,12 @@ const slowWeight = 10;
 const minShare = 32;
 const files = testFolders().flatMap(testFiles);
 /**
- * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, the topology
- * of several replicas, the installation of the package, and a file with thousands of tests. They take longest, so they
- * start first.
+ * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, and a file
+ * with thousands of tests. They take longest, so they start first.
  */
 const ownProcess = [
   /^\.\/test\/browser\//,
   /^\.\/test\/(?:replicas\/|storage\/postgres-)/,
-  /^\.\/test\/topology\//,
-  /^\.\/test\/process\/package\./,
   /^\.\/test\/laws\/images\./,
 ];
 const groups = ownProcess.map((pattern) => files.filter((file) => pattern.test(file)));
@@ -67,7 +66,7 @@ const checks = [
 ];
 const work = [
   () => isBuilt,
-  ...(only.length > 0 ? [] : checks.map((check) => () => runCheck(...check))),
+  ...(only.length > 0 || isLong ? [] : checks.map((check) => () => runCheck(...check))),
   ...shards.map((files, at) => () => runTests(files, join(folder, `${at}.xml`))),
 ];
 await runPool(work, workers);
@@ -187,7 +186,8 @@ function testFolders() {
 
 function testFiles(path) {
   return readdirSync(join(root, path), { recursive: true })
-    .filter((name) => name.endsWith(".test.ts") && !(isFast && isSlow(name)))
+    .filter((name) => name.endsWith(".test.ts") && name.endsWith(".long.test.ts") === isLong)
+    .filter((name) => !(isFast && isSlow(name)))
     .map((name) => `./${join(path, name)}`)
     .sort();
 }

@@ -38,7 +38,7 @@ const standIns: Readonly<Record<string, string>> = {
   "start -- db move") ${notRun("it needs PostgreSQL, and test/replicas/move-from-sqlite.slow.test.ts runs it")} ;;
   "start -- "*) cd "$SANDBOX/vexel"; exec vexel "\${@:3}" ;;
   "install openai") mkdir -p node_modules; ln -sfn "${root}/node_modules/openai" node_modules/openai ;;
-  "install --global "*) ${notRun("it needs a package registry, and test/process/package.slow.test.ts installs the package")} ;;
+  "install --global "*) ${notRun("it needs a package registry, and test/process/package.long.test.ts installs the package")} ;;
   test) ${notRun("this is a part of it")} ;;
   *) echo "npm $* is not known to the test" >&2; exit 1 ;;
 esac`,
