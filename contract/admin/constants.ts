@@ -8,6 +8,23 @@ export const minPasswordLength = 12;
 
 export const policyNames = ["p2c", "weighted", "cost", "sticky"] as const;
 
+/**
+ * What decided the selection of a target: a routing policy, or one of these. `only`: there was no other to choose from.
+ * `probe`: it was ejected, and the request shows whether it has recovered. `unhealthy`: no target was healthy.
+ * `failover`: an attempt at another target failed. `retry`: an attempt failed, and no other target was left. `hedge`: an
+ * attempt at another target was slow.
+ */
+export const selectionReasons = [
+  ...policyNames,
+  "only",
+  "probe",
+  "unhealthy",
+  "failover",
+  "retry",
+  "hedge",
+] as const;
+export type SelectionReason = (typeof selectionReasons)[number];
+
 export const connectionSteps = ["dns", "tcp", "tls", "http", "credential"] as const;
 
 export const usageDimensions = ["key", "project", "model", "target", "tag", "end_user"] as const;

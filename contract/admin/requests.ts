@@ -1,5 +1,6 @@
 /** Requests: rows of the ledger, and the live tail. */
 import { z } from "zod";
+import { selectionReasons } from "./constants.ts";
 import type { Infer } from "./infer.ts";
 import { pageSchema } from "./page.ts";
 
@@ -57,6 +58,26 @@ export const requestPageSchema = pageSchema(shownRequestSchema)
   .meta({ id: "RequestPage" });
 export type RequestPage = Infer<typeof requestPageSchema>;
 
+export const selectionSchema = z
+  .strictObject({
+    by: z
+      .enum(selectionReasons)
+      .describe(
+        "The routing policy that selected the target, or `only`: there was no other to choose from; `probe`: it was ejected, and the request shows whether it has recovered; `unhealthy`: no target was healthy; `failover`: an attempt at another target failed; `retry`: an attempt failed, and no other target was left; `hedge`: an attempt at another target was slow.",
+      ),
+    candidates: z
+      .number()
+      .describe("The number of targets that were compared: available targets of one tier."),
+    tier: z.number().nullable().describe("The tier of the target. `null`: the model has one tier."),
+    is_later_tier: z.boolean().describe("No target of an earlier tier was available."),
+    failed: z
+      .strictObject({ target: z.string(), error: z.string() })
+      .nullable()
+      .describe("The attempt that failed before a `failover` or `retry`."),
+  })
+  .meta({ id: "TargetSelection", description: "What decided the selection of a target." });
+export type TargetSelection = Infer<typeof selectionSchema>;
+
 export const requestAttemptSchema = z
   .strictObject({
     target: z.string().describe("Such as `openai/text-embedding-3-small`."),
@@ -78,6 +99,15 @@ export const requestAttemptSchema = z
       .nullable()
       .describe("The vendor's code, and its id of the request, if its error response has them."),
     upstream_request_id: z.string().nullable(),
+    upstream_message: z
+      .string()
+      .nullable()
+      .describe(
+        "For administrators: the vendor's message, with at most 300 characters and without words that may be a value of the client.",
+      ),
+    selection: selectionSchema
+      .nullable()
+      .describe("Why this target was selected. `null`: it is not recorded."),
   })
   .meta({
     id: "RequestAttempt",
@@ -106,22 +136,6 @@ export const requestDetailSchema = shownRequestSchema
     timeline: z
       .array(requestAttemptSchema)
       .describe("The first attempts, in the order of their start."),
-    candidates: z
-      .number()
-      .nullable()
-      .describe(
-        "The number of targets that the policy compared for the last attempt at the target of the row: available targets of one tier. 1: there was no other to choose from.",
-      ),
-    policy: z
-      .string()
-      .nullable()
-      .describe(
-        "The routing policy that selected one of these targets; `probe`: the request was sent to an ejected target to see whether it has recovered; `unhealthy`: no target was healthy; `failover`: an earlier attempt failed; `hedge`: an attempt at another target was slow. `null`: no target was selected, or it is not recorded.",
-      ),
-    tier: z
-      .number()
-      .nullable()
-      .describe("The tier of the selected target. `null`: the model has one tier."),
     batch_size: z.number().nullable().describe("The number of requests in the same micro-batch."),
     adapted: z
       .array(z.string())

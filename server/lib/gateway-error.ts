@@ -17,6 +17,8 @@ export interface UpstreamErrorResponse {
   readonly code?: string;
   /** The vendor's id of the request. Absent: it sent none. */
   readonly requestId?: string;
+  /** The vendor's message, without secrets. Absent: it sent none. */
+  readonly message?: string;
 }
 
 export interface ErrorDetails {
@@ -48,8 +50,9 @@ export interface ErrorDetails {
   readonly saysNothingAboutTarget?: true;
   /** Absent: the error is not an error response of an upstream. */
   readonly upstream?: UpstreamErrorResponse;
-  /** The code in the upstream's error body. */
+  /** The code and the message, without secrets, in the upstream's error body. */
   readonly vendorCode?: string;
+  readonly vendorMessage?: string;
   readonly cause?: unknown;
 }
 

@@ -1,7 +1,7 @@
 /** The sections of a request record: attempts, inputs, images, cost and outcome. */
 import type { Target } from "../upstream/contract.ts";
 import type { Reservation } from "./reservation.ts";
-import type { TargetSelection, TimedAttempt } from "./timeline.ts";
+import type { TimedAttempt } from "./timeline.ts";
 
 /** The attempts at targets. */
 export interface RoutingRecord {
@@ -23,8 +23,6 @@ export interface RoutingRecord {
   batchSize: number | undefined;
   /** The first attempts, in start order. Undefined: none. */
   timedAttempts: TimedAttempt[] | undefined;
-  /** How each target was selected last. Undefined: none was. */
-  selections: TargetSelection[] | undefined;
 }
 
 /** The inputs of an embeddings request. */

@@ -18,12 +18,17 @@ export function recordedMessage(error: GatewayError, isModelKnown: boolean): str
   if (error.kind === "client_closed") return null;
   const hidesModel = error.kind === "model_not_found" && !isModelKnown;
   const named = hidesModel ? error.message.replace(/`.*`/s, "`…`") : error.message;
-  const unquoted = named.replace(quotes, (whole, quote: string, text: string) =>
+  return error.details.upstream ? recordedVendorMessage(named) : shortened(unquoted(named));
+}
+
+/** A vendor may repeat a part of the request, so words that may be a value of the client are left out. */
+export const recordedVendorMessage = (message: string): string =>
+  shortened(unquoted(message).replace(/\S+/g, (each) => (word.test(each) ? each : "…")));
+
+const unquoted = (message: string): string =>
+  message.replace(quotes, (whole, quote: string, text: string) =>
     name.test(text) ? whole : `${quote}…${quote}`,
   );
-  const isVendors = error.details.upstream !== undefined;
-  const message = isVendors
-    ? unquoted.replace(/\S+/g, (each) => (word.test(each) ? each : "…"))
-    : unquoted;
-  return message.length > maxLength ? `${message.slice(0, maxLength - 1)}…` : message;
-}
+
+const shortened = (message: string): string =>
+  message.length > maxLength ? `${message.slice(0, maxLength - 1)}…` : message;

@@ -19,7 +19,6 @@ import type { RequestTrace } from "./request-trace.ts";
 import {
   type AttemptStart,
   maxTimedAttempts,
-  type TargetSelection,
   type TimedAttempt,
   writeTimeline,
 } from "./timeline.ts";
@@ -76,7 +75,6 @@ export class RequestRecord implements RequestContext, RequestReport {
     hasSeveralTargets: false,
     batchSize: undefined,
     timedAttempts: undefined,
-    selections: undefined,
   };
   readonly embeddings: EmbeddingsRecord = {
     inputs: 0,
@@ -130,15 +128,8 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.routing.routedRequests++;
   }
 
-  addSelection(selection: TargetSelection): void {
-    const { routing } = this;
-    routing.selections ??= [];
-    const at = routing.selections.findIndex(({ target }) => target === selection.target);
-    routing.selections[at === -1 ? routing.selections.length : at] = selection;
-  }
-
   startAttempt(start: AttemptStart): TimedAttempt | undefined {
-    const { target, startedAt, isHedge = false, spanId } = start;
+    const { target, startedAt, isHedge = false, selection, spanId } = start;
     const { routing } = this;
     if (routing.target !== undefined && routing.target !== target) routing.hasSeveralTargets = true;
     routing.previousTarget = routing.target;
@@ -151,6 +142,7 @@ export class RequestRecord implements RequestContext, RequestReport {
       target,
       startedAt,
       isHedge,
+      selection,
       endedAt: undefined,
       error: undefined,
       queuedMs: 0,

@@ -7,7 +7,7 @@ import type { Caller } from "./caller.ts";
 import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
 import type { JobLineContext } from "./job-line.ts";
 import type { RequestTrace } from "./request-trace.ts";
-import type { AttemptStart, TargetSelection, TimedAttempt } from "./timeline.ts";
+import type { AttemptStart, TimedAttempt } from "./timeline.ts";
 
 /** What is known about a request before its first stage. */
 export interface RequestContext {
@@ -32,7 +32,6 @@ export interface RequestReport {
   addQueueTime(ms: number): void;
   /** A request or a sub-request entered the routing stage. */
   addRoutedRequest(): void;
-  addSelection(selection: TargetSelection): void;
   /** Undefined: the timeline is full. */
   startAttempt(start: AttemptStart): TimedAttempt | undefined;
   /** The last attempt ended before anything was sent to its target, so it does not count. */

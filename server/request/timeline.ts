@@ -3,8 +3,10 @@
  * as compact JSON: one successful attempt takes 20 bytes, a cached request none.
  */
 
+import type { SelectionReason } from "../../contract/admin/constants.ts";
 import type { UpstreamErrorResponse } from "../lib/gateway-error.ts";
 import type { Deviations, Target } from "../upstream/contract.ts";
+import { recordedVendorMessage } from "./recorded-message.ts";
 
 export interface AttemptStart {
   readonly target: Target;
@@ -12,6 +14,8 @@ export interface AttemptStart {
   readonly startedAt: number | undefined;
   /** A hedged request: another attempt was running. */
   readonly isHedge?: boolean;
+  /** Why the target was selected. Absent: it is not recorded. */
+  readonly selection?: TargetSelection | undefined;
   /** The id of its span. Absent: tracing is off. */
   readonly spanId?: string | undefined;
 }
@@ -21,6 +25,8 @@ export interface TimedAttempt {
   readonly target: Target;
   readonly startedAt: number;
   readonly isHedge: boolean;
+  /** Absent: it is not recorded. */
+  readonly selection?: TargetSelection | undefined;
   /** Undefined: the attempt is running, or was canceled because another one has won. */
   endedAt: number | undefined;
   /** The error kind. */
@@ -35,13 +41,17 @@ export interface TimedAttempt {
 
 /** Why a target was selected. */
 export interface TargetSelection {
-  readonly target: Target;
+  readonly by: SelectionReason;
   /** The number of candidates that were compared. */
   readonly compared: number;
-  /** The routing policy, `probe` or `unhealthy` (see `SelectedBy` of the target selection), `failover` or `hedge`. */
-  readonly policy: string | undefined;
   /** Undefined: all targets of the model are in one tier. */
   readonly tier: number | undefined;
+  /** The model has a tier before this one. */
+  readonly isLaterTier: boolean;
+  /** Of a failover or retry: the target that failed. */
+  readonly failedTarget?: Target;
+  /** Of a failover or retry: the error kind. */
+  readonly failedWith?: string;
 }
 
 /** The most attempts in a timeline: a request that is split into hundreds of chunks has an attempt for each. */
@@ -54,7 +64,6 @@ interface TimelineSource {
   readonly routing: {
     readonly target: Target | undefined;
     readonly timedAttempts: readonly TimedAttempt[] | undefined;
-    readonly selections: readonly TargetSelection[] | undefined;
     readonly batchSize: number | undefined;
   };
   readonly deviations: Deviations;
@@ -74,6 +83,17 @@ type AttemptValues = readonly [
   upstreamStatus?: number,
   upstreamCode?: string,
   upstreamRequestId?: string,
+  upstreamMessage?: string,
+];
+
+/** Trailing values that are absent are left out. */
+type SelectionValues = readonly [
+  by?: SelectionReason,
+  compared?: number,
+  tier?: number | null,
+  isLaterTier?: 0 | 1,
+  failedTarget?: string,
+  failedWith?: string,
 ];
 
 /** The timeline as it is stored. A member without a value is absent. */
@@ -82,12 +102,8 @@ interface StoredTimeline {
   readonly q?: number;
   /** Attempts. */
   readonly a?: readonly AttemptValues[];
-  /** The number of candidates that were compared. Absent: one. */
-  readonly c?: number;
-  /** The routing policy. */
-  readonly p?: string;
-  /** The tier. */
-  readonly t?: number;
+  /** Why the target of each attempt was selected, in the order of the attempts. Absent: none is recorded. */
+  readonly s?: readonly SelectionValues[];
   /** The size of the shared batch. */
   readonly b?: number;
   /** Adapted parameters. */
@@ -98,18 +114,17 @@ interface StoredTimeline {
 
 /** null: nothing to store. This is the usual case of a cached request, and it allocates nothing. */
 export function writeTimeline(record: TimelineSource): string | null {
-  const { timedAttempts, selections, batchSize, target } = record.routing;
+  const { timedAttempts, batchSize } = record.routing;
   const { adapted, dropped } = record.deviations;
   const { queuedMs } = record;
   if (!timedAttempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
-  const selection = selections?.find((each) => each.target === target);
   // JSON leaves out members that are undefined.
   return JSON.stringify({
     q: queuedMs > 0 ? inTenths(queuedMs) : undefined,
     a: timedAttempts?.map((attempt) => attemptValues(attempt, record)),
-    c: selection && selection.compared > 1 ? selection.compared : undefined,
-    p: selection?.policy,
-    t: selection?.tier,
+    s: timedAttempts?.some(({ selection }) => selection)
+      ? timedAttempts.map(({ selection }) => selectionValues(selection))
+      : undefined,
     b: batchSize,
     x: adapted?.length ? adapted : undefined,
     d: dropped?.length ? dropped : undefined,
@@ -137,12 +152,30 @@ function attemptValues(attempt: TimedAttempt, record: TimelineSource): AttemptVa
     attempt.upstream?.status ?? 0,
     attempt.upstream?.code ?? "",
     attempt.upstream?.requestId ?? "",
+    attempt.upstream?.message ? recordedVendorMessage(attempt.upstream.message) : "",
   ] as const;
   const length = values.findLastIndex((value) => value !== "" && value !== 0) + 1;
   return values.slice(0, Math.max(2, length)) as unknown as AttemptValues;
 }
 
+function selectionValues(selection: TargetSelection | undefined): SelectionValues {
+  if (!selection) return [];
+  const { by, compared, tier = null, isLaterTier, failedTarget, failedWith } = selection;
+  if (failedTarget) {
+    return [by, compared, tier, isLaterTier ? 1 : 0, targetName(failedTarget), failedWith ?? ""];
+  }
+  if (isLaterTier) return [by, compared, tier, 1];
+  if (tier !== null) return [by, compared, tier];
+  return compared > 1 ? [by, compared] : [by];
+}
+
 const inTenths = (ms: number): number => Math.round(Math.max(0, ms) * 10) / 10;
+
+/** Why the target of an attempt was selected, as it is stored. */
+export interface AttemptSelection extends Pick<TargetSelection, "by" | "compared" | "isLaterTier"> {
+  readonly tier?: number;
+  readonly failed?: { readonly target: string; readonly error: string };
+}
 
 /** Times are milliseconds since the arrival of the request. */
 interface Timeline {
@@ -158,48 +191,67 @@ interface Timeline {
     readonly isHedge: boolean;
     /** Absent: the attempt succeeded, or there was no error response. */
     readonly upstream?: UpstreamErrorResponse;
+    /** Absent: it is not recorded. */
+    readonly selection?: AttemptSelection;
   }[];
-  readonly compared: number;
-  readonly policy?: string;
-  readonly tier?: number;
   readonly batchSize?: number;
   readonly adapted: readonly string[];
   readonly dropped: readonly string[];
 }
 
 export function readTimeline(text: string | null): Timeline {
-  const { q = 0, a = [], c = 1, p, t, b, x = [], d = [] } = parse(text);
+  const { q = 0, a = [], s = [], b, x = [], d = [] } = parse(text);
   return {
     queuedMs: q,
-    attempts: a.map(
-      ([
-        startMs,
-        durationMs,
-        error,
-        target,
-        queuedMs = 0,
-        isHedge = 0,
-        status,
-        code,
-        requestId,
-      ]) => ({
-        startMs,
-        durationMs,
-        ...(error && { error }),
-        ...(target && { target }),
-        queuedMs,
-        isHedge: isHedge === 1,
-        ...(status && {
-          upstream: { status, ...(code && { code }), ...(requestId && { requestId }) },
-        }),
-      }),
-    ),
-    compared: c,
-    ...(p !== undefined && { policy: p }),
-    ...(t !== undefined && { tier: t }),
+    attempts: a.map((values, at) => readAttempt(values, s[at] ?? [])),
     ...(b !== undefined && { batchSize: b }),
     adapted: x,
     dropped: d,
+  };
+}
+
+function readAttempt(
+  values: AttemptValues,
+  selection: SelectionValues,
+): Timeline["attempts"][number] {
+  const [startMs, durationMs, error, target, queuedMs = 0, isHedge = 0, ...upstream] = values;
+  const [status, code, requestId, message] = upstream;
+  return {
+    startMs,
+    durationMs,
+    ...(error && { error }),
+    ...(target && { target }),
+    queuedMs,
+    isHedge: isHedge === 1,
+    ...(status && {
+      upstream: {
+        status,
+        ...(code && { code }),
+        ...(requestId && { requestId }),
+        ...(message && { message }),
+      },
+    }),
+    ...readSelection(selection),
+  };
+}
+
+function readSelection([
+  by,
+  compared = 1,
+  tier,
+  isLaterTier,
+  failedTarget,
+  failedWith = "",
+]: SelectionValues): Pick<Timeline["attempts"][number], "selection"> {
+  if (!by) return {};
+  return {
+    selection: {
+      by,
+      compared,
+      ...(typeof tier === "number" && { tier }),
+      isLaterTier: isLaterTier === 1,
+      ...(failedTarget && { failed: { target: failedTarget, error: failedWith } }),
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/stage.ts";
-import { canceled, type TimedAttempt } from "../request/timeline.ts";
+import { canceled, type TargetSelection, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { type HedgedAttempt, wasCutOff } from "./hedge.ts";
@@ -37,6 +37,8 @@ interface AttemptStart {
   readonly isRepeat: boolean;
   /** An attempt of the request has timed out. */
   readonly hasTimedOut: boolean;
+  /** Why the target was selected. */
+  readonly selection: TargetSelection | undefined;
 }
 
 /** Counts itself as in flight at its target from its start until it succeeds or fails. */
@@ -48,6 +50,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   readonly #owner: AttemptedRequest<Q, A>;
   readonly #isHedge: boolean;
   readonly #isRepeat: boolean;
+  readonly #selection: TargetSelection | undefined;
   isProbe = false;
   #timed: TimedAttempt | undefined;
   queueWait: QueueWait = { ms: 0, isWaiting: false, admittedAt: 0 };
@@ -55,13 +58,14 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   constructor(
     owner: AttemptedRequest<Q, A>,
     candidate: Candidate,
-    { startedAt, isHedge, isRepeat, hasTimedOut }: AttemptStart,
+    { startedAt, isHedge, isRepeat, hasTimedOut, selection }: AttemptStart,
   ) {
     this.#owner = owner;
     this.candidate = candidate;
     this.startedAt = startedAt;
     this.#isHedge = isHedge;
     this.#isRepeat = isRepeat;
+    this.#selection = selection;
     this.followsSlow = isHedge || hasTimedOut;
   }
 
@@ -92,6 +96,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       target,
       startedAt: this.startedAt,
       isHedge: this.#isHedge,
+      selection: this.#selection,
       spanId,
     });
     let response: A;

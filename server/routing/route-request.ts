@@ -3,8 +3,10 @@
  * retries the same one, if the error allows it and the model's retry budget has a retry left. Embeddings requests are
  * also hedged.
  */
+import type { SelectionReason } from "../../contract/admin/constants.ts";
 import { sleep } from "../lib/timers.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
+import type { TargetSelection } from "../request/timeline.ts";
 import { type AttemptedRequest, type RoutingStage, TargetAttempt } from "./attempt.ts";
 import { type HedgeOptions, hedgedRequest } from "./hedge.ts";
 import type { Candidate, SelectionContext } from "./policies.ts";
@@ -60,6 +62,8 @@ class RoutedRequest<Q, A> {
   readonly #context: SelectionContext & { now: number };
   readonly #probeMode: ProbeMode;
   #tried: readonly Candidate[] | undefined;
+  /** Why the target of the next attempt was selected, for the explanation in the ledger row. */
+  #decision: TargetSelection | undefined;
   #hasTimedOut = false;
   /** How often the request was retried on targets that it had already tried. */
   #repeats = 0;
@@ -118,27 +122,32 @@ class RoutedRequest<Q, A> {
     // time after it.
     budgets.retries.earn(now);
     budgets.hedges.earn();
-    this.#recordSelection(selected, selected.by);
+    this.#decide(selected, selected.by);
     return selected.candidate;
   }
 
-  /** For the explanation in the ledger row why the target was selected. */
-  #recordSelection(
+  #decide(
     { candidate, compared }: SelectedTarget,
-    reason: SelectedBy | "failover" | "hedge",
+    reason: SelectedBy | "failover" | "retry" | "hedge",
+    failed?: Pick<TargetSelection, "failedTarget" | "failedWith">,
   ): void {
-    const { model, report } = this.#request;
     const { candidates } = this.#modelTargets;
-    // Targets without a known price are not compared by price.
-    const isByLoad = model.policy === "cost" && this.#context.price(candidate) === undefined;
-    const policy = isByLoad ? "p2c" : model.policy;
-    const hasTiers = candidates[0]?.tier !== candidates.at(-1)?.tier;
-    report.addSelection({
-      target: candidate.target,
+    const [first, last] = [candidates[0]?.tier, candidates.at(-1)?.tier];
+    this.#decision = {
+      by: reason === "policy" ? this.#policyOf(candidate, compared) : reason,
       compared,
-      policy: reason === "policy" ? policy : reason,
-      tier: hasTiers ? candidate.tier : undefined,
-    });
+      tier: first === last ? undefined : candidate.tier,
+      isLaterTier: candidate.tier !== first,
+      ...failed,
+    };
+  }
+
+  #policyOf(candidate: Candidate, compared: number): SelectionReason {
+    const { policy = "p2c" } = this.#request.model;
+    if (compared === 1) return "only";
+    // Targets without a known price are not compared by price.
+    const isByLoad = policy === "cost" && this.#context.price(candidate) === undefined;
+    return isByLoad ? "p2c" : policy;
   }
 
   /** Waits while the candidate is at its hard limit. Returns it if it is still healthy, or another candidate. */
@@ -155,7 +164,7 @@ class RoutedRequest<Q, A> {
     if (!other) {
       throw noHealthyTarget(this.#request.model.id, this.#candidates, this.#context.now);
     }
-    this.#recordSelection(other, other.by);
+    this.#decide(other, other.by);
     return other.candidate;
   }
 
@@ -186,7 +195,10 @@ class RoutedRequest<Q, A> {
     const again = { ...this.#selection(), tried: undefined };
     const selected = other ?? selectHealthy(again, this.#context, "none");
     if (!selected) throw error;
-    this.#recordSelection(selected, "failover");
+    this.#decide(selected, other ? "failover" : "retry", {
+      failedTarget: failed.target,
+      failedWith: errorKindOf(error),
+    });
     return selected.candidate;
   }
 
@@ -216,6 +228,7 @@ class RoutedRequest<Q, A> {
       isHedge,
       isRepeat,
       hasTimedOut: this.#hasTimedOut,
+      selection: this.#decision,
     });
   }
 
@@ -251,7 +264,7 @@ class RoutedRequest<Q, A> {
     // A hedge takes one from each budget, or nothing from either.
     if (!hedges.hasHedge || !retries.spend(now)) return undefined;
     hedges.spend();
-    this.#recordSelection(other, "hedge");
+    this.#decide(other, "hedge");
     addStep(this.#request.report, other.candidate.target, hedgedStep);
     return this.#newAttempt(other.candidate, true);
   }

@@ -285,9 +285,14 @@ function withResponse(error: GatewayError, { status, headers }: UpstreamResponse
   const { kind, message, details } = error;
   const ids = requestIdHeaders.map((name) => headers.get(name) ?? "");
   const requestId = ids.find(isWord);
-  const code = details.vendorCode;
+  const { vendorCode: code, vendorMessage } = details;
   return new GatewayError(kind, message, {
     ...details,
-    upstream: { status, ...(code && isWord(code) && { code }), ...(requestId && { requestId }) },
+    upstream: {
+      status,
+      ...(code && isWord(code) && { code }),
+      ...(requestId && { requestId }),
+      ...(vendorMessage && { message: vendorMessage }),
+    },
   });
 }

@@ -85,7 +85,6 @@ test("one request has its timeline, its target, and no content", async () => {
     key_name: "beta-key",
     inputs: 1,
     queued_ms: 0,
-    candidates: 1,
   });
   expect(request.timeline).toMatchObject([
     { target: "fake/text-embedding-3-small", error: null, is_hedge: false },

@@ -31,6 +31,8 @@ const form = (fields: Readonly<Record<string, string>>): FormData => {
   return data;
 };
 
+const shownTo = { contentExpiresAt: undefined, isAdministrator: false };
+
 test.each([
   ["/v1/embeddings", { model: "embedding-model", input: [] }],
   ["/v1/embeddings", { model: "embedding-model", input: "a", dimensions: -1 }],
@@ -48,7 +50,7 @@ test.each([
     expect(row.errorMessage).toBe(message);
     const model = path.includes("images") ? "image-model" : "embedding-model";
     expect(row.model).toBe(model);
-    expect(showRequestDetail(row, null, undefined)).toMatchObject({
+    expect(showRequestDetail(row, null, shownTo)).toMatchObject({
       error_message: message,
       model,
     });

@@ -37,13 +37,12 @@ test("a failed attempt, with the status, code and request id of the vendor, and 
     always,
   );
   while (bad.requests.length === 0) await expectVectors(await embed());
-  const upstream = { status: 502, code: "bad_node", requestId: "vendor-7" };
-  const { attempts, compared, policy } = readTimeline(gateway.rows().at(-1)!.timeline);
-  // The explanation is that of the target that served: one was left after the failure.
-  expect({ compared, policy }).toEqual({ compared: 1, policy: "failover" });
+  const upstream = { status: 502, code: "bad_node", requestId: "vendor-7", message: "no" };
+  const { attempts } = readTimeline(gateway.rows().at(-1)!.timeline);
+  const failed = { target: "u0/text-embedding-3-small", error: "upstream_error" };
   expect(attempts).toMatchObject([
-    { target: "u0/text-embedding-3-small", error: "upstream_error", isHedge: false, upstream },
-    { isHedge: false },
+    { ...failed, isHedge: false, upstream, selection: { by: "p2c", compared: 2 } },
+    { isHedge: false, selection: { by: "failover", compared: 1, isLaterTier: false, failed } },
   ]);
   const [first, second] = attempts;
   expect(second).not.toHaveProperty("error");

@@ -8,7 +8,7 @@ import { policies } from "../../server/routing/policies.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
 import { startFake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
-import { startGateway, type TestGateway, testKey } from "../harness.ts";
+import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 import { among, candidateNamed, contextAt, eject, rateLimit } from "./routing-fixture.ts";
 
 const open: (() => unknown)[] = [];
@@ -47,8 +47,19 @@ async function explain(gateway: TestGateway) {
   await expectVectors(
     await gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"] }),
   );
-  const request = showRequestDetail(gateway.rows().at(-1)!, null, undefined);
-  return { request, reason: selectionReason(request, translator(en)) };
+  const request = showRequestDetail(gateway.rows().at(-1)!, null, {
+    contentExpiresAt: undefined,
+    isAdministrator: true,
+  });
+  const reasons = request.timeline.map(({ selection }) =>
+    selectionReason(selection, translator(en)),
+  );
+  return {
+    request,
+    reasons,
+    reason: reasons.at(-1),
+    selection: request.timeline.at(-1)?.selection,
+  };
 }
 
 const reasons: Readonly<Record<keyof typeof policies, (count: number) => string>> = {
@@ -63,16 +74,16 @@ const reasons: Readonly<Record<keyof typeof policies, (count: number) => string>
 for (const policy of Object.keys(policies) as (keyof typeof policies)[]) {
   test(`with tiers, the policy ${policy} is said to have compared the targets of one tier`, async () => {
     const { gateway } = arrange(policy);
-    const { request, reason } = await explain(gateway);
-    expect(request).toMatchObject({ policy, candidates: 3, tier: 0 });
+    const { request, reason, selection } = await explain(gateway);
+    expect(selection).toMatchObject({ by: policy, candidates: 3, tier: 0, is_later_tier: false });
     expect(["u0", "u1", "u2"]).toContain(request.upstream ?? "");
     expect(reason).toBe(`${reasons[policy](3)} It is in tier 0.`);
   });
 
   test(`without tiers, the policy ${policy} is said to have compared all targets`, async () => {
     const { gateway } = arrange(policy, { hasTiers: false });
-    const { request, reason } = await explain(gateway);
-    expect(request).toMatchObject({ policy, candidates: 4, tier: null });
+    const { request, reason, selection } = await explain(gateway);
+    expect(selection).toMatchObject({ by: policy, candidates: 4, tier: null });
     expect(reason).toBe(reasons[policy](4));
     if (policy === "cost") expect(request.upstream).toBe("u3");
   });
@@ -83,16 +94,19 @@ for (const policy of Object.keys(policies) as (keyof typeof policies)[]) {
     for (const fake of first) fake.script({ fail: "rate-limit", retryAfter: 60 }, always);
     while (first.some(({ requests }) => requests.length === 0)) await explain(gateway);
     const { request, reason } = await explain(gateway);
-    expect(request).toMatchObject({ upstream: "u3", candidates: 1, tier: 1, attempts: 1 });
-    expect(reason).toBe("There was no other target to choose from. It is in tier 1.");
+    expect(request).toMatchObject({ upstream: "u3", attempts: 1 });
+    expect(reason).toBe(
+      "There was no other target to choose from. It is in tier 1, because no target of an earlier tier was available.",
+    );
     expect(request.steps).toHaveLength(3);
+    for (const step of request.steps) expect(step).toContain("skipped, its rate limit is reached");
   });
 }
 
 test("targets without a known price are not said to be the cheapest", async () => {
   const { gateway } = arrange("cost", { hasPrices: false });
-  const { request, reason } = await explain(gateway);
-  expect(request).toMatchObject({ policy: "p2c", candidates: 3, tier: 0 });
+  const { reason, selection } = await explain(gateway);
+  expect(selection).toMatchObject({ by: "p2c", candidates: 3, tier: 0 });
   expect(reason).toBe(`${reasons.p2c(3)} It is in tier 0.`);
 });
 
@@ -111,15 +125,38 @@ test("a probe, and a target that is used although none is healthy, are not said 
   });
 });
 
-test("after a failover to another tier, the target that served and the error before it are explained", async () => {
+test("after a failover to another tier, each attempt is explained, with the error before it", async () => {
   const { gateway, fakes } = arrange("p2c");
   for (const fake of fakes.slice(0, 3)) fake.script({ fail: "server-error" }, always);
-  const { request, reason } = await explain(gateway);
-  expect(request).toMatchObject({ upstream: "u3", policy: "failover", tier: 1, status: 200 });
-  const before = request.timeline.at(-2)!;
-  expect(reason).toBe(
-    `The attempt before it, at ${before.target}, failed (upstream_error). It is in tier 1.`,
+  const { request, reasons: sentences } = await explain(gateway);
+  expect(request).toMatchObject({ upstream: "u3", status: 200 });
+  const targets = request.timeline.map(({ target }) => target);
+  expect(sentences).toEqual([
+    `${reasons.p2c(3)} It is in tier 0.`,
+    ...targets.slice(0, -2).map((target) => `${failedAt(target)} It is in tier 0.`),
+    `${failedAt(targets.at(-2)!)} It is in tier 1, because no target of an earlier tier was available.`,
+  ]);
+  expect(request.timeline[0]?.upstream_message).not.toBeNull();
+});
+
+const failedAt = (target: string): string => `The attempt at ${target} failed (upstream_error).`;
+
+test("an attempt at the only target is said to be a retry of it", async () => {
+  const fake = startFake();
+  const gateway = startGateway({ yaml: configFor(fake.url) });
+  open.push(
+    () => fake.close(),
+    () => gateway.close(),
   );
+  fake.script({ fail: "server-error" });
+  const body = { model: "text-embedding-3-small", input: ["a", "b"] };
+  await expectVectors(await gateway.post("/v1/embeddings", body));
+  const { timeline } = showRequestDetail(gateway.rows().at(-1)!, null, {
+    contentExpiresAt: undefined,
+    isAdministrator: false,
+  });
+  expect(timeline.map(({ selection }) => selection?.by)).toEqual(["only", "retry"]);
+  expect(timeline[0]?.upstream_message).toBeNull();
 });
 
 test("after a failed probe of a lower tier, the target that served is not said to be the probe", async () => {
@@ -130,7 +167,7 @@ test("after a failed probe of a lower tier, the target that served is not said t
   for (let at = 0; at < 12; at++) reasons.push(await explain(gateway));
   for (const { request, reason } of reasons) {
     expect(request.upstream).toBe("u3");
-    expect(reason).toEndWith("It is in tier 1.");
+    expect(reason).toContain("It is in tier 1,");
     expect(reason).not.toContain("whether it has recovered");
   }
 });

@@ -1,6 +1,6 @@
 /** Ledger rows as JSON. */
-import type { RequestDetail, ShownRequest } from "../../../contract/admin.ts";
-import { readTimeline } from "../../request/timeline.ts";
+import type { RequestDetail, ShownRequest, TargetSelection } from "../../../contract/admin.ts";
+import { type AttemptSelection, readTimeline } from "../../request/timeline.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
 import { tagsOf } from "../../storage/sql/labels.ts";
 
@@ -32,14 +32,19 @@ export const showRequest = (row: LedgerRow, keyName: string | null): ShownReques
   end_user: row.endUser,
 });
 
+interface DetailOptions {
+  /** Unix milliseconds. Undefined: the content is not stored. */
+  readonly contentExpiresAt: number | undefined;
+  /** Administrators see the messages of vendors. */
+  readonly isAdministrator: boolean;
+}
+
 export function showRequestDetail(
   row: LedgerRow,
   keyName: string | null,
-  contentExpiresAt: number | undefined,
+  { contentExpiresAt, isAdministrator }: DetailOptions,
 ): RequestDetail {
-  const { queuedMs, attempts, compared, policy, tier, batchSize, adapted, dropped } = readTimeline(
-    row.timeline,
-  );
+  const { queuedMs, attempts, batchSize, adapted, dropped } = readTimeline(row.timeline);
   const ownTarget = `${row.upstream}/${row.targetModel}`;
   return {
     ...showRequest(row, keyName),
@@ -57,10 +62,9 @@ export function showRequestDetail(
       upstream_status: attempt.upstream?.status ?? null,
       upstream_code: attempt.upstream?.code ?? null,
       upstream_request_id: attempt.upstream?.requestId ?? null,
+      upstream_message: isAdministrator ? (attempt.upstream?.message ?? null) : null,
+      selection: attempt.selection ? showSelection(attempt.selection) : null,
     })),
-    candidates: attempts.length > 0 ? compared : null,
-    policy: policy ?? (compared > 1 ? "p2c" : null),
-    tier: tier ?? null,
     batch_size: batchSize ?? null,
     adapted,
     dropped,
@@ -69,3 +73,17 @@ export function showRequestDetail(
     steps: row.steps === null ? [] : row.steps.split("; "),
   };
 }
+
+const showSelection = ({
+  by,
+  compared,
+  tier,
+  isLaterTier,
+  failed,
+}: AttemptSelection): TargetSelection => ({
+  by,
+  candidates: compared,
+  tier: tier ?? null,
+  is_later_tier: isLaterTier,
+  failed: failed ?? null,
+});

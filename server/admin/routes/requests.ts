@@ -66,7 +66,13 @@ export function requestRoutes({
     const row = await find(context);
     const names = await keyNames.of([row.keyId]);
     const keyName = names.get(row.keyId) ?? null;
-    return context.json(showRequestDetail(row, keyName, await contentExpiresAt(row)));
+    const isAdministrator = context.get("actor").role === "admin";
+    return context.json(
+      showRequestDetail(row, keyName, {
+        contentExpiresAt: await contentExpiresAt(row),
+        isAdministrator,
+      }),
+    );
   };
 
   /** Undefined: not stored, or the object store is not available. The rest of the request is shown. */

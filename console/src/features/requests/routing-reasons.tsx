@@ -1,26 +1,77 @@
-/** Why the request went to this target and not to another, and what the gateway changed on the way. */
-import type { RequestDetail } from "../../../../contract/admin.ts";
-import { useT } from "../../i18n/messages.ts";
-import { selectionReason } from "./selection-reason.ts";
+/** One sentence per attempt: why its target was selected and how it ended. Then what the gateway changed. */
+import type { RequestAttempt, RequestDetail } from "../../../../contract/admin.ts";
+import { type Translate, useT } from "../../i18n/messages.ts";
+import { noAttemptReason, selectionReason } from "./selection-reason.ts";
 
 export function RoutingReasons({ request }: { request: RequestDetail }) {
   const t = useT();
-  const { steps, adapted, dropped, batch_size } = request;
-  const lines = [
-    selectionReason(request, t),
-    ...steps,
+  const { timeline, steps, adapted, dropped, batch_size, attempts } = request;
+  const notes = [
+    ...steps.filter((step) => !isFailedAttempt(step, timeline)),
+    ...(timeline.length > 0 && attempts > timeline.length
+      ? [t("request.why.more", { count: attempts - timeline.length })]
+      : []),
     ...(batch_size !== null && batch_size > 1 ? [t("request.batch", { count: batch_size })] : []),
     ...(adapted.length > 0 ? [`${t("request.adapted")}: ${adapted.join(", ")}`] : []),
     ...(dropped.length > 0 ? [`${t("request.dropped")}: ${dropped.join(", ")}`] : []),
   ];
   return (
-    <ol className="flex flex-col gap-2 p-4">
-      {lines.map((line, at) => (
-        <li key={`${at} ${line}`} className="flex gap-3">
-          <span className="mt-1.5 size-2 shrink-0 rounded-full bg-accent" aria-hidden="true" />
-          <span className="min-w-0 break-words">{line}</span>
-        </li>
-      ))}
-    </ol>
+    <div className="flex flex-col gap-3 p-4">
+      {timeline.length === 0 ? (
+        <p>{noAttemptReason(request, t)}</p>
+      ) : (
+        <ol className="flex flex-col gap-3">
+          {timeline.map((attempt, at) => (
+            <li key={`${at} ${attempt.target}`} className="flex gap-3">
+              <span
+                aria-hidden="true"
+                className="grid size-5 shrink-0 place-items-center rounded-full bg-sunken text-xs tabular-nums"
+              >
+                {at + 1}
+              </span>
+              <Attempt attempt={attempt} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {notes.length > 0 && (
+        <ul className="flex flex-col gap-1 border-t border-line pt-3 text-muted">
+          {notes.map((note, at) => (
+            <li key={`${at} ${note}`} className="break-words">
+              {note}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
   );
 }
+
+function Attempt({ attempt }: { attempt: RequestAttempt }) {
+  const t = useT();
+  const { target, selection, error, upstream_message } = attempt;
+  return (
+    <div className="flex min-w-0 flex-col gap-1 break-words">
+      <p>
+        <span className="font-medium">{target}</span> {selectionReason(selection, t)}
+      </p>
+      {error !== null && error !== "canceled" && (
+        <p className="text-bad">{failureText(attempt, t)}</p>
+      )}
+      {upstream_message !== null && (
+        <p className="text-muted">{t("request.why.vendor", { message: upstream_message })}</p>
+      )}
+    </div>
+  );
+}
+
+/** The error kind, and the status and code of the vendor's response. */
+function failureText(attempt: RequestAttempt, t: Translate): string {
+  const { error, upstream_status: status, upstream_code: code } = attempt;
+  const response = status === null ? "" : `, HTTP ${status}${code === null ? "" : ` ${code}`}`;
+  return t("request.why.failed", { error: `${error}${response}` });
+}
+
+/** The same fact as the attempt's own sentence. */
+const isFailedAttempt = (step: string, timeline: RequestDetail["timeline"]): boolean =>
+  timeline.some(({ target, error }) => step === `${target}: ${error}`);

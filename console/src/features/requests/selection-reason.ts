@@ -1,9 +1,14 @@
-/** How the target of a request was selected, or why none was. */
-import type { RequestAttempt, RequestDetail } from "../../../../contract/admin.ts";
+/** Why the target of an attempt was selected, from the router's own decision, or why none was. */
+import type {
+  RequestDetail,
+  SelectionReason,
+  TargetSelection,
+} from "../../../../contract/admin.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import type { Translate } from "../../i18n/messages.ts";
 
-const policies: Readonly<Record<string, MessageKey>> = {
+const reasons: Readonly<Record<SelectionReason, MessageKey>> = {
+  only: "request.why.only",
   p2c: "request.why.p2c",
   weighted: "request.why.weighted",
   cost: "request.why.cost",
@@ -11,53 +16,29 @@ const policies: Readonly<Record<string, MessageKey>> = {
   probe: "request.why.probe",
   unhealthy: "request.why.unhealthy",
   failover: "request.why.failover",
+  retry: "request.why.retry",
   hedge: "request.why.hedge",
 };
 
-/** Reasons that hold for one candidate as well. */
-const otherReasons = new Set(["probe", "unhealthy", "failover", "hedge"]);
-
-type Selection = Pick<
-  RequestDetail,
-  | "candidates"
-  | "policy"
-  | "tier"
-  | "attempts"
-  | "error"
-  | "cached_inputs"
-  | "timeline"
-  | "upstream"
-  | "target_model"
->;
-
-export function selectionReason(request: Selection, t: Translate): string {
-  const { candidates, policy, tier, attempts } = request;
-  if (candidates === null && attempts > 0) return t("request.why.unrecorded");
-  if (candidates === null) {
-    return t("request.why.none", { reason: t(noTargetReason(request)) });
-  }
-  const failed = policy === "failover" ? failedBefore(request) : undefined;
-  const reason = failed
-    ? t("request.why.failoverFrom", { target: failed.target, error: failed.error ?? "" })
-    : t(reasonKey(candidates, policy), { count: candidates });
-  return tier === null ? reason : `${reason} ${t("request.why.tier", { tier })}`;
+/** `null`: the selection is not recorded. */
+export function selectionReason(selection: TargetSelection | null, t: Translate): string {
+  if (selection === null) return t("request.why.unrecorded");
+  const { by, candidates, tier, is_later_tier, failed } = selection;
+  const reason = t(reasons[by], {
+    count: candidates,
+    target: failed?.target ?? "",
+    error: failed?.error ?? "",
+  });
+  if (tier === null) return reason;
+  return `${reason} ${t(is_later_tier ? "request.why.laterTier" : "request.why.tier", { tier })}`;
 }
 
-function reasonKey(candidates: number, policy: string | null): MessageKey {
-  const hadChoice = candidates > 1 || otherReasons.has(policy ?? "");
-  return hadChoice ? (policies[policy ?? ""] ?? "request.why.p2c") : "request.why.single";
-}
+type Unsent = Pick<RequestDetail, "error" | "cached_inputs" | "attempts">;
 
-/** The failed attempt before the last attempt at the target of the row. Undefined: the timeline does not have it. */
-function failedBefore({ timeline, upstream, target_model }: Selection) {
-  const isOwn = ({ target }: RequestAttempt) => target === `${upstream}/${target_model}`;
-  return timeline
-    .slice(0, timeline.findLastIndex(isOwn))
-    .findLast(({ error }) => error !== null && error !== "canceled");
-}
-
-function noTargetReason({ error, cached_inputs }: Selection): MessageKey {
-  if (error !== null) return "request.why.refused";
+/** Of a request without a recorded attempt. */
+export function noAttemptReason({ error, cached_inputs, attempts }: Unsent, t: Translate): string {
+  if (attempts > 0) return t("request.why.unrecorded");
+  if (error !== null) return t("request.why.refused", { error });
   // Only embeddings requests count cached inputs.
-  return cached_inputs === null ? "request.why.replayed" : "request.why.cached";
+  return t(cached_inputs === null ? "request.why.replayed" : "request.why.cached");
 }

@@ -104,6 +104,7 @@ function toError(
     ...(errorKind === "upstream_error" && uncharged && { notBilled: true as const }),
     overrides: errorKind === "upstream_rejected" ? { status } : {},
     ...(reported.code !== undefined && { vendorCode: reported.code }),
+    ...(reported.message !== undefined && { vendorMessage: reported.message }),
   };
   if (!isAboutRequest(errorKind) || reported.message === undefined) {
     return new GatewayError(errorKind, gatewayMessage(errorKind, evidence), details);
