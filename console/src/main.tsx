@@ -1,12 +1,16 @@
 /** The start of the console in the browser. */
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
+import { LucideProvider } from "lucide-react";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { isConnectionProblem, setUnauthorizedHandler } from "./api/client.ts";
 import { sessionQuery } from "./api/session.ts";
 import { LanguageProvider } from "./i18n/provider.tsx";
 import { createConsoleRouter } from "./router.tsx";
+import "./ui/style-nonce.ts";
+import { Toasts } from "./ui/toast.tsx";
+import { TooltipProvider } from "./ui/tooltip.tsx";
 
 const queryClient = new QueryClient({
   defaultOptions: {
@@ -47,7 +51,12 @@ createRoot(root).render(
   <StrictMode>
     <LanguageProvider>
       <QueryClientProvider client={queryClient}>
-        <RouterProvider router={router} />
+        <LucideProvider size={16} strokeWidth={1.75} className="shrink-0">
+          <TooltipProvider>
+            <RouterProvider router={router} />
+            <Toasts />
+          </TooltipProvider>
+        </LucideProvider>
       </QueryClientProvider>
     </LanguageProvider>
   </StrictMode>,

@@ -1,12 +1,32 @@
 /** The pages of the menu, and the role that may open each. The server checks every request again. */
+import {
+  Bell,
+  BookOpen,
+  ChartColumn,
+  ChartScatter,
+  Cloud,
+  FileClock,
+  Folder,
+  Image,
+  KeyRound,
+  LayoutDashboard,
+  ListChecks,
+  type LucideIcon,
+  Package,
+  ScrollText,
+  Server,
+  Settings,
+  Users,
+  Wallet,
+  Webhook,
+} from "lucide-react";
 import { type Role, roles, type SessionUser } from "../../contract/admin.ts";
 import type { MessageKey } from "./i18n/message-keys.ts";
-import type { IconName } from "./ui/icon.tsx";
 
 export interface MenuEntry {
   readonly path: string;
   readonly label: MessageKey;
-  readonly icon: IconName;
+  readonly icon: LucideIcon;
   readonly role: Role;
   /** Refused for users who see only some projects. */
   readonly needsAllProjects?: true;
@@ -21,50 +41,50 @@ export const menu: readonly MenuGroup[] = [
   {
     label: "nav.group.monitor",
     entries: [
-      { path: "/", label: "nav.overview", icon: "overview", role: "viewer" },
-      { path: "/requests", label: "nav.requests", icon: "requests", role: "viewer" },
-      { path: "/jobs", label: "nav.jobs", icon: "jobs", role: "viewer" },
-      { path: "/usage", label: "nav.usage", icon: "usage", role: "viewer" },
-      { path: "/budgets", label: "nav.budgets", icon: "budgets", role: "viewer" },
+      { path: "/", label: "nav.overview", icon: LayoutDashboard, role: "viewer" },
+      { path: "/requests", label: "nav.requests", icon: ScrollText, role: "viewer" },
+      { path: "/jobs", label: "nav.jobs", icon: ListChecks, role: "viewer" },
+      { path: "/usage", label: "nav.usage", icon: ChartColumn, role: "viewer" },
+      { path: "/budgets", label: "nav.budgets", icon: Wallet, role: "viewer" },
       {
         path: "/events",
         label: "nav.events",
-        icon: "events",
+        icon: Bell,
         role: "viewer",
         needsAllProjects: true,
       },
-      { path: "/replicas", label: "nav.replicas", icon: "replicas", role: "viewer" },
+      { path: "/replicas", label: "nav.replicas", icon: Server, role: "viewer" },
     ],
   },
   {
     label: "nav.group.try",
     entries: [
-      { path: "/models", label: "nav.models", icon: "models", role: "viewer" },
+      { path: "/models", label: "nav.models", icon: Package, role: "viewer" },
       {
         path: "/playground/embeddings",
         label: "nav.embeddings",
-        icon: "embeddings",
+        icon: ChartScatter,
         role: "developer",
       },
-      { path: "/playground/images", label: "nav.images", icon: "images", role: "developer" },
-      { path: "/reference", label: "nav.reference", icon: "reference", role: "viewer" },
+      { path: "/playground/images", label: "nav.images", icon: Image, role: "developer" },
+      { path: "/reference", label: "nav.reference", icon: BookOpen, role: "viewer" },
     ],
   },
   {
     label: "nav.group.configure",
     entries: [
-      { path: "/keys", label: "nav.keys", icon: "keys", role: "developer" },
-      { path: "/projects", label: "nav.projects", icon: "projects", role: "viewer" },
-      { path: "/upstreams", label: "nav.upstreams", icon: "upstreams", role: "admin" },
-      { path: "/webhooks", label: "events.webhooks", icon: "webhooks", role: "admin" },
+      { path: "/keys", label: "nav.keys", icon: KeyRound, role: "developer" },
+      { path: "/projects", label: "nav.projects", icon: Folder, role: "viewer" },
+      { path: "/upstreams", label: "nav.upstreams", icon: Cloud, role: "admin" },
+      { path: "/webhooks", label: "events.webhooks", icon: Webhook, role: "admin" },
     ],
   },
   {
     label: "nav.group.administer",
     entries: [
-      { path: "/users", label: "nav.users", icon: "users", role: "admin" },
-      { path: "/audit", label: "nav.audit", icon: "audit", role: "admin" },
-      { path: "/settings", label: "nav.settings", icon: "settings", role: "admin" },
+      { path: "/users", label: "nav.users", icon: Users, role: "admin" },
+      { path: "/audit", label: "nav.audit", icon: FileClock, role: "admin" },
+      { path: "/settings", label: "nav.settings", icon: Settings, role: "admin" },
     ],
   },
 ];

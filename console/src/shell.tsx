@@ -1,6 +1,7 @@
 /** The frame around every page: menu, user, theme and language. */
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Menu as MenuIcon, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { sessionQuery, signOut } from "./api/session.ts";
 import { type Language, languages, useLanguage, useT } from "./i18n/messages.ts";
@@ -8,7 +9,6 @@ import { classNames } from "./lib/class-names.ts";
 import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
 import { Button } from "./ui/button.tsx";
 import { ConnectionLost } from "./ui/connection-lost.tsx";
-import { Icon } from "./ui/icon.tsx";
 import { Page } from "./ui/page.tsx";
 import { Select } from "./ui/select.tsx";
 import { themes, useTheme } from "./ui/theme.ts";
@@ -37,7 +37,7 @@ export function Shell() {
           aria-expanded={isMenuOpen}
           onClick={() => setMenuOpen(!isMenuOpen)}
         >
-          <Icon name={isMenuOpen ? "close" : "menu"} />
+          {isMenuOpen ? <X /> : <MenuIcon />}
         </Button>
       </header>
       <aside
@@ -88,14 +88,14 @@ function Menu() {
           <div key={label}>
             <p className="px-2 pb-1 text-xs font-medium text-muted">{t(label)}</p>
             <ul className="flex flex-col gap-0.5">
-              {visible.map(({ path, label: name, icon }) => (
+              {visible.map(({ path, label: name, icon: Icon }) => (
                 <li key={path}>
                   <Link
                     to={path}
                     activeOptions={{ exact: path === "/" }}
                     className="flex items-center gap-2 rounded-md px-2 py-1.5 hover:bg-sunken lg:py-1 aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
                   >
-                    <Icon name={icon} />
+                    <Icon />
                     {t(name)}
                   </Link>
                 </li>

@@ -2,12 +2,14 @@
 import { enJobs } from "./en-jobs.ts";
 import { enMonitor } from "./en-monitor.ts";
 import { enPlayground } from "./en-playground.ts";
+import { enUi } from "./en-ui.ts";
 import { enUpstreamFields } from "./en-upstream-fields.ts";
 
 export const en = {
   ...enJobs,
   ...enMonitor,
   ...enPlayground,
+  ...enUi,
   ...enUpstreamFields,
   "app.skip": "Skip to content",
   "app.menu": "Menu",

@@ -3,12 +3,14 @@ import type { Messages } from "./message-keys.ts";
 import { zhJobs } from "./zh-jobs.ts";
 import { zhMonitor } from "./zh-monitor.ts";
 import { zhPlayground } from "./zh-playground.ts";
+import { zhUi } from "./zh-ui.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 
 export const zh: Messages = {
   ...zhJobs,
   ...zhMonitor,
   ...zhPlayground,
+  ...zhUi,
   ...zhUpstreamFields,
   "app.skip": "跳到正文",
   "app.menu": "菜单",

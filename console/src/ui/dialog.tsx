@@ -3,10 +3,10 @@
  * lost.
  */
 import * as Radix from "@radix-ui/react-dialog";
+import { X } from "lucide-react";
 import { type ReactNode, useRef } from "react";
 import { useT } from "../i18n/messages.ts";
 import { classNames } from "../lib/class-names.ts";
-import { Icon } from "./icon.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -61,7 +61,7 @@ export function Dialog(props: DialogProps) {
               aria-label={t("action.close")}
               className="rounded p-1 text-muted hover:bg-sunken"
             >
-              <Icon name="close" />
+              <X />
             </Radix.Close>
           </div>
           {children}

@@ -9,7 +9,7 @@ import { FormError } from "./form-error.tsx";
 import { Input, TextArea } from "./input.tsx";
 import { type Option, Select } from "./select.tsx";
 
-interface FieldProps {
+export interface FieldProps {
   readonly name: string;
   readonly label: string;
   readonly hint?: ReactNode;

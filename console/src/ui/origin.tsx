@@ -1,15 +1,15 @@
 /** Marks entities that are defined outside the console, and says where. */
+import { Lock } from "lucide-react";
 import type { Origin } from "../../../contract/admin.ts";
 import { useT } from "../i18n/messages.ts";
 import { Badge } from "./badge.tsx";
-import { Icon } from "./icon.tsx";
 
 export function OriginBadge({ origin: { source, location } }: { origin: Origin }) {
   const t = useT();
   if (source === "store") return null;
   return (
     <Badge>
-      <Icon name="lock" />
+      <Lock size={12} />
       <span className="min-w-0 whitespace-normal wrap-anywhere">
         {location ?? t(`origin.${source}`)}
       </span>

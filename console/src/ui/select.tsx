@@ -1,9 +1,9 @@
 /** A choice of one of several values. */
 import * as Radix from "@radix-ui/react-select";
-import { setNonce } from "get-nonce";
+import { ChevronDown } from "lucide-react";
 import { classNames } from "../lib/class-names.ts";
-import { Icon } from "./icon.tsx";
 import { controlStyle } from "./input.tsx";
+import { styleNonce } from "./style-nonce.ts";
 
 export interface Option<Value extends string = string> {
   readonly value: Value;
@@ -22,10 +22,6 @@ interface SelectProps<Value extends string> {
   readonly "aria-describedby"?: string | undefined;
   readonly "aria-invalid"?: boolean;
 }
-
-/** The content security policy allows the style elements of the page with this nonce only. Radix creates some. */
-const nonce = document.querySelector("script")?.nonce;
-if (nonce) setNonce(nonce);
 
 /** Options whose labels are their values. */
 export const optionsOf = (values: readonly string[]): readonly Option[] =>
@@ -51,7 +47,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
         <span className="truncate">
           <Radix.Value />
         </span>
-        <Icon name="chevron" />
+        <ChevronDown className="text-muted" />
       </Radix.Trigger>
       <Radix.Portal>
         <Radix.Content
@@ -59,7 +55,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
           sideOffset={4}
           className="z-40 max-h-(--radix-select-content-available-height) min-w-(--radix-select-trigger-width) overflow-hidden rounded-md border border-line bg-surface text-sm text-ink shadow-xl"
         >
-          <Radix.Viewport {...(nonce && { nonce })} className="p-1">
+          <Radix.Viewport {...(styleNonce && { nonce: styleNonce })} className="p-1">
             {options.map((option) => (
               <Radix.Item
                 key={option.value}

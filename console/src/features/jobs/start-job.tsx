@@ -8,10 +8,11 @@ import { upload } from "../../api/upload.ts";
 import { useT } from "../../i18n/messages.ts";
 import { percent } from "../../lib/format.ts";
 import { Button } from "../../ui/button.tsx";
+import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
 import { FileInput } from "../../ui/file-input.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { optionsOf, Select } from "../../ui/select.tsx";
+import { optionsOf } from "../../ui/select.tsx";
 import { QueryView } from "../../ui/states.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { batchFile, type JobEndpoint } from "./batch-file.ts";
@@ -78,11 +79,13 @@ function StartForm({ endpoint, models, keys }: StartFormProps) {
   return (
     <div className="flex flex-col gap-3">
       <Field label={t("requests.model")}>
-        {(ids) => <Select {...ids} value={model} onChange={setModel} options={optionsOf(models)} />}
+        {(ids) => (
+          <Combobox {...ids} value={model} onChange={setModel} options={optionsOf(models)} />
+        )}
       </Field>
       <Field label={t("jobs.start.key")} hint={t("jobs.start.key.hint")}>
         {(ids) => (
-          <Select
+          <Combobox
             {...ids}
             value={keyId}
             onChange={setKeyId}

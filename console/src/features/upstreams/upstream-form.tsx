@@ -13,8 +13,9 @@ import type {
 import { upstreamMembers } from "../../../../contract/schemas/upstreams.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
+import { ComboboxField } from "../../ui/combobox-fields.tsx";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { SelectField, TextField } from "../../ui/form-fields.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
 import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
 import { modelsQuery } from "../models/models-query.ts";
@@ -93,12 +94,12 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     (kind?.needs_one_of ?? []).some((names) => names.includes(name.split(".")[0] ?? ""));
   return (
     <SchemaForm form={form} save={save}>
-      <SelectField
+      <ComboboxField
         name="kind"
         label={t("upstreams.kind")}
         required
         disabled={stored !== undefined}
-        options={kinds.map((each) => ({ value: each.kind, label: each.title }))}
+        options={kinds.map((each) => ({ value: each.kind, label: each.title, hint: each.kind }))}
         onChange={chooseKind}
       />
       <TextField

@@ -1,0 +1,13 @@
+/** English messages of the shared controls. `zh-ui.ts` has the same keys. */
+export const enUi = {
+  "combobox.choose": "Choose…",
+  "combobox.search": "Search",
+  "combobox.searchOrType": "Search or type",
+  "combobox.options": "Options",
+  "combobox.use": "Use “{text}”",
+  "combobox.more": "and {count} more – type to narrow the list",
+  "combobox.none": "Nothing found",
+  "combobox.clear": "Clear",
+  "toast.label": "Notification",
+  "toast.region": "Notifications",
+} as const;

@@ -1,0 +1,13 @@
+/** Simplified Chinese messages of the shared controls. */
+export const zhUi = {
+  "combobox.choose": "请选择…",
+  "combobox.search": "搜索",
+  "combobox.searchOrType": "搜索或输入",
+  "combobox.options": "选项",
+  "combobox.use": "使用“{text}”",
+  "combobox.more": "还有 {count} 项，请输入关键字缩小范围",
+  "combobox.none": "没有匹配项",
+  "combobox.clear": "清除",
+  "toast.label": "通知",
+  "toast.region": "通知",
+} as const;
