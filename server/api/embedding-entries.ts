@@ -1,6 +1,7 @@
 /**
- * Entries of `input` with images: `{content: [{type: "text", text}, {type: "image_url", image_url: {url}}]}`, as
- * OpenRouter defines it, and the shorter forms of other vendors. Reached only if an entry is an object.
+ * Entries of `input` of several kinds: strings, token arrays, and objects with images, `{content: [{type: "text", text},
+ * {type: "image_url", image_url: {url}}]}`, as OpenRouter defines it, and the shorter forms of other vendors. Reached
+ * only if the entries are not all strings or all token arrays.
  */
 import { describeType } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -83,7 +84,7 @@ export const entrySchema = {
   ],
 } as const;
 
-/** `list`: strings and objects, not more than the maximum number of inputs. Throws GatewayError. */
+/** `list`: not more than the maximum number of inputs. Throws GatewayError. */
 export function readEntries(list: readonly unknown[]): EmbeddingInput {
   const entries: InputEntry[] = [];
   let images = 0;
@@ -102,10 +103,14 @@ export function readEntries(list: readonly unknown[]): EmbeddingInput {
 
 function readEntry(given: unknown, at: number): InputEntry {
   if (typeof given === "string") return { parts: [textPart(given, at)] };
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  if (Array.isArray(given)) {
+    checkTokenArray(given, at);
+    return { parts: [{ kind: "tokens", tokens: given as number[] }] };
+  }
+  if (typeof given !== "object" || given === null) {
     throw invalidEntry(
       at,
-      `is ${describeType(given)}. Beside objects, each entry must be a string or an object with 'content'`,
+      `is ${describeType(given)}; send strings, arrays of tokens, or objects with 'content'`,
     );
   }
   const { role, content, text, image, ...others } = withoutNulls(given);
@@ -128,6 +133,21 @@ function readEntry(given: unknown, at: number): InputEntry {
     );
   }
   return { parts };
+}
+
+export function checkTokenArray(list: readonly unknown[], at: number): void {
+  if (list.length === 0) throw invalidEntry(at, "is an empty array");
+  if (firstInvalidToken(list) >= 0)
+    throw invalidEntry(at, "has an element that is not a token (an integer from 0)");
+}
+
+/** The index of the first element that is not a token; -1 if all are tokens. */
+export function firstInvalidToken(list: readonly unknown[]): number {
+  for (let index = 0; index < list.length; index++) {
+    const element = list[index];
+    if (!Number.isSafeInteger(element) || (element as number) < 0) return index;
+  }
+  return -1;
 }
 
 function readContent(content: unknown, at: number): readonly InputPart[] {

@@ -27,7 +27,13 @@ import type {
   ExtraFields,
 } from "../upstream/contract.ts";
 import { extractTaskType } from "../upstream/task-type.ts";
-import { entrySchema, inlineImagesAsEntries, readEntries } from "./embedding-entries.ts";
+import {
+  checkTokenArray,
+  entrySchema,
+  firstInvalidToken,
+  inlineImagesAsEntries,
+  readEntries,
+} from "./embedding-entries.ts";
 
 export function embeddingsEndpoint(options: {
   readonly maxInputs: number;
@@ -56,7 +62,7 @@ export function embeddingsEndpoint(options: {
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
-  const { read } = embeddingsBody(options.maxInputs, refuseEntries);
+  const { read } = embeddingsBody(options.maxInputs, readTextsAndTokens);
   return {
     ...embeddingsEndpoint(options),
     read: async (incoming, keyId, nameModel) => {
@@ -67,7 +73,8 @@ export function engineEmbeddingsEndpoint(options: {
   };
 }
 
-const refuseEntries = (): never => {
+const readTextsAndTokens: ReadEntries = (list) => {
+  if (!list.some(isObject)) return readEntries(list);
   throw invalidInput(
     "This path takes strings and tokens only: send objects with images to /v1/embeddings.",
   );
@@ -168,7 +175,7 @@ interface EmbeddingsBody {
   read(body: Readonly<Record<string, unknown>>): EmbeddingsQuery;
 }
 
-/** Reads a list with at least one object. */
+/** Reads a list of strings, token arrays and objects. */
 type ReadEntries = (list: readonly unknown[]) => EmbeddingInput;
 
 export function embeddingsBody(
@@ -246,28 +253,22 @@ const tokens = {
   items: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
 } as const;
 
-const textsAndTokens = [
-  text,
-  { type: "array", minItems: 1, items: text },
-  tokens,
-  { type: "array", minItems: 1, items: tokens },
-] as const;
-
 /** For the OpenAPI document: the older route takes no images. */
 const engineJsonSchema = {
   description:
-    "A string, an array of strings, an array of tokens, or an array of token arrays. Images are sent to /v1/embeddings.",
-  anyOf: textsAndTokens,
+    "A string, an array of tokens, or an array of strings and token arrays. Images are sent to /v1/embeddings.",
+  anyOf: [text, tokens, { type: "array", minItems: 1, items: { anyOf: [text, tokens] } }],
 } as const;
 
 /** For the OpenAPI document. */
 const jsonSchema = {
   description:
-    "A string, an array of strings, an array of tokens, or an array of token arrays; for a model that reads images also an object with images, or an array of strings and such objects.",
+    "A string, an array of tokens, or an array of strings and token arrays; for a model that reads images also an object with images, alone or in such an array.",
   anyOf: [
-    ...textsAndTokens,
+    text,
+    tokens,
     entrySchema,
-    { type: "array", minItems: 1, items: { anyOf: [text, entrySchema] } },
+    { type: "array", minItems: 1, items: { anyOf: [text, tokens, entrySchema] } },
   ],
 } as const;
 
@@ -326,9 +327,11 @@ function readList(
       : readObjects(list);
     return { input, single: false };
   }
-  if (isObject(list[0])) return { input: readObjects(list), single: false };
-  checkTokenArrays(list);
-  return { input: { kind: "tokens", tokens: list as number[][] }, single: false };
+  const input =
+    Array.isArray(list[0]) && checkTokenArrays(list)
+      ? ({ kind: "tokens", tokens: list as number[][] } as const)
+      : readObjects(list);
+  return { input, single: false };
 }
 
 const tooLong = (text: string): string =>
@@ -337,44 +340,25 @@ const tooLong = (text: string): string =>
 const isObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** False: an entry is an object, and the entries after it are not checked. */
+/** False: an entry is not a string, and the entries after it are not checked. */
 function checkTexts(list: readonly unknown[]): boolean {
   for (let index = 0; index < list.length; index++) {
     const entry = list[index];
-    if (typeof entry !== "string") {
-      if (isObject(entry)) return false;
-      throw invalidInput(`Entry ${index} is ${describeType(entry)}, while the first is a string.`);
-    }
+    if (typeof entry !== "string") return false;
     if (entry === "") throw invalidInput(`Entry ${index} is an empty string.`);
     if (entry.length > maxTextLength) throw invalidInput(`Entry ${index} ${tooLong(entry)}`);
   }
   return true;
 }
 
-function checkTokenArrays(list: readonly unknown[]): void {
+/** False: an entry is not an array, and the entries after it are not checked. */
+function checkTokenArrays(list: readonly unknown[]): boolean {
   for (let index = 0; index < list.length; index++) {
     const entry = list[index];
-    if (!Array.isArray(entry)) {
-      throw invalidInput(
-        index === 0
-          ? `Entry 0 is ${describeType(entry)}; send strings or arrays of tokens.`
-          : `Entry ${index} is ${describeType(entry)}, while the first is an array.`,
-      );
-    }
-    if (entry.length === 0) throw invalidInput(`Entry ${index} is an empty array.`);
-    if (firstInvalidToken(entry) >= 0) {
-      throw invalidInput(`Entry ${index} has an element that is not a token (an integer from 0).`);
-    }
+    if (!Array.isArray(entry)) return false;
+    checkTokenArray(entry, index);
   }
-}
-
-/** The index of the first entry that is not a token; -1 if all are tokens. */
-function firstInvalidToken(list: readonly unknown[]): number {
-  for (let index = 0; index < list.length; index++) {
-    const entry = list[index];
-    if (!Number.isSafeInteger(entry) || (entry as number) < 0) return index;
-  }
-  return -1;
+  return true;
 }
 
 /** OpenAI's message ends after "'$.input' is invalid."; ours adds what to change. */

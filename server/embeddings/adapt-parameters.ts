@@ -14,8 +14,10 @@ import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  InputEntry,
   Target,
 } from "../upstream/contract.ts";
+import { withEntries } from "../upstream/mixed-input.ts";
 import { decode, describeTokenWithoutText, type TokenizerName } from "../upstream/tokenizers.ts";
 import {
   type ConvertImages,
@@ -302,19 +304,34 @@ export async function decodeTokens(
   tokenizer: TokenizerName,
 ): Promise<EmbeddingsQuery> {
   const { input } = query;
-  if (input.kind !== "tokens") return query;
-  const texts: string[] = [];
+  if (input.kind === "text") return query;
+  const entries = input.kind === "mixed" ? input.entries : input.tokens.map(tokensEntry);
+  const decodedEntries: InputEntry[] = [];
   let decoded = 0;
-  for (const [at, tokens] of input.tokens.entries()) {
-    const text = await decode(tokenizer, tokens);
-    if (text === undefined || text === "") throw await noText(at, tokens, tokenizer);
-    texts.push(text);
-    decoded += tokens.length;
+  for (const [at, entry] of entries.entries()) {
+    const [first] = entry.parts;
+    const tokens = first?.kind === "tokens" ? first.tokens : undefined;
+    decodedEntries.push(tokens ? await decodeEntry(tokens, at, tokenizer) : entry);
+    decoded += tokens?.length ?? 0;
     if (decoded < tokensPerTurn) continue;
     decoded = 0;
     await new Promise(setImmediate);
   }
-  return { ...query, input: { kind: "text", texts } };
+  return { ...query, input: withEntries(decodedEntries) };
+}
+
+const tokensEntry = (tokens: readonly number[]): InputEntry => ({
+  parts: [{ kind: "tokens", tokens }],
+});
+
+async function decodeEntry(
+  tokens: readonly number[],
+  at: number,
+  tokenizer: TokenizerName,
+): Promise<InputEntry> {
+  const text = await decode(tokenizer, tokens);
+  if (text === undefined || text === "") throw await noText(at, tokens, tokenizer);
+  return { parts: [{ kind: "text", text }] };
 }
 
 async function noText(

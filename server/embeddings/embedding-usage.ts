@@ -39,7 +39,11 @@ export async function estimateInputTokens(input: EmbeddingInput): Promise<number
   const tokens = await countTokens(input.entries.flatMap(textsOfEntry));
   return input.entries
     .flatMap(({ parts }) => parts)
-    .reduce((sum, part) => sum + estimatedImageTokens(part), tokens);
+    .reduce(
+      (sum, part) =>
+        sum + (part.kind === "tokens" ? part.tokens.length : estimatedImageTokens(part)),
+      tokens,
+    );
 }
 
 /** `targets`: all targets of the model. */
@@ -110,8 +114,10 @@ function tokenWeights(input: EmbeddingInput): number[] {
   return input.entries.map(({ parts }) => sumOf(parts.map(quarterTokensOfPart)));
 }
 
-const quarterTokensOfPart = (part: InputPart): number =>
-  part.kind === "text" ? quarterTokens(part.text) : 4 * estimatedImageTokens(part);
+function quarterTokensOfPart(part: InputPart): number {
+  if (part.kind === "text") return quarterTokens(part.text);
+  return 4 * (part.kind === "tokens" ? part.tokens.length : estimatedImageTokens(part));
+}
 
 /** Divides `total` by weight. Every weight above 0 gets at least 1, if `total` is large enough. */
 export function shareTokens(total: number, weights: readonly number[]): number[] {

@@ -9,7 +9,7 @@ import { quotedList } from "../lib/quoted-list.ts";
 import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import { canTruncateTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
-import { hasImage } from "../upstream/mixed-input.ts";
+import { hasImage, hasTokens } from "../upstream/mixed-input.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
 import { imageRefusal, needsConversion } from "./multimodal/image-refusal.ts";
@@ -88,7 +88,7 @@ export function rejectUnsplittable(
   if (input.kind === "mixed" && !input.entries.every(hasImage)) {
     return new GatewayError(
       "invalid_input",
-      "'$.input' is invalid. Texts and images are embedded in separate upstream requests, and this request cannot be split. Send texts and images in separate requests.",
+      "'$.input' is invalid. Texts, token arrays and images are embedded in separate upstream requests, and this request cannot be split. Send entries of one kind in a request.",
     );
   }
   const limits =
@@ -179,7 +179,7 @@ function adaptTokens(
   known: KnownEmbedding | undefined,
   tokenArrays: Model["tokenArrays"],
 ): ParameterChanges {
-  if (input.kind !== "tokens") return unchanged;
+  if (!hasTokens(input)) return unchanged;
   if (tokenArrays === "refuse" || (tokenArrays === "pass" && !capabilities.tokens)) {
     return { ...unchanged, refusal: tokensUnsupported(model) };
   }

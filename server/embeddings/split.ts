@@ -18,11 +18,12 @@ import type {
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
+  InputEntry,
   Target,
   Vector,
 } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
-import { hasImage, withEntries } from "../upstream/mixed-input.ts";
+import { kindOfEntry, withEntries } from "../upstream/mixed-input.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
 import { haveSameLength } from "./vector-formats.ts";
@@ -265,23 +266,23 @@ interface InputRange {
   readonly to: number;
 }
 
-/** The texts of a mixed input are before its images, and are sent in requests of their own. */
+/** In a mixed input, entries of one kind follow each other. Each kind is sent in requests of its own. */
 function rangesOf(input: EmbeddingInput, all: readonly EmbeddingCapabilities[]): InputRange[] {
-  const limits = strictestLimits(all);
-  if (input.kind !== "mixed") return splitIntoRanges(input, limits);
-  const firstImage = input.entries.findIndex(hasImage);
-  const moved = ({ from, to }: InputRange): InputRange => ({
-    from: from + firstImage,
-    to: to + firstImage,
+  if (input.kind !== "mixed") return splitIntoRanges(input, strictestLimits(all));
+  return rangesByKind(input.entries).flatMap((range) => {
+    const part = inputsIn(input, range);
+    const limits = part.kind === "mixed" ? strictestImageLimits(all) : strictestLimits(all);
+    return splitIntoRanges(part, limits).map(({ from, to }) => ({
+      from: range.from + from,
+      to: range.from + to,
+    }));
   });
-  const [texts, images] = [
-    inputsIn(input, { from: 0, to: firstImage }),
-    inputsIn(input, { from: firstImage, to: input.entries.length }),
-  ];
-  return [
-    ...(firstImage > 0 ? splitIntoRanges(texts, limits) : []),
-    ...splitIntoRanges(images, strictestImageLimits(all)).map(moved),
-  ];
+}
+
+function rangesByKind(entries: readonly InputEntry[]): InputRange[] {
+  const kinds = entries.map(kindOfEntry);
+  const starts = kinds.flatMap((kind, at) => (kind === kinds[at - 1] ? [] : [at]));
+  return starts.map((from, at) => ({ from, to: starts[at + 1] ?? kinds.length }));
 }
 
 /** In order, each within the limits. An input that exceeds them by itself is sent alone: the upstream decides. */

@@ -28,10 +28,11 @@ export function createImageConverter({ convert }: Pick<ImageWorker, "convert">) 
 
   const convertImage = async (
     image: InputImage,
+    field: string,
     { types, maxBytes = Infinity }: ImageInputCapabilities,
     { signal, temp, context }: Request,
   ): Promise<InputImage> => {
-    const { file } = image;
+    const file = { ...image.file, field };
     const job = { signal: signal(), temp, key: context.caller?.id };
     for (const to of conversions.filter(({ format }) => types.includes(`image/${format}`))) {
       const part = toFilePart(await convert(file, to, job), file, `image/${to.format}`);
@@ -39,20 +40,21 @@ export function createImageConverter({ convert }: Pick<ImageWorker, "convert">) 
     }
     throw new GatewayError(
       "invalid_value",
-      `An image in '${file.field}' cannot be used: as ${types.map(nameOf).join(" or ")}, which this model reads, it has more than ${maxBytes} bytes. Send it in one of these formats, or with fewer pixels.`,
-      { param: file.field, notSent: true },
+      `The image in '${field}' cannot be used: as ${types.map(nameOf).join(" or ")}, which this model reads, it has more than ${maxBytes} bytes. Send it in one of these formats, or with fewer pixels.`,
+      { param: field, notSent: true },
     );
   };
 
   const convertOnce = (
     image: InputImage,
+    field: string,
     images: ImageInputCapabilities,
     request: Request,
   ): Promise<InputImage> => {
     const byTypes = converted.get(image) ?? new Map<string, Promise<InputImage>>();
     converted.set(image, byTypes);
     const key = `${images.types.join()} ${images.maxBytes}`;
-    const pending = byTypes.get(key) ?? convertImage(image, images, request);
+    const pending = byTypes.get(key) ?? convertImage(image, field, images, request);
     byTypes.set(key, pending);
     pending.catch(() => byTypes.delete(key));
     return pending;
@@ -64,16 +66,17 @@ export function createImageConverter({ convert }: Pick<ImageWorker, "convert">) 
     request: Request,
   ): Promise<MixedInput> => {
     const entries = [];
-    for (const { parts } of input.entries) {
+    for (const [at, { parts }] of input.entries.entries()) {
       const readable: InputPart[] = [];
       // One after the other: the images of one request must not occupy all workers.
       for (const part of parts) {
-        const isReadable = part.kind !== "image" || images.types.includes(part.image.file.type);
-        readable.push(
-          isReadable
-            ? part
-            : { kind: "image", image: await convertOnce(part.image, images, request) },
-        );
+        if (part.kind !== "image" || images.types.includes(part.image.file.type)) {
+          readable.push(part);
+          continue;
+        }
+        // Counted in this upstream request: stages above map the index to the client's.
+        const field = `input[${at}]${part.member}`;
+        readable.push({ ...part, image: await convertOnce(part.image, field, images, request) });
       }
       entries.push({ parts: readable });
     }

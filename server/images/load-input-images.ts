@@ -14,6 +14,7 @@ import { type CollectedImage, collectImage } from "../upstream/collect-image.ts"
 import type {
   EmbeddingsQuery,
   FilePart,
+  ImagePart,
   InputImage,
   InputPart,
   LinkedImage,
@@ -64,12 +65,18 @@ export const createImageLoader =
     };
     await runConcurrently([...links.values()], maxParallel, load);
     const withImage = (part: InputPart): InputPart =>
-      part.kind === "link" ? { kind: "image", image: loaded.get(part.url) as InputImage } : part;
+      part.kind === "link" ? toImagePart(part, loaded.get(part.url) as InputImage) : part;
     return {
       kind: "mixed",
       entries: input.entries.map(({ parts }) => ({ parts: parts.map(withImage) })),
     };
   };
+
+const toImagePart = ({ param }: LinkedImage, image: InputImage): ImagePart => ({
+  kind: "image",
+  image,
+  member: param.replace(/^input\[\d+\]/, ""),
+});
 
 const linksIn = ({ entries }: MixedInput): LinkedImage[] =>
   entries.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === "link" ? [part] : [])));
@@ -94,8 +101,7 @@ async function loadImage(
     const problem = `it has ${width}x${height} pixels; the maximum is ${maxPixels} pixels`;
     throw invalidImage(param, problem);
   }
-  // Later errors do not name the entry: its index may be another one in an upstream request.
-  return { file: { ...file, field: "input" }, width, height, hash };
+  return { file, width, height, hash };
 }
 
 async function loadFile(

@@ -153,7 +153,7 @@ export function tokensAt(input: EmbeddingInput, at: number, bytes: number): numb
 const textTokens = ({ length }: string, bytes: number): number =>
   Math.ceil(length / 4 + (bytes - length) / 2);
 
-const partTokens = (part: InputPart): number =>
-  part.kind === "text"
-    ? textTokens(part.text, Buffer.byteLength(part.text))
-    : estimatedImageTokens(part);
+function partTokens(part: InputPart): number {
+  if (part.kind === "text") return textTokens(part.text, Buffer.byteLength(part.text));
+  return part.kind === "tokens" ? part.tokens.length : estimatedImageTokens(part);
+}

@@ -12,6 +12,7 @@ import type {
   EmbeddingInput,
   FilePart,
   ImageSource,
+  InputPart,
   MixedInput,
 } from "../upstream/contract.ts";
 import { editSources } from "../upstream/edit-sources.ts";
@@ -206,13 +207,16 @@ function shownRequest(query: LimitedQuery): {
 function shownInputs(input: EmbeddingInput): readonly unknown[] {
   if (input.kind === "text") return input.texts;
   if (input.kind === "tokens") return input.tokens;
-  return input.entries.map(({ parts }) => ({
-    content: parts.map((part) => {
-      if (part.kind === "text") return { type: "text", text: part.text };
-      const link = part.kind === "link" ? linkOf({ kind: "url", url: part.url }) : undefined;
-      return { type: "image_url", ...(link !== undefined && { image_url: { url: link } }) };
-    }),
-  }));
+  return input.entries.map(({ parts: [first, ...others] }) => {
+    if (first === undefined || first.kind === "tokens") return first?.tokens;
+    return { content: [first, ...others].map(shownPart) };
+  });
+}
+
+function shownPart(part: InputPart): unknown {
+  if (part.kind === "text") return { type: "text", text: part.text };
+  const link = part.kind === "link" ? linkOf({ kind: "url", url: part.url }) : undefined;
+  return { type: "image_url", ...(link !== undefined && { image_url: { url: link } }) };
 }
 
 const inputUploads = ({ entries }: MixedInput): readonly Upload[] =>

@@ -230,11 +230,11 @@ const minPixelsPerToken = 256;
 
 const maxTokensOfEntry = (entry: InputEntry): number =>
   aroundText +
-  sumOver(entry.parts, (part) =>
-    part.kind === "text"
-      ? 2 * Buffer.byteLength(part.text)
-      : perInputImage + pixelsOf(part) / minPixelsPerToken,
-  );
+  sumOver(entry.parts, (part) => {
+    if (part.kind === "text") return 2 * Buffer.byteLength(part.text);
+    if (part.kind === "tokens") return perToken * part.tokens.length;
+    return perInputImage + pixelsOf(part) / minPixelsPerToken;
+  });
 
 const sumOver = <T>(list: readonly T[], sizeOf: (one: T) => number): number =>
   list.reduce((sum, one) => sum + sizeOf(one), 0);

@@ -61,8 +61,8 @@ export type EmbeddingInput =
   | MixedInput;
 
 /**
- * Texts and images. The `split` stage separates them, as `mixed-input.ts` of this folder describes: an adapter gets
- * entries with images only.
+ * Texts, token arrays and images. The `split` stage separates them, as `mixed-input.ts` of this folder describes: an
+ * adapter gets entries with images only.
  */
 export interface MixedInput {
   readonly kind: "mixed";
@@ -71,14 +71,22 @@ export interface MixedInput {
 
 /** One entry gives one vector: the model fuses its parts. */
 export interface InputEntry {
-  /** In the order of the client. At least one. */
+  /** In the order of the client. At least one. Tokens are the only part of their entry. */
   readonly parts: readonly InputPart[];
 }
 
 export type InputPart =
   | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "tokens"; readonly tokens: readonly number[] }
   | LinkedImage
-  | { readonly kind: "image"; readonly image: InputImage };
+  | ImagePart;
+
+export interface ImagePart {
+  readonly kind: "image";
+  readonly image: InputImage;
+  /** The client's name of it after its entry, for error messages: `.content[1].image_url`. */
+  readonly member: string;
+}
 
 /** An image before it is loaded. */
 export interface LinkedImage {

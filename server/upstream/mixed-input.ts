@@ -1,10 +1,18 @@
 /**
- * Embeddings input with images. Texts and images of one request go to an upstream in separate requests: many vendors
- * take one or the other, and a text has the same vector whatever stands beside it. So an entry of texts only is never
- * part of a mixed input that reaches an adapter.
+ * Embeddings input of several kinds. Texts, token arrays and images of one request go to an upstream in separate
+ * requests: many vendors take one or the other, and a text has the same vector whatever stands beside it. So every
+ * entry of a mixed input that reaches an adapter has an image.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { EmbeddingInput, InputEntry, InputImage, InputPart, MixedInput } from "./contract.ts";
+import type {
+  EmbeddingInput,
+  ImagePart,
+  InputEntry,
+  InputImage,
+  InputPart,
+  LinkedImage,
+  MixedInput,
+} from "./contract.ts";
 
 /** The pixels of an image that is not downloaded yet: 1024x1024. */
 const unknownPixels = 1024 * 1024;
@@ -14,23 +22,34 @@ const pixelsPerToken = 560;
 /** The most tokens of an image in an estimate. Vendors that document a maximum are below. */
 const maxEstimatedTokens = 16_384;
 
-export const isImagePart = (part: InputPart): part is Exclude<InputPart, { kind: "text" }> =>
-  part.kind !== "text";
+export const isImagePart = (part: InputPart): part is LinkedImage | ImagePart =>
+  part.kind === "link" || part.kind === "image";
 
 export const hasImage = ({ parts }: InputEntry): boolean => parts.some(isImagePart);
 
+export const hasTokens = (input: EmbeddingInput): boolean =>
+  input.kind === "mixed"
+    ? input.entries.some(({ parts: [first] }) => first?.kind === "tokens")
+    : input.kind === "tokens";
+
 export const imageCount = ({ parts }: InputEntry): number => parts.filter(isImagePart).length;
+
+/** The kind of upstream request that an entry is part of. */
+export function kindOfEntry(entry: InputEntry): "text" | "tokens" | "image" {
+  if (hasImage(entry)) return "image";
+  return entry.parts[0]?.kind === "tokens" ? "tokens" : "text";
+}
 
 export const textsOfEntry = ({ parts }: InputEntry): string[] =>
   parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
 
 export function pixelsOf(part: InputPart): number {
-  if (part.kind === "text") return 0;
+  if (!isImagePart(part)) return 0;
   if (part.kind === "link") return part.pixels ?? unknownPixels;
   return part.image.width * part.image.height;
 }
 
-/** An estimate: vendors count the tokens of an image in their own ways. */
+/** An estimate: vendors count the tokens of an image in their own ways. 0 for other parts. */
 export const estimatedImageTokens = (part: InputPart): number =>
   Math.min(maxEstimatedTokens, Math.ceil(pixelsOf(part) / pixelsPerToken));
 
@@ -41,7 +60,7 @@ export const estimatedImageTokens = (part: InputPart): number =>
 export const isInMemory = ({ entries }: MixedInput): boolean =>
   entries.every(({ parts }) =>
     parts.every(
-      (part) => part.kind === "text" || (part.kind === "image" && !part.image.file.keepOpen),
+      (part) => !isImagePart(part) || (part.kind === "image" && !part.image.file.keepOpen),
     ),
   );
 
@@ -49,26 +68,31 @@ export const isInMemory = ({ entries }: MixedInput): boolean =>
 export const imageBytes = (part: InputPart): number =>
   part.kind === "image" ? part.image.file.size : 0;
 
-/** The input of these entries: texts, if each of them is one text. */
+/** The input of these entries: texts or token arrays, if all of them are. */
 export function withEntries(entries: readonly InputEntry[]): EmbeddingInput {
   const texts: string[] = [];
+  const tokens: (readonly number[])[] = [];
   for (const { parts } of entries) {
     const [first, ...others] = parts;
-    if (first?.kind !== "text" || others.length > 0) return { kind: "mixed", entries };
-    texts.push(first.text);
+    if (others.length > 0) break;
+    if (first?.kind === "text") texts.push(first.text);
+    if (first?.kind === "tokens") tokens.push(first.tokens);
   }
-  return { kind: "text", texts };
+  if (texts.length === entries.length) return { kind: "text", texts };
+  return tokens.length === entries.length ? { kind: "tokens", tokens } : { kind: "mixed", entries };
 }
 
 /** A part as adapters send it: a text, or an image whose bytes the gateway has. */
-export type LoadedPart = Exclude<InputPart, { kind: "link" }>;
+export type LoadedPart = Extract<InputPart, { kind: "text" | "image" }>;
 
 /** For adapters: the parts of each entry. Only for targets whose capabilities include images. */
 export const loadedEntries = ({ entries }: MixedInput): readonly (readonly LoadedPart[])[] =>
   entries.map(({ parts }) =>
     parts.map((part) => {
-      if (part.kind !== "link") return part;
-      throw new GatewayError("internal", "An image was not loaded before it was sent.");
+      if (part.kind === "text" || part.kind === "image") return part;
+      const problem =
+        part.kind === "link" ? "An image was not loaded" : "Tokens were not separated from images";
+      throw new GatewayError("internal", `${problem} before the request was sent.`);
     }),
   );
 

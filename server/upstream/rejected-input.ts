@@ -10,7 +10,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
  * `inputs[1]` (Text Embeddings Inference), and "Entry 3" of this gateway.
  */
 const inputReference =
-  /\b(inputs?\[|requests\[|contents?\[|texts\[|Input id |example at index |Entry |input\.)(\d{1,6})\b/g;
+  /(?<!\]\.)\b(inputs?\[|requests\[|contents?\[|texts\[|Input id |example at index |Entry |input\.)(\d{1,6})\b/g;
 
 /** Only messages about the length of an input; images have no such inputs. */
 const aboutLength = /\b(tokens?|length|too long|context)\b/i;

@@ -12,7 +12,7 @@ import type {
 } from "../../server/upstream/contract.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { arrange } from "../conformance/arrange.ts";
-import { inputImage } from "../embedding-vendors/input-images.ts";
+import { imagePart, inputImage } from "../embedding-vendors/input-images.ts";
 import { png } from "../http/gateway-fixture.ts";
 
 const implausible = 1_000_000_000_000;
@@ -88,7 +88,7 @@ describe("reported embeddings usage", () => {
 
   const image = (width: number, height: number): EmbeddingInput => ({
     kind: "mixed",
-    entries: [{ parts: [{ kind: "image", image: { ...inputImage(png), width, height } }] }],
+    entries: [{ parts: [{ ...imagePart(png), image: { ...inputImage(png), width, height } }] }],
   });
 
   test.each<[string, EmbeddingInput, number]>([

@@ -1,7 +1,12 @@
 /** Images of embeddings requests, and the bytes of requests that hold them, for the vendor tests. */
 import { createHash } from "node:crypto";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import type { EmbeddingInput, InputImage, InputPart } from "../../server/upstream/contract.ts";
+import type {
+  EmbeddingInput,
+  ImagePart,
+  InputImage,
+  InputPart,
+} from "../../server/upstream/contract.ts";
 import { withEntries } from "../../server/upstream/mixed-input.ts";
 import { readAll } from "../chunks.ts";
 import { fileOf } from "../laws/adapter-cases.ts";
@@ -13,9 +18,10 @@ export const inputImage = (bytes: Uint8Array, type = "image/png"): InputImage =>
   hash: createHash("sha256").update(bytes).digest("base64"),
 });
 
-export const imagePart = (bytes: Uint8Array, type?: string): InputPart => ({
+export const imagePart = (bytes: Uint8Array, type?: string): ImagePart => ({
   kind: "image",
   image: inputImage(bytes, type),
+  member: ".image",
 });
 
 /** The same request with its body as text, one character for each byte. */

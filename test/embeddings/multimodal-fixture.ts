@@ -24,6 +24,8 @@ export interface FakeCohere {
   hold(until: Promise<unknown> | undefined): void;
   /** Responds with this status from now on. */
   fail(status: number): void;
+  /** Removes the recorded requests. */
+  clear(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -90,6 +92,9 @@ export function startCohere(): FakeCohere {
     },
     fail: (status) => {
       failure = status;
+    },
+    clear: () => {
+      requests.length = 0;
     },
     [Symbol.asyncDispose]: () => server.stop(true),
   };

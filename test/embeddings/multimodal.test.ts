@@ -186,7 +186,7 @@ test("texts and images of a request that cannot be split are refused", async () 
   const { error } = (await response.json()) as EmbeddingsBody;
   expect([response.status, error?.message]).toEqual([
     400,
-    expect.stringContaining("Send texts and images in separate requests."),
+    expect.stringContaining("Send entries of one kind in a request."),
   ]);
   expect(cohere.requests).toEqual([]);
   await gateway.close();

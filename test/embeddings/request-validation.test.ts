@@ -57,7 +57,7 @@ const anyInput = fc.oneof(
   list(list(fc.nat())),
   list(fc.oneof(scalar, list(scalar), fc.constant({}))),
   anyEntry,
-  list(fc.oneof(fc.constantFrom("a", ""), anyEntry)),
+  list(fc.oneof(fc.constantFrom("a", "", [1, 2], []), anyEntry)),
 );
 const bodies = fc.record(
   {

@@ -185,7 +185,7 @@ describe("embeddings refuse an input that", () => {
     ["mixes texts and numbers", ["a", 1], "Entry 1 is an integer"],
     ["mixes numbers and texts", [1, "a"], "Entry 1 is not a token"],
     ["mixes tokens and arrays of tokens", [1, [1]], "Entry 1 is not a token"],
-    ["mixes texts and arrays", ["a", ["b"]], "Entry 1 is an array"],
+    ["holds an array of texts", ["a", ["b"]], "Entry 1 has an element that is not a token"],
     ["holds an empty array of tokens", [[1], []], "Entry 1 is an empty array."],
     [
       "holds arrays of texts",

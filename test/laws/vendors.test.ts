@@ -65,7 +65,7 @@ const withSdk: ReadonlySet<string> = new Set(["cohere", "voyage", "gemini"]);
 /** Where a text or the bytes of an image begin, in base64 or as they are. */
 async function positionOf(part: InputPart, body: string, from: number): Promise<number> {
   if (part.kind === "text") return body.indexOf(part.text, from);
-  if (part.kind === "link") throw new Error("the image is not loaded");
+  if (part.kind !== "image") throw new Error("the image is not loaded");
   const bytes = Buffer.from(await part.image.file.bytes());
   const forms = [bytes.toString("base64"), bytes.toString("latin1")];
   return Math.max(...forms.map((form) => body.indexOf(form, from)));

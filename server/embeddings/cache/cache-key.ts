@@ -68,7 +68,7 @@ const taskTypeKey = ({ field, given, meaning }: TaskType, taskTypeTranslated: bo
   JSON.stringify(taskTypeTranslated && meaning !== undefined ? meaning : [field, given]);
 
 export function cacheKey(prefix: string, input: EmbeddingInput, at: number): string {
-  if (input.kind === "tokens") return hash(`${prefix}i${(input.tokens[at] ?? []).join(",")}`);
+  if (input.kind === "tokens") return tokensKey(prefix, input.tokens[at] ?? []);
   return input.kind === "text"
     ? textKey(prefix, input.texts[at] ?? "")
     : entryKey(prefix, input.entries[at]?.parts ?? []);
@@ -76,11 +76,12 @@ export function cacheKey(prefix: string, input: EmbeddingInput, at: number): str
 
 /**
  * The bytes of images and the texts, in order: a link is not part of the key, because it may deliver another image
- * tomorrow. A single text has the same key as in a request without images.
+ * tomorrow. A single text and a token array have the same key as in a request without images.
  */
 function entryKey(prefix: string, parts: readonly InputPart[]): string {
   const [first, ...others] = parts;
   if (first?.kind === "text" && others.length === 0) return textKey(prefix, first.text);
+  if (first?.kind === "tokens") return tokensKey(prefix, first.tokens);
   const contents = parts.map((part) => {
     if (part.kind === "image") return ["image", part.image.hash];
     if (part.kind === "text") return ["text", textKey("", part.text)];
@@ -88,6 +89,9 @@ function entryKey(prefix: string, parts: readonly InputPart[]): string {
   });
   return hash(`${prefix}m${JSON.stringify(contents)}`);
 }
+
+const tokensKey = (prefix: string, tokens: readonly number[]): string =>
+  hash(`${prefix}i${tokens.join(",")}`);
 
 function textKey(prefix: string, text: string): string {
   const isWellFormed = text.isWellFormed();

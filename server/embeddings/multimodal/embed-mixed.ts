@@ -1,7 +1,7 @@
 /**
- * What only requests with images need. In the first embeddings stage: loads the images, and puts texts before images, so
- * that the `split` stage can send them apart; the response has the client's order. In the last stage: converts images
- * to a format that the target reads, and computes the cost.
+ * What only requests of several kinds of entries need. In the first embeddings stage: loads the images, and puts texts
+ * before token arrays before images, so that the `split` stage can send them apart; the response has the client's order.
+ * In the last stage: converts images to a format that the target reads, and computes the cost.
  */
 import type { Send, StageRequest } from "../../request/stage.ts";
 import { mixedCost } from "../../upstream/catalog/prices/mixed-cost.ts";
@@ -14,7 +14,7 @@ import type {
   MixedInput,
   Target,
 } from "../../upstream/contract.ts";
-import { hasImage } from "../../upstream/mixed-input.ts";
+import { kindOfEntry } from "../../upstream/mixed-input.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { needsConversion } from "./image-refusal.ts";
 
@@ -56,7 +56,7 @@ export async function embedMixed(
   next: (request: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
 ): Promise<EmbeddingsResponse> {
   const { entries } = await load(request, input);
-  const order = textsFirst(entries);
+  const order = byKind(entries);
   const sorted = order.map((index) => entries[index] as InputEntry);
   const query = { ...request.query, input: { kind: "mixed", entries: sorted } } as const;
   try {
@@ -67,10 +67,14 @@ export async function embedMixed(
 }
 
 /** The client's indexes of the entries, in the order in which they are sent. */
-const textsFirst = (entries: readonly InputEntry[]): readonly number[] => {
-  const indexes = [...entries.keys()];
-  const isImage = (index: number): boolean => hasImage(entries[index] as InputEntry);
-  return [...indexes.filter((index) => !isImage(index)), ...indexes.filter(isImage)];
+const byKind = (entries: readonly InputEntry[]): readonly number[] => {
+  const indexes: Record<ReturnType<typeof kindOfEntry>, number[]> = {
+    text: [],
+    tokens: [],
+    image: [],
+  };
+  for (const [index, entry] of entries.entries()) indexes[kindOfEntry(entry)].push(index);
+  return [...indexes.text, ...indexes.tokens, ...indexes.image];
 };
 
 function inClientOrder(response: EmbeddingsResponse, order: readonly number[]): EmbeddingsResponse {

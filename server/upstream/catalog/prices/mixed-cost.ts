@@ -3,7 +3,7 @@
  * pixel.
  */
 import type { EmbeddingsResponse, MixedInput, Target } from "../../contract.ts";
-import { estimatedImageTokens, isImagePart, pixelsOf } from "../../mixed-input.ts";
+import { estimatedImageTokens, hasImage, isImagePart, pixelsOf } from "../../mixed-input.ts";
 
 type Prices = Pick<Target, "tokenPrice" | "imageInputPrice">;
 
@@ -49,11 +49,12 @@ export function estimateMixedCost(
     readonly ofImage?: (pixels: number) => number;
   },
 ): number | undefined {
-  if (!prices.imageInputPrice) return undefined;
+  if (!prices.imageInputPrice && input.entries.some(hasImage)) return undefined;
   const { ofText, ofImage } = counts;
   let [text, image] = [0, 0];
   for (const part of input.entries.flatMap(({ parts }) => parts)) {
     if (part.kind === "text") text += ofText(part.text);
+    else if (part.kind === "tokens") text += part.tokens.length;
     else image += ofImage ? ofImage(pixelsOf(part)) : estimatedImageTokens(part);
   }
   const charged = tokenCharge({ text, image }, prices);
