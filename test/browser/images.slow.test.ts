@@ -235,9 +235,13 @@ browserTest("a failed image request links to its record", async (test) => {
   fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
   await page.getByLabel("Prompt").fill("a refused prompt");
   await page.getByRole("button", { name: "Generate" }).click();
-  await page.getByRole("alert").getByRole("link", { name: "Open the request" }).click();
-  await page.getByRole("heading", { name: "Request", exact: true }).waitFor();
-  await page.getByText("The prompt is refused.").first().waitFor();
+  // In a new tab: the prompt stays.
+  const [record] = await Promise.all([
+    page.waitForEvent("popup"),
+    page.getByRole("alert").getByRole("link", { name: "Open the request" }).click(),
+  ]);
+  await record.getByRole("heading", { name: "Request", exact: true }).waitFor();
+  await record.getByText("The prompt is refused.").first().waitFor();
 });
 
 browserTest("partial images are shown while the image is generated", async (test) => {

@@ -74,6 +74,17 @@ browserTest(
       .getByRole("region", { name: "Targets" })
       .getByText(/not used yet|healthy/)
       .waitFor();
+    // Whether the model works comes before who may use it.
+    const headings = await page.getByRole("heading", { level: 2 }).allTextContents();
+    expect(headings.indexOf("Targets")).toBeLessThan(headings.indexOf("Keys that may use it"));
+    expect(headings).toContain("Targets");
+
+    await page.getByRole("link", { name: "Open in playground" }).click();
+    await page.getByRole("heading", { name: "Embeddings playground" }).waitFor();
+    expect(await page.getByLabel("all-minilm-l6-v2").isChecked()).toBe(true);
+    await page.goBack();
+    await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link").click();
+    await page.getByLabel("Search models").waitFor();
   },
 );
 

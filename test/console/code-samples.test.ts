@@ -49,6 +49,14 @@ print(len(response.data[0].embedding))`);
   expect(codeSample("LangChain", request)).toContain('embed_query("it\'s \\"quoted\\""');
 });
 
+test("the samples for a new key have the key in place of the variable", () => {
+  const sent = { ...request, apiKey: "sk-new" };
+  for (const language of ["curl", "Python", "TypeScript", "LangChain"] as const) {
+    expect(codeSample(language, sent)).toContain("sk-new");
+    expect(codeSample(language, sent)).not.toMatch(/VEXEL_KEY|import os/);
+  }
+});
+
 test("the samples of a request with partial images read the stream", () => {
   const body = { model: "m", prompt: "a boat", partial_images: 2, stream: true };
   const images = { ...request, endpoint: "images/generations", body } as const;

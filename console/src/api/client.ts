@@ -106,7 +106,7 @@ export async function call<Result>(path: string, options: CallOptions = {}): Pro
 }
 
 /** A proxy between the browser and the gateway may send an error that is not JSON. */
-async function readError(response: Response): Promise<ApiError> {
+export async function readError(response: Response): Promise<ApiError> {
   const text = await response.text();
   const requestId = response.headers.get("x-request-id");
   try {

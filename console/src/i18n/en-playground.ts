@@ -24,4 +24,12 @@ export const enPlayground = {
   "images.canceled": "Canceled.",
   "images.generating": "Generating",
   "images.partialCount": "Partial image {count}",
+  "page.breadcrumbs": "Breadcrumbs",
+  "model.openPlayground": "Open in playground",
+  "keys.created.baseUrl": "Base URL",
+  "keys.test": "Send a test request",
+  "keys.test.embedding": "Embeds three words with {model}.",
+  "keys.test.image": "Asks for the description of {model}. No image is generated.",
+  "keys.test.works": "The key works.",
+  "keys.test.vector": "The key works: {dimensions} dimensions.",
 } as const satisfies Record<string, string>;

@@ -23,4 +23,12 @@ export const zhPlayground = {
   "images.canceled": "已取消。",
   "images.generating": "正在生成",
   "images.partialCount": "部分图像 {count}",
+  "page.breadcrumbs": "位置",
+  "model.openPlayground": "在试验台中打开",
+  "keys.created.baseUrl": "Base URL",
+  "keys.test": "发送测试请求",
+  "keys.test.embedding": "用 {model} 为三个单词生成向量。",
+  "keys.test.image": "查询 {model} 的说明，不生成图像。",
+  "keys.test.works": "密钥可用。",
+  "keys.test.vector": "密钥可用：{dimensions} 维。",
 } as const satisfies Record<string, string>;

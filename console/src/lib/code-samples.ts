@@ -1,10 +1,15 @@
-/** Code that works when it is pasted, for a request in OpenAI's shape. The key is read from VEXEL_KEY. */
+/**
+ * Code that works when it is pasted, for a request in OpenAI's shape. The key is read from VEXEL_KEY, unless the request
+ * names it.
+ */
 
 export interface SampleRequest {
   /** With /v1, such as `https://gateway.example/v1`. */
   readonly baseUrl: string;
   readonly endpoint: "embeddings" | "images/generations" | "images/edits";
   readonly body: Readonly<Record<string, unknown>>;
+  /** A new key, which is shown once. Absent: the variable VEXEL_KEY. */
+  readonly apiKey?: string;
   /** Of an edit: the names of files that the reader has. */
   readonly files?: { readonly images: readonly string[]; readonly mask?: string };
 }
@@ -51,7 +56,7 @@ const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}
 const curl = (request: SampleRequest): string =>
   [
     `curl ${request.body.stream === true ? "-N " : ""}${request.baseUrl}/${request.endpoint}`,
-    '-H "Authorization: Bearer $VEXEL_KEY"',
+    `-H "Authorization: Bearer ${request.apiKey ?? "$VEXEL_KEY"}"`,
     ...(request.files ? formParts(request) : jsonParts(request)),
   ].join(" \\\n  ");
 
@@ -136,8 +141,11 @@ const methods = {
   "images/edits": "images.edit",
 } as const;
 
+const pythonKey = (apiKey: string | undefined): string =>
+  apiKey === undefined ? 'os.environ["VEXEL_KEY"]' : JSON.stringify(apiKey);
+
 const python = (request: SampleRequest): string => {
-  const { baseUrl, endpoint, files } = request;
+  const { baseUrl, endpoint, files, apiKey } = request;
   const body = pythonBody(request);
   const opened = (name: string): string => `open(${JSON.stringify(name)}, "rb")`;
   const printImage =
@@ -146,10 +154,10 @@ const python = (request: SampleRequest): string => {
       : "print(response.data[0].url or len(response.data[0].b64_json))";
   return [
     ...(hasFiles(request) ? ["import base64"] : []),
-    "import os",
+    ...(apiKey === undefined ? ["import os"] : []),
     "from openai import OpenAI",
     "",
-    `client = OpenAI(base_url="${baseUrl}", api_key=os.environ["VEXEL_KEY"])`,
+    `client = OpenAI(base_url="${baseUrl}", api_key=${pythonKey(apiKey)})`,
     `response = client.${methods[endpoint]}(`,
     `${members(body, (name, value) => `${name}=${pythonValue(value)}`)}${fileMembers(files, (name, value) => `${name}=${value}`, opened)})`,
     endpoint === "embeddings" ? "print(len(response.data[0].embedding))" : printImage,
@@ -157,7 +165,8 @@ const python = (request: SampleRequest): string => {
 };
 
 const typescript = (request: SampleRequest): string => {
-  const { baseUrl, endpoint, body, files } = request;
+  const { baseUrl, endpoint, body, files, apiKey } = request;
+  const key = apiKey === undefined ? "process.env.VEXEL_KEY" : JSON.stringify(apiKey);
   const opened = (name: string): string => `createReadStream(${JSON.stringify(name)})`;
   const logImage =
     body.stream === true
@@ -170,7 +179,7 @@ const typescript = (request: SampleRequest): string => {
     ...(hasFiles(request) ? ['import { readFileSync } from "node:fs";'] : []),
     'import OpenAI from "openai";',
     "",
-    `const client = new OpenAI({ baseURL: "${baseUrl}", apiKey: process.env.VEXEL_KEY });`,
+    `const client = new OpenAI({ baseURL: "${baseUrl}", apiKey: ${key} });`,
     `const response = await client.${methods[endpoint]}({`,
     `${members(body, (name, value) => `${name}: ${literal(value, typescriptSyntax)}`)}${fileMembers(files, (name, value) => `${name}: ${value}`, opened)}});`,
     endpoint === "embeddings" ? "console.log(response.data[0].embedding.length);" : logImage,
@@ -187,15 +196,15 @@ function fileMembers(
   return files.mask === undefined ? image : `${image}    ${member("mask", opened(files.mask))},\n`;
 }
 
-const langchain = ({ baseUrl, body: { model, input } }: SampleRequest): string =>
+const langchain = ({ baseUrl, apiKey, body: { model, input } }: SampleRequest): string =>
   [
-    "import os",
+    ...(apiKey === undefined ? ["import os"] : []),
     "from langchain_openai import OpenAIEmbeddings",
     "",
     "embeddings = OpenAIEmbeddings(",
     `    model=${JSON.stringify(model)},`,
     `    base_url="${baseUrl}",`,
-    '    api_key=os.environ["VEXEL_KEY"],',
+    `    api_key=${pythonKey(apiKey)},`,
     // Texts are sent as they are. Otherwise LangChain downloads OpenAI's vocabulary and sends tokens.
     "    check_embedding_ctx_length=False,",
     ")",

@@ -10,23 +10,26 @@ const styles = {
   quiet: "hover:bg-sunken",
 } as const;
 
-interface ButtonProps extends ComponentProps<"button"> {
+interface ButtonLook {
   readonly look?: keyof typeof styles;
   readonly size?: "normal" | "small";
 }
 
-export function Button({ look = "secondary", size = "normal", className, ...props }: ButtonProps) {
-  return (
-    <button
-      type="button"
-      {...props}
-      className={classNames(
-        "inline-flex items-center justify-center gap-1.5 rounded-md font-medium whitespace-nowrap",
-        "disabled:cursor-not-allowed disabled:opacity-50",
-        size === "small" ? "h-7 px-2 text-xs" : "h-9 px-3 text-sm",
-        styles[look],
-        className,
-      )}
-    />
+/** The classes of a button, also for a link that looks like one. */
+export const buttonStyle = ({ look = "secondary", size = "normal" }: ButtonLook): string =>
+  classNames(
+    "inline-flex items-center justify-center gap-1.5 rounded-md font-medium whitespace-nowrap",
+    "disabled:cursor-not-allowed disabled:opacity-50",
+    size === "small" ? "h-7 px-2 text-xs" : "h-9 px-3 text-sm",
+    styles[look],
   );
-}
+
+interface ButtonProps extends ComponentProps<"button">, ButtonLook {}
+
+export const Button = ({ look, size, className, ...props }: ButtonProps) => (
+  <button
+    type="button"
+    {...props}
+    className={classNames(buttonStyle({ ...(look && { look }), ...(size && { size }) }), className)}
+  />
+);

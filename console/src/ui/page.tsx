@@ -1,14 +1,19 @@
-/** The frame of every page: heading, one sentence about it, actions. */
+/** The frame of every page: the list that it belongs to, heading, one sentence about it, actions. */
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
+import { useT } from "../i18n/messages.ts";
 
 interface PageProps {
   readonly title: string;
+  /** The page of the list that this page is one entry of. */
+  readonly parent?: { readonly to: string; readonly title: string };
   readonly description?: string;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function Page({ title, description, actions, children }: PageProps) {
+export function Page({ title, parent, description, actions, children }: PageProps) {
+  const t = useT();
   useEffect(() => {
     document.title = `${title} · Vexel`;
   }, [title]);
@@ -16,6 +21,17 @@ export function Page({ title, description, actions, children }: PageProps) {
     <div className="mx-auto flex w-full max-w-6xl flex-col gap-4 p-4 sm:p-6">
       <header className="flex flex-wrap items-start justify-between gap-3">
         <div className="min-w-0">
+          {parent && (
+            <nav
+              aria-label={t("page.breadcrumbs")}
+              className="mb-1 flex gap-1.5 text-xs text-muted"
+            >
+              <Link to={parent.to} className="hover:text-ink hover:underline">
+                {parent.title}
+              </Link>
+              <span aria-hidden="true">/</span>
+            </nav>
+          )}
           <h1 className="text-xl font-semibold tracking-tight break-words">{title}</h1>
           {description !== undefined && <p className="mt-0.5 text-muted">{description}</p>}
         </div>

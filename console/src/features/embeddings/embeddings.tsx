@@ -1,5 +1,6 @@
 /** The embeddings playground: embed texts and images with one or more models, and see what the vectors mean. */
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { errorText } from "../../api/client.ts";
@@ -24,7 +25,8 @@ export function EmbeddingsPage() {
   const query = useQuery(modelsQuery);
   const models = query.data?.data.filter(({ kind }) => kind === "embedding") ?? [];
   const [content, setContent] = useState(sampleTexts);
-  const [chosen, setChosen] = useState<readonly string[]>();
+  const { model } = useSearch({ from: "/signed-in/playground/embeddings" });
+  const [chosen, setChosen] = useState<readonly string[] | undefined>(model ? [model] : undefined);
   const [accepted, setAccepted] = useState<AcceptedImages<File>>(noImages);
   const { images } = accepted;
   const unavailable = ({ reads_images: readsImages }: ShownModel): string | undefined =>

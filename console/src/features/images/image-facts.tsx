@@ -1,8 +1,8 @@
 /** How an image was made: model, options, time and cost. */
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
+import { RequestLink } from "../../ui/request-link.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { GalleryEntry } from "./gallery-store.ts";
 
@@ -32,15 +32,7 @@ function useFacts(entry: GalleryEntry): readonly Fact[] {
     {
       name: t("request.title"),
       value: entry.requestId,
-      shown: (
-        <Link
-          to="/requests/$id"
-          params={{ id: entry.requestId }}
-          className="text-accent underline-offset-2 hover:underline"
-        >
-          {t("playground.openRequest")}
-        </Link>
-      ),
+      shown: <RequestLink id={entry.requestId} />,
     },
   ];
 }

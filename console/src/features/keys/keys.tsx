@@ -9,7 +9,6 @@ import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Input } from "../../ui/input.tsx";
 import { LongText } from "../../ui/long-text.tsx";
@@ -18,6 +17,7 @@ import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { KeyForm } from "./key-form.tsx";
+import { NewKey } from "./new-key.tsx";
 import { RotateForm } from "./rotate-form.tsx";
 
 const keysQuery = (search: string) => pagedQuery<ApiKey>("/keys", { search: search.trim() });
@@ -174,22 +174,7 @@ export function KeysPage() {
           />
         )}
       </Dialog>
-      <Dialog
-        title={t("keys.created.title")}
-        description={t("keys.created.description")}
-        isOpen={created !== undefined}
-        ignoresEscape
-        onClose={() => setCreated(undefined)}
-      >
-        {created && (
-          <div className="flex flex-wrap items-center gap-2">
-            <code className="min-w-0 flex-1 rounded-md bg-sunken p-2 font-mono text-xs break-all">
-              {created.key}
-            </code>
-            <CopyButton text={created.key} />
-          </div>
-        )}
-      </Dialog>
+      <NewKey created={created} onClose={() => setCreated(undefined)} />
     </Page>
   );
 }

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
-import { FileContent } from "../../lib/code-samples.ts";
+import { ButtonLink } from "../../ui/button-link.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeSamples } from "../../ui/code-samples.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
@@ -18,17 +18,29 @@ import { ModelKeys } from "./model-keys.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
 import { modelsQuery } from "./models-query.ts";
 import { priceText } from "./price-text.ts";
+import { sampleRequest } from "./sample-request.ts";
 import { TargetTable } from "./target-table.tsx";
 
 export function ModelPage() {
   const t = useT();
   const { _splat: id = "" } = useParams({ from: "/signed-in/model/$" });
   const query = useQuery(modelsQuery);
+  const kind = query.data?.data.find((each) => each.id === id)?.kind;
+  const { data: session } = useSuspenseQuery(sessionQuery);
   return (
     <Page
       title={id}
+      parent={{ to: "/models", title: t("nav.models") }}
       actions={
         <>
+          {kind && session?.user.role !== "viewer" && (
+            <ButtonLink
+              to={kind === "image" ? "/playground/images" : "/playground/embeddings"}
+              search={{ model: id }}
+            >
+              {t("model.openPlayground")}
+            </ButtonLink>
+          )}
           <CopyButton text={id} label={t("model.copyId")} />
           <ModelActions key={id} id={id} />
         </>
@@ -88,39 +100,20 @@ function Details({ model }: { model: ShownModel }) {
           ))}
         </dl>
       </Card>
+      <Card title={t("models.targets")}>
+        <TargetTable targets={model.targets} />
+      </Card>
+      <ModelTraffic model={model.id} isImage={model.kind === "image"} />
       <Card title={t("model.code")}>
         <div className="p-4">
           <CodeSamples label={t("model.code")} request={sampleRequest(model)} />
         </div>
       </Card>
-      <ModelTraffic model={model.id} isImage={model.kind === "image"} />
       {isDeveloper && (
         <Card title={t("model.keys")}>
           <ModelKeys model={model.id} />
         </Card>
       )}
-      <Card title={t("models.targets")}>
-        <TargetTable targets={model.targets} />
-      </Card>
     </>
   );
 }
-
-const sampleRequest = ({ id, kind, reads_images: readsImages }: ShownModel) => {
-  const text = "a red boat";
-  const baseUrl = `${location.origin}/v1`;
-  return kind === "embedding"
-    ? ({
-        baseUrl,
-        endpoint: "embeddings",
-        body: {
-          model: id,
-          input: readsImages ? [text, { image: new FileContent("boat.png") }] : text,
-        },
-      } as const)
-    : ({
-        baseUrl,
-        endpoint: "images/generations",
-        body: { model: id, prompt: "a red boat on a calm sea at sunset" },
-      } as const);
-};
