@@ -5,6 +5,7 @@
  * Times are ISO 8601 in UTC, money is in US dollars, durations are in milliseconds. `null` means unknown or
  * absent, never 0.
  */
+export type * from "./admin/account.ts";
 export type * from "./admin/audit.ts";
 export type * from "./admin/budgets.ts";
 export * from "./admin/constants.ts";

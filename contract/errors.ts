@@ -35,6 +35,16 @@ export const errorTable = {
     "The user name, the password or the one-time link is wrong.",
     401,
   ),
+  second_factor_required: invalidRequest(
+    "second_factor_required",
+    "The password is right, and the user also needs a code of the authenticator app or a recovery code.",
+    401,
+  ),
+  password_change_required: invalidRequest(
+    "password_change_required",
+    "The user must choose a new password first.",
+    403,
+  ),
   permission_denied: invalidRequest(
     "permission_denied",
     "The role or the projects of the user do not allow the request.",

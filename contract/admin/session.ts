@@ -12,6 +12,9 @@ export const sessionUserSchema = z
       .array(z.string())
       .nullable()
       .describe("The projects that a developer or viewer may see. `null`: all projects."),
+    must_change_password: z
+      .boolean()
+      .describe("Every other request is refused until the user has chosen a new password."),
   })
   .meta({ id: "SessionUser" });
 export type SessionUser = Infer<typeof sessionUserSchema>;
@@ -58,6 +61,8 @@ export type SignedOut = Infer<typeof signedOutSchema>;
 export interface SignInRequest {
   readonly name: string;
   readonly password: string;
+  /** Of the second factor. */
+  readonly code?: string | undefined;
 }
 
 /** Creates the first user. `token`: from the one-time link. */

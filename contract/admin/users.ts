@@ -18,6 +18,17 @@ export const userSchema = z
       .union([z.array(z.string()), z.literal("all")])
       .describe("The projects that the user sees."),
     sign_in: z.enum(["password", "oidc"]),
+    status: z
+      .enum(["active", "invited", "disabled"])
+      .describe("`invited`: the user has not chosen a password yet."),
+    must_change_password: z
+      .boolean()
+      .describe("The user must choose a new password before anything else."),
+    two_factor: z.boolean().describe("The sign-in with the password also needs a code."),
+    invite_expires_at: z
+      .string()
+      .nullable()
+      .describe("When the one-time link of the user expires. `null`: there is none."),
     created_at: z.string(),
     last_sign_in_at: z.string().nullable(),
   })

@@ -23,9 +23,16 @@ const projects = z
   .union([z.literal("all"), z.array(z.string().min(1).max(200)).max(1000)])
   .describe("The projects that the user sees, or `all`. Administrators always see all projects.");
 
+const mustChangePassword = z
+  .boolean()
+  .describe("The user must choose a new password at the next sign-in.");
+
 export const newUserBody = z.strictObject({
   name: userName,
-  password: newPassword,
+  password: newPassword
+    .optional()
+    .describe("Absent: the user chooses one with the link of POST /users/{id}/invite."),
+  must_change_password: mustChangePassword.default(false),
   role: z.enum(roles),
   // The safe default: a user who sees all projects is created on purpose.
   projects: projects.default([]),
@@ -34,6 +41,12 @@ export const newUserBody = z.strictObject({
 export const changedUserBody = z.strictObject({
   name: userName.optional(),
   password: newPassword.optional(),
+  must_change_password: mustChangePassword.optional(),
+  disabled: z
+    .boolean()
+    .optional()
+    .describe("`true`: the sessions and tokens of the user end, and the user cannot sign in."),
+  two_factor: z.literal(false).optional().describe("Removes the second factor of the user."),
   role: z.enum(roles).optional(),
   projects: projects.optional(),
 });
@@ -41,9 +54,43 @@ export const changedUserBody = z.strictObject({
 export const signInBody = z.strictObject({
   name: z.string().max(200),
   password: z.string().max(maxPasswordLength),
+  code: z
+    .string()
+    .max(40)
+    .optional()
+    .describe("Of the authenticator app, or a recovery code, if the user has a second factor."),
 });
 export const setupBody = z.strictObject({
   name: userName,
   password: newPassword,
   token: z.string().max(200),
 });
+
+const currentPassword = z.string().max(maxPasswordLength).describe("The password of the user.");
+const code = z.string().max(40);
+const token = z.string().max(200).describe("The part of the link after #.");
+
+/** The account of the signed-in user. */
+export const changedPasswordBody = z.strictObject({
+  current_password: currentPassword,
+  new_password: newPassword,
+});
+export const confirmBody = z.strictObject({ password: currentPassword });
+export const enableTotpBody = z.strictObject({
+  enrollment: z.string().max(1000),
+  code: code.describe("The code that the authenticator app shows."),
+});
+
+const maxTokenDays = 366;
+export const newTokenBody = z.strictObject({
+  name: userName,
+  expires_in_days: z.int().min(1).max(maxTokenDays),
+});
+
+/** A week: long enough for a person who is away. */
+const maxInviteHours = 7 * 24;
+export const newInviteBody = z.strictObject({
+  expires_in_hours: z.int().min(1).max(maxInviteHours).default(72),
+});
+export const inviteTokenBody = z.strictObject({ token });
+export const acceptedInviteBody = z.strictObject({ token, password: newPassword });

@@ -1,6 +1,7 @@
 /** The admin API (/admin/api) as a Hono app: authentication, CSRF protection, roles, and errors in OpenAI's shape. */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
+import type { Role } from "../../contract/admin.ts";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { requireAllProjects, requireRole } from "./actor.ts";
@@ -16,6 +17,7 @@ import {
   type Authenticated,
   type AuthenticationOptions,
   authenticateActor,
+  refuseOldPassword,
 } from "./sign-in/authenticate-actor.ts";
 import { checkOrigin } from "./sign-in/check-origin.ts";
 
@@ -37,13 +39,13 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
       refuseNull(req.url);
       if (route.method !== "GET") checkOrigin((name) => req.header(name), env.incoming.publicUrl);
       if (route.role === "anyone") return route.handle(context);
-      const { actor, session } = await authenticate(context, options);
-      requireRole(actor, route.role);
-      if (route.scope === "all-projects") requireAllProjects(actor);
+      const authenticated = await authenticate(context, options);
+      authorize(authenticated, route, route.role);
       refuseUnknownParameters(context, route);
       context.res = await route.handle(context);
       // The token rotates after the handler has succeeded: an error response would not carry the cookie with the new
       // token.
+      const { session } = authenticated;
       const rotated = session && (await options.sessions?.rotate(session));
       if (rotated) setSessionCookie(context, rotated);
       return context.res;
@@ -60,6 +62,13 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
     throw error;
   });
   return app;
+}
+
+/** Throws GatewayError. */
+function authorize({ actor, session }: Authenticated, route: AdminRoute, role: Role): void {
+  if (!route.isForPasswordChange) refuseOldPassword(session);
+  requireRole(actor, role);
+  if (route.scope === "all-projects") requireAllProjects(actor);
 }
 
 /** PostgreSQL cannot store the character U+0000, and refuses a query with it. */
@@ -82,9 +91,6 @@ async function authenticate(
   const authenticated = await authenticateActor(request, options);
   context.set("actor", authenticated.actor);
   context.set("session", authenticated.session);
-  context.set("isStillAllowed", async () => {
-    const { session } = authenticated;
-    return session === undefined || (await options.sessions?.isCurrent(session)) === true;
-  });
+  context.set("isStillAllowed", authenticated.isStillAllowed);
   return authenticated;
 }

@@ -21,9 +21,11 @@ import type { LiveTail } from "./reads/live-tail.ts";
 import type { OidcClient } from "./sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "./sign-in/oidc/oidc-settings.ts";
 import type { Passwords } from "./sign-in/passwords.ts";
+import type { SecondFactor } from "./sign-in/second-factor.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
 import type { SetupToken } from "./sign-in/setup-token.ts";
 import type { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
+import type { UserTokens } from "./sign-in/user-tokens.ts";
 
 /** Why a file was not applied. Undefined: the file is in force. */
 export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
@@ -76,6 +78,8 @@ export interface AdminDependencies extends ConnectionTests, Fleet {
 export interface SignInDependencies extends Pick<AdminDependencies, "users" | "audit" | "now"> {
   readonly snapshot: () => Pick<Snapshot, "projects">;
   readonly sessions: Sessions;
+  readonly tokens: UserTokens;
+  readonly secondFactor: SecondFactor;
   readonly passwords: Pick<Passwords, "hash" | "verify">;
   readonly throttle: SignInThrottle;
   readonly setupToken: SetupToken;

@@ -20,7 +20,7 @@ export interface AdminApiEnv {
   };
   readonly Variables: {
     actor: Actor;
-    /** Undefined for the admin token. */
+    /** Undefined for a token. */
     session: ActiveSession | undefined;
     /** Whether the session has not ended, and the user still has the same access. For requests that take long. */
     isStillAllowed: () => Promise<boolean>;
@@ -44,6 +44,8 @@ export interface AdminOperation {
    * - `all-projects`: refused for an actor who is restricted to projects.
    */
   readonly scope: "gateway" | "project" | "all-projects";
+  /** Also allowed for a user who must choose a new password first. */
+  readonly isForPasswordChange?: true;
   /** For the OpenAPI document. */
   readonly summary: string;
   /** The query parameters. */

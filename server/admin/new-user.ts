@@ -2,7 +2,15 @@
 import { randomBytes } from "node:crypto";
 import type { StoredUser } from "../storage/ports/user-store.ts";
 
-export const newUser = (user: Omit<StoredUser, "id" | "lastSignInAt">): StoredUser => ({
+type Given = Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "createdAt"> &
+  Partial<StoredUser>;
+
+export const newUser = (user: Given): StoredUser => ({
+  mustChangePassword: false,
+  disabledAt: null,
+  invite: null,
+  totp: null,
+  oidcSubject: null,
   ...user,
   id: `user_${randomBytes(8).toString("hex")}`,
   lastSignInAt: null,

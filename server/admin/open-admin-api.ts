@@ -4,6 +4,7 @@ import { unknownUrl } from "../http/dispatch.ts";
 import { serveByFetch } from "../http/fetch-bridge.ts";
 import type { Mount } from "../http/route.ts";
 import type { Log } from "../lib/log.ts";
+import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { AuditLog } from "../storage/ports/audit-log.ts";
 import { createAdminApi } from "./admin-api.ts";
 import type { AdminDependencies, SignInDependencies } from "./admin-dependencies.ts";
@@ -17,11 +18,14 @@ import {
 } from "./playground.ts";
 import { createKeyNames } from "./reads/key-names.ts";
 import { readableQueries } from "./reads/readable-queries.ts";
+import { accountRoutes } from "./routes/account.ts";
+import { accountTokenRoutes } from "./routes/account-tokens.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { budgetRoutes } from "./routes/budgets.ts";
 import { connectionTestRoutes } from "./routes/connection-tests.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { type EstimateImages, imageEstimateRoutes } from "./routes/image-estimates.ts";
+import { inviteRoutes } from "./routes/invites.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { modelAccessRoutes } from "./routes/model-access.ts";
@@ -43,9 +47,12 @@ import { webhookRoutes } from "./routes/webhooks.ts";
 import { OidcClient } from "./sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "./sign-in/oidc/oidc-settings.ts";
 import { type HashCost, Passwords } from "./sign-in/passwords.ts";
+import { createSecondFactor } from "./sign-in/second-factor.ts";
 import { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 
-interface SignInOptions extends Pick<SignInDependencies, "sessions" | "setupToken"> {
+interface SignInOptions extends Pick<SignInDependencies, "sessions" | "tokens" | "setupToken"> {
+  /** Encrypts the secrets of second factors. */
+  readonly secrets: SecretBox;
   /** Undefined: there is no sign-in with OpenID Connect. */
   readonly oidcSettings: OidcSettings | undefined;
 }
@@ -75,6 +82,7 @@ export function openAdminApi(options: OpenAdminApiOptions): Mount["handle"] {
   const throttle = new SignInThrottle({ now: options.now });
   const authentication = {
     sessions: signIn?.sessions,
+    tokens: signIn?.tokens,
     adminToken,
     throttle,
     audit,
@@ -150,10 +158,14 @@ function signInRoutes(
   const dependencies: SignInDependencies = {
     ...options,
     passwords: new Passwords(options.passwordCost),
+    secondFactor: createSecondFactor(options),
     oidc,
   };
   return [
     ...sessionRoutes(dependencies),
+    ...accountRoutes(dependencies),
+    ...accountTokenRoutes(dependencies),
+    ...inviteRoutes(dependencies),
     ...(oidc ? oidcRoutes(dependencies, oidc) : []),
     ...userRoutes(dependencies),
   ];

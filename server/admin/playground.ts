@@ -11,7 +11,11 @@ import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { type Actor, requireRole } from "./actor.ts";
 import { type AdminOperation, adminApiDocument } from "./admin-route.ts";
-import { type AuthenticationOptions, authenticateActor } from "./sign-in/authenticate-actor.ts";
+import {
+  type AuthenticationOptions,
+  authenticateActor,
+  refuseOldPassword,
+} from "./sign-in/authenticate-actor.ts";
 import { checkOrigin } from "./sign-in/check-origin.ts";
 
 export type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
@@ -64,7 +68,8 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
       address: incoming.clientAddress,
     };
     checkOrigin(request.header, incoming.publicUrl);
-    const { actor } = await authenticateActor(request, options);
+    const { actor, session } = await authenticateActor(request, options);
+    refuseOldPassword(session);
     requireRole(actor, "developer");
     return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
   };

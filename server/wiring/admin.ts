@@ -7,6 +7,7 @@ import { responseHeaders } from "../admin/response-headers.ts";
 import { readOidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { Sessions } from "../admin/sign-in/sessions.ts";
 import { createSetupToken } from "../admin/sign-in/setup-token.ts";
+import { UserTokens } from "../admin/sign-in/user-tokens.ts";
 import { loadConsole } from "../console/load-console.ts";
 import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
@@ -15,25 +16,30 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { secretSettings, settingsTable } from "../settings.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
+import { createAdminTokenStore } from "../storage/sql/admin-token-store.ts";
 import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createSessionStore } from "../storage/sql/session-store.ts";
 import { createUserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
 import type { Runtime } from "./runtime.ts";
+import { secretBoxFor } from "./storage.ts";
 
 type OwnOptions = "users" | "auditLog" | "signIn" | "adminToken" | "publicUrl" | "version";
 
 export interface AdminOptions
   extends Omit<OpenAdminApiOptions, keyof Runtime | OwnOptions | "estimateImages"> {
   /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
-  readonly shared: Pick<SharedStorage, "users" | "sessions" | "audit" | "now"> | undefined;
+  readonly shared:
+    | Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit" | "now">
+    | undefined;
 }
 
 export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const { settings, log, now, resources } = runtime;
   const { shared } = options;
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
-  const { users, sessions: sessionStore, audit: auditLog } = shared ?? openStores(runtime);
+  const stores = shared ?? openStores(runtime);
+  const { users, audit: auditLog } = stores;
   const storedNow = shared ? () => shared.now() : now;
   const stopRetention = startAuditRetention({
     auditLog,
@@ -43,9 +49,11 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   });
   resources.defer(stopRetention);
   const setupToken = createSetupToken(shared && settings.VEXEL_SECRET);
-  const sessions = new Sessions({ sessions: sessionStore, users, now: storedNow });
+  const sessions = new Sessions({ sessions: stores.sessions, users, now: storedNow });
+  const tokens = new UserTokens({ store: stores.adminTokens, users, now: storedNow });
   const oidcSettings = readOidcSettings(settings);
-  const signIn = isConsoleOn ? { sessions, setupToken, oidcSettings } : undefined;
+  const secrets = secretBoxFor(settings);
+  const signIn = isConsoleOn ? { sessions, tokens, secrets, setupToken, oidcSettings } : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
   const load = async (): Promise<Mount["handle"]> => {
     const { openAdminApi } = await import("../admin/open-admin-api.ts");
@@ -108,6 +116,7 @@ function openStores({ settings, now, resources }: Runtime) {
   return {
     users: createUserStore(db),
     sessions: createSessionStore(db),
+    adminTokens: createAdminTokenStore(db),
     audit: createAuditLog(db),
   };
 }

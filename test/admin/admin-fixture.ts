@@ -1,15 +1,25 @@
 /** An admin API with stores in memory, and a browser that keeps its cookies. */
 import { Database } from "bun:sqlite";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createAdminApi } from "../../server/admin/admin-api.ts";
 import { createAudit } from "../../server/admin/audit.ts";
 import { buildAdminOpenapi } from "../../server/admin/openapi/admin-openapi.ts";
+import { accountRoutes } from "../../server/admin/routes/account.ts";
+import { accountTokenRoutes } from "../../server/admin/routes/account-tokens.ts";
+import { inviteRoutes } from "../../server/admin/routes/invites.ts";
 import { sessionRoutes } from "../../server/admin/routes/session.ts";
 import { userRoutes } from "../../server/admin/routes/users.ts";
 import { Passwords } from "../../server/admin/sign-in/passwords.ts";
+import { createSecondFactor } from "../../server/admin/sign-in/second-factor.ts";
 import { Sessions } from "../../server/admin/sign-in/sessions.ts";
 import { createSetupToken } from "../../server/admin/sign-in/setup-token.ts";
 import { SignInThrottle } from "../../server/admin/sign-in/sign-in-throttle.ts";
+import { UserTokens } from "../../server/admin/sign-in/user-tokens.ts";
 import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
+import { SecretBox } from "../../server/storage/encrypt-secret.ts";
+import { createAdminTokenStore } from "../../server/storage/sql/admin-token-store.ts";
 import { createAuditLog } from "../../server/storage/sql/audit-log.ts";
 import { createSessionStore } from "../../server/storage/sql/session-store.ts";
 import { createUserStore } from "../../server/storage/sql/user-store.ts";
@@ -34,11 +44,16 @@ export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify">
   const auditLog = createAuditLog(db);
   const audit = createAudit(auditLog, now);
   const sessions = new Sessions({ sessions: createSessionStore(db), users, now });
+  const tokens = new UserTokens({ store: createAdminTokenStore(db), users, now });
+  const folder = mkdtempSync(join(tmpdir(), "vexel-admin-"));
+  const secrets = new SecretBox({ folder, secret: "a long secret of the tests", previous: [] });
   const setupToken = createSetupToken();
   const dependencies = {
     snapshot: () => ({ projects: new Map([["web", { name: "web" }]]) }),
     users,
     sessions,
+    tokens,
+    secondFactor: createSecondFactor({ users, secrets, now }),
     passwords,
     throttle: new SignInThrottle({ now, sleep: async () => undefined }),
     setupToken,
@@ -46,7 +61,13 @@ export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify">
     oidc: undefined,
     now,
   };
-  const routes = [...sessionRoutes(dependencies), ...userRoutes(dependencies)];
+  const routes = [
+    ...sessionRoutes(dependencies),
+    ...accountRoutes(dependencies),
+    ...accountTokenRoutes(dependencies),
+    ...inviteRoutes(dependencies),
+    ...userRoutes(dependencies),
+  ];
   const { fetch } = createAdminApi({ ...dependencies, routes, adminToken: "admin-token" });
   const description = { operations: routes, serverUrl: origin, version: "1.0.0" };
   const document = buildAdminOpenapi(description) as unknown as AdminApiDocument;

@@ -25,6 +25,10 @@ const ada = {
   createdAt: 0,
   passwordHash: "hash",
   oidcSubject: null,
+  mustChangePassword: false,
+  disabledAt: null,
+  invite: null,
+  totp: null,
   lastSignInAt: null,
 } as const;
 

@@ -34,7 +34,7 @@ test("every field of every kind of upstream has a label, and its hint is transla
 test("the description of every error that the ledger can have is translated", () => {
   // Errors of the admin API, and of connections that send no valid request, are not in the ledger.
   const elsewhere =
-    /^(not_signed_in|invalid_credentials|permission_denied|invalid_csrf_token|entity_.*|version_conflict|invalid_http|headers_too_large)$/;
+    /^(not_signed_in|invalid_credentials|second_factor_required|password_change_required|permission_denied|invalid_csrf_token|entity_.*|version_conflict|invalid_http|headers_too_large)$/;
   const untranslated = Object.entries(errorTable).filter(
     ([kind, { description }]) => !elsewhere.test(kind) && !(description in zhServer),
   );

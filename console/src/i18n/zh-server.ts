@@ -2,7 +2,10 @@
  * Texts that the server generates in English, and their translation. `{}` in the English text stands for a value, and
  * `{1}` in the translation for the first value. Values that are texts of the server are translated as well.
  */
+import { zhServerPeople } from "./zh-server-people.ts";
+
 export const zhServer: Readonly<Record<string, string>> = {
+  ...zhServerPeople,
   // Fields of upstreams.
   "The folder of the model.": "模型所在的文件夹。",
   "The address of the API.": "API 的地址。",
@@ -286,7 +289,6 @@ export const zhServer: Readonly<Record<string, string>> = {
   "No user has this id.": "没有用户使用此 ID。",
   "Invalid 'projects': there is no project {}. Create it first, or leave it out.":
     "“projects” 无效：没有项目 {1}。请先创建，或将其去掉。",
-  "This is the last administrator. Create another first.": "这是最后一位管理员。请先创建另一位。",
   "Another user has this name. Choose another one.": "已有用户使用此名称。请选择其他名称。",
   "The user name or the password is wrong.": "用户名或密码错误。",
   "The user was changed or deleted during the sign-in. Sign in again.":
@@ -366,8 +368,6 @@ export const zhServer: Readonly<Record<string, string>> = {
   "{} was deleted in the meantime.": "{1} 已被删除。",
   "{} has version {}, and your change is based on version {}. Reload it and repeat your change.":
     "{1} 的当前版本为 {2}，而您的更改基于版本 {3}。请重新加载后再次更改。",
-  "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.":
-    "管理令牌不正确。管理令牌是网关启动时 VEXEL_ADMIN_TOKEN 的值。",
   "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.":
     "您尚未登录，或会话已结束。请登录，或在标头 Authorization: Bearer TOKEN 中发送管理令牌。",
   "The header {} is missing or wrong. It must be the csrf_token of GET /admin/api/session.":

@@ -7,24 +7,27 @@ import {
 import type { Session, SignedOut, SignInOptions } from "../../../contract/admin.ts";
 import { setupBody, signInBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { StoredUser } from "../../storage/ports/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { readDeviceCookie, setDeviceCookie } from "../cookies.ts";
 import { newUser } from "../new-user.ts";
 import { readBody } from "../read-body.ts";
+import { needsNewPassword } from "../sign-in/authenticate-actor.ts";
 import { deviceOf } from "../sign-in/device-cookie.ts";
 import type { ActiveSession } from "../sign-in/sessions.ts";
 import { startSession } from "../sign-in/start-session.ts";
 
 export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[] {
-  const { users, sessions, passwords, throttle, setupToken, audit, oidc, now } = options;
+  const { users, sessions, passwords, secondFactor, throttle, setupToken } = options;
+  const { audit, oidc, now } = options;
 
   const signIn = async (context: AdminApiContext): Promise<Response> => {
     const address = context.env.address;
     const cookie = readDeviceCookie(context);
     // A device cookie belongs to a user, whose name is in the body.
     if (cookie === undefined) await throttle.waitInLine(address);
-    const { name, password } = await readBody(context, signInBody);
+    const { name, password, code } = await readBody(context, signInBody);
     const user = await users.findByName(name);
     const device = deviceOf(cookie, user?.passwordHash);
     if (cookie !== undefined && device === undefined) await throttle.waitInLine(address);
@@ -35,13 +38,37 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     // Verified for an unknown name as well, so that the duration does not reveal whether the user exists.
     const matches = await passwords.verify(password, user?.passwordHash);
     if (!user?.passwordHash || !matches) {
-      await audit.record({ actor: name.slice(0, 200), action: "session.refused", address });
+      await recordRefusal(name, address);
       throw new GatewayError("invalid_credentials", "The user name or the password is wrong.");
     }
+    refuseDisabled(user);
+    await checkCode(user, code, address);
     throttle.succeed(attempt);
     const session = await startSession(context, user, options);
     if (device === undefined) setDeviceCookie(context, user.passwordHash);
     return context.json(shownSession(session));
+  };
+
+  const recordRefusal = (name: string, address: string): Promise<void> =>
+    audit.record({ actor: name.slice(0, 200), action: "session.refused", address });
+
+  /** The attempt stays counted if the code is missing: otherwise a guess could follow each attempt without a code. */
+  const checkCode = async (user: StoredUser, code: string | undefined, address: string) => {
+    if (!user.totp) return;
+    if (code === undefined) {
+      throw new GatewayError(
+        "second_factor_required",
+        "Enter the code of your authenticator app, or a recovery code.",
+        { param: "code" },
+      );
+    }
+    if (await secondFactor.accept(user, code)) return;
+    await recordRefusal(user.name, address);
+    throw new GatewayError(
+      "invalid_credentials",
+      "The code is wrong or was used before. Wait for the next code.",
+      { param: "code" },
+    );
   };
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
@@ -60,7 +87,6 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       role: "admin",
       projects: null,
       passwordHash,
-      oidcSubject: null,
       createdAt: now(),
     });
     if (!(await users.createFirst(user))) {
@@ -151,6 +177,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       path: "/session",
       role: "viewer",
       scope: "gateway",
+      isForPasswordChange: true,
       summary: "Get the session of the signed-in user, with its CSRF token.",
       response: sessionSchema,
       handle: show,
@@ -160,6 +187,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       path: "/session",
       role: "viewer",
       scope: "gateway",
+      isForPasswordChange: true,
       summary: "Sign out: all sessions of the user end.",
       response: signedOutSchema,
       handle: signOut,
@@ -167,9 +195,24 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
   ];
 }
 
+/** After the password was verified: otherwise a stranger could find out which names exist. */
+function refuseDisabled({ disabledAt }: StoredUser): void {
+  if (disabledAt === null) return;
+  throw new GatewayError(
+    "invalid_credentials",
+    "An administrator has disabled this user. Ask an administrator to enable it.",
+  );
+}
+
 const shownSession = ({ user, csrfToken, expiresAt }: ActiveSession): Session => ({
   object: "session",
-  user: { id: user.id, name: user.name, role: user.role, projects: user.projects },
+  user: {
+    id: user.id,
+    name: user.name,
+    role: user.role,
+    projects: user.projects,
+    must_change_password: needsNewPassword(user),
+  },
   csrf_token: csrfToken,
   expires_at: new Date(expiresAt).toISOString(),
 });

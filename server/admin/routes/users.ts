@@ -1,4 +1,5 @@
 /** /users: the users who may sign in to the console. */
+import type { z } from "zod";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { userSchema } from "../../../contract/admin/users.ts";
 import type { Role, User } from "../../../contract/admin.ts";
@@ -18,6 +19,7 @@ export function userRoutes({
   snapshot,
   users,
   sessions,
+  tokens,
   passwords,
   audit,
   now,
@@ -50,14 +52,14 @@ export function userRoutes({
     });
 
   const create = async (context: AdminApiContext): Promise<Response> => {
-    const { password, ...body } = await readBody(context, newUserBody);
-    requireProjects(body.projects, []);
-    const passwordHash = await passwords.hash(password);
+    const { password, name, role, projects, ...body } = await readBody(context, newUserBody);
+    requireProjects(projects, []);
     const user = newUser({
-      ...body,
-      projects: projectsFor(body.role, body.projects),
-      passwordHash,
-      oidcSubject: null,
+      name,
+      role,
+      projects: projectsFor(role, projects),
+      passwordHash: password === undefined ? null : await passwords.hash(password),
+      mustChangePassword: body.must_change_password,
       createdAt: now(),
     });
     if (!(await users.create(user))) throw nameTaken();
@@ -66,24 +68,31 @@ export function userRoutes({
   };
 
   const update = async (context: AdminApiContext): Promise<Response> => {
-    const { password, name, ...access } = await readBody(context, changedUserBody);
+    const body = await readBody(context, changedUserBody);
+    const { password, name, role: givenRole, projects: givenProjects } = body;
     const passwordHash = password === undefined ? undefined : await passwords.hash(password);
     // After the slow hash: the role may have changed in the meantime.
     const user = await find(context);
     // The user may still belong to a project that the configuration file no longer has.
-    requireProjects(access.projects, user.projects ?? []);
-    const { role = user.role, projects: visible = user.projects ?? "all" } = access;
+    requireProjects(givenProjects, user.projects ?? []);
+    const role = givenRole ?? user.role;
+    const visible = givenProjects ?? user.projects ?? "all";
     // Only what the body has is written: a new password must not restore a role that another request has changed.
     const changes: UserChanges = {
       ...(name !== undefined && { name }),
-      ...(access.role !== undefined && { role }),
-      ...(Object.keys(access).length > 0 && { projects: projectsFor(role, visible) }),
-      ...(passwordHash !== undefined && { passwordHash }),
+      ...(givenRole !== undefined && { role }),
+      ...((givenRole !== undefined || givenProjects !== undefined) && {
+        projects: projectsFor(role, visible),
+      }),
+      // A password replaces the invitation, which could otherwise replace the password.
+      ...(passwordHash !== undefined && { passwordHash, invite: null }),
+      ...accountChanges(body, user, now()),
     };
     const changed = { ...user, ...changes };
     if (!(await users.update(user.id, changes).catch(refuseLastAdministrator))) throw nameTaken();
     // A new password or a smaller role must not leave old sessions behind. The session of this request stays.
     await sessions.endOfUser(user.id, context.get("session")?.tokenHash);
+    if (changed.disabledAt !== null) await tokens.revokeOfUser(user.id);
     await record(context, "user.updated", user, changed);
     return context.json(shownUser(changed));
   };
@@ -121,7 +130,7 @@ export function userRoutes({
       path: "/users",
       role: "admin",
       scope: "all-projects",
-      summary: "Create a user with a password.",
+      summary: "Create a user, with a password or for an invitation.",
       body: newUserBody,
       response: userSchema,
       status: 201,
@@ -132,7 +141,8 @@ export function userRoutes({
       path: "/users/:id",
       role: "admin",
       scope: "all-projects",
-      summary: "Change a user. The sessions of the user end, except the session of this request.",
+      summary:
+        "Change or disable a user, or remove the second factor. The sessions of the user end, except the session of this request.",
       body: changedUserBody,
       response: userSchema,
       handle: update,
@@ -142,18 +152,34 @@ export function userRoutes({
       path: "/users/:id",
       role: "admin",
       scope: "all-projects",
-      summary: "Delete a user. The sessions of the user end.",
+      summary: "Delete a user. The sessions and tokens of the user end.",
       response: null,
       handle: remove,
     },
   ];
 }
 
+function accountChanges(
+  body: z.output<typeof changedUserBody>,
+  user: StoredUser,
+  at: number,
+): UserChanges {
+  const { must_change_password: mustChangePassword, disabled, two_factor: keepsTotp } = body;
+  return {
+    ...(mustChangePassword !== undefined && { mustChangePassword }),
+    ...(disabled !== undefined && { disabledAt: disabled ? (user.disabledAt ?? at) : null }),
+    ...(disabled === true && { invite: null }),
+    ...(keepsTotp === false && { totp: null }),
+  };
+}
+
 function refuseLastAdministrator(error: unknown): never {
   if (!(error instanceof LastAdministrator)) throw error;
-  throw new GatewayError("invalid_value", "This is the last administrator. Create another first.", {
-    param: "role",
-  });
+  throw new GatewayError(
+    "invalid_value",
+    "This is the last administrator who can sign in. Create another first.",
+    { param: "role" },
+  );
 }
 
 /** Administrators can change their own membership, so a restriction to projects would restrict nothing. */
@@ -165,13 +191,22 @@ const nameTaken = (): GatewayError =>
     param: "name",
   });
 
+function statusOf({ disabledAt, passwordHash, oidcSubject }: StoredUser): User["status"] {
+  if (disabledAt !== null) return "disabled";
+  return passwordHash === null && oidcSubject === null ? "invited" : "active";
+}
+
 export const shownUser = (user: StoredUser): User => ({
   object: "user",
   id: user.id,
   name: user.name,
   role: user.role,
   projects: user.projects ?? "all",
-  sign_in: user.passwordHash === null ? "oidc" : "password",
+  sign_in: user.passwordHash === null && user.oidcSubject !== null ? "oidc" : "password",
+  status: statusOf(user),
+  must_change_password: user.mustChangePassword,
+  two_factor: user.totp !== null,
+  invite_expires_at: user.invite && new Date(user.invite.expiresAt).toISOString(),
   created_at: new Date(user.createdAt).toISOString(),
   last_sign_in_at: user.lastSignInAt === null ? null : new Date(user.lastSignInAt).toISOString(),
 });

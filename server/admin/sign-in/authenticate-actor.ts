@@ -1,15 +1,17 @@
 /**
- * Authenticates a request to the admin API: by the admin token of a script, or by the session of a user, whose changes
- * must also carry the CSRF token.
+ * Authenticates a request to the admin API: by the admin token of a script, by a token of a user, or by the session of
+ * a user, whose changes must also carry the CSRF token.
  */
 import { parse as parseCookies } from "hono/utils/cookie";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
+import type { StoredUser } from "../../storage/ports/user-store.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
 import type { Audit } from "../audit.ts";
 import { bearerToken, isAdminToken } from "./admin-token.ts";
 import type { ActiveSession, Sessions } from "./sessions.ts";
 import type { SignInThrottle } from "./sign-in-throttle.ts";
+import { isUserToken, type UserTokens } from "./user-tokens.ts";
 
 export const sessionCookie = "vexel_session";
 const csrfHeader = "x-csrf-token";
@@ -17,6 +19,8 @@ const csrfHeader = "x-csrf-token";
 export interface AuthenticationOptions {
   /** Undefined: the console is off, and users cannot sign in. */
   readonly sessions: Pick<Sessions, "find" | "rotate" | "isCurrent"> | undefined;
+  /** Undefined: the console is off, and there are no users. */
+  readonly tokens: Pick<UserTokens, "find" | "isCurrent"> | undefined;
   /** VEXEL_ADMIN_TOKEN. Empty: scripts have no access. */
   readonly adminToken: string;
   readonly throttle: SignInThrottle;
@@ -33,8 +37,10 @@ export interface RequestCredentials {
 
 export interface Authenticated {
   readonly actor: Actor;
-  /** Undefined for the admin token. */
+  /** Undefined for a token. */
   readonly session: ActiveSession | undefined;
+  /** Whether the session or the token is still valid, with the same role and projects. */
+  readonly isStillAllowed: () => Promise<boolean>;
 }
 
 /** Throws GatewayError. */
@@ -44,8 +50,15 @@ export async function authenticateActor(
 ): Promise<Authenticated> {
   const token = bearerToken(request.header("authorization"));
   if (token === undefined) return authenticateSession(request, options);
+  const own = isUserToken(token) ? await options.tokens?.find(token) : undefined;
+  if (own) {
+    const { id: userId, name, role, projects } = own.user;
+    const actor: Actor = { name: `${name} (token ${own.token.name})`, userId, role, projects };
+    const isStillAllowed = async () => (await options.tokens?.isCurrent(own)) === true;
+    return { actor, session: undefined, isStillAllowed };
+  }
   await checkAdminToken(token, request, options);
-  return { actor: adminTokenActor, session: undefined };
+  return { actor: adminTokenActor, session: undefined, isStillAllowed: async () => true };
 }
 
 async function checkAdminToken(
@@ -67,7 +80,7 @@ async function checkAdminToken(
   throttle.refuseWrongTokens(address);
   throw new GatewayError(
     "invalid_api_key",
-    "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.",
+    "Incorrect admin token. Use the value of VEXEL_ADMIN_TOKEN when the gateway started, or a token of your account that has not expired.",
   );
 }
 
@@ -92,7 +105,21 @@ async function authenticateSession(
     );
   }
   const { id, name, role, projects } = session.user;
-  return { actor: { name, userId: id, role, projects }, session };
+  const isStillAllowed = async () => (await sessions?.isCurrent(session)) === true;
+  return { actor: { name, userId: id, role, projects }, session, isStillAllowed };
+}
+
+/** A user of OpenID Connect has no password to change. */
+export const needsNewPassword = ({ mustChangePassword, passwordHash }: StoredUser): boolean =>
+  mustChangePassword && passwordHash !== null;
+
+/** A user whose password an administrator has declared to be old may do nothing but choose a new one. */
+export function refuseOldPassword(session: ActiveSession | undefined): void {
+  if (!session || !needsNewPassword(session.user)) return;
+  throw new GatewayError(
+    "password_change_required",
+    "Choose a new password first, with POST /admin/api/account/password or in the console.",
+  );
 }
 
 export const notSignedIn = (): GatewayError =>

@@ -21,7 +21,17 @@ const touchEveryMs = 60_000;
  */
 const maxDeleted = 500;
 
+/** The most characters of a `user-agent` that are stored. */
+const maxUserAgent = 300;
+
+/** Where a session was started. */
+export interface SessionClient {
+  readonly address: string;
+  readonly userAgent: string;
+}
+
 export interface ActiveSession {
+  readonly id: string;
   readonly user: StoredUser;
   readonly csrfToken: string;
   readonly tokenHash: string;
@@ -53,13 +63,16 @@ export class Sessions {
   }
 
   /** Always a new token: a token that was set before the sign-in gains nothing (session fixation). */
-  async issue(user: StoredUser): Promise<IssuedSession> {
+  async issue(user: StoredUser, client: SessionClient): Promise<IssuedSession> {
     const at = await this.#now();
     await this.#sessions.deleteExpired(at - idleMs, at - maxAgeMs, maxDeleted);
     await this.#users.update(user.id, { lastSignInAt: at });
     const token = randomToken();
     const stored = newSession({
       token,
+      id: `session_${randomBytes(8).toString("hex")}`,
+      address: client.address,
+      userAgent: client.userAgent.slice(0, maxUserAgent),
       userId: user.id,
       csrfToken: randomToken(),
       signedInAt: at,
@@ -71,12 +84,12 @@ export class Sessions {
   }
 
   /**
-   * Refuses a user who was deleted, or whose password has changed, during the sign-in. Checked after the session is
+   * Refuses a user who was deleted or disabled, or whose password has changed, during the sign-in. Checked after the session is
    * stored: a change that is not visible here ends the stored session.
    */
   async #refuseChangedUser({ id, passwordHash }: StoredUser): Promise<void> {
     const current = await this.#users.findById(id);
-    if (current?.passwordHash === passwordHash) return;
+    if (current?.passwordHash === passwordHash && current.disabledAt === null) return;
     await this.#sessions.deleteOfUser(id);
     throw new GatewayError(
       "invalid_credentials",
@@ -90,7 +103,7 @@ export class Sessions {
     const at = await this.#now();
     if (!stored || expiryOf(stored) <= at) return undefined;
     const user = await this.#users.findById(stored.userId);
-    if (!user) return undefined;
+    if (!user || user.disabledAt !== null) return undefined;
     if (at - stored.lastSeenAt > touchEveryMs) await this.#sessions.touch(stored.tokenHash, at);
     return active(stored, user);
   }
@@ -103,7 +116,8 @@ export class Sessions {
       return (
         stored !== undefined &&
         expiryOf(stored) > (await this.#now()) &&
-        current?.role === user.role &&
+        current?.disabledAt === null &&
+        current.role === user.role &&
         JSON.stringify(current.projects) === JSON.stringify(user.projects)
       );
     } catch (error) {
@@ -120,10 +134,20 @@ export class Sessions {
       return undefined;
     const token = randomToken();
     // The CSRF token stays: pages that are open hold it in memory.
-    const { userId, csrfToken, signedInAt } = stored;
-    const replacement = newSession({ token, userId, csrfToken, signedInAt, at });
+    const replacement = newSession({ ...stored, token, at });
     const isReplaced = await this.#sessions.replace(tokenHash, replacement);
     return isReplaced ? { ...active(replacement, user), token } : undefined;
+  }
+
+  /** The sessions of a user that have not ended, the one that was seen last first. */
+  async listOfUser(userId: string): Promise<readonly StoredSession[]> {
+    const at = await this.#now();
+    return (await this.#sessions.listOfUser(userId)).filter((stored) => expiryOf(stored) > at);
+  }
+
+  /** False: the user has no such session. */
+  endOne(userId: string, id: string): Promise<boolean> {
+    return this.#sessions.deleteById(userId, id);
   }
 
   async endOfUser(userId: string, except?: string): Promise<void> {
@@ -133,7 +157,11 @@ export class Sessions {
 
 const randomToken = (): string => randomBytes(32).toString("base64url");
 
-interface NewSession extends Pick<StoredSession, "userId" | "csrfToken" | "signedInAt"> {
+interface NewSession
+  extends Pick<
+    StoredSession,
+    "id" | "userId" | "csrfToken" | "signedInAt" | "address" | "userAgent"
+  > {
   readonly token: string;
   readonly at: number;
 }
@@ -147,6 +175,7 @@ const newSession = ({ token, at, ...session }: NewSession): StoredSession => ({
 });
 
 const active = (stored: StoredSession, user: StoredUser): ActiveSession => ({
+  id: stored.id,
   user,
   csrfToken: stored.csrfToken,
   tokenHash: stored.tokenHash,

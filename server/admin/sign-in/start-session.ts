@@ -10,7 +10,8 @@ export async function startSession(
   user: StoredUser,
   { sessions, audit }: SignInDependencies,
 ): Promise<ActiveSession> {
-  const issued = await sessions.issue(user);
+  const userAgent = context.req.header("user-agent") ?? "";
+  const issued = await sessions.issue(user, { address: context.env.address, userAgent });
   setSessionCookie(context, issued);
   await audit.record({ actor: user.name, action: "session.created", address: context.env.address });
   return issued;

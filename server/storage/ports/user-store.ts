@@ -1,4 +1,7 @@
-/** Port: the users of the console. Passwords are stored as argon2id hashes only. */
+/**
+ * Port: the users of the console. Passwords are stored as argon2id hashes, invitations and recovery codes as SHA-256
+ * hashes, and the secret of the second factor is encrypted.
+ */
 import type { Role } from "../../../contract/admin.ts";
 
 export interface StoredUser {
@@ -8,8 +11,16 @@ export interface StoredUser {
   readonly role: Role;
   /** The projects that the user may see. `null`: all projects. */
   readonly projects: readonly string[] | null;
-  /** `null`: the user signs in with OpenID Connect. */
+  /** `null`: the user signs in with OpenID Connect, or has not accepted the invitation yet. */
   readonly passwordHash: string | null;
+  /** The user may only change the password until that is done. */
+  readonly mustChangePassword: boolean;
+  /** The user cannot sign in. `null`: the user can. */
+  readonly disabledAt: number | null;
+  /** Of the one-time link with which the user chooses a password. `null`: there is none. */
+  readonly invite: StoredInvite | null;
+  /** The second factor. `null`: the password is enough. */
+  readonly totp: StoredTotp | null;
   /** Issuer and subject of OpenID Connect. `null`: the user signs in with a password only. */
   readonly oidcSubject: string | null;
   /** Unix milliseconds. */
@@ -17,9 +28,22 @@ export interface StoredUser {
   readonly lastSignInAt: number | null;
 }
 
-export type UserChanges = Partial<
-  Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "oidcSubject" | "lastSignInAt">
->;
+export interface StoredInvite {
+  /** SHA-256 of the token in hex. */
+  readonly hash: string;
+  readonly expiresAt: number;
+}
+
+export interface StoredTotp {
+  /** Encrypted. */
+  readonly secret: string;
+  /** The time step of the last code that was used: a code is used once. */
+  readonly step: number;
+  /** SHA-256 of each recovery code that was not used. */
+  readonly recoveryHashes: readonly string[];
+}
+
+export type UserChanges = Partial<Omit<StoredUser, "id" | "createdAt">>;
 
 /** The change would remove the last administrator: no user could create users then. */
 export class LastAdministrator extends Error {
@@ -27,8 +51,8 @@ export class LastAdministrator extends Error {
 }
 
 /**
- * Every method rejects once the store is closed. A store that has an administrator keeps one: a change that would
- * remove the last one rejects with LastAdministrator.
+ * Every method rejects once the store is closed. A store that has an administrator who can sign in keeps one: a change
+ * that would remove or disable the last one rejects with LastAdministrator.
  */
 export interface UserStore {
   /** False: another user has the name or the subject. */
@@ -38,9 +62,15 @@ export interface UserStore {
   findById(id: string): Promise<StoredUser | undefined>;
   findByName(name: string): Promise<StoredUser | undefined>;
   findByOidcSubject(subject: string): Promise<StoredUser | undefined>;
+  /** The user with this invitation, also if it has expired. */
+  findByInvite(hash: string): Promise<StoredUser | undefined>;
+  /** Sets the password and removes the invitation. False: another request has used the invitation. */
+  acceptInvite(id: string, hash: string, passwordHash: string): Promise<boolean>;
+  /** Replaces the state of the second factor. False: another request has changed it since `before` was read. */
+  replaceTotp(id: string, before: StoredTotp, after: StoredTotp): Promise<boolean>;
   /** False: there is no such user, or another user has the new name or subject. */
   update(id: string, changes: UserChanges): Promise<boolean>;
-  /** Also ends the sessions of the user. False: there is no such user. */
+  /** Also ends the sessions and the tokens of the user. False: there is no such user. */
   delete(id: string): Promise<boolean>;
   /** All users by name. */
   list(): Promise<readonly StoredUser[]>;

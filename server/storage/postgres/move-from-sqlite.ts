@@ -58,6 +58,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "config_entities" },
     { table: "users" },
     { table: "sessions" },
+    { table: "admin_tokens" },
     { table: "audit_log" },
     { table: "revisions" },
   ],

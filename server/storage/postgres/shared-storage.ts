@@ -5,6 +5,7 @@
 import { errorMessage } from "../../lib/error-code.ts";
 import type { Log } from "../../lib/log.ts";
 import type { TimeCall } from "../../lib/time-call.ts";
+import type { AdminTokenStore } from "../ports/admin-token-store.ts";
 import type { AuditLog } from "../ports/audit-log.ts";
 import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { DeliveryStore } from "../ports/delivery-store.ts";
@@ -20,6 +21,7 @@ import type { SharedResponses } from "../ports/shared-responses.ts";
 import type { UploadStore } from "../ports/upload-store.ts";
 import type { UserStore } from "../ports/user-store.ts";
 import type { WebhookEndpointStore } from "../ports/webhook-endpoint-store.ts";
+import { createAdminTokenStore } from "../sql/admin-token-store.ts";
 import { createAuditLog } from "../sql/audit-log.ts";
 import { createConfigEntityStore } from "../sql/config-entity-store.ts";
 import { createDeliveryStore } from "../sql/delivery-store.ts";
@@ -47,6 +49,7 @@ export interface SharedStorage {
   readonly entities: ConfigEntityStore;
   readonly users: UserStore;
   readonly sessions: SessionStore;
+  readonly adminTokens: AdminTokenStore;
   readonly audit: AuditLog;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
@@ -109,6 +112,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     entities: withLastKnownEntities(createConfigEntityStore(db), copy),
     users: createUserStore(db),
     sessions: createSessionStore(db),
+    adminTokens: createAdminTokenStore(db),
     audit: createAuditLog(db),
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),

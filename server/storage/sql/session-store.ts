@@ -3,6 +3,9 @@ import type { SessionStore, StoredSession } from "../ports/session-store.ts";
 import { integerOrNull, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
 
 interface Row {
+  readonly id: string;
+  readonly address: string;
+  readonly user_agent: string;
   readonly token_hash: string;
   readonly user_id: string;
   readonly csrf_token: string;
@@ -41,6 +44,23 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
       return true;
     }),
 
+  async listOfUser(userId) {
+    const { rows } = await db.query<Row>(
+      `SELECT * FROM vexel.sessions WHERE user_id = $1 AND replaced_at IS NULL
+       ORDER BY last_seen_at DESC, id`,
+      [userId],
+    );
+    return rows.map(sessionOf);
+  },
+
+  async deleteById(userId, id) {
+    const { count } = await db.query("DELETE FROM vexel.sessions WHERE user_id = $1 AND id = $2", [
+      userId,
+      id,
+    ]);
+    return count > 0;
+  },
+
   async deleteOfUser(userId, except = "") {
     await db.query("DELETE FROM vexel.sessions WHERE user_id = $1 AND token_hash <> $2", [
       userId,
@@ -61,15 +81,31 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
 
 async function insert(db: Queries, session: StoredSession): Promise<void> {
   const { tokenHash, userId, csrfToken, signedInAt, issuedAt, lastSeenAt, replacedAt } = session;
+  const { id, address, userAgent } = session;
   await db.query(
     `INSERT INTO vexel.sessions
-       (token_hash, user_id, csrf_token, signed_in_at, issued_at, last_seen_at, replaced_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [tokenHash, userId, csrfToken, signedInAt, issuedAt, lastSeenAt, replacedAt],
+       (token_hash, user_id, csrf_token, signed_in_at, issued_at, last_seen_at, replaced_at,
+        id, address, user_agent)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      tokenHash,
+      userId,
+      csrfToken,
+      signedInAt,
+      issuedAt,
+      lastSeenAt,
+      replacedAt,
+      id,
+      address,
+      userAgent,
+    ],
   );
 }
 
 const sessionOf = (row: Row): StoredSession => ({
+  id: row.id,
+  address: row.address,
+  userAgent: row.user_agent,
   tokenHash: row.token_hash,
   userId: row.user_id,
   csrfToken: row.csrf_token,

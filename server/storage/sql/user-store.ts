@@ -2,6 +2,7 @@
 import type { Role } from "../../../contract/admin.ts";
 import {
   LastAdministrator,
+  type StoredTotp,
   type StoredUser,
   type UserChanges,
   type UserStore,
@@ -20,6 +21,13 @@ interface Row {
   readonly role: Role;
   readonly projects: string | null;
   readonly password_hash: string | null;
+  readonly must_change_password: SqlInteger;
+  readonly disabled_at: SqlInteger | null;
+  readonly invite_hash: string | null;
+  readonly invite_expires_at: SqlInteger | null;
+  readonly totp_secret: string | null;
+  readonly totp_step: SqlInteger | null;
+  readonly recovery_codes: string | null;
   readonly oidc_subject: string | null;
   readonly created_at: SqlInteger;
   readonly last_sign_in_at: SqlInteger | null;
@@ -46,11 +54,32 @@ export function createUserStore(db: SqlDatabase): UserStore {
     findById: (id) => find("id = $1", id),
     findByName: (name) => find("lower(name) = lower($1)", name),
     findByOidcSubject: (subject) => find("oidc_subject = $1", subject),
+    findByInvite: (hash) => find("invite_hash = $1", hash),
+
+    async acceptInvite(id, hash, passwordHash) {
+      const { count } = await db.query(
+        `UPDATE vexel.users SET password_hash = $3, must_change_password = 0,
+           invite_hash = NULL, invite_expires_at = NULL
+         WHERE id = $1 AND invite_hash = $2`,
+        [id, hash, passwordHash],
+      );
+      return count > 0;
+    },
+
+    async replaceTotp(id, before, after) {
+      const { count } = await db.query(
+        `UPDATE vexel.users SET totp_secret = $2, totp_step = $3, recovery_codes = $4
+         WHERE id = $1 AND totp_secret = $5 AND totp_step = $6 AND recovery_codes = $7`,
+        [id, ...totpValues(after), ...totpValues(before)],
+      );
+      return count > 0;
+    },
 
     async update(id, changes) {
       try {
-        if (changes.role === undefined || changes.role === "admin")
-          return await update(db, id, changes);
+        const isDemoted = changes.role !== undefined && changes.role !== "admin";
+        const isDisabled = changes.disabledAt !== undefined && changes.disabledAt !== null;
+        if (!isDemoted && !isDisabled) return await update(db, id, changes);
         return await db.transaction(async (queries) => {
           await keepAdministrator(queries, id);
           return update(queries, id, changes);
@@ -65,6 +94,7 @@ export function createUserStore(db: SqlDatabase): UserStore {
       db.transaction(async (queries) => {
         await keepAdministrator(queries, id);
         await queries.query("DELETE FROM vexel.sessions WHERE user_id = $1", [id]);
+        await queries.query("DELETE FROM vexel.admin_tokens WHERE user_id = $1", [id]);
         return (await queries.query("DELETE FROM vexel.users WHERE id = $1", [id])).count > 0;
       }),
 
@@ -77,11 +107,16 @@ export function createUserStore(db: SqlDatabase): UserStore {
   };
 }
 
-/** Refuses to take the role from the last administrator. Locked, because another replica may do it at the same time. */
+/**
+ * Refuses to take access from the last administrator who can sign in. Locked, because another replica may do it at the
+ * same time.
+ */
 async function keepAdministrator(db: Queries, id: string): Promise<void> {
   await lockUsers(db);
   const { rows } = await db.query<Pick<Row, "id">>(
-    "SELECT id FROM vexel.users WHERE role = 'admin' LIMIT 2",
+    `SELECT id FROM vexel.users
+     WHERE role = 'admin' AND disabled_at IS NULL
+       AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL) LIMIT 2`,
   );
   if (rows.length === 1 && rows[0]?.id === id) throw new LastAdministrator();
 }
@@ -127,6 +162,18 @@ function columnsOf(user: Partial<StoredUser>): Record<string, SqlValue> {
     role: user.role,
     projects: user.projects && JSON.stringify(user.projects),
     password_hash: user.passwordHash,
+    must_change_password:
+      user.mustChangePassword === undefined ? undefined : Number(user.mustChangePassword),
+    disabled_at: user.disabledAt,
+    ...(user.invite !== undefined && {
+      invite_hash: user.invite?.hash ?? null,
+      invite_expires_at: user.invite?.expiresAt ?? null,
+    }),
+    ...(user.totp !== undefined && {
+      totp_secret: user.totp?.secret ?? null,
+      totp_step: user.totp?.step ?? null,
+      recovery_codes: user.totp ? JSON.stringify(user.totp.recoveryHashes) : null,
+    }),
     oidc_subject: user.oidcSubject,
     last_sign_in_at: user.lastSignInAt,
   };
@@ -137,12 +184,32 @@ function columnsOf(user: Partial<StoredUser>): Record<string, SqlValue> {
   );
 }
 
+const totpValues = ({ secret, step, recoveryHashes }: StoredTotp): readonly SqlValue[] => [
+  secret,
+  step,
+  JSON.stringify(recoveryHashes),
+];
+
 const userOf = (row: Row): StoredUser => ({
   id: row.id,
   name: row.name,
   role: row.role,
   projects: row.projects === null ? null : (JSON.parse(row.projects) as string[]),
   passwordHash: row.password_hash,
+  mustChangePassword: Number(row.must_change_password) === 1,
+  disabledAt: integerOrNull(row.disabled_at),
+  invite:
+    row.invite_hash === null
+      ? null
+      : { hash: row.invite_hash, expiresAt: Number(row.invite_expires_at) },
+  totp:
+    row.totp_secret === null
+      ? null
+      : {
+          secret: row.totp_secret,
+          step: Number(row.totp_step),
+          recoveryHashes: JSON.parse(row.recovery_codes ?? "[]") as string[],
+        },
   oidcSubject: row.oidc_subject,
   createdAt: Number(row.created_at),
   lastSignInAt: integerOrNull(row.last_sign_in_at),

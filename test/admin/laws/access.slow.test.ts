@@ -57,6 +57,8 @@ test("only the listed routes need no session", () => {
     "GET /admin/api/session/oidc/callback",
     "GET /admin/api/session/options",
     "POST /admin/api/session",
+    "POST /admin/api/session/invite",
+    "POST /admin/api/session/invite/accept",
     "POST /admin/api/session/setup",
   ]);
 });

@@ -1,8 +1,12 @@
 /**
- * Laws (contract tests) of the ports `UserStore`, `SessionStore` and `AuditLog`, the stores of the console, for every
+ * Laws (contract tests) of the ports `UserStore`, `SessionStore`, `AdminTokenStore` and `AuditLog`, the stores of the console, for every
  * implementation.
  */
 import { expect, test } from "bun:test";
+import type {
+  AdminTokenStore,
+  StoredAdminToken,
+} from "../../../server/storage/ports/admin-token-store.ts";
 import type { AuditLog, StoredAuditEntry } from "../../../server/storage/ports/audit-log.ts";
 import type { SessionStore, StoredSession } from "../../../server/storage/ports/session-store.ts";
 import {
@@ -15,6 +19,7 @@ import { type Implementation, withStorage } from "./backend.ts";
 export interface ConsoleStores {
   readonly users: UserStore;
   readonly sessions: SessionStore;
+  readonly tokens: AdminTokenStore;
   readonly audit: AuditLog;
   close(): Promise<void>;
 }
@@ -26,12 +31,19 @@ const user = (changes: Partial<StoredUser> = {}): StoredUser => ({
   projects: null,
   passwordHash: "hash",
   oidcSubject: null,
+  mustChangePassword: false,
+  disabledAt: null,
+  invite: null,
+  totp: null,
   createdAt: 1,
   lastSignInAt: null,
   ...changes,
 });
 
 const session = (changes: Partial<StoredSession> = {}): StoredSession => ({
+  id: "session_1",
+  address: "127.0.0.1",
+  userAgent: "Browser",
   tokenHash: "token-1",
   userId: "user_1",
   csrfToken: "csrf",
@@ -39,6 +51,18 @@ const session = (changes: Partial<StoredSession> = {}): StoredSession => ({
   issuedAt: 10,
   lastSeenAt: 10,
   replacedAt: null,
+  ...changes,
+});
+
+const token = (changes: Partial<StoredAdminToken> = {}): StoredAdminToken => ({
+  id: "token_1",
+  userId: "user_1",
+  name: "deploy",
+  hash: "hash-1",
+  hint: "vxa-abcd",
+  createdAt: 10,
+  expiresAt: 100,
+  lastUsedAt: null,
   ...changes,
 });
 
@@ -100,18 +124,21 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
     expect(await users.update("user_2", { oidcSubject: "issuer#1" })).toBe(false);
   });
 
-  law("the sessions of a deleted user end", async ({ users, sessions }) => {
+  law("the sessions and tokens of a deleted user end", async ({ users, sessions, tokens }) => {
     await users.create(user({ role: "viewer" }));
     await sessions.create(session());
+    await tokens.create(token(), 10);
     expect(await users.delete("user_1")).toBe(true);
     expect(await users.delete("user_1")).toBe(false);
     expect(await sessions.find("token-1")).toBeUndefined();
+    expect(await tokens.findByHash("hash-1")).toBeUndefined();
     expect(await users.list()).toEqual([]);
   });
 
   const removals: Readonly<Record<string, (users: UserStore, id: string) => Promise<boolean>>> = {
     "are deleted": (users, id) => users.delete(id),
     "lose the role": (users, id) => users.update(id, { role: "viewer" }),
+    "are disabled": (users, id) => users.update(id, { disabledAt: 1 }),
   };
   for (const [what, remove] of Object.entries(removals)) {
     law(`of two administrators who ${what} at the same time, one stays`, async ({ users }) => {
@@ -120,9 +147,87 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
       const refused = outcomes.filter(({ status }) => status === "rejected");
       expect(refused).toHaveLength(1);
       expect(refused[0]).toHaveProperty("reason", expect.any(LastAdministrator));
-      expect((await users.list()).filter(({ role }) => role === "admin")).toHaveLength(1);
+      const active = (await users.list()).filter(
+        ({ role, disabledAt }) => role === "admin" && disabledAt === null,
+      );
+      expect(active).toHaveLength(1);
     });
   }
+
+  law(
+    "an administrator who cannot sign in yet does not replace the last one",
+    async ({ users }) => {
+      await users.create(user());
+      await users.create(user({ id: "user_2", name: "Bob", passwordHash: null }));
+      const [error] = await Promise.allSettled([users.delete("user_1")]);
+      expect(error).toHaveProperty("reason", expect.any(LastAdministrator));
+    },
+  );
+
+  law("an invitation is found by its hash, and one of two requests uses it", async ({ users }) => {
+    const invite = { hash: "invite-hash", expiresAt: 50 };
+    await users.create(user({ passwordHash: null, mustChangePassword: true, invite }));
+    expect((await users.findByInvite("invite-hash"))?.invite).toEqual(invite);
+    const used = await Promise.all(
+      ["a", "b"].map((hash) => users.acceptInvite("user_1", "invite-hash", hash)),
+    );
+    expect(used.filter(Boolean)).toHaveLength(1);
+    const after = await users.findById("user_1");
+    expect(after).toMatchObject({ invite: null, mustChangePassword: false });
+    expect(["a", "b"]).toContain(after?.passwordHash ?? "");
+    expect(await users.findByInvite("invite-hash")).toBeUndefined();
+  });
+
+  law("of two requests that change a second factor, one does", async ({ users }) => {
+    const totp = { secret: "encrypted", step: 5, recoveryHashes: ["x", "y"] };
+    await users.create(user({ totp }));
+    const changed = await Promise.all([
+      users.replaceTotp("user_1", totp, { ...totp, step: 6 }),
+      users.replaceTotp("user_1", totp, { ...totp, recoveryHashes: ["y"] }),
+    ]);
+    expect(changed.filter(Boolean)).toHaveLength(1);
+    expect(await users.update("user_1", { totp: null })).toBe(true);
+    expect((await users.findById("user_1"))?.totp).toBeNull();
+  });
+
+  law("a user has at most the given number of tokens, the newest first", async ({ tokens }) => {
+    expect(await tokens.create(token(), 2)).toBe(true);
+    const second = token({ id: "token_2", hash: "hash-2", createdAt: 20 });
+    expect(await tokens.create(second, 2)).toBe(true);
+    expect(await tokens.create(token({ id: "token_3", hash: "hash-3" }), 2)).toBe(false);
+    expect((await tokens.listOfUser("user_1")).map(({ id }) => id)).toEqual(["token_2", "token_1"]);
+    expect(await tokens.findByHash("hash-2")).toEqual(second);
+    await tokens.touch("token_2", 30);
+    expect((await tokens.findByHash("hash-2"))?.lastUsedAt).toBe(30);
+  });
+
+  law("a user revokes their own tokens only", async ({ tokens }) => {
+    await tokens.create(token(), 10);
+    expect(await tokens.delete("user_2", "token_1")).toBeUndefined();
+    expect(await tokens.delete("user_1", "token_1")).toEqual(token());
+    await tokens.create(token(), 10);
+    await tokens.create(token({ id: "token_2", hash: "hash-2", userId: "user_2" }), 10);
+    await tokens.deleteOfUser("user_1");
+    expect(await tokens.findByHash("hash-1")).toBeUndefined();
+    expect(await tokens.findByHash("hash-2")).toBeDefined();
+  });
+
+  law(
+    "a session is listed once, whatever its tokens, and ended with all of them",
+    async (stores) => {
+      const { sessions } = stores;
+      await sessions.create(session());
+      await sessions.replace("token-1", session({ tokenHash: "token-2", lastSeenAt: 20 }));
+      await sessions.create(session({ id: "session_2", tokenHash: "token-3", lastSeenAt: 30 }));
+      await sessions.create(session({ id: "session_3", tokenHash: "token-4", userId: "user_2" }));
+      const listed = (await sessions.listOfUser("user_1")).map(({ id }) => id);
+      expect(listed).toEqual(["session_2", "session_1"]);
+      expect(await sessions.deleteById("user_2", "session_1")).toBe(false);
+      expect(await sessions.deleteById("user_1", "session_1")).toBe(true);
+      const found = await Promise.all(["token-1", "token-2"].map((hash) => sessions.find(hash)));
+      expect(found).toEqual([undefined, undefined]);
+    },
+  );
 
   law("a token is replaced once, although two requests try", async ({ sessions }) => {
     await sessions.create(session());

@@ -21,6 +21,7 @@ import type { ResponseStore } from "../../../server/storage/ports/response-store
 import type { SharedResponses } from "../../../server/storage/ports/shared-responses.ts";
 import type { UploadStore } from "../../../server/storage/ports/upload-store.ts";
 import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
+import { createAdminTokenStore } from "../../../server/storage/sql/admin-token-store.ts";
 import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
 import type { SqlDatabase } from "../../../server/storage/sql/database.ts";
 import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
@@ -152,6 +153,7 @@ export const ledgers: readonly Implementation<LedgerStorage>[] = [
 export const openConsoleStores = (db: SqlDatabase): ConsoleStores => ({
   users: createUserStore(db),
   sessions: createSessionStore(db),
+  tokens: createAdminTokenStore(db),
   audit: createAuditLog(db),
   close: () => db.close(),
 });

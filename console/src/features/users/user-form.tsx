@@ -1,6 +1,7 @@
 /** The form of a console user: name, password, role and projects. */
 import { useQuery } from "@tanstack/react-query";
 import { useWatch } from "react-hook-form";
+import type { z } from "zod";
 import { minPasswordLength, roles, type User } from "../../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../../contract/schemas/users.ts";
 import { call } from "../../api/client.ts";
@@ -14,11 +15,14 @@ export function UserForm({ user, onSaved }: { user: User | undefined; onSaved: (
   const t = useT();
   const { data } = useQuery(projectsQuery);
   const before = user && user.projects !== "all" ? user.projects : [];
-  const form = useSchemaForm(user ? changedUserBody : newUserBody, {
-    name: user?.name,
-    role: user?.role ?? "developer",
-    projects: user?.projects === "all" ? "all" : [...before],
-  });
+  const form = useSchemaForm<z.input<typeof changedUserBody>>(
+    user ? changedUserBody : newUserBody,
+    {
+      name: user?.name,
+      role: user?.role ?? "developer",
+      projects: user?.projects === "all" ? "all" : [...before],
+    },
+  );
   const seesAll = useWatch({ control: form.control, name: "projects" }) === "all";
   const projects = [...new Set([...(data?.data.map(({ id }) => id) ?? []), ...before])];
   return (

@@ -84,6 +84,7 @@ async function update(
   { mappedRole, mappedProjects }: OidcAccess,
   { users, settings }: OidcUsersOptions,
 ): Promise<OidcUser | string> {
+  if (user.disabledAt !== null) return `the user ${user.name} is disabled`;
   const role = settings.roles.size > 0 ? (mappedRole ?? settings.defaultRole) : user.role;
   if (role === null) return noRole;
   const mapped = settings.projects.size > 0 ? mappedProjects : user.projects;

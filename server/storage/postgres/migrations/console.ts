@@ -1,4 +1,4 @@
-/** The console: its users, their sessions, and the audit log. */
+/** The console: its users, their sessions and tokens, and the audit log. */
 
 export const consoleTables: readonly string[] = [
   `CREATE TABLE vexel.users (
@@ -33,4 +33,33 @@ export const consoleTables: readonly string[] = [
     address TEXT
   )`,
   "CREATE INDEX audit_log_by_time ON vexel.audit_log (at)",
+];
+
+/** Invitations, a second factor, disabled users, their own tokens of the admin API, and a list of their sessions. */
+export const accountTables: readonly string[] = [
+  `ALTER TABLE vexel.users
+    ADD COLUMN disabled_at          BIGINT,
+    ADD COLUMN must_change_password INTEGER NOT NULL DEFAULT 0,
+    ADD COLUMN invite_hash          TEXT UNIQUE,
+    ADD COLUMN invite_expires_at    BIGINT,
+    ADD COLUMN totp_secret          TEXT,
+    ADD COLUMN totp_step            BIGINT,
+    ADD COLUMN recovery_codes       TEXT`,
+  // A session without an id could not be listed: its user signs in again.
+  "DELETE FROM vexel.sessions",
+  `ALTER TABLE vexel.sessions
+    ADD COLUMN id         TEXT NOT NULL,
+    ADD COLUMN address    TEXT NOT NULL,
+    ADD COLUMN user_agent TEXT NOT NULL`,
+  `CREATE TABLE vexel.admin_tokens (
+    id           TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    token_hash   TEXT NOT NULL UNIQUE,
+    hint         TEXT NOT NULL,
+    created_at   BIGINT NOT NULL,
+    expires_at   BIGINT NOT NULL,
+    last_used_at BIGINT
+  )`,
+  "CREATE INDEX admin_tokens_by_user ON vexel.admin_tokens (user_id)",
 ];

@@ -1,6 +1,6 @@
 /** The migrations of PostgreSQL, in order. A migration that was released is never changed: a new one is appended. */
 import type { PostgresMigration } from "../migrate.ts";
-import { consoleTables } from "./console.ts";
+import { accountTables, consoleTables } from "./console.ts";
 import { eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
 import { jobTables } from "./jobs.ts";
@@ -32,6 +32,8 @@ const uploads: PostgresMigration = { name: "0005-uploads", statements: uploadTab
 
 const labels: PostgresMigration = { name: "0006-labels", statements: labelTables };
 
+const accounts: PostgresMigration = { name: "0007-accounts", statements: accountTables };
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
@@ -39,4 +41,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   webhookEndpoints,
   uploads,
   labels,
+  accounts,
 ];

@@ -65,4 +65,35 @@ const tables: Migration = {
   ],
 };
 
-export const gatewayMigrations: readonly Migration[] = [tables];
+/** Invitations, a second factor, disabled users, their own tokens of the admin API, and a list of their sessions. */
+const accounts: Migration = {
+  name: "0002-accounts",
+  statements: [
+    "ALTER TABLE users ADD COLUMN disabled_at INTEGER",
+    "ALTER TABLE users ADD COLUMN must_change_password INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE users ADD COLUMN invite_hash TEXT",
+    "ALTER TABLE users ADD COLUMN invite_expires_at INTEGER",
+    "ALTER TABLE users ADD COLUMN totp_secret TEXT",
+    "ALTER TABLE users ADD COLUMN totp_step INTEGER",
+    "ALTER TABLE users ADD COLUMN recovery_codes TEXT",
+    "CREATE UNIQUE INDEX users_by_invite ON users (invite_hash)",
+    // A session without an id could not be listed: its user signs in again.
+    "DELETE FROM sessions",
+    "ALTER TABLE sessions ADD COLUMN id TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sessions ADD COLUMN address TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sessions ADD COLUMN user_agent TEXT NOT NULL DEFAULT ''",
+    `CREATE TABLE admin_tokens (
+      id           TEXT PRIMARY KEY,
+      user_id      TEXT NOT NULL,
+      name         TEXT NOT NULL,
+      token_hash   TEXT NOT NULL UNIQUE,
+      hint         TEXT NOT NULL,
+      created_at   INTEGER NOT NULL,
+      expires_at   INTEGER NOT NULL,
+      last_used_at INTEGER
+    ) WITHOUT ROWID`,
+    "CREATE INDEX admin_tokens_by_user ON admin_tokens (user_id)",
+  ],
+};
+
+export const gatewayMigrations: readonly Migration[] = [tables, accounts];

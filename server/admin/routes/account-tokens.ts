@@ -1,0 +1,95 @@
+/** /account/tokens: the signed-in user's own tokens of the admin API. */
+import { adminTokenSchema, createdAdminTokenSchema } from "../../../contract/admin/account.ts";
+import { pageSchema } from "../../../contract/admin/page.ts";
+import type { AdminToken, CreatedAdminToken } from "../../../contract/admin.ts";
+import { newTokenBody } from "../../../contract/schemas/users.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { StoredAdminToken } from "../../storage/ports/admin-token-store.ts";
+import type { SignInDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
+import { readBody } from "../read-body.ts";
+import { requireSession } from "./account.ts";
+
+const dayMs = 86_400_000;
+
+export function accountTokenRoutes({
+  tokens,
+  audit,
+  now,
+}: SignInDependencies): readonly AdminRoute[] {
+  const list = async (context: AdminApiContext): Promise<Response> => {
+    const { user } = requireSession(context);
+    const data = (await tokens.listOfUser(user.id)).map(shownToken);
+    return context.json({ object: "list", data, next_cursor: null });
+  };
+
+  const create = async (context: AdminApiContext): Promise<Response> => {
+    const { name, expires_in_days: days } = await readBody(context, newTokenBody);
+    const { user } = requireSession(context);
+    const { text, token } = await tokens.create(user.id, name, now() + days * dayMs);
+    const after = shownToken(token);
+    await audit.record({
+      ...senderOf(context),
+      action: "admin_token.created",
+      subject: name,
+      after,
+    });
+    const shown: CreatedAdminToken = { ...after, token: text };
+    return context.json(shown, 201);
+  };
+
+  const revoke = async (context: AdminApiContext): Promise<Response> => {
+    const { user } = requireSession(context);
+    const token = await tokens.revoke(user.id, context.req.param("id") ?? "");
+    if (!token) throw new GatewayError("entity_not_found", "You have no token with this id.");
+    await audit.record({
+      ...senderOf(context),
+      action: "admin_token.revoked",
+      subject: token.name,
+      before: shownToken(token),
+    });
+    return context.body(null, 204);
+  };
+
+  return [
+    {
+      method: "GET",
+      path: "/account/tokens",
+      role: "viewer",
+      scope: "gateway",
+      summary: "List the signed-in user's own tokens of the admin API.",
+      response: pageSchema(adminTokenSchema),
+      handle: list,
+    },
+    {
+      method: "POST",
+      path: "/account/tokens",
+      role: "viewer",
+      scope: "gateway",
+      summary: "Create a token that acts with the role and the projects of the user.",
+      body: newTokenBody,
+      response: createdAdminTokenSchema,
+      status: 201,
+      handle: create,
+    },
+    {
+      method: "DELETE",
+      path: "/account/tokens/:id",
+      role: "viewer",
+      scope: "gateway",
+      summary: "Revoke a token of the signed-in user.",
+      response: null,
+      handle: revoke,
+    },
+  ];
+}
+
+const shownToken = (token: StoredAdminToken): AdminToken => ({
+  object: "admin_token",
+  id: token.id,
+  name: token.name,
+  hint: token.hint,
+  created_at: new Date(token.createdAt).toISOString(),
+  expires_at: new Date(token.expiresAt).toISOString(),
+  last_used_at: token.lastUsedAt === null ? null : new Date(token.lastUsedAt).toISOString(),
+});

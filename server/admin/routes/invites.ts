@@ -1,0 +1,126 @@
+/**
+ * One-time links with which a user chooses a password: /users/:id/invite creates one, /session/invite uses it. Only the
+ * hash of the token is stored. The link does not sign in: a user with a second factor also needs a code.
+ */
+import { randomBytes } from "node:crypto";
+import { inviteSchema, shownInviteSchema } from "../../../contract/admin/account.ts";
+import type { Invite, InvitePreview } from "../../../contract/admin.ts";
+import {
+  acceptedInviteBody,
+  inviteTokenBody,
+  newInviteBody,
+} from "../../../contract/schemas/users.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { secretHash } from "../../lib/secret-hash.ts";
+import type { StoredInvite, StoredUser } from "../../storage/ports/user-store.ts";
+import type { SignInDependencies } from "../admin-dependencies.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
+import { readBody } from "../read-body.ts";
+
+const tokenBytes = 32;
+const hourMs = 3_600_000;
+
+export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[] {
+  const { users, sessions, passwords, throttle, audit, now } = options;
+
+  const create = async (context: AdminApiContext): Promise<Response> => {
+    const { expires_in_hours: hours } = await readBody(context, newInviteBody);
+    const user = await users.findById(context.req.param("id") ?? "");
+    if (!user) throw new GatewayError("entity_not_found", "No user has this id.");
+    refuseWithoutPassword(user);
+    const token = randomBytes(tokenBytes).toString("base64url");
+    const expiresAt = now() + hours * hourMs;
+    await users.update(user.id, { invite: { hash: secretHash(token), expiresAt } });
+    await audit.record({ ...senderOf(context), action: "user.invited", subject: user.name });
+    const shown: Invite = {
+      object: "invite",
+      user: user.id,
+      url: `${context.env.incoming.publicUrl}/console/invite#${token}`,
+      expires_at: new Date(expiresAt).toISOString(),
+    };
+    return context.json(shown, 201);
+  };
+
+  const find = async (token: string): Promise<StoredUser & { readonly invite: StoredInvite }> => {
+    const user = await users.findByInvite(secretHash(token));
+    if (user?.invite && user.disabledAt === null && user.invite.expiresAt > now()) {
+      return { ...user, invite: user.invite };
+    }
+    throw invalidLink();
+  };
+
+  const preview = async (context: AdminApiContext): Promise<Response> => {
+    await throttle.waitInLine(context.env.address);
+    const { token } = await readBody(context, inviteTokenBody);
+    const { name, invite } = await find(token);
+    const shown: InvitePreview = {
+      object: "invite_preview",
+      name,
+      expires_at: new Date(invite.expiresAt).toISOString(),
+    };
+    return context.json(shown);
+  };
+
+  const accept = async (context: AdminApiContext): Promise<Response> => {
+    const { address } = context.env;
+    await throttle.waitInLine(address);
+    const { token, password } = await readBody(context, acceptedInviteBody);
+    const { id, name, invite } = await find(token);
+    const passwordHash = await passwords.hash(password);
+    if (!(await users.acceptInvite(id, invite.hash, passwordHash))) throw invalidLink();
+    await sessions.endOfUser(id);
+    await audit.record({ actor: name, action: "user.invite_accepted", subject: name, address });
+    return context.body(null, 204);
+  };
+
+  return [
+    {
+      method: "POST",
+      path: "/users/:id/invite",
+      role: "admin",
+      scope: "all-projects",
+      summary: "Create the one-time link with which a user chooses a password.",
+      body: newInviteBody,
+      response: inviteSchema,
+      status: 201,
+      handle: create,
+    },
+    {
+      method: "POST",
+      path: "/session/invite",
+      role: "anyone",
+      scope: "gateway",
+      summary: "Get the name of the user of a one-time link.",
+      body: inviteTokenBody,
+      response: shownInviteSchema,
+      handle: preview,
+    },
+    {
+      method: "POST",
+      path: "/session/invite/accept",
+      role: "anyone",
+      scope: "gateway",
+      summary: "Choose a password with a one-time link. The sessions of the user end.",
+      body: acceptedInviteBody,
+      response: null,
+      handle: accept,
+    },
+  ];
+}
+
+function refuseWithoutPassword({ disabledAt, oidcSubject, passwordHash }: StoredUser): void {
+  if (disabledAt !== null) {
+    throw new GatewayError("invalid_value", "The user is disabled. Enable the user first.");
+  }
+  if (oidcSubject === null || passwordHash !== null) return;
+  throw new GatewayError(
+    "invalid_value",
+    "The user signs in with OpenID Connect and needs no password.",
+  );
+}
+
+const invalidLink = (): GatewayError =>
+  new GatewayError(
+    "invalid_credentials",
+    "This link is not valid: it was used, was replaced or has expired. Ask an administrator for a new one.",
+  );
