@@ -9,6 +9,7 @@ import { fromEnvironment } from "../server/config/sources/environment-source.ts"
 import { builtInUpstreams } from "../server/config/sources/provisioned-upstreams.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
 import { readYaml } from "../server/config/yaml/yaml-file.ts";
+import { reencryptEndpoints } from "../server/events/reencrypt-endpoints.ts";
 import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
 import {
@@ -27,7 +28,7 @@ import {
   UsageError,
   unknownAction,
 } from "./command.ts";
-import { openEntities } from "./open-stores.ts";
+import { openEntities, withWebhookEndpoints } from "./open-stores.ts";
 
 export const config: Command = {
   name: "config",
@@ -63,7 +64,7 @@ applies changes within a second.`,
     }
     const store = await openEntities(settings);
     try {
-      return await runAction(entitiesOf(store, settings));
+      return await runAction(entitiesOf(store, settings), settings);
     } catch (error) {
       if (!(error instanceof EntityRefused || error instanceof VersionConflict)) throw error;
       process.stderr.write(`vexel config: ${error.message}\n`);
@@ -113,7 +114,7 @@ function readAction(
   action: string,
   [kind, id, ...more]: readonly string[],
   values: Values,
-): (entities: ConfigEntities) => Promise<number> {
+): (entities: ConfigEntities, settings: Settings) => Promise<number> {
   const concernsAllEntities = action === "list" || action === "reencrypt";
   const [unexpected] = concernsAllEntities && kind !== undefined ? [kind] : more;
   if (unexpected !== undefined) throw new UsageError(`unexpected argument "${unexpected}".`);
@@ -215,9 +216,14 @@ async function remove(
   return 0;
 }
 
-async function reencrypt(entities: ConfigEntities): Promise<number> {
+async function reencrypt(entities: ConfigEntities, settings: Settings): Promise<number> {
   const written = await entities.reencrypt();
-  process.stdout.write(`Encrypted the secrets of ${written} entities with the current key.\n`);
+  const endpoints = await withWebhookEndpoints(settings, (store) =>
+    reencryptEndpoints(store, secretBoxFor(settings)),
+  );
+  process.stdout.write(
+    `Encrypted the secrets of ${written} entities and ${endpoints} webhook endpoints with the current key.\n`,
+  );
   return 0;
 }
 

@@ -6,6 +6,7 @@ import type { PostgresDatabase } from "../server/storage/postgres/database.ts";
 import { openEventFile } from "../server/storage/sqlite/event-database.ts";
 import { lockFolder } from "../server/storage/sqlite/folder-lock.ts";
 import { openGatewayFile } from "../server/storage/sqlite/gateway-database.ts";
+import { openJobDatabase } from "../server/storage/sqlite/job-database.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import {
@@ -27,7 +28,7 @@ export const db: Command = {
 
 "migrate" and "move" use the PostgreSQL database DATABASE_URL. "migrate" creates and updates its tables;
 every gateway does that at its start, too. "move" copies API keys, stored entities, users,
-sessions, the audit log, the ledger and events from the data folder VEXEL_DATA into the
+sessions, the audit log, the ledger, jobs and events from the data folder VEXEL_DATA into the
 database, which must be empty. Stop the gateway of the data folder first. All rows are
 moved or none, and the data folder is not changed. Stored credentials stay encrypted with
 their current key: run "vexel config reencrypt" afterwards, unless VEXEL_SECRET was set
@@ -100,6 +101,7 @@ async function move(database: PostgresDatabase, { VEXEL_DATA: folder }: Settings
 async function prepareFolder(folder: string): Promise<void> {
   openGatewayFile(folder, Date.now).close();
   openEventFile(folder).close();
+  await openJobDatabase(folder, Date.now).close();
   const ledger = new SqliteLedgerStore({ folder, maxBytes: 0, now: Date.now() });
   try {
     const recovery = new OutboxRecovery(folder, ledger);

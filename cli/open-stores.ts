@@ -2,14 +2,18 @@
 import type { Settings } from "../server/settings.ts";
 import type { ConfigEntityStore } from "../server/storage/ports/config-entity-store.ts";
 import type { KeyStore } from "../server/storage/ports/key-store.ts";
+import type { WebhookEndpointStore } from "../server/storage/ports/webhook-endpoint-store.ts";
 import { createConfigEntityStore } from "../server/storage/sql/config-entity-store.ts";
 import { createKeyStore } from "../server/storage/sql/key-store.ts";
+import { createWebhookEndpointStore } from "../server/storage/sql/webhook-endpoint-store.ts";
+import { openEventFile } from "../server/storage/sqlite/event-database.ts";
 import {
   hasGatewayDatabase,
   openConfigEntityStore,
   openExistingKeyStore,
   openKeyStore,
 } from "../server/storage/sqlite/gateway-database.ts";
+import { SqliteDatabase } from "../server/storage/sqlite/sqlite-database.ts";
 
 type StoreSettings = Pick<Settings, "DATABASE_URL" | "VEXEL_DATA">;
 
@@ -23,6 +27,22 @@ export async function openKeys(settings: StoreSettings, mayCreate: boolean): Pro
 export async function openEntities(settings: StoreSettings): Promise<ConfigEntityStore> {
   if (settings.DATABASE_URL === "") return openConfigEntityStore(settings.VEXEL_DATA, Date.now);
   return createConfigEntityStore(await connect(settings));
+}
+
+/** Runs `use` with the webhook endpoints of clients. */
+export async function withWebhookEndpoints<T>(
+  settings: StoreSettings,
+  use: (store: WebhookEndpointStore) => Promise<T>,
+): Promise<T> {
+  const db =
+    settings.DATABASE_URL === ""
+      ? new SqliteDatabase(openEventFile(settings.VEXEL_DATA))
+      : await connect(settings);
+  try {
+    return await use(createWebhookEndpointStore(db));
+  } finally {
+    await db.close();
+  }
 }
 
 /** Whether entities may be stored. A data folder without a SQLite database has none. */

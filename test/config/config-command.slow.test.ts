@@ -132,7 +132,7 @@ test("an entity is edited with get and put, without showing its secret", async (
   const value = { ...(JSON.parse(out) as object), limits: { concurrent: 5 } };
   expect((await put("upstream", "cloud", value)).code).toBe(0);
   expect((await config("get", "upstream", "unknown")).code).toBe(1);
-  expect((await config("reencrypt")).out).toContain("of 0 entities");
+  expect((await config("reencrypt")).out).toContain("of 0 entities and 0 webhook endpoints");
   expect(await embed("lasting")).toBe(200);
 });
 

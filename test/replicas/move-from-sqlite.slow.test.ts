@@ -1,6 +1,8 @@
 /** `vexel db move`: a data folder moves into PostgreSQL without loss, once. */
+import { Database } from "bun:sqlite";
 import { afterAll, expect } from "bun:test";
 import { join } from "node:path";
+import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
@@ -13,6 +15,24 @@ import { replicaStarter, sharedRows, sharedSecret, startLoad } from "./replica-f
 const fake = startFake();
 afterAll(() => fake.close());
 const start = replicaStarter(fake.url);
+
+/** The tables with data of users. */
+function tablesOf(data: string): string[] {
+  return ["vexel.db", "ledger.db", "jobs.db", "events.db"].flatMap((name) => {
+    using db = new Database(join(data, name), { readonly: true });
+    const rows = db
+      .query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'")
+      .all();
+    return rows.map(({ name: table }) => table).filter((table) => !unmoved.has(table));
+  });
+}
+
+/** PostgreSQL has its own. */
+const unmoved: ReadonlySet<string> = new Set([
+  "schema_migrations",
+  "sqlite_sequence",
+  "file_quota_lock",
+]);
 
 testWithPostgres(
   "a data folder moves into the database with every key, row and sum, and its gateway continues there",
@@ -44,9 +64,21 @@ testWithPostgres(
     ledger.write([ledgerRow(Date.UTC(2026, 0, 31), { model: "a\u0000b\ud800", cost: 0.25 })]);
     await ledger.close();
 
+    // A job with a range that a killed process held.
+    const jobs = openJobDatabase(data, Date.now);
+    await jobs.query(
+      `INSERT INTO vexel.jobs VALUES ('batch_1', 'batch', '/v1/embeddings', 'key:a', 'k', 'in_progress', NULL, 1, 2, NULL,
+         NULL, NULL, NULL, 9e12, 9e12, 7, 3, 0, 100, 0.5, 'dead', 5, 6, NULL, '{}', NULL)`,
+    );
+    await jobs.query(
+      "INSERT INTO vexel.job_ranges VALUES ('batch_1', 0, 0, 7, 42, 3, 1, 'dead', 5, NULL)",
+    );
+    await jobs.close();
+
     const moved = await vexel(["db", "move"], { cwd: folder.path, env });
     expect(moved.err).toBe("");
     expect(moved.code).toBe(0);
+    expect(tablesOf(data).filter((table) => !moved.out.includes(`${table} `))).toEqual([]);
     const rows = await sharedRows(server, databaseUrl);
     expect(load.completed.filter((id) => !rows.includes(id))).toEqual([]);
     const sums = async () =>
@@ -57,6 +89,14 @@ testWithPostgres(
            (SELECT dollars FROM vexel.spent WHERE id = 'file:ci' AND period = '2026-01') AS dollars`,
       );
     expect(await sums()).toEqual([{ rows: rows.length, requests: rows.length, dollars: 0.25 }]);
+
+    expect(
+      await server.execute(
+        databaseName(databaseUrl),
+        `SELECT jobs.status, jobs.completed, ranges.position, ranges.settled
+         FROM vexel.jobs JOIN vexel.job_ranges AS ranges ON ranges.job_id = jobs.id`,
+      ),
+    ).toEqual([{ status: "in_progress", completed: 3, position: 42, settled: 3 }]);
 
     const again = await vexel(["db", "move"], { cwd: folder.path, env });
     expect(again.code).toBe(1);

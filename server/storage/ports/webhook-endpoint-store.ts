@@ -42,6 +42,8 @@ export interface WebhookEndpointStore {
   ): Promise<StoredWebhookEndpoint | undefined>;
   /** Deletes the endpoint, and abandons its pending deliveries. False: as `find`. */
   remove(owner: string, id: string): Promise<boolean>;
+  /** The endpoints of all owners. */
+  all(): Promise<readonly StoredWebhookEndpoint[]>;
   /** Endpoints with pending deliveries, of all owners. */
   withPendingDeliveries(): Promise<readonly StoredWebhookEndpoint[]>;
 }

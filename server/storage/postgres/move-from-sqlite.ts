@@ -67,7 +67,13 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "spent" },
     ...Object.values(rollUps).map(moveRollUp),
   ],
-  "jobs.db": [{ table: "files" }, { table: "uploads" }, { table: "upload_parts" }],
+  "jobs.db": [
+    { table: "files" },
+    { table: "uploads" },
+    { table: "upload_parts" },
+    { table: "jobs" },
+    { table: "job_ranges" },
+  ],
   "events.db": [
     { table: "events" },
     { table: "deliveries" },

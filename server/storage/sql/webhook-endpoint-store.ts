@@ -98,6 +98,11 @@ export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStor
       return true;
     }),
 
+  async all() {
+    const { rows } = await db.query<EndpointRow>("SELECT * FROM vexel.webhook_endpoints");
+    return rows.map(endpointOf);
+  },
+
   async withPendingDeliveries() {
     const { rows } = await db.query<EndpointRow>(
       `SELECT * FROM vexel.webhook_endpoints AS endpoints WHERE EXISTS (

@@ -73,6 +73,8 @@ export function webhookEndpointStoreLaws(
       expect(await endpoints.create(endpoint("whe_1"), 1)).toBe(true);
       expect(await endpoints.create(endpoint("whe_2"), 1)).toBe(false);
       expect(await endpoints.create(endpoint("whe_3", { owner: "key:b" }), 1)).toBe(true);
+      const all = await endpoints.all();
+      expect(all.map(({ id }) => id).sort()).toEqual(["whe_1", "whe_3"]);
     });
 
     law("endpoints with pending deliveries are found until they are deleted", async (open) => {
