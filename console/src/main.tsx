@@ -6,11 +6,13 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { isConnectionProblem, setUnauthorizedHandler } from "./api/client.ts";
 import { sessionQuery } from "./api/session.ts";
-import { LanguageProvider } from "./i18n/provider.tsx";
+import { LanguageProvider, loadInitialLanguage } from "./i18n/provider.tsx";
 import { createConsoleRouter } from "./router.tsx";
 import "./ui/style-nonce.ts";
 import { Toasts } from "./ui/toast.tsx";
 import { TooltipProvider } from "./ui/tooltip.tsx";
+
+const initialLanguage = await loadInitialLanguage();
 
 const queryClient = new QueryClient({
   defaultOptions: {
@@ -49,7 +51,7 @@ const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");
 createRoot(root).render(
   <StrictMode>
-    <LanguageProvider>
+    <LanguageProvider initial={initialLanguage}>
       <QueryClientProvider client={queryClient}>
         <LucideProvider size={16} strokeWidth={1.75} className="shrink-0">
           <TooltipProvider>

@@ -2,24 +2,43 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { IntlMessageFormat } from "intl-messageformat";
 import { en } from "../../console/src/i18n/en.ts";
-import { translator } from "../../console/src/i18n/messages.ts";
+import { type Language, translator } from "../../console/src/i18n/messages.ts";
 import { serverText } from "../../console/src/i18n/server-text.ts";
 import { zh } from "../../console/src/i18n/zh.ts";
 import { zhServer } from "../../console/src/i18n/zh-server.ts";
 import { errorTable } from "../../contract/errors.ts";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
 
-const folder = join(import.meta.dir, "../../console");
-const placeholders = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
+const folder = join(import.meta.dir, "../../console/src");
+
+/** The type of an element that is text, without a value. */
+const literal = 0;
+
+/** The names of the values of a message. Throws if the message is not valid. */
+function valuesIn(message: string, language: Language): string[] {
+  const names = new Set<string>();
+  const visit = (elements: ReturnType<IntlMessageFormat["getAst"]>): void => {
+    for (const element of elements) {
+      if ("options" in element)
+        for (const { value } of Object.values(element.options)) visit(value);
+      if ("value" in element && element.type !== literal) names.add(element.value);
+    }
+  };
+  visit(new IntlMessageFormat(message, language, undefined, { ignoreTag: true }).getAst());
+  return [...names].sort();
+}
 
 test("every language has the same messages", () => {
   expect(Object.keys(zh).sort()).toEqual(Object.keys(en).sort());
 });
 
-test("every translation has the placeholders of the English message", () => {
-  for (const [key, text] of Object.entries(en))
-    expect([key, placeholders(zh[key as keyof typeof en])]).toEqual([key, placeholders(text)]);
+test("every message is valid and names the values of the English message", () => {
+  for (const [key, text] of Object.entries(en)) {
+    const inChinese = valuesIn(zh[key as keyof typeof en], "zh");
+    expect([key, inChinese]).toEqual([key, valuesIn(text, "en")]);
+  }
 });
 
 test("every field of every kind of upstream has a label, and its hint is translated", () => {
@@ -92,9 +111,11 @@ test("a text of the server is translated with its values, and an unknown text st
   expect(serverText("something else", "zh")).toBe("something else");
 });
 
-test("a number of 1 has the singular", () => {
-  const hours = [1, 2].map((count) => translator(en)("keys.overlap.hours", { count }));
+test("a number of 1 has the singular, and a large number is grouped", () => {
+  const hours = [1, 2].map((count) => translator(en, "en")("keys.overlap.hours", { count }));
   expect(hours).toEqual(["1 hour", "2 hours"]);
+  const texts = { count: 12_345 };
+  expect(translator(en, "en")("embeddings.textCount", texts)).toBe("Texts: 12,345");
 });
 
 test("every message is used, and every page takes its text from the catalog", () => {

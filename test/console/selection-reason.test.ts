@@ -8,7 +8,7 @@ import { en } from "../../console/src/i18n/en.ts";
 import { translator } from "../../console/src/i18n/messages.ts";
 import { selectionReasons } from "../../contract/admin.ts";
 
-const t = translator(en);
+const t = translator(en, "en");
 const served = { candidates: 3, tier: null, is_later_tier: false, failed: null } as const;
 
 test("a replayed image response is not said to come from the embedding cache", () => {

@@ -52,7 +52,7 @@ async function explain(gateway: TestGateway) {
     isAdministrator: true,
   });
   const reasons = request.timeline.map(({ selection }) =>
-    selectionReason(selection, translator(en)),
+    selectionReason(selection, translator(en, "en")),
   );
   return {
     request,

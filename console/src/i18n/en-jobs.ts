@@ -29,7 +29,7 @@ export const enJobs = {
   "jobs.status.expired": "expired",
   "jobs.status.cancelled": "canceled",
   "jobs.progress": "Progress",
-  "jobs.failedLines": "{count} failed {count:line|lines}",
+  "jobs.failedLines": "{count, plural, one {# failed line} other {# failed lines}}",
   "jobs.rate": "Rate",
   "jobs.rate.value": "{rate} lines per second",
   "jobs.remaining": "Remaining time",

@@ -62,7 +62,7 @@ export const enMonitor = {
   "requests.live.waiting": "Waiting for requests.",
   "requests.live.connecting": "Connecting",
   "requests.live.left":
-    "{count} {count:request was|requests were} left out, because there are too many to read.",
+    "{count, plural, one {# request was} other {# requests were}} left out, because there are too many to read.",
   "requests.scanned": "Searched back to {time}.",
   "requests.searchOn": "Search further",
   "request.errorMessage": "The client received:",
@@ -97,15 +97,17 @@ export const enMonitor = {
     "It is in tier {tier}, because no target of an earlier tier was available.",
   "request.why.failed": "It failed: {error}.",
   "request.why.vendor": "The vendor’s message: {message}",
-  "request.why.more": "{count} further {count:attempt is|attempts are} not listed.",
+  "request.why.more":
+    "{count, plural, one {# further attempt is} other {# further attempts are}} not listed.",
   "request.why.sticky": "Requests of this key go to this one of {count} targets.",
   "request.why.unrecorded": "The selection of the target is not recorded.",
-  "request.timeline.unrecorded": "{count} {count:attempt|attempts}, without recorded times.",
+  "request.timeline.unrecorded":
+    "{count, plural, one {# attempt} other {# attempts}}, without recorded times.",
   "request.why.cached":
     "No target was needed: every input was cached, or in flight for another request.",
   "request.why.replayed": "No target was needed: the response of an earlier request was replayed.",
   "request.why.refused": "The request ended before a target was selected ({error}).",
-  "request.batch": "Sent in a micro-batch of {count} {count:request|requests}.",
+  "request.batch": "Sent in a micro-batch of {count, plural, one {# request} other {# requests}}.",
   "request.adapted": "Adapted parameters",
   "request.dropped": "Dropped parameters",
   "request.inputs": "Inputs",
@@ -147,5 +149,5 @@ export const enMonitor = {
   "events.delivery.abandoned": "abandoned",
   "events.filter": "Event type, such as budget.*",
   "events.redelivered": "Queued again.",
-  "events.failures": "{count} {count:failure|failures} in a row",
+  "events.failures": "{count, plural, one {# failure} other {# failures}} in a row",
 } as const satisfies Record<string, string>;

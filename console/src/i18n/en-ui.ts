@@ -5,7 +5,7 @@ export const enUi = {
   "combobox.searchOrType": "Search or type",
   "combobox.options": "Options",
   "combobox.use": "Use “{text}”",
-  "combobox.more": "and {count} more – type to narrow the list",
+  "combobox.more": "and {count, number} more – type to narrow the list",
   "combobox.none": "Nothing found",
   "combobox.clear": "Clear",
   "toast.label": "Notification",

@@ -1,31 +1,33 @@
-/** The languages of the console and the current one. The choice is kept in this browser. */
+/**
+ * The languages of the console and the current one. The choice is kept in this browser. Messages have the format of
+ * ICU: `{name}`, `{count, number}`, `{count, plural, one {# line} other {# lines}}`.
+ */
+import { IntlMessageFormat } from "intl-messageformat";
 import { createContext, use } from "react";
-import { en } from "./en.ts";
-import type { MessageKey, Messages } from "./message-keys.ts";
-import { zh } from "./zh.ts";
+import type { MessageKey, Messages, Translate } from "./message-keys.ts";
+
+export type { Translate } from "./message-keys.ts";
 
 export const languages = { en: "English", zh: "简体中文" } as const;
 export type Language = keyof typeof languages;
 
-export const catalogs: Readonly<Record<Language, Messages>> = { en, zh };
+/** Only the messages of the chosen language are loaded. */
+export const loadMessages: Readonly<Record<Language, () => Promise<Messages>>> = {
+  en: async () => (await import("./en.ts")).en,
+  zh: async () => (await import("./zh.ts")).zh,
+};
 
-type Values = Readonly<Record<string, string | number>>;
-export type Translate = (key: MessageKey, values?: Values) => string;
-
-/**
- * `{name}` in a message is replaced by the value of that name, and `{name:hour|hours}` by the first word if the value
- * is 1, else by the second.
- */
-export const translator =
-  (messages: Messages): Translate =>
-  (key, values = {}) =>
-    messages[key].replace(
-      /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g,
-      (placeholder, name: string, one?: string, other?: string) =>
-        one === undefined
-          ? String(values[name] ?? placeholder)
-          : ((Number(values[name]) === 1 ? one : other) ?? placeholder),
-    );
+export function translator(messages: Messages, language: Language): Translate {
+  const formats = new Map<MessageKey, IntlMessageFormat>();
+  return (key, ...[values]) => {
+    let format = formats.get(key);
+    if (!format) {
+      format = new IntlMessageFormat(messages[key], language, undefined, { ignoreTag: true });
+      formats.set(key, format);
+    }
+    return String(format.format(values));
+  };
+}
 
 const storageKey = "vexel.language";
 
@@ -44,12 +46,13 @@ interface LanguageValue {
   readonly setLanguage: (language: Language) => void;
 }
 
-export const LanguageContext = createContext<LanguageValue>({
-  language: "en",
-  t: translator(en),
-  setLanguage: () => {},
-});
+export const LanguageContext = createContext<LanguageValue | undefined>(undefined);
 
-export const useLanguage = (): LanguageValue => use(LanguageContext);
+export function useLanguage(): LanguageValue {
+  const value = use(LanguageContext);
+  if (!value) throw new Error("A component with texts is outside the LanguageProvider");
+  return value;
+}
+
 /** The translation function of the current language. */
 export const useT = (): Translate => useLanguage().t;

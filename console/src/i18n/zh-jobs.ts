@@ -30,7 +30,7 @@ export const zhJobs = {
   "jobs.status.expired": "已过期",
   "jobs.status.cancelled": "已取消",
   "jobs.progress": "进度",
-  "jobs.failedLines": "{count} 行失败",
+  "jobs.failedLines": "{count, number} 行失败",
   "jobs.rate": "速度",
   "jobs.rate.value": "每秒 {rate} 行",
   "jobs.remaining": "剩余时间",

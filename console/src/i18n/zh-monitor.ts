@@ -63,7 +63,7 @@ export const zhMonitor = {
   "requests.live.stop": "停止实时查看",
   "requests.live.waiting": "正在等待请求。",
   "requests.live.connecting": "正在连接",
-  "requests.live.left": "请求过多，{count} 个请求未显示。",
+  "requests.live.left": "请求过多，{count, number} 个请求未显示。",
   "requests.scanned": "已搜索到 {time}。",
   "requests.searchOn": "继续搜索",
   "request.errorMessage": "客户端收到：",

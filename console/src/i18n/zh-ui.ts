@@ -5,7 +5,7 @@ export const zhUi = {
   "combobox.searchOrType": "搜索或输入",
   "combobox.options": "选项",
   "combobox.use": "使用“{text}”",
-  "combobox.more": "还有 {count} 项，请输入关键字缩小范围",
+  "combobox.more": "还有 {count, number} 项，请输入关键字缩小范围",
   "combobox.none": "没有匹配项",
   "combobox.clear": "清除",
   "toast.label": "通知",

@@ -1,5 +1,4 @@
 import { useT } from "../../i18n/messages.ts";
-import { count } from "../../lib/format.ts";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { requestColumns } from "./request-columns.tsx";
@@ -14,7 +13,7 @@ export function LiveRequests({ search }: { search: RequestsSearch }) {
     <>
       {leftOut > 0 && (
         <p role="status" className="border-b border-line px-4 py-2 text-muted">
-          {t("requests.live.left", { count: count(leftOut) })}
+          {t("requests.live.left", { count: leftOut })}
         </p>
       )}
       {requests.length === 0 ? (
