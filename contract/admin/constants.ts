@@ -27,7 +27,17 @@ export type SelectionReason = (typeof selectionReasons)[number];
 
 export const connectionSteps = ["dns", "tcp", "tls", "http", "credential"] as const;
 
-export const usageDimensions = ["key", "project", "model", "target", "tag", "end_user"] as const;
+export const usageDimensions = [
+  "model",
+  "key",
+  "project",
+  "upstream",
+  "target",
+  "status",
+  "user",
+  "tag",
+  "end_user",
+] as const;
 export type UsageDimension = (typeof usageDimensions)[number];
 
 export const usageIntervals = ["hour", "day", "month", "total"] as const;

@@ -25,6 +25,18 @@ export const attentionItemSchema = z
   });
 export type AttentionItem = Infer<typeof attentionItemSchema>;
 
+export const attentionGroupSchema = z
+  .strictObject({
+    type: attentionItemSchema.shape.type,
+    severity: attentionItemSchema.shape.severity.describe("The highest severity of the items."),
+    count: z.number(),
+    items: z
+      .array(attentionItemSchema)
+      .describe("The first items: errors, such as dates that have passed, before warnings."),
+  })
+  .meta({ id: "AttentionGroup", description: "Conditions of one type that need attention." });
+export type AttentionGroup = Infer<typeof attentionGroupSchema>;
+
 export const firstRunGuideSchema = z
   .strictObject({
     has_key: z.boolean(),
@@ -45,7 +57,7 @@ export const overviewSchema = z
     interval: usageIntervalSchema,
     totals: usageSumsSchema,
     series: z.array(usageRowSchema).describe("One row per period with requests, the oldest first."),
-    attention: z.array(attentionItemSchema),
+    attention: z.array(attentionGroupSchema).describe("Groups with errors first."),
     guide: firstRunGuideSchema,
   })
   .meta({ id: "Overview" });

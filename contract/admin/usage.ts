@@ -35,13 +35,16 @@ export type UsageSums = Infer<typeof usageSumsSchema>;
 export const usageRowSchema = usageSumsSchema
   .extend({
     object: z.literal("usage"),
-    start: z.string().describe("The start of the period (UTC)."),
+    start: z.string().describe("The start of the period."),
     group: z
       .partialRecord(z.enum(usageDimensions), z.string().nullable())
       .describe(
-        "A `target` is named like `openai/text-embedding-3-small`. `null`: the requests had no such value.",
+        "A `target` is named like `openai/text-embedding-3-small`, and the `status` of a request without an error is `ok`. `(other)`: all groups below the largest ones. `null`: the requests had no such value.",
       ),
-    key_name: z.string().nullable().describe("The name of the key in `group`, if it is known."),
+    key_name: z
+      .string()
+      .nullable()
+      .describe("The name of the key or user in `group`, if it is known."),
   })
   .meta({
     id: "UsageRow",

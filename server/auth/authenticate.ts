@@ -95,7 +95,7 @@ const masked = (key: string): string =>
  * The key ID and the project of the gateway's own requests in the ledger. An operator who configures a project of this
  * name limits these requests.
  */
-const internalName = "vexel-internal";
+export const internalName = "vexel-internal";
 
 const internalKey: Key = {
   id: internalName,

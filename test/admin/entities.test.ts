@@ -3,7 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import OpenAI from "openai";
-import type { AttentionItem } from "../../contract/admin.ts";
+import type { AttentionGroup } from "../../contract/admin.ts";
 import { startFake } from "../fake-upstream.ts";
 import { until } from "../until.ts";
 import {
@@ -538,7 +538,8 @@ test("a rejected vexel.yaml needs attention until it is valid again, whatever el
   const gateway = await start();
   const rejected = async () => {
     const { json } = await gateway.call("GET /overview");
-    return (json.attention as AttentionItem[]).filter(({ type }) => type === "config_rejected");
+    const groups = json.attention as AttentionGroup[];
+    return groups.find(({ type }) => type === "config_rejected")?.items ?? [];
   };
   const isRejected = async () => (await rejected()).length > 0;
   expect(await isRejected()).toBe(false);

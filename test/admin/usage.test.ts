@@ -56,8 +56,53 @@ describe("usage", () => {
 
   test("by an unknown dimension is refused with the dimensions", async () => {
     expect(await admin("/usage?group_by=model,banana").catch(String)).toContain(
-      "Invalid 'group_by': it must be one or more of key, project, model, target",
+      "Invalid 'group_by': it must be one or more of model, key, project, upstream, target",
     );
+  });
+
+  test("by upstream, status and user sums every request once", async () => {
+    const groups = async (name: "upstream" | "status" | "user") => {
+      const { data } = await admin<UsagePage>(`/usage?interval=total&group_by=${name}`);
+      return Object.fromEntries(data.map(({ group, requests }) => [group[name], requests]));
+    };
+    expect(await groups("upstream")).toEqual({ fake: 4, null: 1 });
+    expect(await groups("status")).toEqual({ ok: 4, "404": 1 });
+    expect(await groups("user")).toEqual({ null: 5 });
+    for (const query of ["status,model", "user,model", "status&tag=a"]) {
+      expect(await admin(`/usage?group_by=${query}`).catch(String)).toContain("400");
+    }
+  });
+
+  test("has rows for the largest groups, and one for all others", async () => {
+    const path = "/usage?interval=total&top=1";
+    const { data } = await admin<UsagePage>(`${path}&group_by=key`);
+    expect(data.map(({ group, requests }) => [group.key === "(other)", requests])).toEqual([
+      [true, 3],
+      [false, 2],
+    ]);
+    // All errors are errors of this key.
+    expect(data[1]?.key_name).toBe("none-key");
+    const { data: targets } = await admin<UsagePage>(`${path}&group_by=target,model`);
+    expect(targets.map(({ group }) => group)).toContainEqual({
+      target: "(other)",
+      model: "(other)",
+    });
+    expect(targets.reduce((sum, { requests }) => sum + requests, 0)).toBe(5);
+    expect(await admin("/usage?top=99").catch(String)).toContain(
+      "it must be a number from 1 to 50",
+    );
+  });
+
+  test("has the days of a time zone, also as CSV", async () => {
+    const at = new Date();
+    const zone = at.getUTCHours() < 12 ? "Pacific/Kiritimati" : "Pacific/Pago_Pago";
+    const { data } = await admin<UsagePage>(`/usage?interval=day&time_zone=${zone}`);
+    expect(data).toHaveLength(1);
+    const local = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeStyle: "short" });
+    expect(local.format(new Date(data[0]!.start))).toBe("00:00");
+    const csv = await (await member(`/usage.csv?interval=day&time_zone=${zone}`)).text();
+    expect(csv.split("\r\n")[1]).toStartWith(data[0]!.start);
+    expect(await admin("/usage?time_zone=Mars/Base").catch(String)).toContain("Europe/Berlin");
   });
 
   test("of a member contains only the member's projects", async () => {
@@ -125,7 +170,7 @@ describe("the overview", () => {
 
   test("names keys that expire soon to users who may see their project, with a link to the fix", async () => {
     const { attention } = await admin<Overview>("/overview");
-    expect(attention).toContainEqual({
+    expect(attention.flatMap(({ items }) => items)).toContainEqual({
       type: "key_expiring",
       severity: "warning",
       subject: "short-lived",
@@ -145,9 +190,14 @@ describe("the overview", () => {
     const user = { name: "Dev", role: "developer", projects: ["alpha"] } as const;
     const get = await signInAs(crowded, user);
     const expiring = ({ attention }: Overview) =>
-      attention.filter(({ type }) => type === "key_expiring").map(({ subject }) => subject);
-    expect(expiring(await json<Overview>(get("/overview")))).toEqual(["own"]);
-    expect(expiring(await crowded.admin<Overview>("/overview"))).toHaveLength(20);
+      attention.find(({ type }) => type === "key_expiring");
+    expect(expiring(await json<Overview>(get("/overview")))).toMatchObject({
+      count: 1,
+      items: [{ subject: "own" }],
+    });
+    const all = expiring(await crowded.admin<Overview>("/overview"));
+    expect(all).toMatchObject({ count: 31, severity: "warning" });
+    expect(all?.items).toHaveLength(20);
     await crowded.close();
   });
 
@@ -159,7 +209,8 @@ describe("the overview", () => {
     const long = "many words ".repeat(1000);
     for (let request = 0; request < 8; request++) await broken.embed("alpha", { input: long });
     const { attention } = await broken.admin<Overview>("/overview");
-    expect(attention.map(({ type, subject }) => [type, subject])).toEqual(
+    const items = attention.flatMap((group) => group.items);
+    expect(items.map(({ type, subject }) => [type, subject])).toEqual(
       expect.arrayContaining([
         ["target_unhealthy", "fake/text-embedding-3-large"],
         ["budget_nearly_exhausted", "alpha"],

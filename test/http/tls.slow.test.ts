@@ -140,7 +140,7 @@ testsWith(["openssl"], import.meta.file, () => {
           tls: { ca: first.cert },
         });
         const { attention } = (await response.json()) as Overview;
-        return attention.filter(({ type }) => type === "config_rejected");
+        return attention.find(({ type }) => type === "config_rejected")?.items ?? [];
       };
       expect(await rejected()).toEqual([]);
       files.write({ key: second.key });

@@ -30,6 +30,7 @@ import { jobStoreLaws } from "./laws/job-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerLabelLaws } from "./laws/ledger-label.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
+import { ledgerUsageLaws } from "./laws/ledger-usage.laws.ts";
 import { outboxLaws } from "./laws/outbox.laws.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import {
@@ -54,6 +55,7 @@ hold(eventStoreLaws, eventStorages);
 hold(jobStoreLaws, jobStores);
 hold(ledgerStoreLaws, ledgers);
 hold(ledgerLabelLaws, ledgers);
+hold(ledgerUsageLaws, ledgers);
 hold(embeddingCacheStoreLaws, embeddingCacheStores);
 hold(blobStoreLaws, [...blobStores, s3BlobStore]);
 hold(responseStoreLaws, [...responseStores, s3ResponseStore]);

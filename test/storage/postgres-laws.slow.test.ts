@@ -8,6 +8,7 @@ import { jobStoreLaws } from "./laws/job-store.laws.ts";
 import { keyStoreLaws } from "./laws/key-store.laws.ts";
 import { ledgerLabelLaws } from "./laws/ledger-label.laws.ts";
 import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
+import { ledgerUsageLaws } from "./laws/ledger-usage.laws.ts";
 import {
   postgresConfigEntityStore,
   postgresConsoleStores,
@@ -37,6 +38,7 @@ testsWith(["postgresql"], import.meta.file, () => {
   jobStoreLaws(postgresJobStore);
   ledgerStoreLaws(postgresLedger);
   ledgerLabelLaws(postgresLedger);
+  ledgerUsageLaws(postgresLedger);
   responseStoreLaws(postgresResponseStore);
   sharedResponsesLaws(postgresResponses);
 });

@@ -12,6 +12,8 @@ export const enMonitor = {
   "overview.chart.latency": "Latency",
   "overview.chart.cost": "Cost",
   "overview.chart.tokens": "Tokens and images",
+  "overview.attention.more": "and {count} more",
+  "attention.overdue": "overdue",
   "overview.none": "No request in this time range.",
   "figure.p99": "Latency, 99th percentile",
   "range.label": "Time range",

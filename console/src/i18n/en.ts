@@ -101,7 +101,6 @@ export const en = {
 
   "overview.attention": "Needs attention",
   "overview.attention.none": "Nothing needs attention.",
-  "overview.attention.open": "Open",
   "attention.target_unhealthy": "Target unhealthy",
   "attention.budget_exhausted": "Budget exhausted",
   "attention.budget_nearly_exhausted": "Budget nearly exhausted",
@@ -214,6 +213,9 @@ export const en = {
   "usage.dimension.project": "Project",
   "usage.dimension.model": "Model",
   "usage.dimension.target": "Target",
+  "usage.dimension.upstream": "Upstream",
+  "usage.dimension.status": "Status",
+  "usage.dimension.user": "User",
   "usage.dimension.tag": "Tag",
   "usage.dimension.end_user": "End user",
   "figure.errorCount": "Errors",

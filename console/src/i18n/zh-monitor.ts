@@ -14,6 +14,8 @@ export const zhMonitor = {
   "overview.chart.latency": "延迟",
   "overview.chart.cost": "费用",
   "overview.chart.tokens": "Token 与图像",
+  "overview.attention.more": "另有 {count} 项",
+  "attention.overdue": "已过期",
   "overview.none": "这段时间内没有请求。",
   "figure.p99": "延迟 99 分位",
   "range.label": "时间范围",

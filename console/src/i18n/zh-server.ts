@@ -309,8 +309,10 @@ export const zhServer: Readonly<Record<string, string>> = {
   "Too many live views are open. Close one, or try again later.":
     "打开的实时视图过多。请关闭一个，或稍后重试。",
   "Invalid 'from': it must be before 'to'.": "“from” 无效：必须早于 “to”。",
-  "Usage is summed by tag or by end user, not by both: give 'tag' or 'end_user' in 'group_by' or as a filter.":
-    "用量按标签或最终用户汇总，不能同时按两者汇总：请在 “group_by” 或筛选条件中只使用 “tag” 或 “end_user” 之一。",
+  "Usage is summed by one of tag, end user and status: give one of them in 'group_by' or as a filter.":
+    "用量只能按标签、最终用户、状态之一汇总：请在 “group_by” 或筛选条件中只给出其中一项。",
+  "Usage by {} is not summed by another dimension as well: give 'group_by={}' and filters.":
+    "按 {} 汇总的用量不能再按其他维度汇总：请使用 “group_by={}” 和筛选条件。",
   "This key is defined in the configuration file. Change it there.":
     "此密钥在配置文件中定义。请在那里更改。",
   "There is no project {}.": "没有项目 {1}。",

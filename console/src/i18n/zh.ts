@@ -97,7 +97,6 @@ export const zh: Messages = {
 
   "overview.attention": "需要关注",
   "overview.attention.none": "没有需要关注的事项。",
-  "overview.attention.open": "打开",
   "attention.target_unhealthy": "目标不健康",
   "attention.budget_exhausted": "预算已用尽",
   "attention.budget_nearly_exhausted": "预算即将用尽",
@@ -207,6 +206,9 @@ export const zh: Messages = {
   "usage.dimension.project": "项目",
   "usage.dimension.model": "模型",
   "usage.dimension.target": "目标",
+  "usage.dimension.upstream": "上游",
+  "usage.dimension.status": "状态",
+  "usage.dimension.user": "用户",
   "usage.dimension.tag": "标签",
   "usage.dimension.end_user": "最终用户",
   "figure.errorCount": "错误",

@@ -1,5 +1,5 @@
 /** Conditions that need attention, each with the page of the console where it is fixed. */
-import type { AttentionItem, ShownTarget } from "../../../contract/admin.ts";
+import type { AttentionGroup, AttentionItem, ShownTarget } from "../../../contract/admin.ts";
 import type { EventData } from "../../../contract/events.ts";
 import type { Key, Snapshot } from "../../config/snapshot.ts";
 import type { Actor } from "../actor.ts";
@@ -19,7 +19,7 @@ const dayMs = 86_400_000;
 const expiringWithinMs = 7 * dayMs;
 const endingWithinMs = 30 * dayMs;
 const nearlySpentShare = 0.8;
-/** Items of each type that one actor gets, and expiring keys of one project. */
+/** Items of each type that one actor gets. The others are counted. */
 const maxItems = 20;
 /** Few, because the sums of their budgets are read on the thread that serves requests. */
 const maxProjects = 200;
@@ -29,26 +29,28 @@ const reuseMs = 2000;
 
 export function createAttention(options: AdminDependencies) {
   let computed: { readonly at: number; readonly items: Promise<readonly ScopedItem[]> } | undefined;
-  return async (actor: Actor): Promise<AttentionItem[]> => {
+  return async (actor: Actor): Promise<AttentionGroup[]> => {
     const at = options.now();
     if (!computed || at - computed.at > reuseMs || at < computed.at) {
       computed = { at, items: itemsAt(options, at) };
     }
     const items = await computed.items;
-    return firstOfEachType(items.filter(({ owner }) => maySee(actor, owner)));
+    return byType(items.filter(({ owner }) => maySee(actor, owner)));
   };
 }
 
-/** After the items are filtered: items that an actor may not see do not hide others. */
-function firstOfEachType(items: readonly ScopedItem[]): AttentionItem[] {
-  const counts = new Map<string, number>();
-  return items
-    .map(({ item }) => item)
-    .filter(({ type }) => {
-      const count = (counts.get(type) ?? 0) + 1;
-      counts.set(type, count);
-      return count <= maxItems;
-    });
+/** After the items are filtered: items that an actor may not see do not hide others. `items`: errors first. */
+function byType(items: readonly ScopedItem[]): AttentionGroup[] {
+  const groups = Map.groupBy(
+    items.map(({ item }) => item),
+    ({ type }) => type,
+  );
+  return [...groups].map(([type, of]) => ({
+    type,
+    severity: of[0]?.severity ?? "warning",
+    count: of.length,
+    items: of.slice(0, maxItems),
+  }));
 }
 
 function maySee({ projects }: Actor, owner: ScopedItem["owner"]): boolean {
@@ -160,14 +162,11 @@ async function reportedKeys({ eventViews }: AdminDependencies): Promise<Readonly
   return new Set(reported.map(({ id }) => id));
 }
 
+/** The keys that expire first. */
 function keyItems({ snapshot }: AdminDependencies, at: number): ScopedItem[] {
   const items: ScopedItem[] = [];
-  const counts = new Map<string | null, number>();
   for (const { name, project = null, expiresAt } of snapshot().keys.values()) {
     if (expiresAt === undefined || expiresAt <= at || expiresAt - at > expiringWithinMs) continue;
-    const count = (counts.get(project) ?? 0) + 1;
-    if (count > maxItems) continue;
-    counts.set(project, count);
     const item: AttentionItem = {
       type: "key_expiring",
       severity: "warning",
@@ -177,8 +176,12 @@ function keyItems({ snapshot }: AdminDependencies, at: number): ScopedItem[] {
     };
     items.push({ item, owner: { project } });
   }
-  return items;
+  return items.sort(byDetail);
 }
+
+/** Details that are dates, the earliest first. */
+const byDetail = ({ item: one }: ScopedItem, { item: other }: ScopedItem): number =>
+  one.detail < other.detail ? -1 : Number(one.detail > other.detail);
 
 const modelItems = ({ snapshot }: AdminDependencies, at: number): ScopedItem[] =>
   [...snapshot().models.values()]
@@ -189,10 +192,11 @@ const modelItems = ({ snapshot }: AdminDependencies, at: number): ScopedItem[] =
     .map(({ id, shutdownDate = "" }): ScopedItem => {
       const item: AttentionItem = {
         type: "model_ending",
-        severity: "warning",
+        severity: Date.parse(shutdownDate) <= at ? "error" : "warning",
         subject: id,
         detail: shutdownDate,
         link: `/model/${id}`,
       };
       return { item, owner: "gateway" };
-    });
+    })
+    .sort(byDetail);

@@ -1,5 +1,6 @@
 /** The filters of request lists and of the live tail, as query parameters. */
 import { z } from "zod";
+import { internalName } from "../../auth/authenticate.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { LedgerListQuery, ValueRange } from "../../storage/ports/ledger-queries.ts";
 import { tagsOf } from "../../storage/sql/labels.ts";
@@ -39,6 +40,10 @@ export const ownerFilters = {
     .max(1000)
     .optional()
     .describe("The end user, as the client sent it or as the ledger has it."),
+  internal: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("`true`: with the requests of the gateway itself, which are left out by default."),
 };
 
 export const requestFilters = {
@@ -71,12 +76,14 @@ interface FilterNames {
 
 /** The actor's projects are part of the filter, so that a page never contains another project's requests. */
 export async function ownerFilter(
-  { key, project, model, target, tag, end_user }: OwnerFilterQuery,
+  { key, project, model, target, tag, end_user, internal }: OwnerFilterQuery,
   { projects }: Actor,
   { keyNames: { idOf }, endUserOf }: FilterNames,
 ): Promise<RequestFilter> {
   const slash = target?.indexOf("/") ?? -1;
+  const isInternal = internal === "true" || [key, project].includes(internalName);
   return {
+    ...(!isInternal && { exceptProject: internalName }),
     ...(key !== undefined && { keyId: await idOf(key) }),
     ...(project !== undefined && { project }),
     ...(model !== undefined && { model }),
@@ -125,6 +132,7 @@ export function matchesRecord(filter: RequestFilter, record: RequestRecord): boo
   return (
     isEqual(filter.keyId, caller?.id) &&
     isEqual(filter.project, project) &&
+    (filter.exceptProject === undefined || filter.exceptProject !== project) &&
     (!filter.projects || (project !== undefined && filter.projects.includes(project))) &&
     isEqual(filter.model, record.model) &&
     isEqual(filter.upstream, routing.target?.upstream.id) &&

@@ -15,7 +15,10 @@ export const ledgerDimensionsOf: Readonly<
   key: ["keyId"],
   project: ["project"],
   model: ["model"],
+  upstream: ["upstream"],
   target: ["upstream", "targetModel"],
+  status: ["failedStatus"],
+  user: ["keyId"],
   tag: ["tag"],
   end_user: ["endUser"],
 };
@@ -35,14 +38,49 @@ export function showUsage(
 }
 
 function valueIn(group: UsageGroup, dimension: UsageDimension): string | null {
-  if (dimension === "key") return group.keyId ?? null;
-  if (dimension === "project") return group.project ?? null;
-  if (dimension === "model") return group.model ?? null;
-  if (dimension === "tag") return group.tag ?? null;
-  if (dimension === "end_user") return group.endUser ?? null;
-  const { upstream, targetModel } = group;
-  return upstream ? `${upstream}/${targetModel ?? ""}` : null;
+  const [first, second] = ledgerDimensionsOf[dimension].map((name) => group[name] ?? null);
+  if (second === undefined || first === otherGroup) return first ?? null;
+  return first ? `${first}/${second ?? ""}` : null;
 }
+
+/** The groups below the largest ones. No tag or model has this name. */
+export const otherGroup = "(other)";
+
+const measures: readonly ((sums: LedgerSums) => number)[] = [
+  ({ requests }) => requests,
+  ({ errors }) => errors,
+  ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
+  ({ images }) => images,
+  ({ cost }) => cost,
+];
+
+/** The groups with the largest share of any measure: none of them is hidden in a chart that it dominates. */
+export function largestGroups(groups: readonly UsageGroup[], count: number): UsageGroup[] {
+  const totals = measures.map((of) => groups.reduce((sum, group) => sum + of(group), 0));
+  const shareOf = (group: UsageGroup): number =>
+    Math.max(...measures.map((of, at) => of(group) / (totals[at] || 1)));
+  return groups.toSorted((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
+}
+
+/** What is left of the sums without a part of them. */
+export const subtractSums = (sums: LedgerSums, part: LedgerSums): LedgerSums => ({
+  requests: sums.requests - part.requests,
+  errors: sums.errors - part.errors,
+  unmeteredRequests: sums.unmeteredRequests - part.unmeteredRequests,
+  unpricedRequests: sums.unpricedRequests - part.unpricedRequests,
+  inputTokens: sums.inputTokens - part.inputTokens,
+  outputTokens: sums.outputTokens - part.outputTokens,
+  images: sums.images - part.images,
+  inputs: sums.inputs - part.inputs,
+  cachedInputs: sums.cachedInputs - part.cachedInputs,
+  // Sums of fractions: the rest may be slightly below 0.
+  cost: Math.max(0, sums.cost - part.cost),
+  estimatedCost: Math.max(0, sums.estimatedCost - part.estimatedCost),
+  latencyMs: Math.max(0, sums.latencyMs - part.latencyMs),
+  latencyHistogram: sums.latencyHistogram.map(
+    (count, at) => count - (part.latencyHistogram[at] ?? 0),
+  ),
+});
 
 export const showSums = (sums: LedgerSums): UsageSums => ({
   requests: sums.requests,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { overviewSchema } from "../../../contract/admin/overview.ts";
 import type { Overview } from "../../../contract/admin.ts";
+import { internalName } from "../../auth/authenticate.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { originOf } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -37,7 +38,10 @@ export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[
         param: "from",
       });
     }
-    const filter: LedgerFilter = actor.projects === null ? {} : { projects: actor.projects };
+    const filter: LedgerFilter = {
+      exceptProject: internalName,
+      ...(actor.projects !== null && { projects: actor.projects }),
+    };
     const interval = to - from <= hourlyMs ? "hour" : "day";
     const [series, total] = await Promise.all([
       queries.usage({ ...filter, from, to, interval, limit: maxPoints }),

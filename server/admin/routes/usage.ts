@@ -1,6 +1,5 @@
 /**
- * /usage, the usage report: by hour, day or month and by any combination of key, project, model and target. Also as
- * CSV.
+ * /usage, the usage report: by hour, day or month, and by model, key, project, target and others. Also as CSV.
  */
 import { z } from "zod";
 import { usagePageSchema } from "../../../contract/admin/usage.ts";
@@ -12,22 +11,28 @@ import {
   usageIntervals,
 } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { isTimeZone, LocalPeriods } from "../../lib/local-periods.ts";
 import type { UsageQuery } from "../../storage/ports/ledger-queries.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
+import { readUsage } from "../reads/read-usage.ts";
 import { ownerFilter, ownerFilters, time } from "../reads/request-filter.ts";
-import { ledgerDimensionsOf, showUsage } from "../reads/show-usage.ts";
+import { showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 /** Rows of one response. They cross from the query thread to the one that serves requests, so there are few. */
 const maxRows = 2000;
 /** Days of one CSV file by hour or day. */
 const maxCsvDays = 400;
 const groupNames = usageDimensions.join(", ");
 
-const usageQuery = z.object({
+/** They are computed from other sums, so they are not combined with other dimensions. */
+const singleDimensions: readonly UsageDimension[] = ["status", "user"];
+
+const csvQuery = z.object({
   from: time("ISO 8601, rounded down to a whole hour. Default: 7 days before `to`."),
   to: time("ISO 8601, exclusive. Default: now."),
   interval: z.enum(usageIntervals).optional().describe("Default: `day`."),
@@ -41,22 +46,40 @@ const usageQuery = z.object({
     .transform((value) => value.split(",") as UsageDimension[])
     .optional()
     .describe(`Any of ${groupNames}, separated by commas.`),
+  time_zone: z
+    .string()
+    .max(60)
+    .refine(isTimeZone, "it must be a time zone such as Europe/Berlin")
+    .optional()
+    .describe("The time zone of days and months, such as `Europe/Berlin`. Default: UTC."),
   ...ownerFilters,
 });
 
-/** The kinds of labels, tags and end users, that a query groups or filters by. */
+const usageQuery = csvQuery.extend({
+  top: z
+    .string()
+    .regex(/^(?:[1-9]|[1-4]\d|50)$/, "it must be a number from 1 to 50")
+    .transform(Number)
+    .optional()
+    .describe(
+      "The number of groups with rows of their own: those with the largest share of requests, errors, tokens, images or cost of the whole time. All others are summed as `(other)`.",
+    ),
+});
+
+/** The kinds of labels that a query groups or filters by. */
 const countLabels = (
   dimensions: readonly UsageDimension[],
   given: { readonly tag?: string | undefined; readonly end_user?: string | undefined },
 ): number =>
-  (["tag", "end_user"] as const).filter(
-    (name) => dimensions.includes(name) || given[name] !== undefined,
+  (["tag", "end_user", "status"] as const).filter(
+    (name) => dimensions.includes(name) || (name !== "status" && given[name] !== undefined),
   ).length;
 
 export function usageRoutes({
   queries,
   keyNames,
   endUserOf,
+  users,
   now,
 }: AdminDependencies): readonly AdminRoute[] {
   const read = async (context: AdminApiContext) => {
@@ -71,7 +94,15 @@ export function usageRoutes({
     if (countLabels(dimensions, given) > 1) {
       throw new GatewayError(
         "invalid_value",
-        "Usage is summed by tag or by end user, not by both: give 'tag' or 'end_user' in 'group_by' or as a filter.",
+        "Usage is summed by one of tag, end user and status: give one of them in 'group_by' or as a filter.",
+        { param: "group_by" },
+      );
+    }
+    const single = dimensions.find((name) => singleDimensions.includes(name));
+    if (single !== undefined && dimensions.length > 1) {
+      throw new GatewayError(
+        "invalid_value",
+        `Usage by ${single} is not summed by another dimension as well: give 'group_by=${single}' and filters.`,
         { param: "group_by" },
       );
     }
@@ -81,21 +112,21 @@ export function usageRoutes({
       to,
       interval,
       limit: maxRows,
-      groupBy: dimensions.flatMap((name) => ledgerDimensionsOf[name]),
+      ...(given.time_zone !== undefined && { timeZone: given.time_zone }),
     };
-    return { query, dimensions };
+    return { query, dimensions, top: given.top };
   };
 
-  const rowsOf = async (query: UsageQuery, dimensions: readonly UsageDimension[]) => {
-    const { groups, hasMore } = await queries.usage(query);
+  const rowsOf = async (query: UsageQuery, dimensions: readonly UsageDimension[], top?: number) => {
+    const { groups, hasMore } = await readUsage({ queries, users }, query, dimensions, top);
     const names = await keyNames.of(groups.flatMap(({ keyId }) => (keyId ? [keyId] : [])));
     const rows = groups.map((group): UsageRow => showUsage(group, dimensions, names));
     return { rows, hasMore };
   };
 
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const { query, dimensions } = await read(context);
-    const { rows, hasMore } = await rowsOf(query, dimensions);
+    const { query, dimensions, top } = await read(context);
+    const { rows, hasMore } = await rowsOf(query, dimensions, top);
     const page: UsagePage = { object: "list", data: rows, next_cursor: null, has_more: hasMore };
     return context.json(page);
   };
@@ -141,11 +172,12 @@ export function usageRoutes({
     });
   };
 
-  const route = { method: "GET", role: "viewer", scope: "project", query: usageQuery } as const;
+  const route = { method: "GET", role: "viewer", scope: "project" } as const;
   return [
     {
       ...route,
       path: "/usage",
+      query: usageQuery,
       summary: "Show usage by period and group.",
       response: usagePageSchema,
       handle: list,
@@ -153,6 +185,7 @@ export function usageRoutes({
     {
       ...route,
       path: "/usage.csv",
+      query: csvQuery,
       summary: "Download usage as CSV.",
       response: "text/csv",
       handle: download,
@@ -161,14 +194,21 @@ export function usageRoutes({
 }
 
 /** The newest first, at most `maxCsvDays`. The sum over the whole time, and over months, is one query. */
-function* csvRanges({ from, to, interval }: UsageQuery): Generator<{ from: number; to: number }> {
+function* csvRanges({
+  from,
+  to,
+  interval,
+  timeZone = "UTC",
+}: UsageQuery): Generator<{ from: number; to: number }> {
   if (interval === "total" || interval === "month") {
     yield { from, to };
     return;
   }
   let end = to;
+  const days = new LocalPeriods(timeZone, "day");
   for (let day = 0; day < maxCsvDays && end > from; day++) {
-    const start = Math.max(from, Math.floor((end - 1) / dayMs) * dayMs);
+    const lastHour = Math.floor((end - 1) / hourMs) * hourMs;
+    const start = Math.max(from, days.startOf(lastHour));
     yield { from: start, to: end };
     end = start;
   }

@@ -17,6 +17,8 @@ export interface LedgerFilter {
   readonly endUser?: string | undefined;
   /** Only requests of these projects, such as the projects of a user. An empty list matches no request. */
   readonly projects?: readonly string[] | undefined;
+  /** Not the requests of this project, such as those of the gateway itself. */
+  readonly exceptProject?: string | undefined;
 }
 
 /** Both bounds are inclusive. A request whose value is unknown does not match. */
@@ -54,8 +56,11 @@ export interface LedgerPage extends StoredPage<LedgerRow> {
 export const ledgerDimensions = ["keyId", "project", "model", "upstream", "targetModel"] as const;
 export type LedgerDimension = (typeof ledgerDimensions)[number];
 
-/** Clients name them, so usage by label is bounded. A query of usage has one kind of label at most. */
-export const labelKinds = ["tag", "endUser"] as const;
+/**
+ * Clients name tags and end users, so usage by label is bounded. `failedStatus`: the HTTP status of a failed request. A
+ * query of usage has one kind of label at most.
+ */
+export const labelKinds = ["tag", "endUser", "failedStatus"] as const;
 export type LabelKind = (typeof labelKinds)[number];
 
 export interface UsageQuery extends LedgerFilter {
@@ -63,13 +68,29 @@ export interface UsageQuery extends LedgerFilter {
   readonly from: number;
   /** Unix milliseconds, exclusive. Rounded up to a whole hour (UTC). */
   readonly to: number;
-  /** The periods (UTC) that usage is summed over. */
+  /** The periods that usage is summed over. */
   readonly interval: "hour" | "day" | "month" | "total";
+  /** The time zone of days and months, such as `Europe/Berlin`. Absent: UTC, which is fastest. */
+  readonly timeZone?: string | undefined;
   /** Requests without a label of the kind are in no group. A request is in the group of each of its tags. */
   readonly groupBy?: readonly (LedgerDimension | LabelKind)[] | undefined;
+  /** Sums several groups as one. */
+  readonly groupNames?: GroupNames | undefined;
   /** The maximum number of groups. */
   readonly limit: number;
 }
+
+/** A name for each group of a query. Groups with the same name are summed. */
+export interface GroupNames {
+  /** By the values of `groupBy`, as `groupKey` joins them. */
+  readonly of: ReadonlyMap<string, string>;
+  /** The name of all other groups. */
+  readonly other: string;
+}
+
+/** An absent value is the empty text. */
+export const groupKey = (values: readonly (string | null)[]): string =>
+  values.map((value) => value ?? "").join("\n");
 
 /** Upper bounds of the latency histogram. The last count is for latencies above all of them. */
 export const latencyBoundsMs = [
@@ -100,12 +121,14 @@ export interface LedgerSums {
   readonly latencyHistogram: readonly number[];
 }
 
-/** Dimensions that are not in `groupBy` are absent. */
+/** Dimensions that are not in `groupBy` are absent. With `groupNames`, only the name is present. */
 export interface UsageGroup
   extends LedgerSums,
     Partial<Record<LedgerDimension | LabelKind, string | null>> {
   /** The start of the period, Unix milliseconds: of the whole query if the interval is "total". */
   readonly from: number;
+  /** Of `groupNames`. */
+  readonly name?: string;
 }
 
 export interface UsageReport {

@@ -87,10 +87,11 @@ const sums: Readonly<Record<string, string>> = {
   ),
 };
 
-/** A row for each tag of a ledger row, and one for its end user. */
+/** A row for each tag of a ledger row, one for its end user, and one for the status of a failed request. */
 const labels = `LATERAL (
   SELECT 'tag=' || tag AS label FROM unnest(string_to_array(tags, ',')) AS tag
   UNION SELECT 'endUser=' || end_user WHERE end_user IS NOT NULL
+  UNION SELECT 'failedStatus=' || status WHERE error IS NOT NULL
 ) AS labels`;
 
 /** The other sums have the names of their columns. */

@@ -5,7 +5,14 @@
 import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-queries.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
 import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
-import { dayMs, groupColumnOf, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
+import {
+  dayMs,
+  groupColumnOf,
+  hourMs,
+  isLabelKind,
+  sumColumns,
+  toGroup,
+} from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import { type Batches, usageOf } from "./ledger-batches.ts";
@@ -39,8 +46,9 @@ export async function readUsage(
 }
 
 /** The start of the period (UTC) that is `before` periods before that of `at`. */
-function startOf({ interval, from }: UsageQuery, at: number, before: number): number {
-  if (interval === "total") return from - (from % hourMs);
+function startOf({ interval, from, timeZone }: UsageQuery, at: number, before: number): number {
+  // The periods of a time zone begin at other hours: they are read by one statement.
+  if (interval === "total" || timeZone !== undefined) return from - (from % hourMs);
   if (interval === "month") {
     const date = new Date(at);
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - before);
@@ -73,12 +81,33 @@ async function rangeOf(
 const utc = "to_timestamp(hour / 1000) AT TIME ZONE 'UTC'";
 
 /** The start of the period (UTC) that an hour is in, Unix milliseconds. */
-const periodOf: Readonly<Record<UsageQuery["interval"], string>> = {
+const utcPeriods: Readonly<Record<UsageQuery["interval"], string>> = {
   hour: "hour",
   day: `hour - hour % ${dayMs}`,
   month: `(extract(epoch FROM date_trunc('month', ${utc})) * 1000)::bigint`,
   total: "0",
 };
+
+/** In a time zone, the first whole hour (UTC) of the period. */
+function periodOf({ interval, timeZone }: UsageQuery, parameters: Parameters): string {
+  if (timeZone === undefined || interval === "hour" || interval === "total") {
+    return utcPeriods[interval];
+  }
+  const zone = `${parameters.add(timeZone)}::text`;
+  const local = `date_trunc('${interval}', to_timestamp(hour / 1000) AT TIME ZONE ${zone})`;
+  return `(ceil(extract(epoch FROM ${local} AT TIME ZONE ${zone}) / 3600) * ${hourMs})::bigint`;
+}
+
+/** The columns of a group, or its name, as SQL. */
+function groupsOf({ groupBy = [], groupNames }: UsageQuery, parameters: Parameters): string[] {
+  if (!groupNames) return groupBy.map(groupColumnOf);
+  const values = groupBy.map((dimension) =>
+    isLabelKind(dimension) ? "substr(label, strpos(label, '=') + 1)" : groupColumnOf(dimension),
+  );
+  const names = parameters.add(JSON.stringify(Object.fromEntries(groupNames.of)));
+  const other = parameters.add(groupNames.other);
+  return [`coalesce(${names}::text::jsonb ->> (${values.join(" || E'\\n' || ")}), ${other}::text)`];
+}
 
 /** `range` has whole periods, except for the first and the last one of the query. */
 async function readRange(
@@ -105,7 +134,8 @@ async function readRange(
           `SELECT ${[`${start} AS hour`, ...columns, ...sumColumns].join(", ")} FROM ${source}
            WHERE ${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}${condition}`,
         ];
-  const days = interval === "hour" ? { from: range.to, to: range.to } : wholeDaysOf(range);
+  const byHour = interval === "hour" || (interval !== "total" && query.timeZone !== undefined);
+  const days = byHour ? { from: range.to, to: range.to } : wholeDaysOf(range);
   const parts = [
     ...select(`vexel.${day.table}`, "day", days, filter),
     ...select(`vexel.${hour.table}`, "hour", { from: range.from, to: days.from }, filter),
@@ -117,16 +147,24 @@ async function readRange(
     parts.push(...select(`(${usageOf(batches, parameters, ofRows)}) AS pending`, "hour", range));
   }
   const start = parameters.add(query.from - (query.from % hourMs));
+  const groups = groupsOf(query, parameters);
+  const positions = groups.map((_, at) => String(at + 2));
+  const sums = sumColumns.map((name) => `sum(${name}::float8) AS ${name}`);
+  const named = query.groupNames ? groups.map((name) => `${name} AS name`) : groups;
   const { rows } = await db.query<Record<string, number | string>>(
-    `SELECT greatest(${periodOf[interval]}, ${start}::bigint)::float8 AS "from",
-       ${[...columns, ...sumColumns.map((name) => `sum(${name}::float8) AS ${name}`)].join(", ")}
+    `SELECT greatest(${periodOf(query, parameters)}, ${start}::bigint)::float8 AS "from",
+       ${[...named, ...sums].join(", ")}
      FROM (${parts.join(" UNION ALL ")}) AS usage
-     GROUP BY ${["1", ...columns].join(", ")}
-     ORDER BY ${["1 DESC", "sum(requests) DESC", ...columns].join(", ")}
+     GROUP BY ${["1", ...positions].join(", ")}
+     ORDER BY ${["1 DESC", "sum(requests) DESC", ...positions].join(", ")}
      LIMIT ${parameters.add(limit + 1)}`,
     parameters.values,
   );
-  return rows.map((row) => toGroup(row, Number(row.from), groupBy));
+  return rows.map((row) =>
+    query.groupNames
+      ? { ...toGroup(row, Number(row.from), []), name: String(row.name) }
+      : toGroup(row, Number(row.from), groupBy),
+  );
 }
 
 /** The whole days of a range. None: an empty range at its end. */

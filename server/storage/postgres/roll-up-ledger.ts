@@ -73,7 +73,7 @@ function rollUpStatement(batches: Batches, parameters: Parameters): string {
  */
 function labeledUsage(batches: Batches, parameters: Parameters): string {
   const columns = rollUps.hourWithLabel.columns;
-  const filter = " AND (tags IS NOT NULL OR end_user IS NOT NULL)";
+  const filter = " AND (tags IS NOT NULL OR end_user IS NOT NULL OR error IS NOT NULL)";
   const rank = (of: string): string =>
     `row_number() OVER (PARTITION BY ${of} ORDER BY known.label IS NULL, requests DESC, label)`;
   return `unbounded AS MATERIALIZED (${usageOf(batches, parameters, { columns, filter })}),

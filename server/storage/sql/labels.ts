@@ -1,7 +1,7 @@
 /**
- * The labels of a request: its tags and its end user. The roll-ups by label have a row for each of them. Clients choose
- * the names, so the names of one API key and of one hour are bounded, and the requests of all others are summed under
- * the name "(other)".
+ * The labels of a request: its tags, its end user and, if it failed, its status. The roll-ups by label have a row for
+ * each of them. Clients choose most names, so the names of one API key and of one hour are bounded, and the requests of
+ * all others are summed under the name "(other)".
  */
 import {
   type LabelKind,
@@ -30,10 +30,17 @@ export const nameIn = (label: string): string => label.slice(label.indexOf("=") 
 export const tagsOf = ({ tags }: Pick<LedgerRow, "tags">): readonly string[] =>
   tags === null ? [] : tags.split(",");
 
-export const labelsOf = (row: Pick<LedgerRow, "tags" | "endUser">): readonly string[] => [
+export const labelsOf = (
+  row: Pick<LedgerRow, "tags" | "endUser" | "error" | "status">,
+): readonly string[] => [
   ...tagsOf(row).map((tag) => labelOf("tag", tag)),
   ...(row.endUser === null ? [] : [labelOf("endUser", row.endUser)]),
+  ...(row.error === null ? [] : [labelOf("failedStatus", String(row.status))]),
 ];
+
+/** The name of a label in a filter. Undefined: every name. */
+export const filteredLabel = (filter: LedgerFilter, kind: LabelKind): string | undefined =>
+  kind === "failedStatus" ? undefined : filter[kind];
 
 /** The kind of label that a query groups or filters by. A query has one kind. */
 export const labelKindOf = (
@@ -41,7 +48,7 @@ export const labelKindOf = (
   groupBy: readonly (LedgerDimension | LabelKind)[] = [],
 ): LabelKind | undefined =>
   labelKinds.find((kind) => groupBy.includes(kind)) ??
-  labelKinds.find((kind) => filter[kind] !== undefined);
+  labelKinds.find((kind) => filteredLabel(filter, kind) !== undefined);
 
 /** The condition on the column `label` of a roll-up. `withOther`: names above the bound match too. */
 export function labelFilterOf(
@@ -51,7 +58,7 @@ export function labelFilterOf(
   withOther = false,
 ): string {
   if (!kind) return "";
-  const name = filter[kind];
+  const name = filteredLabel(filter, kind);
   if (name === undefined) return ` AND label >= '${kind}=' AND label < '${kind}>'`;
   const names = withOther ? [name, otherName] : [name];
   return ` AND ${parameters.among(

@@ -29,6 +29,10 @@ export function filterOf(
   if (filter.projects) {
     conditions.push(parameters.among("project", filter.projects));
   }
+  if (filter.exceptProject !== undefined) {
+    const isOther = `project <> ${parameters.add(filter.exceptProject)}`;
+    conditions.push(`(project ${isAbsent} OR ${isOther})`);
+  }
   if (isAbsent === "IS NULL") conditions.push(...rowLabelFilterOf(filter, parameters));
   return joined(conditions);
 }

@@ -1,9 +1,22 @@
 /** Reads usage over a read-only connection: whole days from the roll-up by day, and other hours from the one by hour. */
 import type { Database } from "bun:sqlite";
-import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-queries.ts";
+import { LocalPeriods } from "../../lib/local-periods.ts";
+import {
+  groupKey,
+  type UsageGroup,
+  type UsageQuery,
+  type UsageReport,
+} from "../ports/ledger-queries.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
-import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
-import { dayMs, groupColumnOf, hourMs, sumColumns, toGroup } from "../sql/ledger-columns.ts";
+import { filteredLabel, labelFilterOf, labelKindOf, nameIn } from "../sql/labels.ts";
+import {
+  dayMs,
+  groupColumnOf,
+  hourMs,
+  isLabelKind,
+  sumColumns,
+  toGroup,
+} from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
@@ -22,18 +35,21 @@ export const readUsage = (db: Database, query: UsageQuery): UsageReport =>
 
 /** Reads day after day, the latest first, so that it ends as soon as the latest periods fill the limit. */
 function readDays(db: Database, query: UsageQuery): UsageReport {
-  const { groupBy = [], limit } = query;
+  const { limit } = query;
   const groups = new Map<string, GroupSums>();
   let period = Number.POSITIVE_INFINITY;
+  const startOf = periodStarts(query);
   for (const day of daysOf(rangeOf(db, query))) {
-    const isNewPeriod = periodOf(day.from, query) < period;
-    if (isNewPeriod && groups.size > limit) break;
-    period = periodOf(day.from, query);
-    addDay(groups, db, day, query);
+    const start = startOf(day.from);
+    // A day of UTC may belong to two days of a time zone, so all of them are read.
+    const isComplete = start < period && query.timeZone === undefined;
+    if (isComplete && groups.size > limit) break;
+    period = start;
+    addDay(groups, db, day, query, startOf);
   }
   const sorted = [...groups.values()].toSorted(compareGroups);
   return {
-    groups: sorted.slice(0, limit).map((group) => toUsageGroup(group, groupBy)),
+    groups: sorted.slice(0, limit).map((group) => toUsageGroup(group, query)),
     hasMore: sorted.length > limit,
   };
 }
@@ -47,9 +63,11 @@ function addDay(
   db: Database,
   day: TimeRange,
   query: UsageQuery,
+  startOf: (hour: number) => number,
 ): void {
-  const { interval, groupBy = [] } = query;
-  const isWholeDay = interval !== "hour" && day.to - day.from === dayMs;
+  const { interval, groupBy = [], timeZone } = query;
+  const byHour = interval === "hour" || (interval !== "total" && timeZone !== undefined);
+  const isWholeDay = !byHour && day.to - day.from === dayMs;
   const rollUp = rollUpsFor(query)[isWholeDay ? "day" : "hour"];
   const { table, start, columns } = rollUp;
   const prefix: string[] = [start, ...columns];
@@ -63,24 +81,48 @@ function addDay(
     `SELECT ${[...prefix, ...sums].join(", ")} FROM ${table}
      WHERE ${period}${labels}${filterOf(query, "= ''", parameters)} GROUP BY ${prefix.join(", ")}`,
   );
-  const startOfPeriod = periodOf(day.from, query);
+  const startOfPeriod = startOf(day.from);
+  const nameOf = namesIn(query, indexes);
   for (const row of statement.values(...parameters.values) as (string | number)[][]) {
-    const from = interval === "hour" ? Number(row[0]) : startOfPeriod;
-    let id = `${from}`;
-    for (const at of indexes) id += `\n${row[at]}`;
+    const from = byHour ? startOf(Number(row[0])) : startOfPeriod;
+    const name = nameOf(row);
+    const id = `${from}\n${name}`;
     const group = groups.get(id);
     if (group) addSums(group.sums, row, prefix.length);
     else {
-      const names = indexes.map((at) => String(row[at]));
+      const names = query.groupNames ? [name] : indexes.map((at) => String(row[at]));
       groups.set(id, { from, names, sums: row.slice(prefix.length) as number[] });
     }
   }
 }
 
+type Row = readonly (string | number)[];
+
+/** The name of the group of a row: that of `groupNames`, or else its values. `indexes`: of its values. */
+function namesIn(
+  { groupBy = [], groupNames }: UsageQuery,
+  indexes: readonly number[],
+): (row: Row) => string {
+  if (!groupNames) {
+    return (row) => {
+      let name = "";
+      for (const at of indexes) name += `\n${row[at]}`;
+      return name;
+    };
+  }
+  const isLabel = groupBy.map(isLabelKind);
+  return (row) => {
+    const values = indexes.map((at, which) =>
+      isLabel[which] ? nameIn(String(row[at])) : String(row[at]),
+    );
+    return groupNames.of.get(groupKey(values)) ?? groupNames.other;
+  };
+}
+
 /** Whether the query names what the primary key begins with after the period: a label, or else a key. */
 function isSearch(query: UsageQuery): boolean {
   const kind = labelKindOf(query, query.groupBy);
-  return (kind ? query[kind] : query.keyId) !== undefined;
+  return (kind ? filteredLabel(query, kind) : query.keyId) !== undefined;
 }
 
 /** Adds the values of a row from the index `first` on. */
@@ -98,8 +140,12 @@ function compareGroups(one: GroupSums, other: GroupSums): number {
 
 function toUsageGroup(
   { from, names, sums }: GroupSums,
-  groupBy: NonNullable<UsageQuery["groupBy"]>,
+  { groupBy = [], groupNames }: UsageQuery,
 ): UsageGroup {
+  if (groupNames) {
+    const values = sumColumns.map((name, at) => [name, sums[at] ?? 0]);
+    return { ...toGroup(Object.fromEntries(values), from, []), name: names[0] ?? "" };
+  }
   const values = [
     ...groupBy.map((dimension, at) => [groupColumnOf(dimension), names[at] ?? ""]),
     ...sumColumns.map((name, at) => [name, sums[at] ?? 0]),
@@ -124,11 +170,18 @@ function rangeOf(db: Database, { from, to }: UsageQuery): TimeRange {
   };
 }
 
-/** The start of the period (UTC) that a time is in, and not before the start of the query. */
-function periodOf(at: number, { interval, from }: UsageQuery): number {
+/** Returns the start of the period that an hour is in, and not before the start of the query. */
+function periodStarts({ interval, from, timeZone }: UsageQuery): (hour: number) => number {
   const start = from - (from % hourMs);
-  if (interval === "total") return start;
-  const date = new Date(at);
-  const day = interval === "month" ? 1 : date.getUTCDate();
-  return Math.max(start, Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day));
+  if (interval === "total") return () => start;
+  if (interval === "hour") return (hour) => hour;
+  if (timeZone !== undefined) {
+    const periods = new LocalPeriods(timeZone, interval);
+    return (hour) => Math.max(start, periods.startOf(hour));
+  }
+  return (hour) => {
+    const date = new Date(hour);
+    const day = interval === "month" ? 1 : date.getUTCDate();
+    return Math.max(start, Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day));
+  };
 }

@@ -62,7 +62,7 @@ export class UsageTally {
   readonly #groups = new Map<string, UsageSums>();
   /** The group of the row before: the next row often belongs to it too. */
   #last: { readonly row: LedgerRow; readonly group: UsageSums } | undefined;
-  /** By label, for rows with tags or an end user. */
+  /** By label, for rows with tags or an end user, and failed ones. */
   readonly #labeled = new Map<string, UsageSums>();
   readonly #labels: LabelBounds;
 
@@ -79,7 +79,7 @@ export class UsageTally {
       this.#last = { row, group };
     }
     addRow(group.sums, row);
-    if (row.endUser !== null || row.tags !== null) this.#addLabels(row);
+    if (row.endUser !== null || row.tags !== null || row.error !== null) this.#addLabels(row);
   }
 
   #addLabels(row: LedgerRow): void {

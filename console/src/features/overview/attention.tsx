@@ -1,38 +1,83 @@
+/** Conditions that need attention, grouped: the worst first, and of many of a kind the first ones. */
 import { Link } from "@tanstack/react-router";
-import type { AttentionItem } from "../../../../contract/admin.ts";
+import type { AttentionGroup, AttentionItem } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
+import { count } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Time } from "../../ui/time.tsx";
 
-/** Conditions that need attention. Without any, the card says so. */
-export function Attention({ items }: { items: readonly AttentionItem[] }) {
+/** Shown of each group. The list behind the link has all. */
+const maxShown = 3;
+
+/** The page that lists all conditions of a type. */
+const listOf: Readonly<Record<AttentionItem["type"], string>> = {
+  target_unhealthy: "/models",
+  budget_exhausted: "/budgets",
+  budget_nearly_exhausted: "/budgets",
+  key_expiring: "/keys",
+  config_rejected: "/events",
+  ledger_unwritable: "/events",
+  model_ending: "/models",
+};
+
+/** Without any condition, the card says so. */
+export function Attention({ groups }: { groups: readonly AttentionGroup[] }) {
   const t = useT();
   return (
     <Card title={t("overview.attention")}>
-      {items.length === 0 ? (
+      {groups.length === 0 ? (
         <p className="px-4 py-3 text-muted">{t("overview.attention.none")}</p>
       ) : (
         <ul>
-          {items.map(({ type, severity, subject, detail, link }) => (
-            <li
-              key={`${type} ${subject} ${detail}`}
-              className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2.5 first:border-t-0"
-            >
-              <Badge tone={severity === "error" ? "bad" : "warn"}>{t(`attention.${type}`)}</Badge>
-              <span className="font-medium break-all">{subject}</span>
-              <span className="min-w-0 basis-full break-words text-muted sm:flex-1 sm:basis-0">
-                {type === "key_expiring" ? <Time iso={detail} /> : serverText(detail)}
-              </span>
-              <Link to={link} className="text-accent underline">
-                {t("overview.attention.open")}
-                <span className="sr-only"> {subject}</span>
-              </Link>
-            </li>
+          {groups.map((group) => (
+            <Group key={group.type} group={group} />
           ))}
         </ul>
       )}
     </Card>
+  );
+}
+
+function Group({ group: { type, severity, count: total, items } }: { group: AttentionGroup }) {
+  const t = useT();
+  const shown = items.slice(0, maxShown);
+  return (
+    <li className="flex flex-col gap-x-4 gap-y-1.5 border-t border-line px-4 py-3 first:border-t-0 sm:flex-row">
+      <div className="flex shrink-0 items-start gap-2 sm:w-56">
+        <Badge tone={severity === "error" ? "bad" : "warn"}>{t(`attention.${type}`)}</Badge>
+        {total > 1 && <span className="text-muted tabular-nums">{count(total)}</span>}
+      </div>
+      <ul className="flex min-w-0 flex-1 flex-col gap-1.5">
+        {shown.map((item) => (
+          <Item key={`${item.subject} ${item.detail}`} item={item} />
+        ))}
+        {total > shown.length && (
+          <li>
+            <Link to={listOf[type]} className="text-accent underline-offset-2 hover:underline">
+              {t("overview.attention.more", { count: total - shown.length })}
+            </Link>
+          </li>
+        )}
+      </ul>
+    </li>
+  );
+}
+
+function Item({ item: { type, severity, subject, detail, link } }: { item: AttentionItem }) {
+  const t = useT();
+  const isDate = type === "key_expiring" || type === "model_ending";
+  const isOverdue = type === "model_ending" && severity === "error";
+  return (
+    <li className="flex min-w-0 flex-wrap items-baseline gap-x-2">
+      <Link to={link} className="font-medium break-all underline-offset-2 hover:underline">
+        {subject}
+      </Link>
+      <span className="min-w-0 break-words text-muted">
+        {isDate ? <Time iso={detail} /> : serverText(detail)}
+        {isOverdue && ` · ${t("attention.overdue")}`}
+      </span>
+    </li>
   );
 }

@@ -1,4 +1,4 @@
-/** The overview: what needs attention first, then totals and charts. */
+/** The overview: totals, what needs attention, and charts. */
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Overview } from "../../../../contract/admin.ts";
@@ -38,8 +38,8 @@ export function OverviewPage() {
         {(overview) => (
           <>
             <FirstRunGuide guide={overview.guide} />
-            <Attention items={overview.attention} />
             <Totals totals={overview.totals} />
+            <Attention groups={overview.attention} />
             {overview.series.length === 0 ? (
               <Card>
                 <Empty title={t("overview.none")} />
