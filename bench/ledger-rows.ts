@@ -44,6 +44,7 @@ export function makeRow(at: number): LedgerRow {
     replica: null,
     endUser: null,
     tags: null,
+    budgets: null,
   };
 }
 

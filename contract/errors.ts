@@ -248,7 +248,7 @@ export const errorTable = {
     "The model does not support this operation.",
   ),
   rate_limited: rateLimitError(
-    "A rate limit of the API key, its project or the model is exhausted.",
+    "A rate limit of the API key, its project, the end user, a tag or the model is exhausted.",
   ),
   larger_than_limit: clientError(
     429,
@@ -266,7 +266,7 @@ export const errorTable = {
     429,
     "insufficient_quota",
     "insufficient_quota",
-    "The estimated cost of the request exceeds the remaining budget of its API key or project.",
+    "The estimated cost of the request exceeds the remaining budget of its API key, project, end user or tag.",
   ),
   price_unknown: invalidRequest(
     "price_unknown",

@@ -5,9 +5,11 @@
 /** The `data` of each event type. Names are those of the ledger and the log. Never an API key, prompt or image. */
 export interface EventData {
   "budget.threshold": {
-    readonly scope: "key" | "project";
+    readonly scope: "key" | "project" | "tag";
     readonly id: string;
     readonly name: string;
+    /** Of a tag. */
+    readonly project?: string;
     readonly period: "day" | "month" | "total";
     readonly percent: 50 | 80 | 100;
     /** US dollars. */
@@ -60,7 +62,7 @@ export type Emit = <T extends EventType>(emitted: EmittedEvent<T>) => void;
 
 /** When each event occurs, for people. docs/observability.md has the same sentences. */
 export const eventTypes = {
-  "budget.threshold": "An API key or a project has spent 50, 80 or 100 percent of a budget.",
+  "budget.threshold": "An API key, a project or a tag has spent 50, 80 or 100 percent of a budget.",
   "target.ejected":
     "The circuit breaker of a target opened, and the target gets no requests for now.",
   "target.recovered": "The target responds again and gets requests again.",

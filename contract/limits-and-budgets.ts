@@ -1,5 +1,5 @@
 /**
- * Limits and budgets of API keys, projects, models, upstreams and targets. They are in the contract because the storage
+ * Limits and budgets of API keys, projects, end users, tags, models, upstreams and targets. They are in the contract because the storage
  * and the upstreams both use them, and neither imports the other.
  */
 import type { Period } from "./budget-periods.ts";
@@ -33,16 +33,50 @@ export const firstKeyId = (id: string): string => {
   return end === -1 ? id : id.slice(0, end);
 };
 
-/** The API key or project that a request is charged to. */
+/** The API key, project, end user or tag that a request is charged to. */
 export interface BudgetOwner {
-  readonly scope: "key" | "project";
-  /** A key's id, a project's name. */
+  readonly scope: "key" | "project" | "end_user" | "tag";
+  /** A key's id, a project's name, `labelOwnerId` of an end user or a tag. */
   readonly id: string;
 }
 
-/** An API key or project with a budget. */
+/** The owner of a budget. */
 export interface BudgetedOwner extends BudgetOwner {
   /** Shown in messages. */
   readonly name: string;
+  /** The project of an end user or a tag, for messages. */
+  readonly ofProject?: string;
   readonly budget: Budget;
 }
+
+/** Limits and budgets of each end user of a project, or of each of its tags that match a pattern. */
+export interface LabelLimits {
+  readonly limits?: Limits;
+  readonly budget?: Budget;
+}
+
+/** Neither projects nor end users nor tags contain it. */
+const separator = "\t";
+
+/** An end user or a tag of a project. Clients choose them, so their number is not bounded by the configuration. */
+export const isLabelOwner = ({ scope }: Pick<BudgetOwner, "scope">): boolean =>
+  scope === "end_user" || scope === "tag";
+
+export const labelOwnerId = (project: string, name: string): string =>
+  `${project}${separator}${name}`;
+
+/** The end user and the tags among these owners, for the ledger row of their request. Null: none. */
+export function labelOwnersText(owners: readonly BudgetedOwner[] | undefined): string | null {
+  const labels = owners?.filter(isLabelOwner).map(({ scope, name }) => `${scope}=${name}`) ?? [];
+  return labels.length === 0 ? null : labels.join(separator);
+}
+
+/** The inverse of `labelOwnersText`. */
+export const labelOwnersOf = (text: string | null, project: string | null): BudgetOwner[] =>
+  text === null
+    ? []
+    : text.split(separator).map((label) => {
+        const at = label.indexOf("=");
+        const scope = label.slice(0, at) as BudgetOwner["scope"];
+        return { scope, id: labelOwnerId(project ?? "", label.slice(at + 1)) };
+      });

@@ -136,10 +136,27 @@ export type ModelValue = Infer<typeof modelValueSchema>;
 export const modelEntitySchema = entitySchema(modelValueSchema).meta({ id: "ModelEntity" });
 export type ModelEntity = Infer<typeof modelEntitySchema>;
 
+export const labelLimitsValueSchema = z
+  .strictObject({
+    limits: limitsValueSchema.exactOptional(),
+    budget: budgetValueSchema.omit({ total: true }).exactOptional(),
+  })
+  .meta({ id: "LabelLimitsValue" });
+export type LabelLimitsValue = Infer<typeof labelLimitsValueSchema>;
+
 export const projectValueSchema = z
   .strictObject({
     limits: limitsValueSchema.exactOptional(),
     budget: budgetValueSchema.exactOptional(),
+    perEndUser: labelLimitsValueSchema
+      .exactOptional()
+      .describe("Limits and budgets of each end user that its requests name."),
+    perTag: z
+      .record(z.string(), labelLimitsValueSchema)
+      .exactOptional()
+      .describe(
+        "Limits and budgets of each tag of its requests, by tag or by pattern with `*` and `?`.",
+      ),
   })
   .meta({ id: "ProjectValue", description: "The id of a project is its name." });
 export type ProjectValue = Infer<typeof projectValueSchema>;

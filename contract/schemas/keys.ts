@@ -1,6 +1,6 @@
 /** API keys and projects: the entries of vexel.yaml, and the bodies of the admin API. */
 import { z } from "zod";
-import { budget, limits } from "./limits.ts";
+import { budget, labelLimits, limits, tagLimits } from "./limits.ts";
 import { id, name, secret } from "./names.ts";
 
 /** How options that a target does not support are handled. */
@@ -68,11 +68,15 @@ export const rotationBody = z.strictObject({
     .describe("How long the old key still works. 0: it is revoked at once."),
 });
 
-/** A group of keys that share limits and a budget. */
+/** A group of keys that share limits and a budget, with limits and budgets of their end users and tags. */
 export const project = z.strictObject({
   name,
   limits: limits.optional(),
   budget: budget.optional(),
+  /** Of each end user that its requests name. */
+  perEndUser: labelLimits.optional(),
+  /** Of each tag of its requests. */
+  perTag: tagLimits.optional(),
 });
 
 export const membersBody = z.strictObject({ users: z.array(z.string().max(200)).max(10_000) });

@@ -22,3 +22,29 @@ export const budget = z.strictObject({
   /** Whether requests without a known price are allowed. */
   unknownPrice: z.enum(["allow", "refuse"]).default("allow"),
 });
+
+/**
+ * Of each end user, or of each tag. Their number is not bounded, so what they have spent in earlier periods is deleted,
+ * and a budget in total would have to start again.
+ */
+export const labelLimits = z.strictObject({
+  limits: limits.optional(),
+  budget: budget.omit({ total: true }).optional(),
+});
+
+const maxTagPatterns = 100;
+const tagPattern = z
+  .string()
+  .max(100)
+  .regex(
+    /^[\w.:/@=+*? -]+$/,
+    "must be a tag, or a pattern with * and ?, of letters, digits, spaces and the characters _ . : / @ = + -",
+  );
+
+/** Limits and budgets by tag or pattern. */
+export const tagLimits = z
+  .record(tagPattern, labelLimits)
+  .refine(
+    (given) => Object.keys(given).length <= maxTagPatterns,
+    `must have at most ${maxTagPatterns} tags and patterns`,
+  );

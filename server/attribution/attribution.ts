@@ -2,9 +2,13 @@
  * Attribution: the tags of a request, from the header `vexel-tags` and from `metadata`, and its end user, from
  * `safety_identifier` and `user`. The end user is stored as a keyed hash unless the operator chose names.
  */
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Caller } from "../request/caller.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { ExtraFields, ImageOptions } from "../upstream/contract.ts";
+import { withLabelLimits } from "./label-limits.ts";
 
 export const tagsHeader = "vexel-tags";
 
@@ -31,6 +35,8 @@ export interface AttributionOptions {
   readonly endUsers: "hashed" | "plain";
   /** Keyed: only this gateway can compute it. Hexadecimal. */
   readonly hash: (text: string) => string;
+  /** Reads what these owners have spent. Undefined: there is nothing to wait for. */
+  readonly loadBudgets: (owners: readonly BudgetedOwner[], at: number) => Promise<void> | undefined;
 }
 
 export class Attribution {
@@ -56,6 +62,22 @@ export class Attribution {
     const name = namedIn(query);
     if (name !== undefined) record.endUser = this.#stored(name);
     return isTagged ? extraFields : undefined;
+  }
+
+  /**
+   * The caller with the limits and budgets of the end user and the tags of the record. A promise: what they have spent
+   * is read first.
+   */
+  limit(
+    caller: Caller,
+    record: Pick<RequestRecord, "tags" | "endUser" | "at">,
+    { projects }: Pick<Snapshot, "projects">,
+  ): Caller | Promise<Caller> {
+    const project = projects?.get(caller.project ?? "");
+    if (!project?.perEndUser && !project?.perTag) return caller;
+    const limited = withLabelLimits(caller, record, project);
+    const loading = this.#options.loadBudgets(limited.budgets ?? [], record.at);
+    return loading ? loading.then(() => limited) : limited;
   }
 
   /** The end user as in the ledger. `given`: as the client sent it, or as in the ledger. */

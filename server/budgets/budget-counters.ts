@@ -4,11 +4,13 @@
  * (`shared-budget-counters.ts`) know the state as of the last reply of the shared budgets.
  * `test/budgets/budget-counters.laws.ts` has the laws (contract tests) that both must obey.
  */
+import { periodNames, periods } from "../../contract/budget-periods.ts";
 import {
   type Budget,
   type BudgetedOwner,
   type BudgetOwner,
   firstKeyId,
+  isLabelOwner,
 } from "../../contract/limits-and-budgets.ts";
 import type { BudgetDemand, BudgetState } from "../storage/ports/shared-limits.ts";
 
@@ -35,7 +37,7 @@ export interface SharedBudget {
 }
 
 /**
- * The US dollars that one key or project has spent in one period, and those reserved for its requests in flight: sums
+ * The US dollars that one key, project, end user or tag has spent in one period, and those reserved for its requests in flight: sums
  * in memory, loaded from the ledger.
  */
 export class BudgetCounter {
@@ -180,6 +182,10 @@ function highestThreshold(spent: number, limit: number): Threshold | 0 {
 export interface BudgetCountersOptions {
   /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
   readonly spentBefore: (owner: BudgetOwner, period: string) => number;
+  /** Reads the sums of end users and tags, for `spentBefore`. Absent: `spentBefore` needs no preparation. */
+  readonly loadLabels?:
+    | ((sums: readonly (BudgetOwner & { readonly period: string })[]) => Promise<void>)
+    | undefined;
   /** The most counters in memory. Idle counters are evicted, and loaded from the ledger when they are needed again. */
   readonly maxCounters?: number;
 }
@@ -192,10 +198,12 @@ export class BudgetCounters {
   }
 
   protected readonly spentBefore: BudgetCountersOptions["spentBefore"];
+  readonly #loadLabels: BudgetCountersOptions["loadLabels"];
   readonly #maxCounters: number;
   readonly #counters = new Map<string, BudgetCounter>();
 
-  constructor({ spentBefore, maxCounters = 20_000 }: BudgetCountersOptions) {
+  constructor({ spentBefore, loadLabels, maxCounters = 20_000 }: BudgetCountersOptions) {
+    this.#loadLabels = loadLabels;
     this.spentBefore = (owner, period) => spentBefore(chargedOwner(owner), period);
     this.#maxCounters = maxCounters;
   }
@@ -217,6 +225,29 @@ export class BudgetCounters {
     const counter = this.create(id, spent, budgeted.budget);
     this.#counters.set(id, counter);
     return counter;
+  }
+
+  /** Reads the sums of end users and tags that `counterOf` needs. Undefined: it needs none. */
+  load(charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined {
+    if (!this.#loadLabels) return undefined;
+    const names = periodNames(at);
+    const lacking = charged.filter(isLabelOwner).flatMap((budgeted) =>
+      periods
+        .filter((period) => budgeted.budget[period] !== undefined)
+        .filter((period) => this.#lacks(budgeted, names[period]))
+        .map((period) => ({ ...chargedOwner(budgeted), period: names[period] })),
+    );
+    return lacking.length === 0 ? undefined : this.#loadLabels(lacking);
+  }
+
+  #lacks(budgeted: BudgetedOwner, period: string): boolean {
+    const counter = this.#counters.get(idOf(budgeted, period));
+    return counter?.loadedFor !== budgeted.budget || this.isStale(counter, budgeted);
+  }
+
+  /** Whether the sum of the ledger must be loaded again. */
+  protected isStale(_counter: BudgetCounter, _owner: BudgetOwner): boolean {
+    return false;
   }
 
   protected create(id: string, spent: number, budget: Budget): BudgetCounter {

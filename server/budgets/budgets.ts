@@ -42,6 +42,8 @@ export interface BudgetsOptions {
 }
 
 export interface Budgets {
+  /** To be called before the cost of a request of these owners is reserved. Undefined: there is nothing to wait for. */
+  load(charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined;
   /**
    * Reserves the cost of a request in all of these budgets. If one of them is too small, throws GatewayError and
    * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
@@ -146,7 +148,9 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     { budgeted, period, name, limit, counter }: BudgetInPeriod,
     refused = false,
   ): void => {
-    const { scope, id } = budgeted;
+    const { scope, id, name: ownerName, ofProject } = budgeted;
+    // Their number is not bounded by the configuration.
+    if (scope === "end_user") return;
     for (const percent of refused
       ? counter.thresholdsOnRefusal(limit)
       : counter.newThresholds(limit)) {
@@ -154,8 +158,9 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         type: "budget.threshold",
         data: {
           scope,
-          id,
-          name: budgeted.name,
+          id: ofProject === undefined ? id : ownerName,
+          name: ownerName,
+          ...(ofProject !== undefined && { project: ofProject }),
           period,
           percent,
           spent: counter.spent,
@@ -202,6 +207,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   };
 
   return {
+    load: (charged, at) => counters.load(charged, at),
     reserve: (charged, estimate, at) => {
       const { dollars, maxDollars = dollars } = estimate;
       const budgets = budgetsFor(charged, estimate, at);

@@ -2,7 +2,7 @@
  * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
  * ends. A request that does not fit into a budget is refused.
  */
-import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
+import { type BudgetedOwner, labelOwnersText } from "../../contract/limits-and-budgets.ts";
 import type { ReservedRequest } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { noDemand } from "../limits/limiter.ts";
@@ -145,11 +145,12 @@ export function createRequestCharging({
     const { requestId, at, endpoint, model = null, endUser, tags } = record;
     const { estimate } = reservation;
     const { id: keyId, project = null } = caller;
+    const labels = { endUser, tags, budgets: labelOwnersText(caller.budgets) };
     const log = (): void => {
       if (!estimate) return;
       // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
       const mayWait = operation === "embeddings";
-      const request = { requestId, at, endpoint, keyId, model, project, estimate, endUser, tags };
+      const request = { requestId, at, endpoint, keyId, model, project, estimate, ...labels };
       reservations.reserve(request, mayWait);
     };
     record.cost.reservation = observe

@@ -13,7 +13,7 @@ import { SharedBudgetCounters } from "./shared-budget-counters.ts";
 
 interface OpenBudgetsOptions
   extends Pick<RequestChargingOptions, "planImageQuery" | "reservations">,
-    Pick<OpenedLedger, "spent"> {
+    Pick<OpenedLedger, "spent" | "loadLabels"> {
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
   readonly log: Pick<Log, "warn">;
@@ -21,7 +21,7 @@ interface OpenBudgetsOptions
 }
 
 export function openBudgets(options: OpenBudgetsOptions) {
-  const { spent, shared, log, emit } = options;
+  const { spent, loadLabels, shared, log, emit } = options;
   const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
       return spent(owner, period);
@@ -35,8 +35,8 @@ export function openBudgets(options: OpenBudgetsOptions) {
     }
   };
   const counters = shared
-    ? new SharedBudgetCounters(shared, { spentBefore })
-    : new BudgetCounters({ spentBefore });
+    ? new SharedBudgetCounters(shared, { spentBefore, loadLabels })
+    : new BudgetCounters({ spentBefore, loadLabels });
   const budgets = createBudgets({
     counters,
     emit: (event) => {

@@ -31,10 +31,11 @@ export interface RefusedEstimate {
 }
 
 export function overBudgetError(
-  { scope, name }: BudgetedOwner,
+  owner: BudgetedOwner,
   { period, limit, spent, reserved, resetsAt }: BudgetStatus,
   { dollars: estimate, maxDollars, at, isTemporary }: RefusedEstimate,
 ): GatewayError {
+  const { scope, name, ofProject } = owner;
   const resetMs = resetsAt === undefined ? undefined : resetsAt - at;
   const waitMs = isTemporary ? reservedRetryMs : resetMs;
   const resets = resetsAt === undefined ? undefined : new Date(resetsAt).toISOString();
@@ -55,7 +56,7 @@ export function overBudgetError(
   return new GatewayError(
     "over_budget",
     // The first words are OpenAI's: some clients look for them.
-    `You exceeded your current quota: the ${budgetNames[period]} of the ${scope} "${name}" is ${formatDollars(limit)}; ${formatDollars(spent)} is spent${reservedText}, and ${cost}. ${advice}`,
+    `You exceeded your current quota: the ${budgetNames[period]} of ${ownerText(owner)} is ${formatDollars(limit)}; ${formatDollars(spent)} is spent${reservedText}, and ${cost}. ${advice}`,
     {
       ...(isTemporary && { overrides: { retry: "later" } }),
       // A `retry-after` of more than a day is of no use to a client.
@@ -64,6 +65,7 @@ export function overBudgetError(
         budget: {
           scope,
           name,
+          ...(ofProject !== undefined && { project: ofProject }),
           period,
           limit,
           spent,
@@ -76,10 +78,17 @@ export function overBudgetError(
   );
 }
 
-export const priceUnknownError = ({ scope, name }: BudgetedOwner): GatewayError =>
+const scopeNames = { key: "key", project: "project", end_user: "end user", tag: "tag" } as const;
+
+function ownerText({ scope, name, ofProject }: BudgetedOwner): string {
+  const text = `the ${scopeNames[scope]} "${name}"`;
+  return ofProject === undefined ? text : `${text} in the project "${ofProject}"`;
+}
+
+export const priceUnknownError = (owner: BudgetedOwner): GatewayError =>
   new GatewayError(
     "price_unknown",
-    `The cost of this request is unknown, and the budget of the ${scope} "${name}" refuses requests without a known price. Ask the operator of this gateway to configure a price for the model.`,
+    `The cost of this request is unknown, and the budget of ${ownerText(owner)} refuses requests without a known price. Ask the operator of this gateway to configure a price for the model.`,
     { param: "model" },
   );
 

@@ -3,7 +3,12 @@
  * the ledger. Reservations are made in `SharedLimits`. While it is unreachable, each replica may spend its share of the
  * remaining amount.
  */
-import type { Budget, BudgetedOwner } from "../../contract/limits-and-budgets.ts";
+import {
+  type Budget,
+  type BudgetedOwner,
+  type BudgetOwner,
+  isLabelOwner,
+} from "../../contract/limits-and-budgets.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
 import type { BudgetDemand, BudgetState, HeldReservation } from "../storage/ports/shared-limits.ts";
 import {
@@ -20,6 +25,8 @@ import {
  * the shared budgets, when they ended.
  */
 const reloadMs = 10_000;
+/** Of an end user or a tag, whose requests wait for it. */
+const reloadLabelMs = 60_000;
 /** How long the reservations of other replicas are shown after a reply. */
 const shownMs = 1000;
 
@@ -117,12 +124,15 @@ export class SharedBudgetCounters extends BudgetCounters {
 
   override counterOf(budgeted: BudgetedOwner, period: string): BudgetCounter {
     const counter = super.counterOf(budgeted, period);
-    if (counter instanceof SharedBudgetCounter) {
-      const { recoveredAt } = this.#limiter;
-      const isStale =
-        this.#limiter.clock() - counter.loadedAt > reloadMs || counter.loadedAt < recoveredAt;
-      if (isStale) counter.load(this.spentBefore(budgeted, period), budgeted.budget);
-    }
+    if (this.isStale(counter, budgeted))
+      counter.load(this.spentBefore(budgeted, period), budgeted.budget);
     return counter;
+  }
+
+  protected override isStale(counter: BudgetCounter, owner: BudgetOwner): boolean {
+    if (!(counter instanceof SharedBudgetCounter)) return false;
+    const { loadedAt } = counter;
+    const ms = isLabelOwner(owner) ? reloadLabelMs : reloadMs;
+    return this.#limiter.clock() - loadedAt > ms || loadedAt < this.#limiter.recoveredAt;
   }
 }

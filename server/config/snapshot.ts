@@ -1,7 +1,12 @@
 /** The config snapshot: immutable, built and swapped atomically. A request keeps the snapshot that it began with. */
 
 import type { policyNames } from "../../contract/admin/constants.ts";
-import type { Budget, BudgetedOwner, Limits } from "../../contract/limits-and-budgets.ts";
+import type {
+  Budget,
+  BudgetedOwner,
+  LabelLimits,
+  Limits,
+} from "../../contract/limits-and-budgets.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 
@@ -119,6 +124,10 @@ export interface Project {
   readonly name: string;
   readonly limits?: Limits;
   readonly budget?: Budget;
+  /** Of each of its end users. Absent: none. */
+  readonly perEndUser?: LabelLimits;
+  /** Of each of its tags, by tag or pattern. Absent: none. */
+  readonly perTag?: ReadonlyMap<string, LabelLimits>;
 }
 
 /** A receiver of events. */

@@ -21,6 +21,8 @@ export interface ForwarderOptions {
   readonly report: (state: { readonly reachable: boolean; readonly reason: string }) => void;
   /** Called when the shared ledger refuses the values of a row. The row stays in the data folder. */
   readonly reportRejected: (row: LedgerRow, reason: string) => void;
+  /** Runs before each batch, and at the end; never while rows are being forwarded. */
+  readonly beforeBatch?: () => Promise<void>;
   /** Runs after rows were forwarded, or after `everyMs` without new rows; never while rows are being forwarded. */
   readonly onForwarded?: () => Promise<void>;
   readonly batchRows?: number;
@@ -43,6 +45,7 @@ export class LedgerForwarder {
 
   constructor(options: ForwarderOptions) {
     this.#options = {
+      beforeBatch: () => Promise.resolve(),
       onForwarded: () => Promise.resolve(),
       batchRows: 1000,
       everyMs: 250,
@@ -66,24 +69,40 @@ export class LedgerForwarder {
     await Promise.race([timeout, this.#forward()]);
   }
 
+  /** Forwards now. Resolves after a run that began after the call, also if it failed. */
+  async run(): Promise<void> {
+    await this.#running;
+    if (this.#isClosed) return;
+    this.#start();
+    await this.#running;
+  }
+
   #schedule(ms: number): void {
     if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#forward().finally(() => {
-        this.#running = undefined;
-        this.#schedule(this.#isReachable ? this.#options.everyMs : this.#options.retryMs);
-      });
-    }, ms);
+    this.#timer = setTimeout(() => this.#start(), ms);
     this.#timer.unref();
+  }
+
+  #start(): void {
+    if (this.#running) return;
+    clearTimeout(this.#timer);
+    this.#running = this.#forward().finally(() => {
+      this.#running = undefined;
+      this.#schedule(this.#isReachable ? this.#options.everyMs : this.#options.retryMs);
+    });
   }
 
   /** Never rejects. */
   async #forward(): Promise<void> {
     try {
-      for (let batch = this.#next(); batch.length > 0; batch = this.#next()) {
+      const { beforeBatch, onForwarded } = this.#options;
+      for (;;) {
+        await beforeBatch();
+        const batch = this.#next();
+        if (batch.length === 0) break;
         await this.#append(batch);
       }
-      await this.#options.onForwarded();
+      await onForwarded();
       this.#setReachable(true, "rows are forwarded again");
     } catch (error) {
       this.#setReachable(false, logReason(error));

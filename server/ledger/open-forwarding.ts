@@ -1,10 +1,12 @@
 /** Forwards ledger rows to the ledger that replicas share, and knows the spending of all replicas. */
 
 import type { Emit } from "../../contract/events.ts";
-import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
+import { type BudgetOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
+import { withTimeout } from "../lib/timers.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
+import type { LabelSum } from "../storage/postgres/label-spend.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";
@@ -12,7 +14,7 @@ import { LedgerForwarder } from "./ledger-forwarder.ts";
 
 interface ForwardingOptions {
   readonly store: SqliteLedgerStore;
-  readonly shared: Pick<SharedStorage, "ledger" | "spend">;
+  readonly shared: Pick<SharedStorage, "ledger" | "spend" | "labelSpend">;
   /** Rows that are not in `store` yet. */
   readonly pendingRows: () => readonly LedgerRow[];
   readonly log: Log;
@@ -24,6 +26,8 @@ interface ForwardingOptions {
 export interface LedgerForwarding {
   /** US dollars, of all replicas. Undefined: the database has not been read yet. */
   spent(owner: BudgetOwner, period: string): number | undefined;
+  /** Reads the sums of end users and tags, for `spent`, if the database can be reached. Never rejects. */
+  loadLabels(sums: readonly LabelSum[]): Promise<void>;
   /** The number of rows that the database does not have yet. */
   backlog(): number;
   isReachable(): boolean;
@@ -31,6 +35,8 @@ export interface LedgerForwarding {
 }
 
 const refreshEveryMs = 2000;
+/** The longest wait for the sums of an end user or a tag. Then those that this replica has forwarded count. */
+const maxLoadMs = 2000;
 /**
  * Rows are rolled up once one of them has waited this long. The longer they wait, the more of them every query and
  * refresh reads; the sooner, the more often the same sums are changed.
@@ -49,6 +55,7 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
       append: async (rows) => {
         await shared.ledger.append(rows);
         shared.spend.add(rows);
+        shared.labelSpend.add(rows);
       },
     },
     report: ({ reachable, reason }) => {
@@ -62,6 +69,7 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
     },
     reportRejected: ({ requestId }, reason) =>
       log.error("ledger-row-rejected", { requestId, reason }),
+    beforeBatch: () => shared.labelSpend.load(),
     onForwarded: async () => {
       if (clock() - refreshedAt < refreshEveryMs) return;
       await shared.spend.refresh();
@@ -71,10 +79,16 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
   const rollUps = startRollUps(shared.ledger, log);
   return {
     spent: (owner, period) => {
-      const known = shared.spend.read(owner, period);
+      const spend = isLabelOwner(owner) ? shared.labelSpend : shared.spend;
+      const known = spend.read(owner, period);
       if (known === undefined) return undefined;
       const pending = chargedTo(owner, period, pendingRows());
       return known + unforwarded.read(owner, period) + sumDollars(pending);
+    },
+    loadLabels: async (sums) => {
+      if (!forwarder.isReachable) return;
+      shared.labelSpend.want(sums);
+      await withTimeout(forwarder.run(), maxLoadMs);
     },
     backlog: () => unforwarded.rows + pendingRows().length,
     isReachable: () => forwarder.isReachable,

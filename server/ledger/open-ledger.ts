@@ -28,7 +28,7 @@ interface LedgerOptions {
   readonly onError: "refuse" | "serve";
   /** The ledger that replicas share. Undefined: the ledger is in the data folder only. */
   readonly shared:
-    | Pick<SharedStorage, "ledger" | "exports" | "queries" | "spend" | "now">
+    | Pick<SharedStorage, "ledger" | "exports" | "queries" | "spend" | "labelSpend" | "now">
     | undefined;
   /** Where the rows of `shared` are exported, and how many of them. Undefined: they are not. */
   readonly exportTo: Pick<ExportOptions, "objects" | "percent"> | undefined;
@@ -49,6 +49,8 @@ export interface OpenedLedger {
   readonly queries: LedgerQueries;
   /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */
   spent(owner: BudgetOwner, period: string): number;
+  /** To be called before `spent` of an end user or a tag. Undefined: the sums are in the data folder. */
+  readonly loadLabels: LedgerForwarding["loadLabels"] | undefined;
   /** Undefined: the ledger is in the data folder only. */
   readonly forwarding: Pick<LedgerForwarding, "backlog" | "isReachable"> | undefined;
 }
@@ -153,6 +155,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
       reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
       release: (requestId) => logUnwritable.run(() => outbox.release(requestId)),
     },
+    loadLabels: forwarding?.loadLabels,
     spent: (owner, period) =>
       forwarding?.spent(owner, period) ?? store.sumSpent(owner, period, pendingRows()),
   };

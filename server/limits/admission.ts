@@ -1,7 +1,7 @@
 /**
- * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project and model. A
- * request is admitted after its model is resolved and releases its slots when its ledger row is written. Embeddings
- * requests without limits skip it. Image requests without limits only take one of the gateway's image slots.
+ * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project, end user, tags and
+ * model. A request is admitted after its model is resolved and releases its slots when its ledger row is written.
+ * Embeddings requests without limits skip it. Image requests without limits only take one of the gateway's image slots.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -181,7 +181,9 @@ export class Admission {
     model: PermittedModel | undefined,
     headers: Record<string, string>,
   ): void {
-    writeRateLimitHeaders(this.scopesOf(scopes, model?.scopes), this.#options.clock(), headers);
+    // A request that was refused before its admission may have an end user whose limits are unused.
+    const used = scopes?.filter((id) => this.#limiter.isUsed(id));
+    writeRateLimitHeaders(this.scopesOf(used, model?.scopes), this.#options.clock(), headers);
   }
 
   /** The scopes of these names that have limits, with their current usage. */
@@ -252,10 +254,17 @@ export class Admission {
   }
 }
 
+const labelNames = { "end_user:": "end user", "tag:": "tag" } as const;
+
 /** The owner of the limit, for the error message. */
 function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   if (id.startsWith("key:")) return ` with the key "${name}"`;
-  return id.startsWith("project:") ? ` in the project "${project}"` : "";
+  if (id.startsWith("project:")) return ` in the project "${project}"`;
+  for (const [prefix, noun] of Object.entries(labelNames)) {
+    if (!id.startsWith(prefix)) continue;
+    return ` for the ${noun} "${id.slice(id.lastIndexOf("\t") + 1)}" in the project "${project}"`;
+  }
+  return "";
 }
 
 const [minRetryAfterMs, maxRetryAfterMs] = [1000, 60_000];

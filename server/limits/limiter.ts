@@ -1,5 +1,6 @@
 /** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
 import type { Limits } from "../../contract/limits-and-budgets.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import {
   type Demand,
@@ -9,7 +10,13 @@ import {
   rates,
 } from "./rate-limit-counters.ts";
 
-/** One owner of limits (a key, project, model, upstream or target): its rate counters and concurrency slots. */
+/** The time in which a bucket is full again. */
+const idleMs = 60_000;
+
+/**
+ * One owner of limits (a key, project, end user, tag, model, upstream or target): its rate counters and concurrency
+ * slots.
+ */
 export class LimitScope {
   readonly id: string;
   readonly slots: ConcurrencySlots;
@@ -27,6 +34,17 @@ export class LimitScope {
 
   bucket(rate: Rate): RateCounter | undefined {
     return this.#buckets.get(rate);
+  }
+
+  /** When a request last needed it. */
+  usedAt = Number.NEGATIVE_INFINITY;
+
+  /** No request uses it and its buckets are full: a new scope would have the same state. */
+  isIdle(now: number): boolean {
+    const { inFlight, waiting } = this.slots;
+    // A request may need it that waits for other replicas, and has taken nothing yet.
+    if (inFlight > 0 || waiting > 0 || now - this.usedAt < idleMs) return false;
+    return this.buckets.every(({ bucket }) => bucket.msUntilFull(now) <= 0);
   }
 
   /** Applies new limits. Usage stays counted, except that of a limit that is removed. */
@@ -53,38 +71,61 @@ function limitOf(limits: Limits, rate: Rate): number | undefined {
   return Math.max(1, Math.round(megapixelsPerMinute * 1_000_000));
 }
 
+/** The most scopes of end users and tags in memory. */
+const maxLabelScopes = 50_000;
+/** How many of them are examined before one is created: a few, or as many as it takes to find an idle one. */
+const examined = { always: 2, atMaximum: 64 };
+const tooManyRetryMs = 10_000;
+
+/** Whether it is the scope of an end user or a tag: its limits are those of all such scopes of its project. */
+const isLabel = (id: string): boolean => id.includes("\t");
+const scopesOf = (id: string): string => id.slice(0, id.lastIndexOf("\t"));
+
 export class Limiter {
   /** The scopes that requests have used. Others are created when they are needed: most of 100,000 keys are idle. */
   readonly #scopes = new Map<string, LimitScope>();
+  /** Those of end users and tags. Idle ones are deleted. */
+  readonly #labels = new Map<string, LimitScope>();
+  readonly #maxLabels: number;
   readonly #counters: RateLimitCounters;
   #table: ReadonlyMap<string, Limits> = new Map();
 
-  constructor(counters: RateLimitCounters) {
+  constructor(counters: RateLimitCounters, maxLabels = maxLabelScopes) {
     this.#counters = counters;
+    this.#maxLabels = maxLabels;
   }
 
   get size(): number {
-    return this.#scopes.size;
+    return this.#scopes.size + this.#labels.size;
   }
 
   /** Applies new limits. Scopes keep their usage. */
   apply(table: ReadonlyMap<string, Limits>, now: number): void {
     this.#table = table;
-    for (const [id, scope] of this.#scopes) {
-      const limits = table.get(id);
-      // Also without limits: requests may wait for its slots.
-      scope.apply(limits ?? {}, now);
-      if (!limits) this.#scopes.delete(id);
+    for (const scopes of [this.#scopes, this.#labels]) {
+      for (const [id, scope] of scopes) {
+        const limits = this.#limitsOf(id);
+        // Also without limits: requests may wait for its slots.
+        scope.apply(limits ?? {}, now);
+        if (!limits) scopes.delete(id);
+      }
     }
   }
 
-  /** The scopes among these ids that have limits. */
+  /** False: the scope of an end user or a tag whose limits are unused. */
+  isUsed(id: string): boolean {
+    return !isLabel(id) || this.#labels.has(id);
+  }
+
+  /** The scopes among these ids that have limits. Throws GatewayError if too many end users and tags are active. */
   find(now: number, ...lists: readonly (readonly string[] | undefined)[]): LimitScope[] {
     const found: LimitScope[] = [];
     for (const list of lists) {
       for (const id of list ?? []) {
-        const scope = this.#scopes.get(id) ?? this.#create(id, now);
-        if (scope) found.push(scope);
+        const scope = this.#scopes.get(id) ?? this.#labels.get(id) ?? this.#create(id, now);
+        if (!scope) continue;
+        scope.usedAt = now;
+        found.push(scope);
       }
     }
     return found;
@@ -97,14 +138,37 @@ export class Limiter {
     return used ?? (limits && new LimitScope(id, limits, this.#counters, now));
   }
 
+  #limitsOf(id: string): Limits | undefined {
+    return this.#table.get(isLabel(id) ? scopesOf(id) : id);
+  }
+
   #create(id: string, now: number): LimitScope | undefined {
-    const limits = this.#table.get(id);
+    const limits = this.#limitsOf(id);
     if (!limits) return undefined;
+    if (isLabel(id)) this.#evictLabels(now);
     const scope = new LimitScope(id, limits, this.#counters, now);
-    this.#scopes.set(id, scope);
+    (isLabel(id) ? this.#labels : this.#scopes).set(id, scope);
     return scope;
   }
+
+  /** Deletes idle scopes. Those in use are examined again after all others. */
+  #evictLabels(now: number): void {
+    let left = this.#labels.size < this.#maxLabels ? examined.always : examined.atMaximum;
+    for (const [id, scope] of this.#labels) {
+      if (left-- === 0) break;
+      this.#labels.delete(id);
+      if (!scope.isIdle(now)) this.#labels.set(id, scope);
+    }
+    if (this.#labels.size >= this.#maxLabels) throw tooManyLabels(this.#maxLabels);
+  }
 }
+
+const tooManyLabels = (max: number): GatewayError =>
+  new GatewayError(
+    "overloaded",
+    `Too many end users and tags with limits are active: the gateway counts up to ${max} at the same time. Please try again in ${tooManyRetryMs / 1000}s.`,
+    { retryAfterMs: tooManyRetryMs, notSent: true },
+  );
 
 /** The limit that a request would exceed. */
 export interface Shortage {

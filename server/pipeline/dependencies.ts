@@ -30,8 +30,8 @@ export interface JobSubmission {
 }
 
 export interface PipelineServices {
-  /** The tags and the end user of requests. */
-  readonly attribution: Pick<Attribution, "attribute">;
+  /** The tags and the end user of requests, with their limits and budgets. */
+  readonly attribution: Pick<Attribution, "attribute" | "limit">;
   readonly snapshot: () => Snapshot;
   /** The id of this process, for ledger rows. */
   readonly replica: string;

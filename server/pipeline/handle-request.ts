@@ -57,7 +57,7 @@ async function handleRequest<Q extends LimitedQuery, A>(
     record.trace = services.startTrace?.(incoming.requestId, incoming.headers);
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
-    const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
+    let caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
     record.caller = caller; // from now on, the request gets a ledger row
     record.line = incoming.line;
     record.cost.reservation = incoming.line?.reservation;
@@ -72,6 +72,10 @@ async function handleRequest<Q extends LimitedQuery, A>(
     lifetime.ownFiles(parsed);
     record.receivedAt = services.clock();
     const query = attribute(http, record, parsed.query);
+    if (record.endUser !== null || record.tags !== null) {
+      caller = await services.attribution.limit(caller, record, snapshot);
+      record.caller = caller;
+    }
     const model = resolveModel(query.model, endpoint.kind, caller, snapshot);
     record.permittedModel = model;
     if (model.storeContentMs !== undefined) await lifetime.recordContent(model, query);

@@ -36,6 +36,7 @@ export const rowTypes = {
   replica: "text",
   endUser: "text",
   tags: "text",
+  budgets: "text",
 } as const satisfies Readonly<Record<keyof LedgerRow, string>>;
 
 export const rowNames = Object.keys(rowTypes) as readonly (keyof LedgerRow)[];
@@ -93,6 +94,7 @@ export const valuesOf = (row: LedgerRow) =>
     row.replica,
     row.endUser,
     row.tags,
+    row.budgets,
   ] as const;
 
 /** The inverse of `valuesOf`. Columns that were added later are null. */

@@ -99,6 +99,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   const budgets = openBudgets({
     ...runtime,
     spent: openedLedger.spent,
+    loadLabels: openedLedger.loadLabels,
     reservations: openedLedger.reservations,
     planImageQuery: ({ operation, query, policy }, target) =>
       tryPlanQuery(query, upstreamClient.imageCapabilities(target, operation), policy),
@@ -111,7 +112,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   sweepImages();
   const content = wireStoredContent(runtime, temp.disk, objects?.objects);
   const admittedImages = new AdmittedImages();
-  const attribution = wireAttribution(runtime);
+  const attribution = wireAttribution(runtime, budgets.budgets);
   const pipeline = createPipeline({
     snapshot,
     replica,

@@ -1,6 +1,7 @@
 /** Opens the stores of a gateway as the settings say: in the data folder, or in the database and object store that replicas share. */
 
 import { Attribution } from "../attribution/attribution.ts";
+import type { Budgets } from "../budgets/budgets.ts";
 import { openImageLinks } from "../images/open-image-links.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { openSharedLimits } from "../limits/open-shared-limits.ts";
@@ -22,9 +23,13 @@ export const secretBoxFor = (
   settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">,
 ): SecretBox => new SecretBox({ folder: settings.VEXEL_DATA, ...secretsOf(settings) });
 
-export function wireAttribution({ settings }: Pick<Runtime, "settings">): Attribution {
+export function wireAttribution(
+  { settings }: Pick<Runtime, "settings">,
+  budgets: Pick<Budgets, "load">,
+): Attribution {
   const secrets = secretBoxFor(settings);
   return new Attribution({
+    loadBudgets: budgets.load,
     endUsers: settings.VEXEL_END_USERS,
     hash: (name) => secrets.hash(name, "end users"),
   });

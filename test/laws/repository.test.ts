@@ -26,7 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ledger: ["lib", "storage"],
   files: ["lib", "temp-storage", "storage"],
   request: ["lib", "temp-storage", "upstream", "config", "ledger"],
-  attribution: ["lib", "upstream", "request"],
+  attribution: ["lib", "upstream", "config", "request"],
   observe: ["lib", "upstream", "request"],
   auth: ["lib", "storage", "config", "request"],
   limits: ["lib", "storage", "upstream", "config", "request"],

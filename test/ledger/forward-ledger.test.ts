@@ -122,6 +122,12 @@ test("during an outage, budgets read what waits to be forwarded without a query 
         close: async () => undefined,
       },
       spend: { read: () => 100, add: () => undefined, refresh: async () => undefined },
+      labelSpend: {
+        read: () => undefined,
+        want: () => undefined,
+        add: () => undefined,
+        load: async () => undefined,
+      },
     },
     pendingRows: () => [ledgerRow(at, { cost: 0.5 })],
     log: createLog({

@@ -32,5 +32,6 @@ export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow 
   replica: null,
   endUser: null,
   tags: null,
+  budgets: null,
   ...more,
 });

@@ -68,6 +68,7 @@ describe("the row of a successful request", () => {
       replica: row.replica,
       endUser: null,
       tags: null,
+      budgets: null,
     });
     const { attempts } = readTimeline(row.timeline);
     expect(attempts).toMatchObject([{ queuedMs: 0, isHedge: false }]);

@@ -74,7 +74,7 @@ export async function fillQuietly(folder: string): Promise<void> {
   other.run("PRAGMA busy_timeout = 5000");
   other.run(`PRAGMA max_page_count = ${ledgerBytes / 4096}`);
   const insert = other.prepare(
-    "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', 0, 0, '', '', '', '', '')",
+    "INSERT INTO ledger VALUES (?, 0, 'x', 'x', '', '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', 0, 0, '', '', '', '', '', '')",
   );
   expect(() => {
     for (let i = 0; ; i++) insert.run(`filler-${i}`);

@@ -49,7 +49,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
   const rows: LedgerRow[] = [];
   const internalErrors: unknown[] = [];
   const services: PipelineServices = {
-    attribution: { attribute: () => undefined },
+    attribution: { attribute: () => undefined, limit: (caller) => caller },
     replica: "replica-1",
     snapshot: () => snapshot,
     ledger: {

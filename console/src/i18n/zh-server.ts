@@ -218,16 +218,16 @@ export const zhServer: Readonly<Record<string, string>> = {
   "An embeddings request names an image model.": "嵌入请求指定了图像模型。",
   "An image request names an embedding model.": "图像请求指定了嵌入模型。",
   "The model does not support this operation.": "模型不支持此操作。",
-  "A rate limit of the API key, its project or the model is exhausted.":
-    "API 密钥、其项目或模型的速率限制已用尽。",
+  "A rate limit of the API key, its project, the end user, a tag or the model is exhausted.":
+    "API 密钥、其项目、最终用户、标签或模型的速率限制已用尽。",
   "The request alone exceeds a rate limit, so it can never be admitted.":
     "该请求本身就超过速率限制，因此永远无法被接受。",
   "All concurrency slots are in use, and the queue is full or the request timed out while queued.":
     "所有并发名额都在使用中，且队列已满或请求在排队时超时。",
   "Unfinished requests of the API key use its whole share of temp storage, or of the memory for JSON bodies, so another body is not read.":
     "该 API 密钥未完成的请求已用尽其临时存储或 JSON 正文内存的份额，因此不再读取新的正文。",
-  "The estimated cost of the request exceeds the remaining budget of its API key or project.":
-    "请求的估算费用超过其 API 密钥或项目的剩余预算。",
+  "The estimated cost of the request exceeds the remaining budget of its API key, project, end user or tag.":
+    "请求的估算费用超过其 API 密钥、项目、最终用户或标签的剩余预算。",
   "The request has no known price, and a budget refuses requests without one.":
     "请求没有已知价格，而预算拒绝此类请求。",
   "The upstream rejected the request as invalid.": "上游认为请求无效并拒绝。",

@@ -26,7 +26,7 @@ import {
   unusedGlobWarnings,
 } from "./config-warnings.ts";
 import { KeyMap } from "./key-map.ts";
-import { budgetOf, configuredLimits, limitTable } from "./limits-and-budgets.ts";
+import { budgetOf, configuredLimits, labelLimitsOf, limitTable } from "./limits-and-budgets.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
 
 interface SnapshotSources {
@@ -105,9 +105,9 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
     };
   });
   const projects = new Map<string, Project>(
-    config.projects.map(({ name, limits, budget }) => [
+    config.projects.map(({ name, limits, budget, ...labels }) => [
       name,
-      { name, ...configuredLimits(limits), ...budgetOf(budget) },
+      { name, ...configuredLimits(limits), ...budgetOf(budget), ...labelLimitsOf(labels) },
     ]),
   );
   const webhooks = buildWebhooks(config.webhooks);

@@ -4,11 +4,12 @@ import {
   type Budget,
   type BudgetedOwner,
   firstKeyId,
+  type LabelLimits,
   type Limits,
 } from "../../../contract/limits-and-budgets.ts";
-import type { budget, limits } from "../../../contract/schemas/limits.ts";
+import type { budget, labelLimits, limits, tagLimits } from "../../../contract/schemas/limits.ts";
 import type { Target } from "../../upstream/contract.ts";
-import type { Key, Model, Snapshot } from "../snapshot.ts";
+import type { Key, Model, Project, Snapshot } from "../snapshot.ts";
 
 type ConfiguredLimits = z.output<typeof limits> | undefined;
 interface WithLimits {
@@ -32,6 +33,12 @@ const upstreamScope = (id: string): string => `upstream:${id}`;
 /** Includes the model id: two models may use the same target with different limits. */
 const targetScope = (modelId: string, { upstream, model, surface }: Target): string =>
   `target:${JSON.stringify([modelId, upstream.id, model, ...(surface ? [surface] : [])])}`;
+
+/** The limits of each end user of a project, of which `labelScope` makes the scopes. */
+export const endUserScopes = (project: string): string => `end_user:${project}`;
+export const tagScopes = (project: string, pattern: string): string => `tag:${project}\t${pattern}`;
+/** The scope of one end user or tag. No other scope contains a tab. */
+export const labelScope = (scopes: string, name: string): string => `${scopes}\t${name}`;
 
 const withScopes = (scopes: readonly string[]): WithScopes =>
   scopes.length === 0 ? {} : { scopes };
@@ -76,10 +83,17 @@ export function limitTable(
     if (own) table.set(id, own);
   };
   for (const key of keys.values()) add(keyScope(key.id), key.limits);
-  for (const project of projects?.values() ?? []) add(projectScope(project.name), project.limits);
+  for (const project of projects?.values() ?? []) addProject(project, add);
   for (const upstream of upstreams.values()) add(upstreamScope(upstream.id), upstream.limits);
   for (const model of models.values()) addModel(model, add);
   return table;
+}
+
+function addProject(project: Project, add: (id: string, own: Limits | undefined) => void): void {
+  const { name, perEndUser, perTag } = project;
+  add(projectScope(name), project.limits);
+  add(endUserScopes(name), perEndUser?.limits);
+  for (const [pattern, { limits: own }] of perTag ?? []) add(tagScopes(name, pattern), own);
 }
 
 function addModel(model: Model, add: (id: string, own: Limits | undefined) => void): void {
@@ -87,7 +101,7 @@ function addModel(model: Model, add: (id: string, own: Limits | undefined) => vo
   for (const target of model.targets) add(targetScope(model.id, target), target.limits);
 }
 
-type ConfiguredBudget = z.output<typeof budget> | undefined;
+type ConfiguredBudget = Omit<z.output<typeof budget>, "total"> | undefined;
 
 /** Leaves out the limits that the file does not set. */
 export function budgetOf(given: ConfiguredBudget): { readonly budget?: Budget } {
@@ -96,6 +110,25 @@ export function budgetOf(given: ConfiguredBudget): { readonly budget?: Budget } 
   const entries = Object.entries(limits).filter(([, limit]) => limit !== undefined);
   return { budget: { ...Object.fromEntries(entries), unknownPrice } };
 }
+
+/** Leaves out what is not set. */
+export const labelLimitsOf = ({
+  perEndUser,
+  perTag,
+}: {
+  readonly perEndUser?: z.output<typeof labelLimits> | undefined;
+  readonly perTag?: z.output<typeof tagLimits> | undefined;
+}): Pick<Project, "perEndUser" | "perTag"> => ({
+  ...(perEndUser && { perEndUser: ownLabelLimits(perEndUser) }),
+  ...(perTag && {
+    perTag: new Map(Object.entries(perTag).map(([tag, given]) => [tag, ownLabelLimits(given)])),
+  }),
+});
+
+const ownLabelLimits = (given: z.output<typeof labelLimits>): LabelLimits => ({
+  ...configuredLimits(given.limits),
+  ...budgetOf(given.budget),
+});
 
 /** The budgets of the key and of its project. Absent if there is none, so that most requests skip the check. */
 export function keyBudgets(

@@ -137,6 +137,7 @@ const interruptedRow = (request: ReservedRequest): LedgerRow => ({
   project: request.project,
   endUser: request.endUser,
   tags: request.tags,
+  budgets: request.budgets,
   estimatedCost: request.estimate,
   status: 500,
   error: "internal",
@@ -255,7 +256,8 @@ class ContentReader {
 
 const reservedOf = (values: ReservedValues): ReservedRequest => {
   const [requestId, at, endpoint, keyId, model, project, estimate] = values;
-  // A file of an earlier version has neither.
-  const [endUser = null, tags = null] = values.slice(7) as (string | null)[];
-  return { requestId, at, endpoint, keyId, model, project, estimate, endUser, tags };
+  // A file of an earlier version has none of them.
+  const [endUser = null, tags = null, budgets = null] = values.slice(7) as (string | null)[];
+  const labels = { endUser, tags, budgets };
+  return { requestId, at, endpoint, keyId, model, project, estimate, ...labels };
 };

@@ -247,6 +247,7 @@ export type ReservedValues = readonly [
   estimate: number,
   endUser: string | null,
   tags: string | null,
+  budgets: string | null,
 ];
 
 /** Exactly one of the members is set. */
@@ -265,9 +266,10 @@ export const rowsRecord = (rows: readonly LedgerRow[]): string =>
   encode({ rows: rows.map(valuesOf) });
 
 const reservedRecord = (request: ReservedRequest): string => {
-  const { requestId, at, endpoint, keyId, model, project, estimate, endUser, tags } = request;
+  const { requestId, at, endpoint, keyId, model, project, estimate } = request;
+  const { endUser, tags, budgets } = request;
   return encode({
-    reserved: [requestId, at, endpoint, keyId, model, project, estimate, endUser, tags],
+    reserved: [requestId, at, endpoint, keyId, model, project, estimate, endUser, tags, budgets],
   });
 };
 

@@ -12,7 +12,7 @@ import type { LedgerRow } from "./ledger-row.ts";
 export interface ReservedRequest
   extends Pick<
     LedgerRow,
-    "requestId" | "at" | "endpoint" | "keyId" | "model" | "project" | "endUser" | "tags"
+    "requestId" | "at" | "endpoint" | "keyId" | "model" | "project" | "endUser" | "tags" | "budgets"
   > {
   /** US dollars. */
   readonly estimate: number;

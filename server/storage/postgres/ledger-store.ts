@@ -28,7 +28,10 @@ const deleteOldest = (table: string, order: string, condition: string): string =
 const oldestUsage = Object.values(rollUps).map(({ table, start }) =>
   deleteOldest(table, start, `${start} < $1`),
 );
-const oldestDailySums = deleteOldest("spent", "period", "period LIKE '____-__-__' AND period < $1");
+const oldestSums = [
+  "scope IN ('key', 'project') AND period LIKE '____-__-__'",
+  "scope IN ('end_user', 'tag')",
+].map((condition) => deleteOldest("spent", "period", `${condition} AND period < $1`));
 
 export class PostgresLedgerStore implements LedgerStore {
   readonly #db: PostgresDatabase;
@@ -75,8 +78,11 @@ export class PostgresLedgerStore implements LedgerStore {
       hasMore ||= isFull;
     }
     const { day } = periodNames(before - spentExtraRetentionMs);
-    const hasSums = await this.#pruneOldest(oldestDailySums, day, limit);
-    return hasMore || hasSums;
+    for (const statement of oldestSums) {
+      const isFull = await this.#pruneOldest(statement, day, limit);
+      hasMore ||= isFull;
+    }
+    return hasMore;
   }
 
   async #dropOldestDay(before: number): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
- * The spending of all replicas, as stored in PostgreSQL: a local copy of the spend table for budgets, which are
- * checked synchronously, plus the rows that are not in the table yet. The sums of the current periods are read once, and
- * then only changes.
+ * The spending of all replicas, as stored in PostgreSQL: a local copy of the sums of keys and projects in the spend
+ * table for budgets, which are checked synchronously, plus the rows that are not in the table yet. The sums of the
+ * current periods are read once, and then only changes. `LabelSpend` has those of end users and tags.
  *
  * Changes are found by `xmin`, the transaction that wrote a row: a read includes all transactions before the oldest one
  * that was still running, so the next read needs only the rows of that one and later ones. A time or a sequence would
@@ -45,7 +45,7 @@ interface ReadSums {
 const currentSums = `
   SELECT scope, id, period, dollars, pg_snapshot_xmin(pg_current_snapshot())::xid::text AS "end",
     pg_postmaster_start_time()::text AS server
-  FROM (SELECT) AS always LEFT JOIN vexel.spent ON (
+  FROM (SELECT) AS always LEFT JOIN vexel.spent ON scope IN ('key', 'project') AND (
     (period LIKE '____-__-__' AND period IN ($1, $2)) OR
     (period NOT LIKE '____-__-__' AND period IN ($3, $4, 'total'))
   )`;
@@ -74,9 +74,9 @@ export class SharedSpend {
   }
 
   /** Rows that were just forwarded: they count until the next refresh reads them. */
-  add(rows: readonly ChargedRow[]): void {
+  add(rows: readonly ChargedKeyRow[]): void {
     const tally = new SpendTally();
-    for (const row of rows) tally.add(row);
+    for (const row of rows) tally.add({ ...row, budgets: null });
     for (const { scope, id, period, dollars } of tally.sums) {
       const key = keyOf(scope, id, period);
       this.#pending.set(key, (this.#pending.get(key) ?? 0) + dollars);
@@ -117,10 +117,12 @@ export class SharedSpend {
 
 const keyOf = (scope: string, id: string, period: string): string => `${scope} ${period} ${id}`;
 
+type ChargedKeyRow = Omit<ChargedRow, "budgets">;
+
 /** The rows of batches, summed by key, project and day. */
-async function readCharged(db: Queries, batches: Batches): Promise<readonly ChargedRow[]> {
+async function readCharged(db: Queries, batches: Batches): Promise<readonly ChargedKeyRow[]> {
   const parameters = new Parameters();
-  const { rows } = await db.query<ChargedRow>(
+  const { rows } = await db.query<ChargedKeyRow>(
     `SELECT key_id AS "keyId", project, min(at)::float8 AS at,
        sum(cost) AS cost, sum(estimated_cost) AS "estimatedCost"
      FROM ${rowsOf(batches, parameters)}

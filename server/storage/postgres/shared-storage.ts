@@ -37,6 +37,7 @@ import { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { isUnavailable } from "../unavailable.ts";
 import { PostgresDatabase } from "./database.ts";
+import { LabelSpend } from "./label-spend.ts";
 import { withLastKnownEntities, withLastKnownKeys } from "./last-known-stores.ts";
 import { createLedgerExports } from "./ledger-exports.ts";
 import { createPostgresLedgerQueries } from "./ledger-queries.ts";
@@ -61,6 +62,7 @@ export interface SharedStorage {
   readonly exports: LedgerExports;
   readonly queries: LedgerQueries;
   readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
+  readonly labelSpend: Pick<LabelSpend, "read" | "want" | "add" | "load">;
   readonly responses: SharedResponses;
   /** The clock of the database, in Unix milliseconds. It decides when shared data expire. */
   now(): Promise<number>;
@@ -124,6 +126,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),
     spend: new SharedSpend(db, now),
+    labelSpend: new LabelSpend(db),
     responses: createPostgresResponses({ db, ttlMs: responseTtlMs, now: serverNow }),
     close: async () => {
       await Promise.all([db.close(), queryDb.close()]);

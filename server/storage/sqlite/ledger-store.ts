@@ -18,8 +18,8 @@ import { LabelBounds } from "./label-bounds.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
-import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
-import { type ChargedRow, chargedColumns, UnforwardedSums } from "./unforwarded-sums.ts";
+import { type ChargedRow, chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
+import { chargedColumns, UnforwardedSums } from "./unforwarded-sums.ts";
 import { UsageTables, UsageTally } from "./usage-table.ts";
 
 const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");

@@ -1,11 +1,17 @@
 /**
- * The spend table: what each key and project has spent by day, by month and in total. A new day or month begins at
- * midnight UTC, which resets its budgets. The table is written in the same transaction as the ledger rows, so the two
- * always agree, and it stays when old rows are pruned.
+ * The spend table: what each key and project has spent by day, by month and in total, and by day and by month what each
+ * end user and tag with a budget has spent. A new day or month begins at midnight UTC, which resets its budgets. The
+ * table is written in the same transaction as the ledger rows, so the two always agree, and it stays when old rows are
+ * pruned.
  */
 import type { Statement } from "bun:sqlite";
-import { periodNames, periods } from "../../../contract/budget-periods.ts";
-import { type BudgetOwner, firstKeyId } from "../../../contract/limits-and-budgets.ts";
+import { type Period, periodNames, periods } from "../../../contract/budget-periods.ts";
+import {
+  type BudgetOwner,
+  firstKeyId,
+  isLabelOwner,
+  labelOwnersOf,
+} from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { dayMs } from "../sql/ledger-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
@@ -22,13 +28,18 @@ export const dollarsOf = ({
 }: Pick<LedgerRow, "cost" | "estimatedCost">): number => (cost ?? 0) + (estimatedCost ?? 0);
 
 /** The budget owners that a row is charged to. A rotated key is charged like the first key of its line. */
-export const ownersOf = ({
-  keyId,
-  project,
-}: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
+export const ownersOf = ({ keyId, project, budgets }: OwnedRow): BudgetOwner[] => [
   { scope: "key", id: firstKeyId(keyId) },
   ...(project ? [{ scope: "project", id: project } as const] : []),
+  ...labelOwnersOf(budgets, project),
 ];
+
+type OwnedRow = Pick<LedgerRow, "keyId" | "project" | "budgets">;
+
+/** The number of end users and tags is not bounded, so they have no sums that are never deleted. */
+export const periodsOf = (owner: BudgetOwner): readonly Period[] =>
+  isLabelOwner(owner) ? expiringPeriods : periods;
+const expiringPeriods = periods.filter((period) => period !== "total");
 
 /** The rows that are charged to an owner in a period. */
 export const chargedTo = (
@@ -37,10 +48,15 @@ export const chargedTo = (
   rows: readonly LedgerRow[],
 ): LedgerRow[] =>
   rows.filter(
-    ({ keyId, project, at }) =>
-      (owner.scope === "key" ? firstKeyId(keyId) : project) === owner.id &&
-      Object.values(periodNames(at)).includes(period),
+    (row) => isCharged(row, owner) && Object.values(periodNames(row.at)).includes(period),
   );
+
+function isCharged({ keyId, project, budgets }: OwnedRow, owner: BudgetOwner): boolean {
+  if (owner.scope === "key") return firstKeyId(keyId) === owner.id;
+  if (owner.scope === "project") return project === owner.id;
+  const charged = labelOwnersOf(budgets, project);
+  return charged.some(({ scope, id }) => scope === owner.scope && id === owner.id);
+}
 
 export const sumDollars = (rows: readonly LedgerRow[]): number =>
   rows.reduce((sum, row) => sum + dollarsOf(row), 0);
@@ -52,14 +68,14 @@ interface Sum extends BudgetOwner {
   dollars: number;
 }
 
-/** What the rows of one key, project and day are charged. */
-interface ChargedRows extends Pick<LedgerRow, "keyId" | "project" | "at"> {
+/** What the rows of the same owners and day are charged. */
+interface ChargedRows extends OwnedRow, Pick<LedgerRow, "at"> {
   readonly day: number;
   dollars: number;
 }
 
 /** The values of a row that decide what is charged, and to whom. */
-export type ChargedRow = Pick<LedgerRow, "keyId" | "project" | "at" | "cost" | "estimatedCost">;
+export type ChargedRow = OwnedRow & Pick<LedgerRow, "at" | "cost" | "estimatedCost">;
 
 /** Sums the new rows of one transaction: most have few keys and one day. */
 export class SpendTally {
@@ -70,14 +86,14 @@ export class SpendTally {
   add(row: ChargedRow): void {
     const dollars = dollarsOf(row);
     if (dollars === 0) return;
-    const { keyId, project, at } = row;
+    const { keyId, project, budgets, at } = row;
     const day = Math.floor(at / dayMs);
     let charged = this.#last;
-    if (charged?.keyId !== keyId || charged.project !== project || charged.day !== day) {
-      const id = `${day} ${keyId}\n${project}`;
+    if (!charged || charged.day !== day || !hasSameOwners(charged, row)) {
+      const id = `${day} ${keyId}\n${project}\n${budgets}`;
       charged = this.#charged.get(id);
       if (!charged) {
-        charged = { keyId, project, at, day, dollars: 0 };
+        charged = { keyId, project, budgets, at, day, dollars: 0 };
         this.#charged.set(id, charged);
       }
       this.#last = charged;
@@ -89,8 +105,9 @@ export class SpendTally {
     const sums = new Map<string, Sum>();
     for (const charged of this.#charged.values()) {
       const names = periodNames(charged.at);
-      for (const { scope, id } of ownersOf(charged)) {
-        for (const kind of periods) {
+      for (const owner of ownersOf(charged)) {
+        const { scope, id } = owner;
+        for (const kind of periodsOf(owner)) {
           const period = names[kind];
           const key = `${scope} ${period} ${id}`;
           const sum = sums.get(key);
@@ -102,6 +119,9 @@ export class SpendTally {
     return sums.values();
   }
 }
+
+const hasSameOwners = (a: OwnedRow, b: OwnedRow): boolean =>
+  a.keyId === b.keyId && a.project === b.project && a.budgets === b.budgets;
 
 export class SpendTable {
   readonly #add: Statement;
@@ -128,7 +148,7 @@ export class SpendTable {
        ORDER BY scope, id, period LIMIT 1 OFFSET ?4`,
     );
     const prune = `DELETE FROM spent WHERE (scope, id, period) > (?1, ?2, ?3)
-      AND period LIKE '____-__-__' AND period < ?4`;
+      AND (period LIKE '____-__-__' OR scope IN ('end_user', 'tag')) AND period < ?4`;
     this.#prune = statements.prepare(`${prune} AND (scope, id, period) <= (?5, ?6, ?7)`);
     this.#pruneRest = statements.prepare(prune);
   }
@@ -143,7 +163,7 @@ export class SpendTable {
   }
 
   /**
-   * Deletes days long before `before`. Months and totals stay. No index has the days in their order, so each call
+   * Deletes days long before `before`. Months and totals of keys and projects stay. No index has the days in their order, so each call
    * examines the next `limit` sums, and all sums are examined once a day. True: there are more to examine.
    */
   prune(before: number, limit: number): boolean {

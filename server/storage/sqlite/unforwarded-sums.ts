@@ -4,23 +4,23 @@
  * folder may have hundreds of thousands of rows, and a scan of them would delay every request.
  */
 import type { Database } from "bun:sqlite";
-import { periodNames, periods } from "../../../contract/budget-periods.ts";
+import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { dayMs } from "../sql/ledger-columns.ts";
-import { dollarsOf, ownersOf } from "./spend-table.ts";
-
-export type ChargedRow = Pick<LedgerRow, "keyId" | "project" | "at" | "cost" | "estimatedCost">;
+import { type ChargedRow, dollarsOf, ownersOf, periodsOf } from "./spend-table.ts";
 
 /** The columns of a `ChargedRow`, for SELECT and RETURNING. */
 export const chargedColumns =
-  'key_id AS "keyId", project, at, cost, estimated_cost AS "estimatedCost"';
+  'key_id AS "keyId", project, budgets, at, cost, estimated_cost AS "estimatedCost"';
 
-/** The rows of one key, project and day. */
-interface Group extends Pick<LedgerRow, "keyId" | "project" | "at"> {
+/** The rows of the same owners and day. */
+interface Group extends OwnedRow {
   readonly rows: number;
   readonly dollars: number;
 }
+
+type OwnedRow = Pick<LedgerRow, "keyId" | "project" | "budgets" | "at">;
 
 const idOf = ({ scope, id }: BudgetOwner, period: string): string => `${scope} ${period} ${id}`;
 
@@ -32,9 +32,9 @@ export class UnforwardedSums {
   /** Reads all rows of the ledger, once. */
   constructor(db: Database) {
     using statement = db.prepare<Group, []>(
-      `SELECT key_id AS "keyId", project, at / ${dayMs} * ${dayMs} AS at, count(*) AS rows,
+      `SELECT key_id AS "keyId", project, budgets, at / ${dayMs} * ${dayMs} AS at, count(*) AS rows,
          sum(coalesce(cost, 0) + coalesce(estimated_cost, 0)) AS dollars
-       FROM ledger GROUP BY 1, 2, 3`,
+       FROM ledger GROUP BY 1, 2, 3, 4`,
     );
     for (const group of statement.all()) this.#change(group, group.rows, group.dollars);
   }
@@ -59,15 +59,11 @@ export class UnforwardedSums {
     for (const row of rows) this.#change(row, -1, -dollarsOf(row));
   }
 
-  #change(
-    charged: Pick<LedgerRow, "keyId" | "project" | "at">,
-    rows: number,
-    dollars: number,
-  ): void {
+  #change(charged: OwnedRow, rows: number, dollars: number): void {
     this.#rows += rows;
     const names = periodNames(charged.at);
     for (const owner of ownersOf(charged)) {
-      for (const period of periods) {
+      for (const period of periodsOf(owner)) {
         const id = idOf(owner, names[period]);
         const sum = this.#sums.get(id) ?? { rows: 0, dollars: 0 };
         sum.rows += rows;

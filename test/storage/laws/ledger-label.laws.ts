@@ -1,5 +1,6 @@
 /** Laws of the ledger's tags and end users: usage, lists, and the bound on names that clients choose. */
 import { describe, expect } from "bun:test";
+import { labelOwnerId } from "../../../contract/limits-and-budgets.ts";
 import type { UsageQuery } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import { maxLabels } from "../../../server/storage/sql/labels.ts";
@@ -47,6 +48,52 @@ export function ledgerLabelLaws(implementation: Implementation<LedgerStorage>): 
         expect((await queries.usage(total)).groups).toMatchObject([{ requests: 4, cost: 15 }]);
       },
     );
+
+    law(
+      "budgets of end users and tags are charged per project, day and month, without those of other rows",
+      async (open) => {
+        const { store, sumSpent } = await open();
+        const charged = "end_user=eu=1\ttag=team:a";
+        const day = 86_400_000;
+        const given = [
+          { project: "p", budgets: charged, cost: 1 },
+          { project: "p", budgets: "tag=team:a", cost: 2, estimatedCost: 0.5 },
+          { project: "q", budgets: charged, cost: 4 },
+          { project: "p", budgets: null, tags: "team:a", endUser: "eu=1", cost: 8 },
+        ].map((more) => ledgerRow(noon, more));
+        for (const row of given) await store.append([row]);
+        const later = ledgerRow(noon + day, { project: "p", budgets: charged, cost: 16 });
+        await store.append([later]);
+        await store.append([given[0]!]);
+        const user = { scope: "end_user", id: labelOwnerId("p", "eu=1") } as const;
+        const tag = { scope: "tag", id: labelOwnerId("p", "team:a") } as const;
+        expect(await sumSpent(user, "2026-11-15")).toBe(1);
+        expect(await sumSpent(user, "2026-11")).toBe(17);
+        expect(await sumSpent(tag, "2026-11-15")).toBe(3.5);
+        expect(await sumSpent(tag, "2026-11")).toBe(19.5);
+        expect(await sumSpent({ ...tag, id: labelOwnerId("q", "team:a") }, "2026-11")).toBe(4);
+        // Nothing that is never deleted.
+        expect(await sumSpent(tag, "total")).toBe(0);
+        expect(await sumSpent({ scope: "project", id: "p" }, "2026-11-15")).toBe(11.5);
+      },
+    );
+
+    law("sums of end users and tags are deleted with the daily sums", async (open) => {
+      const { store, sumSpent } = await open();
+      const day = 86_400_000;
+      const tag = { scope: "tag", id: labelOwnerId("p", "t") } as const;
+      const more = { project: "p", budgets: "tag=t", cost: 1 };
+      const old = Array.from({ length: 30 }, (_, at) => ledgerRow(noon - (200 + at) * day, more));
+      await store.append(old);
+      await store.append([ledgerRow(noon, more)]);
+      await store.append([ledgerRow(noon, more)]);
+      expect(await sumSpent(tag, "2026-04")).toBeGreaterThan(0);
+      while (await store.prune(noon - 30 * day, 5));
+      expect(await sumSpent(tag, "2026-04")).toBe(0);
+      expect(await sumSpent(tag, "2026-04-20")).toBe(0);
+      expect(await sumSpent(tag, "2026-11")).toBe(2);
+      expect(await sumSpent({ scope: "project", id: "p" }, "total")).toBe(32);
+    });
 
     law("a list has the rows of a tag, of an end user, or of both", async (open) => {
       const { store, queries } = await open();

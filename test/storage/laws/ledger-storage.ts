@@ -1,9 +1,10 @@
 /** What the laws of the ledger need from an implementation: rows, sums and queries over one storage. */
-import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+import { type BudgetOwner, isLabelOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../../../server/storage/ports/ledger-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
+import { LabelSpend } from "../../../server/storage/postgres/label-spend.ts";
 import { createPostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../../../server/storage/postgres/ledger-store.ts";
 import { SharedSpend } from "../../../server/storage/postgres/shared-spend.ts";
@@ -50,6 +51,12 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
     store,
     queries: createPostgresLedgerQueries(db, () => performance.now()),
     sumSpent: async (owner, period) => {
+      if (isLabelOwner(owner)) {
+        const spend = new LabelSpend(db);
+        spend.want([{ ...owner, period }]);
+        await spend.load();
+        return spend.read(owner, period) ?? Number.NaN;
+      }
       const spend = new SharedSpend(db, () => (period === "total" ? now() : Date.parse(period)));
       await spend.refresh();
       return spend.read(owner, period) ?? Number.NaN;

@@ -26,6 +26,7 @@ export const reservedRequest = (requestId: string): ReservedRequest => ({
   estimate: 0.04,
   endUser: "eu_1",
   tags: "team:search,batch",
+  budgets: "end_user=eu_1\ttag=batch",
 });
 
 /** The row of a request that was in flight when its process ended. */

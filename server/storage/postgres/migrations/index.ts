@@ -5,7 +5,7 @@ import { eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
 import { jobTables } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
-import { labelTables, ledgerTables } from "./ledger.ts";
+import { labelBudgetTables, labelTables, ledgerTables } from "./ledger.ts";
 import { responseTables } from "./responses.ts";
 
 const tables: PostgresMigration = {
@@ -34,6 +34,11 @@ const labels: PostgresMigration = { name: "0006-labels", statements: labelTables
 
 const accounts: PostgresMigration = { name: "0007-accounts", statements: accountTables };
 
+const labelBudgets: PostgresMigration = {
+  name: "0008-label-budgets",
+  statements: labelBudgetTables,
+};
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
@@ -42,4 +47,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   uploads,
   labels,
   accounts,
+  labelBudgets,
 ];

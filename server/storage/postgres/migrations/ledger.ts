@@ -44,6 +44,20 @@ export const labelTables: readonly string[] = [
   "CREATE INDEX usage_by_label_and_day ON vexel.usage_by_day_and_label (label, day)",
 ];
 
+/**
+ * The budgets of end users and tags, of which there may be millions: replicas read the sums of the current periods of
+ * keys and projects without them.
+ */
+export const labelBudgetTables: readonly string[] = [
+  "ALTER TABLE vexel.ledger ADD COLUMN budgets TEXT",
+  "DROP INDEX vexel.spent_by_day, vexel.spent_by_month",
+  `CREATE INDEX spent_by_day ON vexel.spent (period)
+    WHERE scope IN ('key', 'project') AND period LIKE '____-__-__'`,
+  `CREATE INDEX spent_by_month ON vexel.spent (period)
+    WHERE scope IN ('key', 'project') AND period NOT LIKE '____-__-__'`,
+  "CREATE INDEX spent_by_label ON vexel.spent (period) WHERE scope IN ('end_user', 'tag')",
+];
+
 export const ledgerTables: readonly string[] = [
   // Partitions need the time in the primary key. A row that is appended again has the same time. `batch` is null if the
   // row was counted when it was stored.

@@ -88,4 +88,9 @@ const labels: Migration = {
   ],
 };
 
-export const ledgerMigrations: readonly Migration[] = [tables, labels];
+const labelBudgets: Migration = {
+  name: "0003-label-budgets",
+  statements: ["ALTER TABLE ledger ADD COLUMN budgets TEXT"],
+};
+
+export const ledgerMigrations: readonly Migration[] = [tables, labels, labelBudgets];

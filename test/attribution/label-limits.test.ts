@@ -1,0 +1,154 @@
+/** Limits and budgets of each end user and of each tag of a project. */
+import { expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
+import { arrange } from "../conformance/arrange.ts";
+import { testKey } from "../harness.ts";
+
+const key = "sk-shop-0123456789abcdef";
+const other = "sk-shop-two-0123456789abcdef";
+
+/** An image of dall-e-3 costs four cents. */
+const yaml = (url: string): string => `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${url}", apiKey: sk-fake }
+models:
+  - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
+  - { id: vectors, kind: embedding, cache: false, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+projects:
+  - name: shop
+    limits: { requestsPerMinute: 100000 }
+    perEndUser: { limits: { requestsPerMinute: 5 }, budget: { day: 0.08 } }
+    perTag:
+      "customer:*": { limits: { tokensPerMinute: 40 }, budget: { month: 0.2 } }
+      "customer:large": { limits: { tokensPerMinute: 4000 } }
+      "slow": { limits: { concurrent: 1 } }
+keys:
+  - { name: test, key: ${testKey} }
+  - { name: one, key: ${key}, project: shop }
+  - { name: two, key: ${other}, project: shop }
+`;
+
+const setup = arrange({ yaml, settings: { VEXEL_BATCH_WAIT_MS: "0" } });
+const { gateway, fake } = setup;
+closeAfterAll(setup);
+
+interface Sent {
+  readonly user?: string;
+  readonly tags?: string;
+  readonly key?: string;
+}
+
+const headersOf = ({ tags, key: secret = key }: Sent): Record<string, string> => ({
+  authorization: `Bearer ${secret}`,
+  ...(tags !== undefined && { "vexel-tags": tags }),
+});
+
+const embed = (sent: Sent): Promise<Response> =>
+  gateway.post(
+    "/v1/embeddings",
+    { model: "vectors", input: "a text", ...(sent.user !== undefined && { user: sent.user }) },
+    headersOf(sent),
+  );
+
+const generate = (sent: Sent, more: object = {}): Promise<Response> =>
+  gateway.post(
+    "/v1/images/generations",
+    {
+      model: "dall-e-3",
+      prompt: "an otter",
+      ...(sent.user !== undefined && { user: sent.user }),
+      ...more,
+    },
+    headersOf(sent),
+  );
+
+const statuses = async (count: number, send: () => Promise<Response>): Promise<number[]> => {
+  const responses = await Promise.all(Array.from({ length: count }, send));
+  return responses.map(({ status }) => status).sort();
+};
+
+interface ErrorBody {
+  readonly error: { readonly message: string; readonly code: string; readonly type: string };
+}
+
+test("each end user of a project has its own rate limit, over all keys of the project", async () => {
+  const served = await statuses(8, () => embed({ user: "rate" }));
+  expect(served).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+  const response = await embed({ user: "rate", key: other });
+  expect(response.status).toBe(429);
+  const { error } = (await response.json()) as ErrorBody;
+  expect(error).toMatchObject({ type: "requests", code: "rate_limit_exceeded" });
+  expect(error.message).toMatch(
+    /^Rate limit reached for vectors for the end user "eu_[0-9a-f]{24}" in the project "shop" on requests per min \(RPM\): Limit 5, Used 5, Requested 1\./,
+  );
+  expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(response.headers.get("x-ratelimit-limit-requests")).toBe("5");
+  expect(response.headers.get("x-ratelimit-remaining-requests")).toBe("0");
+  expect((await embed({ user: "someone else" })).status).toBe(200);
+  expect((await embed({})).headers.get("x-ratelimit-limit-requests")).toBe("100000");
+  // A key without the project has no such limits.
+  expect(await statuses(8, () => embed({ user: "rate", key: testKey }))).not.toContain(429);
+});
+
+test("each tag that matches a pattern has its own limit, and the entry of a tag itself comes first", async () => {
+  const limited = await embed({ tags: "customer:acme,other" });
+  expect(limited.headers.get("x-ratelimit-limit-tokens")).toBe("40");
+  const large = await embed({ tags: "customer:large" });
+  expect(large.headers.get("x-ratelimit-limit-tokens")).toBe("4000");
+  const responses = await Promise.all(
+    Array.from({ length: 60 }, () => embed({ tags: "customer:acme" })),
+  );
+  const refused = responses.find(({ status }) => status === 429);
+  expect(responses.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+  const { error } = (await refused!.json()) as ErrorBody;
+  expect(error.type).toBe("tokens");
+  expect(error.message).toContain('for the tag "customer:acme" in the project "shop" on tokens');
+  expect((await embed({ tags: "customer:globex" })).status).toBe(200);
+});
+
+test("a concurrency limit of a tag makes its requests wait, and those of other tags not", async () => {
+  fake.clear();
+  fake.script({ delayMs: 200 });
+  const first = embed({ tags: "slow" });
+  const second = embed({ tags: "slow" });
+  const others = await embed({ tags: "fast" });
+  expect(others.status).toBe(200);
+  expect([(await first).status, (await second).status]).toEqual([200, 200]);
+});
+
+test("each end user has its own budget, which concurrent requests do not exceed", async () => {
+  const served = await statuses(4, () => generate({ user: "buyer" }));
+  expect(served).toEqual([200, 200, 429, 429]);
+  const response = await generate({ user: "buyer", key: other });
+  const { error } = (await response.json()) as ErrorBody;
+  expect(error).toMatchObject({
+    type: "insufficient_quota",
+    budget: { scope: "end_user", project: "shop", period: "day", limit: 0.08, spent: 0.08 },
+  });
+  expect(error.message).toMatch(
+    /the daily budget of the end user "eu_[0-9a-f]{24}" in the project "shop" is \$0\.08; \$0\.08 is spent/,
+  );
+  expect((await generate({ user: "another buyer" })).status).toBe(200);
+  const row = gateway.rows().find(({ budgets, cost }) => budgets !== null && cost !== null);
+  expect(row?.budgets).toBe(`end_user=${row?.endUser}`);
+});
+
+test("a tag has a budget over all end users", async () => {
+  const users = Array.from({ length: 8 }, (_, at) => `user ${at}`);
+  const responses = await Promise.all(
+    users.map((user) => generate({ user, tags: "customer:initech" })),
+  );
+  expect(responses.map(({ status }) => status).sort()).toEqual([
+    200, 200, 200, 200, 200, 429, 429, 429,
+  ]);
+  const refused = responses.find(({ status }) => status === 429);
+  const { error } = (await refused!.json()) as ErrorBody;
+  expect(error.message).toContain(
+    'the monthly budget of the tag "customer:initech" in the project',
+  );
+});
+
+test("an image job is charged to the end user of its submission", async () => {
+  const submitted = await statuses(4, () => generate({ user: "job buyer" }, { async: true }));
+  expect(submitted).toEqual([202, 202, 429, 429]);
+});
