@@ -15,6 +15,7 @@ export type * from "./admin/events.ts";
 export type * from "./admin/jobs.ts";
 export type * from "./admin/keys.ts";
 export type * from "./admin/models.ts";
+export type * from "./admin/oidc.ts";
 export type * from "./admin/overview.ts";
 export type * from "./admin/page.ts";
 export type * from "./admin/replicas.ts";

@@ -62,6 +62,11 @@ export const errorTable = {
     409,
   ),
   entity_exists: invalidRequest("already_exists", "Another entity has this id.", 409),
+  entity_in_use: invalidRequest(
+    "in_use",
+    "The entity cannot be deleted, because others refer to it. `used_by` lists them.",
+    409,
+  ),
   version_conflict: invalidRequest(
     "version_conflict",
     "The entity was changed since the version that the change is based on.",

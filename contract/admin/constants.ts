@@ -6,6 +6,22 @@ export const secretMask = "********";
 /** Of new passwords. */
 export const minPasswordLength = 12;
 
+export const settingGroups = [
+  "network",
+  "storage",
+  "console",
+  "sign_in",
+  "alerts",
+  "observability",
+  "limits",
+  "timeouts",
+  "cache",
+  "ledger",
+  "images",
+  "jobs",
+] as const;
+export type SettingGroup = (typeof settingGroups)[number];
+
 export const policyNames = ["p2c", "weighted", "cost", "sticky"] as const;
 
 /**

@@ -9,6 +9,10 @@ export const adminErrorSchema = z
       type: z.string(),
       param: z.string().nullable(),
       code: z.string().nullable(),
+      used_by: z
+        .array(z.strictObject({ kind: z.enum(["model", "key"]), id: z.string(), name: z.string() }))
+        .exactOptional()
+        .describe("What refers to the entity, with the code `in_use`: at most 100."),
     }),
   })
   .meta({ id: "AdminError", description: "An error of the admin API, in OpenAI's shape." });

@@ -1,5 +1,6 @@
 /** Settings in force. */
 import { z } from "zod";
+import { settingGroups } from "./constants.ts";
 import type { Infer } from "./infer.ts";
 
 export const settingSchema = z
@@ -7,7 +8,12 @@ export const settingSchema = z
     object: z.literal("setting"),
     name: z.string(),
     value: z.string(),
-    is_default: z.boolean(),
+    source: z
+      .enum(["default", "environment", "file"])
+      .describe(
+        "Where the value comes from. `file`: the file that the setting `NAME_FILE` names. A variable that is set to the default counts as default.",
+      ),
+    group: z.enum(settingGroups).describe("The part of the gateway that it belongs to."),
     description: z.string(),
   })
   .meta({ id: "Setting" });

@@ -87,6 +87,9 @@ export const newTokenBody = z.strictObject({
   expires_in_days: z.int().min(1).max(maxTokenDays),
 });
 
+/** The text after # in the address to which a test sign-in returns. */
+export const oidcTestBody = z.strictObject({ result: z.string().max(20_000) });
+
 /** A week: long enough for a person who is away. */
 const maxInviteHours = 7 * 24;
 export const newInviteBody = z.strictObject({

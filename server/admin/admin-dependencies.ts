@@ -20,6 +20,7 @@ import type { KeyNames } from "./reads/key-names.ts";
 import type { LiveTail } from "./reads/live-tail.ts";
 import type { OidcClient } from "./sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "./sign-in/oidc/oidc-settings.ts";
+import type { OidcTests } from "./sign-in/oidc/oidc-tests.ts";
 import type { Passwords } from "./sign-in/passwords.ts";
 import type { SecondFactor } from "./sign-in/second-factor.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
@@ -90,6 +91,7 @@ export interface SignInDependencies extends Pick<AdminDependencies, "users" | "a
 export interface Oidc {
   readonly settings: OidcSettings;
   readonly client: OidcClient;
+  readonly tests: OidcTests;
   /** Why a sign-in failed, for the log. The browser gets no details. */
   readonly onFailure: (reason: string) => void;
 }

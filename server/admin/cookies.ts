@@ -10,6 +10,7 @@ const path = "/admin/api";
 const oidcCookie = "vexel_oidc";
 const oidcPath = `${path}/session/oidc`;
 const oidcMaxAgeSeconds = 600;
+const testMark = "test";
 
 const optionsOf = (context: AdminApiContext) => ({
   httpOnly: true,
@@ -38,8 +39,9 @@ export const readDeviceCookie = (context: AdminApiContext): string | undefined =
 
 /** `Lax`: the browser returns from the issuer, which is another site. */
 export function setPendingSignIn(context: AdminApiContext, pending: PendingSignIn): void {
-  const { state, nonce, codeVerifier } = pending;
-  setCookie(context, oidcCookie, [state, nonce, codeVerifier].join("."), {
+  const { state, nonce, codeVerifier, isTest } = pending;
+  const parts = [state, nonce, codeVerifier, ...(isTest ? [testMark] : [])];
+  setCookie(context, oidcCookie, parts.join("."), {
     ...optionsOf(context),
     path: oidcPath,
     sameSite: "Lax",
@@ -49,7 +51,9 @@ export function setPendingSignIn(context: AdminApiContext, pending: PendingSignI
 
 /** Reads the cookie and removes it: a sign-in can be finished once. */
 export function takePendingSignIn(context: AdminApiContext): PendingSignIn | undefined {
-  const [state, nonce, codeVerifier] = getCookie(context, oidcCookie)?.split(".") ?? [];
+  const [state, nonce, codeVerifier, mark] = getCookie(context, oidcCookie)?.split(".") ?? [];
   setCookie(context, oidcCookie, "", { ...optionsOf(context), path: oidcPath, maxAge: 0 });
-  return state && nonce && codeVerifier ? { state, nonce, codeVerifier } : undefined;
+  return state && nonce && codeVerifier
+    ? { state, nonce, codeVerifier, isTest: mark === testMark }
+    : undefined;
 }

@@ -31,6 +31,7 @@ import { keyRoutes } from "./routes/keys.ts";
 import { modelAccessRoutes } from "./routes/model-access.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { oidcRoutes } from "./routes/oidc.ts";
+import { oidcStatusRoutes } from "./routes/oidc-status.ts";
 import { openapiRoutes } from "./routes/openapi.ts";
 import { overviewRoutes } from "./routes/overview.ts";
 import { projectRoutes } from "./routes/projects.ts";
@@ -46,6 +47,7 @@ import { userRoutes } from "./routes/users.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { OidcClient } from "./sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "./sign-in/oidc/oidc-settings.ts";
+import { createOidcTests } from "./sign-in/oidc/oidc-tests.ts";
 import { type HashCost, Passwords } from "./sign-in/passwords.ts";
 import { createSecondFactor } from "./sign-in/second-factor.ts";
 import { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
@@ -154,7 +156,12 @@ function signInRoutes(
 ): readonly AdminRoute[] {
   const { oidcSettings: settings } = options;
   const onFailure = (reason: string) => options.log.warn("oidc-sign-in-failed", { reason });
-  const oidc = settings && { settings, client: new OidcClient(settings), onFailure };
+  const oidc = settings && {
+    settings,
+    client: new OidcClient(settings),
+    tests: createOidcTests({ ...options, settings }),
+    onFailure,
+  };
   const dependencies: SignInDependencies = {
     ...options,
     passwords: new Passwords(options.passwordCost),
@@ -167,6 +174,7 @@ function signInRoutes(
     ...accountTokenRoutes(dependencies),
     ...inviteRoutes(dependencies),
     ...(oidc ? oidcRoutes(dependencies, oidc) : []),
+    ...oidcStatusRoutes(oidc),
     ...userRoutes(dependencies),
   ];
 }

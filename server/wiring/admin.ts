@@ -4,6 +4,7 @@ import { createCheckHost } from "../admin/allowed-hosts.ts";
 import { startAuditRetention } from "../admin/audit-retention.ts";
 import type { OpenAdminApiOptions } from "../admin/open-admin-api.ts";
 import { responseHeaders } from "../admin/response-headers.ts";
+import { settingGroups } from "../admin/setting-groups.ts";
 import { readOidcSettings } from "../admin/sign-in/oidc/oidc-settings.ts";
 import { Sessions } from "../admin/sign-in/sessions.ts";
 import { createSetupToken } from "../admin/sign-in/setup-token.ts";
@@ -13,7 +14,8 @@ import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
 import type { Mount } from "../http/route.ts";
 import { errorStack } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { secretSettings, settingsTable } from "../settings.ts";
+
+import { type Settings, secretSettings, settingsTable } from "../settings.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAdminTokenStore } from "../storage/sql/admin-token-store.ts";
@@ -64,7 +66,12 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
       adminToken: settings.VEXEL_ADMIN_TOKEN,
       publicUrl: settings.VEXEL_PUBLIC_URL,
       version,
-      settings: { settings, table: settingsTable, secrets: secretSettings },
+      settings: {
+        settings,
+        table: settingsTable,
+        groups: settingGroups satisfies Record<keyof Settings, string>,
+        secrets: secretSettings,
+      },
       estimateImages: createImageEstimates(options.capabilitiesOf),
       users,
       auditLog,

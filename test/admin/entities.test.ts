@@ -179,9 +179,13 @@ test("a change is validated with the whole configuration before it is stored", a
   expect([unknown.status, unknown.json.error.param]).toEqual([400, "color"]);
   expect((await gateway.call("POST /models", model())).status).toBe(201);
   const used = await gateway.call("DELETE /upstreams/cloud");
-  expect([used.status, used.json.error.message]).toEqual([
-    400,
-    'The stored model "search" would become invalid: targets[0].upstream: there is no upstream "cloud".',
+  expect([used.status, used.json.error]).toEqual([
+    409,
+    expect.objectContaining({
+      code: "in_use",
+      message: 'The upstream "cloud" is used by the models search. Change or delete them first.',
+      used_by: [{ kind: "model", id: "search", name: "search" }],
+    }),
   ]);
   expect(gateway.snapshot().models.has("search")).toBe(true);
   expect((await gateway.call("DELETE /models/search")).status).toBe(204);
@@ -225,7 +229,7 @@ test("an upstream that is deleted while a model is created for it leaves no mode
       gateway.call("DELETE /upstreams/cloud"),
     ]);
     expect([created.status, deleted.status].sort()).toEqual(
-      created.status === 201 ? [201, 400] : [204, 400],
+      created.status === 201 ? [201, 409] : [204, 400],
     );
     await gateway.call("DELETE /models/search");
     await gateway.call("DELETE /upstreams/cloud");
@@ -355,9 +359,12 @@ test("a project that API keys belong to is not deleted", async () => {
   const { json } = await gateway.call("GET /projects/web");
   expect(json.keys).toBe(1);
   const refused = await gateway.call("DELETE /projects/web");
-  expect([refused.status, refused.json.error.message]).toEqual([
-    400,
-    'The project "web" is used by the API keys app. Revoke them first.',
+  expect([refused.status, refused.json.error]).toEqual([
+    409,
+    expect.objectContaining({
+      message: 'The project "web" is used by the API keys app. Change or delete them first.',
+      used_by: [{ kind: "key", id: key.json.id, name: "app" }],
+    }),
   ]);
   await gateway.call(`DELETE /keys/${key.json.id}`);
   expect((await gateway.call("DELETE /projects/web")).status).toBe(204);

@@ -244,3 +244,54 @@ test("failed sign-ins of others from the same address do not throttle a sign-in 
   expect((await signIn("patient")).page).toBe("/console/");
   await Promise.all(attempts);
 }, 60_000);
+
+test("a test sign-in shows what a person would get, and changes nothing", async () => {
+  await account("tess", { groups: ["apps"] });
+  const before = (await users()).length;
+  const { browser, page } = await signIn("tess", "?test=true");
+  expect(page).toStartWith("/console/sign-in-settings#");
+  const unsigned = await browser.fetch(`${gateway.url}/admin/api/session`);
+  expect(unsigned.status).toBe(401);
+  const result = page.split("#")[1];
+  expect(await asAdmin<object>("/oidc/test", "POST", { result })).toEqual({
+    object: "oidc_test",
+    problem: null,
+    email: "tess@example.com",
+    values: ["apps"],
+    role: "developer",
+    projects: ["search"],
+    is_new: true,
+  });
+  expect(await users()).toHaveLength(before);
+}, 30_000);
+
+test("a test sign-in says why a person is refused, and a changed result is not shown", async () => {
+  await account("mallory", { email: "mallory@elsewhere.example" });
+  const { page } = await signIn("mallory", "?test=true");
+  const result = page.split("#")[1] ?? "";
+  expect(await asAdmin<object>("/oidc/test", "POST", { result })).toMatchObject({
+    problem: "the e-mail domain elsewhere.example is not in VEXEL_OIDC_DOMAINS",
+    role: null,
+  });
+  const changed = `${result.slice(0, -4)}AAAA`;
+  expect(await asAdmin<object>("/oidc/test", "POST", { result: changed })).toMatchObject({
+    error: { param: "result" },
+  });
+}, 30_000);
+
+test("administrators see what is configured, and that the issuer responds", async () => {
+  expect(await asAdmin<object>("/oidc")).toMatchObject({
+    redirect_uri: `${gateway.url}/admin/api/session/oidc/callback`,
+    configured: {
+      client_id: clientId,
+      has_client_secret: true,
+      domains: ["example.com"],
+      roles: [
+        { value: "platform", role: "admin" },
+        { value: "apps", role: "developer" },
+      ],
+    },
+    missing: [],
+    issuer_problem: null,
+  });
+}, 30_000);

@@ -205,12 +205,11 @@ describe("a refused change names the field and writes nothing", () => {
     });
   }
 
-  test("if it would make another stored entity invalid", async () => {
+  test("if another stored entity refers to the deleted one, which is named", async () => {
     const { entities } = open();
     await entities.put("upstream", "cloud", upstream, 0);
     await entities.put("model", "search", model(), 0);
-    const message =
-      'the stored model "search" would become invalid: targets[0].upstream: there is no upstream "cloud"';
+    const message = 'it is used by the model "search": change or delete what uses it first';
     await expect(entities.delete("upstream", "cloud", undefined)).rejects.toThrow(message);
     expect(await entities.delete("model", "search", undefined)).toBe(true);
     expect(await entities.delete("upstream", "cloud", undefined)).toBe(true);

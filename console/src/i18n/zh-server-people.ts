@@ -6,6 +6,15 @@ export const zhServerPeople: Readonly<Record<string, string>> = {
     "管理令牌不正确。请使用网关启动时 VEXEL_ADMIN_TOKEN 的值，或您账户中尚未过期的令牌。",
   "Choose a new password first, with POST /admin/api/account/password or in the console.":
     "请先在控制台中或通过 POST /admin/api/account/password 设置新密码。",
+  "There is no sign-in with OpenID Connect.": "没有启用 OpenID Connect 登录。",
+  "it has expired. Test the sign-in again.": "已过期。请重新测试登录。",
+  "it is not a result of this gateway. Test the sign-in again.":
+    "不是此网关的结果。请重新测试登录。",
+  "{} is used by the {} {}{}. Change or delete them first.":
+    "{1}正被以下{2}使用：{3}{4}。请先更改或删除它们。",
+  models: "模型",
+  "API keys": "API 密钥",
+  "Invalid 'result': {}": "“result” 无效：{1}",
   "The password is wrong.": "密码错误。",
   "Choose a password that you do not have now.": "新密码不能与当前密码相同。",
   "You have no session with this id.": "您没有此 ID 的会话。",

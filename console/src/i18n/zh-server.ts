@@ -298,8 +298,6 @@ export const zhServer: Readonly<Record<string, string>> = {
   "This link was used before. Sign in, or ask an administrator to create a user for you.":
     "此链接已被使用。请登录，或请管理员为您创建用户。",
   "The admin token has no session. Sign in as a user.": "管理令牌没有会话。请以用户身份登录。",
-  "The project {} is used by the API keys {}{}. Revoke them first.":
-    "项目 {1} 正被 API 密钥 {2}{3} 使用。请先吊销它们。",
   "No user has the id {}.": "没有用户使用 ID {1}。",
   "{} sees all projects. Limit the user to projects on the page of users first.":
     "{1} 可查看所有项目。请先在用户页面将其限制到项目。",

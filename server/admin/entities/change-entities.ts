@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { name } from "../../../contract/schemas/names.ts";
-import { EntityRefused } from "../../config/entities/config-entities.ts";
+import { EntityInUse, EntityRefused } from "../../config/entities/config-entities.ts";
 import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import { validate } from "../../http/read-body.ts";
@@ -17,6 +17,7 @@ import { ifMatch, setEtag } from "../if-match.ts";
 import { readBody } from "../read-body.ts";
 import {
   alreadyExists,
+  inUse,
   notFound,
   readOnly,
   refusedChange,
@@ -123,6 +124,10 @@ export function entityErrorToGatewayError(
   entity: { readonly kind: EntityKind; readonly id: string },
   expected?: number,
 ): unknown {
+  if (error instanceof EntityInUse) {
+    const models = error.usedBy.map(({ id }) => ({ kind: "model" as const, id, name: id }));
+    return inUse(entity, models);
+  }
   if (error instanceof EntityRefused) return refusedChange(error);
   return error instanceof VersionConflict ? versionConflict(entity, error, expected) : error;
 }

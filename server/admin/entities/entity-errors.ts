@@ -1,4 +1,5 @@
 /** Errors of changes to entities, for the clients of the admin API. */
+import type { AdminError } from "../../../contract/admin.ts";
 import type { EntityRefused } from "../../config/entities/config-entities.ts";
 import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
 import type { EntityOrigin } from "../../config/snapshot.ts";
@@ -43,6 +44,24 @@ export function alreadyExists(entity: Named & { origin: EntityOrigin }): Gateway
   return new GatewayError("entity_exists", `${nameOf(entity)} ${where}. Choose another id.`, {
     param: entityKinds[entity.kind].identity ?? "name",
   });
+}
+
+/** Something that refers to an entity. */
+export type EntityUser = NonNullable<AdminError["error"]["used_by"]>[number];
+
+const [maxListed, maxNamed] = [100, 5];
+
+/** Says what to change first, and lists it. */
+export function inUse(entity: Named, usedBy: readonly EntityUser[]): GatewayError {
+  const names = usedBy.slice(0, maxNamed).map(({ name }) => name);
+  const more = usedBy.length > maxNamed ? ` and ${usedBy.length - maxNamed} more` : "";
+  const [first] = usedBy;
+  const noun = first?.kind === "key" ? "API keys" : "models";
+  return new GatewayError(
+    "entity_in_use",
+    `${nameOf(entity)} is used by the ${noun} ${names.join(", ")}${more}. Change or delete them first.`,
+    { extra: { used_by: usedBy.slice(0, maxListed) } },
+  );
 }
 
 /** `based`: the version that the change was based on. */

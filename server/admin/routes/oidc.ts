@@ -5,7 +5,7 @@ import type { Oidc, SignInDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { setPendingSignIn, takePendingSignIn } from "../cookies.ts";
 import { accessOf } from "../sign-in/oidc/oidc-access.ts";
-import type { OidcIdentity } from "../sign-in/oidc/oidc-client.ts";
+import { type OidcIdentity, reasonOf } from "../sign-in/oidc/oidc-client.ts";
 import { type OidcUser, oidcUser } from "../sign-in/oidc/oidc-users.ts";
 import { startSession } from "../sign-in/start-session.ts";
 import { shownUser } from "./users.ts";
@@ -13,6 +13,15 @@ import { shownUser } from "./users.ts";
 const callbackPath = "/session/oidc/callback";
 /** Each sign-in holds a connection to the issuer. */
 const maxConcurrent = 20;
+
+const startQuery = z.object({
+  test: z
+    .literal("true")
+    .optional()
+    .describe(
+      "Nobody is signed in: the browser returns to the page of the console with the result.",
+    ),
+});
 
 const callbackQuery = z.object({
   code: z.string().max(8192).optional().describe("The authorization code of the issuer."),
@@ -25,7 +34,7 @@ type SignInFailure = "expired" | "failed" | "refused";
 
 export function oidcRoutes(
   options: SignInDependencies,
-  { settings, client, onFailure }: Oidc,
+  { settings, client, onFailure, tests }: Oidc,
 ): readonly AdminRoute[] {
   const { users, audit, now } = options;
   let concurrent = 0;
@@ -49,11 +58,11 @@ export function oidcRoutes(
       const { url, pending } = await limited(() =>
         client.start(`${context.env.incoming.publicUrl}/admin/api${callbackPath}`),
       );
-      setPendingSignIn(context, pending);
+      setPendingSignIn(context, { ...pending, isTest: context.req.query("test") !== undefined });
       return context.redirect(url, 303);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      return fail(context, "failed", messageOf(error));
+      return fail(context, "failed", reasonOf(error));
     }
   };
 
@@ -67,8 +76,15 @@ export function oidcRoutes(
       identity = await limited(() => client.finish(callback, pending));
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      return fail(context, "failed", messageOf(error));
+      if (pending.isTest) return context.redirect(tests.failed(reasonOf(error)), 303);
+      return fail(context, "failed", reasonOf(error));
     }
+    return pending.isTest
+      ? context.redirect(await tests.finished(identity), 303)
+      : signIn(context, identity);
+  };
+
+  const signIn = async (context: AdminApiContext, identity: OidcIdentity): Promise<Response> => {
     const access = accessOf(identity.claims, settings);
     if (typeof access === "string") return refuse(context, identity, access);
     const found = await oidcUser(identity.subject, access, { users, settings, now });
@@ -121,6 +137,7 @@ export function oidcRoutes(
       role: "anyone",
       scope: "gateway",
       summary: "Sign in with OpenID Connect: redirects the browser to the issuer.",
+      query: startQuery,
       response: null,
       status: 303,
       handle: start,
@@ -138,11 +155,4 @@ export function oidcRoutes(
       handle: finish,
     },
   ];
-}
-
-/** Errors of the library have the reason of the issuer as their cause. */
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
 }

@@ -10,12 +10,10 @@ import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { entityChanges, idOf } from "../entities/change-entities.ts";
-import { notFound } from "../entities/entity-errors.ts";
+import { inUse, notFound } from "../entities/entity-errors.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
 import { readBody } from "../read-body.ts";
-
-const shownKeys = 5;
 
 export function projectRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, users, audit } = options;
@@ -57,13 +55,12 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     const { id } = await projects.findWritable(context);
     const keysOfProject = [...snapshot().keys.values()].filter(({ project }) => project === id);
     if (keysOfProject.length > 0) {
-      const names = keysOfProject.slice(0, shownKeys).map(({ name }) => name);
-      const others = keysOfProject.length - shownKeys;
-      const more = others > 0 ? ` and ${others} more` : "";
-      throw new GatewayError(
-        "invalid_value",
-        `The project ${JSON.stringify(id)} is used by the API keys ${names.join(", ")}${more}. Revoke them first.`,
-      );
+      const usedBy = keysOfProject.map((key) => ({
+        kind: "key" as const,
+        id: key.id,
+        name: key.name,
+      }));
+      throw inUse({ kind: "project", id }, usedBy);
     }
     await projects.remove(context);
     // A later project of the same name must not have the members of this one.

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { settingSchema } from "../../../contract/admin/settings.ts";
-import { type Setting, secretMask } from "../../../contract/admin.ts";
+import { type Setting, type SettingGroup, secretMask } from "../../../contract/admin.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 
 export interface SettingsRoutesOptions {
@@ -10,6 +10,8 @@ export interface SettingsRoutesOptions {
   readonly settings: Readonly<Record<string, unknown>>;
   /** The schema of each setting, with its default and its description. */
   readonly table: Readonly<Record<string, z.ZodType>>;
+  /** The group of each setting. */
+  readonly groups: Readonly<Record<string, SettingGroup>>;
   /** The names of the settings whose values are not shown. */
   readonly secrets: ReadonlySet<string>;
 }
@@ -17,6 +19,7 @@ export interface SettingsRoutesOptions {
 export function settingsRoutes({
   settings,
   table,
+  groups,
   secrets,
 }: SettingsRoutesOptions): readonly AdminRoute[] {
   const shown = Object.entries(table).map(([name, schema]): Setting => {
@@ -26,7 +29,8 @@ export function settingsRoutes({
       object: "setting",
       name,
       value: isSecret ? secretMask : value,
-      is_default: value === String(schema.parse(undefined)),
+      source: sourceOf(value, String(schema.parse(undefined)), settings[`${name}_FILE`]),
+      group: groups[name] ?? "network",
       description: schema.description ?? "",
     };
   });
@@ -43,4 +47,9 @@ export function settingsRoutes({
       handle: list,
     },
   ];
+}
+
+function sourceOf(value: string, fallback: string, file: unknown): Setting["source"] {
+  if (typeof file === "string" && file !== "") return "file";
+  return value === fallback ? "default" : "environment";
 }

@@ -58,6 +58,17 @@ export class EntityRefused extends Error {
   }
 }
 
+/** Other stored entities refer to the entity, so it is not deleted. */
+export class EntityInUse extends EntityRefused {
+  readonly usedBy: readonly EntityKey[];
+
+  constructor(usedBy: readonly EntityKey[]) {
+    const names = usedBy.map(({ kind, id }) => `the ${kind} ${JSON.stringify(id)}`);
+    super(`it is used by ${names.join(", ")}: change or delete what uses it first`);
+    this.usedBy = usedBy;
+  }
+}
+
 interface ReadEntity extends StoredEntity {
   readonly problem?: string;
 }
@@ -140,14 +151,15 @@ export class ConfigEntities {
     throw new EntityRefused(`the ${kind} ${JSON.stringify(id)} is invalid`);
   }
 
-  /** False: there is no such entity. Rejects as `put` does, also if another stored entity refers to this one. */
+  /** False: there is no such entity. Rejects as `put` does, or with EntityInUse if stored entities refer to this one. */
   delete(kindName: string, id: string, expected: ExpectedVersion): Promise<boolean> {
     return this.#serialize(async () => {
       const kind = kindOf(kindName);
       const before = await this.#stored();
       const entities = before.entities.filter((entity) => entity.kind !== kind || entity.id !== id);
       if (entities.length === before.entities.length) await this.#refuseReadOnly(kind, id);
-      await this.#refuseInvalid({ entities, leftOut: [] }, before);
+      const usedBy = await this.#newlyLeftOut({ entities, leftOut: [] }, before);
+      if (usedBy.length > 0) throw new EntityInUse(usedBy.map(({ kind, id }) => ({ kind, id })));
       return this.#options.store.delete({ kind, id }, expected);
     });
   }
@@ -194,14 +206,23 @@ export class ConfigEntities {
     );
   }
 
-  /** Refuses a change after which the changed entity, or one that was in force before, would be left out. */
-  async #refuseInvalid(after: StoredConfig, before: StoredConfig): Promise<void> {
+  /** The entities that a change would leave out: those in force before, and the one that was added. */
+  async #newlyLeftOut(
+    after: StoredConfig,
+    before: StoredConfig,
+    added?: EntityKey,
+  ): Promise<readonly LeftOutEntity[]> {
     const leftOutBefore = (await this.#merge(before)).leftOut;
-    const added = after.entities.find((entity) => !before.entities.includes(entity));
     const isNew = (entity: LeftOutEntity): boolean =>
       (entity.kind === added?.kind && entity.id === added.id) ||
       !leftOutBefore.some(({ kind, id }) => kind === entity.kind && id === entity.id);
-    const newlyLeftOut = (await this.#merge(after)).leftOut.filter(isNew);
+    return (await this.#merge(after)).leftOut.filter(isNew);
+  }
+
+  /** Refuses a change after which the changed entity, or one that was in force before, would be left out. */
+  async #refuseInvalid(after: StoredConfig, before: StoredConfig): Promise<void> {
+    const added = after.entities.find((entity) => !before.entities.includes(entity));
+    const newlyLeftOut = await this.#newlyLeftOut(after, before, added);
     const own = newlyLeftOut.find(({ kind, id }) => kind === added?.kind && id === added.id);
     if (own) throw new EntityRefused(own.reason, own.field);
     const [other] = newlyLeftOut;

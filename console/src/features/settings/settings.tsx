@@ -36,10 +36,10 @@ export function SettingsPage() {
                 {
                   key: "value",
                   header: t("settings.value"),
-                  cell: ({ value, is_default }) => (
+                  cell: ({ value, source }) => (
                     <span className="flex flex-wrap items-center gap-2">
                       <code className="font-mono text-xs break-all">{value || "–"}</code>
-                      {!is_default && <Badge tone="accent">{t("settings.changed")}</Badge>}
+                      {source !== "default" && <Badge tone="accent">{t("settings.changed")}</Badge>}
                     </span>
                   ),
                 },

@@ -53,7 +53,7 @@ export function accessOf(claims: Claims, settings: OidcSettings): OidcAccess | s
 }
 
 /** The claim may be a text or a list of texts, and its name a path, such as `realm_access.roles`. */
-function valuesOf(claims: Claims, name: string): ReadonlySet<string> {
+export function valuesOf(claims: Claims, name: string): ReadonlySet<string> {
   const value = Object.hasOwn(claims, name)
     ? claims[name]
     : name.split(".").reduce<unknown>(memberOf, claims);

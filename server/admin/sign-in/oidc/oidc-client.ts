@@ -13,6 +13,8 @@ export interface PendingSignIn {
   readonly nonce: string;
   /** PKCE. */
   readonly codeVerifier: string;
+  /** Nobody is signed in: an administrator sees what would happen. */
+  readonly isTest?: boolean;
 }
 
 export interface OidcIdentity {
@@ -34,6 +36,16 @@ export class OidcClient {
 
   constructor(settings: OidcSettings) {
     this.#settings = settings;
+  }
+
+  /** Why the issuer cannot be used. Undefined: it responds. */
+  async problem(): Promise<string | undefined> {
+    try {
+      await this.#connect();
+      return undefined;
+    } catch (error) {
+      return reasonOf(error);
+    }
   }
 
   /** The address of the issuer to which the browser goes. */
@@ -106,4 +118,11 @@ export class OidcClient {
       throw error;
     }
   }
+}
+
+/** Errors of the library have the reason of the issuer as their cause. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
 }
