@@ -7,6 +7,7 @@ import type { StageLists } from "../pipeline/stages.ts";
 import type { EditQuery, GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 import { embeddingsEndpoint } from "./embeddings.ts";
 import { generationsEndpoint } from "./generations.ts";
+import { mergedEndpoint } from "./merged-lines.ts";
 
 interface RunLineOptions {
   readonly serve: Serve;
@@ -17,12 +18,16 @@ interface RunLineOptions {
 
 export function createRunLine({ serve, send, maxInputs, edits }: RunLineOptions): RunLine {
   const embeddings = embeddingsEndpoint({ maxInputs });
+  const mergeable = embeddingsEndpoint({ maxInputs: Number.POSITIVE_INFINITY });
   return (request, caller) => {
     const { job } = request;
     const { operation } = job;
     const incoming = new LineRequest({ ...request, path: linePaths[operation] });
-    if (operation === "embeddings")
-      return serve(embeddings, send.embeddings, incoming, undefined, caller);
+    if (operation === "embeddings") {
+      const { inputsOfLines } = job;
+      const endpoint = inputsOfLines ? mergedEndpoint(mergeable, inputsOfLines) : embeddings;
+      return serve(endpoint, send.embeddings, incoming, undefined, caller);
+    }
     return operation === "edits"
       ? serve(validated(edits, job), send.edits, incoming, undefined, caller)
       : serve(validated(generationsEndpoint, job), send.generations, incoming, undefined, caller);

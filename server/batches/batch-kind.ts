@@ -6,6 +6,7 @@ import type { ClientFiles } from "../files/client-files.ts";
 import { JobFailure, type JobKind, type JobLine, type SegmentKind } from "../jobs/job-kind.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ClaimedRange, JobData, StoredJob } from "../storage/ports/job-store.ts";
+import { type MayMerge, mergeLines } from "./merge-lines.ts";
 import { formatLine, UsageCounter } from "./output-lines.ts";
 import { readLines } from "./read-lines.ts";
 import { type BatchData, batchDataOf } from "./stored-batch.ts";
@@ -26,6 +27,7 @@ export interface BatchKindOptions {
   ) => ValidateInputOptions["check"];
   /** When an output file expires, in Unix milliseconds. Null: never. */
   readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
+  readonly mayMerge: MayMerge;
 }
 
 /** A line of a batch, with the id of its result. */
@@ -36,17 +38,17 @@ interface BatchLine extends JobLine {
 
 /** The most ranges that one process runs at the same time: an image line takes a minute, and little memory. */
 const maxRanges = 32;
-/** Those of embeddings: their results are in memory until they are written. */
+/** Those of embeddings: their results are in memory until they are written. Other processes claim the other ranges. */
 const maxEmbeddingRanges = 4;
 /** Embedding lines run concurrently and take milliseconds; image lines of a range run one after the other. */
-const rangeLines = { embeddings: 500, generations: 4, edits: 4 } as const;
+const rangeLines = { embeddings: 2000, generations: 4, edits: 4 } as const;
 
 export function createBatchKind(options: BatchKindOptions): JobKind {
   const { files, limits, checkerOf } = options;
-  const embeddingSlots = createSlots(maxEmbeddingRanges);
   return {
     name: "batch",
     maxRanges,
+    endpointRanges: { endpoint: "/v1/embeddings", max: maxEmbeddingRanges },
     priority: "batch",
     prepare: async (job) => {
       const data = batchDataOf(job);
@@ -64,15 +66,8 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       const { ranges, model } = result;
       return { ranges, data: model === undefined ? data : { ...data, model } };
     },
-    lines: async function* (range) {
-      const isLimited = batchDataOf(range.job).operation === "embeddings";
-      if (isLimited) await embeddingSlots.take();
-      try {
-        yield* linesOf(range, options);
-      } finally {
-        if (isLimited) embeddingSlots.release();
-      }
-    },
+    lines: (range) => linesOf(range, options),
+    merge: (lines) => mergeLines(lines, options.mayMerge),
     format: (line, result) => {
       const { id, customId } = line as BatchLine;
       return formatLine(id, customId, result);
@@ -110,23 +105,6 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
     }
     if (++at >= lines) return;
   }
-}
-
-/** Limits how many run at the same time. */
-function createSlots(max: number) {
-  let free = max;
-  const waiting: (() => void)[] = [];
-  return {
-    take: async (): Promise<void> => {
-      if (free > 0) free--;
-      else await new Promise<void>((resolve) => void waiting.push(resolve));
-    },
-    release: (): void => {
-      const next = waiting.shift();
-      if (next) next();
-      else free++;
-    },
-  };
 }
 
 /** Throws GatewayError if the file was deleted, or if the storage is not available at the moment. */

@@ -1,30 +1,43 @@
 /** The lines of the output and error files of a batch, and the usage that they report. */
 
 import type { LineResult } from "../jobs/job-kind.ts";
-import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, copyOf, joinCopies } from "../lib/borrowed-bytes.ts";
 import type { BatchUsage } from "./stored-batch.ts";
 
 const lineFeed = 10;
 const carriageReturn = 13;
 
 /** `id`: `batch_req_…`. */
-export async function* formatLine(
+export function formatLine(
   id: string,
   customId: string,
   result: LineResult,
-): AsyncGenerator<BorrowedBytes> {
+): AsyncIterable<BorrowedBytes> | Uint8Array {
   const head = `{"id":${JSON.stringify(id)},"custom_id":${JSON.stringify(customId)}`;
   if (result.kind === "none") {
     const { code, message } = result.error.body.error;
     const error = JSON.stringify({ code, message });
-    yield Buffer.from(`${head},"response":null,"error":${error}}\n`);
-    return;
+    return Buffer.from(`${head},"response":null,"error":${error}}\n`);
   }
-  const { status, requestId } = result;
+  const { status, requestId, body } = result;
   const request = JSON.stringify(requestId);
-  yield Buffer.from(`${head},"response":{"status_code":${status},"request_id":${request},"body":`);
-  for await (const chunk of result.body) yield onOneLine(chunk);
-  yield Buffer.from(`},"error":null}\n`);
+  const before = Buffer.from(
+    `${head},"response":{"status_code":${status},"request_id":${request},"body":`,
+  );
+  return body instanceof Uint8Array
+    ? joinCopies([before, onOneLine(body), after])
+    : around(before, body);
+}
+
+const after = Buffer.from('},"error":null}\n');
+
+async function* around(
+  before: Uint8Array,
+  body: AsyncIterable<BorrowedBytes>,
+): AsyncGenerator<BorrowedBytes> {
+  yield before;
+  for await (const chunk of body) yield onOneLine(chunk);
+  yield after;
 }
 
 /** Line breaks in JSON are white space: inside of strings they are escaped. */
@@ -52,8 +65,7 @@ export class UsageCounter {
     for await (const chunk of chunks) {
       let from = 0;
       for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, from)) {
-        this.#add(chunk.subarray(from, end));
-        this.#endLine();
+        this.#endLine(chunk.subarray(from, end));
         from = end + 1;
       }
       this.#add(chunk.subarray(from));
@@ -70,11 +82,14 @@ export class UsageCounter {
         : Buffer.concat([this.#tail.subarray(part.length - keptBytes), part]);
   }
 
-  #endLine(): void {
-    const found = usageIn(this.#tail) ?? usageIn(this.#head);
+  /** `last`: the end of the line, or all of it. */
+  #endLine(last: Uint8Array): void {
+    if (this.#head.length > 0) this.#add(last);
+    const isPart = this.#head.length > 0;
+    const [head, tail] = isPart ? [this.#head, this.#tail] : endsOf(last);
+    const found = usageIn(tail) ?? usageIn(head);
     if (found) this.#sum(found);
-    this.#head = Buffer.alloc(0);
-    this.#tail = Buffer.alloc(0);
+    if (isPart) [this.#head, this.#tail] = [Buffer.alloc(0), Buffer.alloc(0)];
   }
 
   #sum(reported: Record<string, unknown>): void {
@@ -92,6 +107,15 @@ export class UsageCounter {
         before.totalTokens + (total_tokens === undefined ? input + output : numberOf(total_tokens)),
     };
   }
+}
+
+/** Without a copy. */
+function endsOf({ buffer, byteOffset, length }: Uint8Array): [Buffer, Buffer] {
+  const kept = Math.min(length, keptBytes);
+  return [
+    Buffer.from(buffer, byteOffset, kept),
+    Buffer.from(buffer, byteOffset + length - kept, kept),
+  ];
 }
 
 /** Undefined: the bytes have no complete usage. */

@@ -33,7 +33,10 @@ export async function* readLines(
   let length = 0;
 
   const lineOf = (last: Uint8Array): InputLine | undefined => {
-    const bytes = length === last.length ? Buffer.from(last) : Buffer.concat([...parts, last]);
+    const bytes =
+      length === last.length
+        ? Buffer.from(last.buffer, last.byteOffset, length)
+        : Buffer.concat([...parts, last]);
     const line = { position: start, number: ++number };
     start += length + 1;
     if (length > maxLineBytes) {

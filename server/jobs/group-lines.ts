@@ -2,7 +2,7 @@
 import type { JobLine } from "./job-kind.ts";
 
 /** The most lines that run concurrently, and the most inputs that they have together: their results are in memory. */
-const maxLines = 64;
+const maxLines = 128;
 const maxInputs = 2048;
 
 export async function* groupLines(

@@ -5,7 +5,14 @@ import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobError, StoredJob } from "../storage/ports/job-store.ts";
 import { readInput, removeInput } from "./image-input.ts";
 import type { JobWebhook } from "./job-events.ts";
-import { JobFailure, type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
+import {
+  chunksOf,
+  JobFailure,
+  type JobKind,
+  type JobLine,
+  jobErrorOf,
+  type LineResult,
+} from "./job-kind.ts";
 
 /** What an image job stores in its row. */
 export interface ImageJobData extends JobWebhook {
@@ -59,7 +66,7 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
 async function* formatResult(result: LineResult): AsyncGenerator<BorrowedBytes> {
   if (result.kind === "none") {
     yield Buffer.from(JSON.stringify(jobErrorOf(result.error)));
-  } else if (result.status >= 200 && result.status <= 299) yield* result.body;
+  } else if (result.status >= 200 && result.status <= 299) yield* chunksOf(result.body);
   else yield Buffer.from(JSON.stringify(await errorOf(result)));
 }
 
@@ -68,7 +75,7 @@ async function errorOf({
   body,
 }: Extract<LineResult, { kind: "response" }>): Promise<JobError> {
   let text = "";
-  for await (const chunk of body) text += Buffer.from(chunk as Uint8Array).toString();
+  for await (const chunk of chunksOf(body)) text += Buffer.from(chunk as Uint8Array).toString();
   const { error } = JSON.parse(text) as { error: Omit<JobError, "status_code"> };
   return { ...error, status_code: status };
 }

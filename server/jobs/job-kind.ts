@@ -26,6 +26,17 @@ export interface JobLine {
   readonly tags?: string;
   /** What the client calls the line. Absent: it has one line. */
   readonly customId?: string;
+  /**
+   * The number of inputs of each of several lines that are sent as this one request. The body of its response then has
+   * one chunk for each of them. Absent: it is one line.
+   */
+  readonly inputsOfLines?: readonly number[];
+}
+
+/** Consecutive lines, and the one request with all of their inputs. Absent: the line is sent by itself. */
+export interface MergedLines {
+  readonly lines: readonly JobLine[];
+  readonly merged?: JobLine;
 }
 
 /** The result of a line: a response, or the reason why there is none. */
@@ -35,7 +46,7 @@ export type LineResult =
       readonly status: number;
       readonly requestId: string;
       /** The JSON body. May be read again until `close`, if it could not be stored. */
-      readonly body: AsyncIterable<BorrowedBytes>;
+      readonly body: AsyncIterable<BorrowedBytes> | Uint8Array;
       /** The result is stored, or given up. */
       close(): Promise<void>;
     }
@@ -64,6 +75,8 @@ export interface JobKind {
   readonly name: JobKindName;
   /** The most ranges that one process runs at the same time. */
   readonly maxRanges: number;
+  /** The most of them for one endpoint. Absent: as many as for all. */
+  readonly endpointRanges?: { readonly endpoint: string; readonly max: number };
   /** Image jobs are interactive requests; lines of a batch wait behind them. */
   readonly priority: "interactive" | "batch";
   /** Reads and checks the input of a new job. Throws JobFailure: nothing runs. Absent: a new job has its ranges. */
@@ -72,8 +85,10 @@ export interface JobKind {
   ): Promise<{ readonly ranges: readonly NewRange[]; readonly data?: JobData }>;
   /** The lines of a range that have not ended. Throws GatewayError if the input is gone: the job fails. */
   lines(range: ClaimedRange): AsyncIterable<JobLine>;
+  /** Merges embedding lines into requests with the inputs of several lines. Absent: each line is a request. */
+  merge?(lines: readonly JobLine[]): readonly MergedLines[];
   /** One line of the results. The body of the result is read to its end. */
-  format(line: JobLine, result: LineResult): AsyncIterable<BorrowedBytes>;
+  format(line: JobLine, result: LineResult): AsyncIterable<BorrowedBytes> | Uint8Array;
   /** The error of a line that did not run because the job ended before. */
   notRun(job: StoredJob): GatewayError;
   /** Joins the results. `job.ending`: why it ended early. Throws: it is tried again. */
@@ -98,3 +113,9 @@ export const jobErrorOf = (error: GatewayError): JobError => {
   const { message, type, param, code } = error.body.error;
   return { message, type, param, code, status_code: error.definition.status };
 };
+
+/** The chunks of a result. */
+export const chunksOf = (
+  body: AsyncIterable<BorrowedBytes> | Uint8Array,
+): AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes> =>
+  body instanceof Uint8Array ? [body] : body;

@@ -37,8 +37,8 @@ export interface LineAttemptsOptions {
   readonly now: () => number;
 }
 
-/** Attempts of a line whose upstream fails. */
-const maxFailures = 3;
+/** Attempts of a line whose upstream fails. Lines that were merged are then sent one by one. */
+const maxFailuresOf = ({ inputsOfLines }: JobLine): number => (inputsOfLines ? 1 : 3);
 const [minDelayMs, maxDelayMs] = [500, 30_000];
 
 /** One line of a claimed range. */
@@ -69,14 +69,14 @@ export class LineAttempts {
     for (let failures = 0, attempt = 0; ; attempt++) {
       const unsent = this.#unsentResult(running);
       if (unsent) return unsent;
-      const context = this.#contextOf(running, requestIdOf(range, running.at, attempt));
+      const context = this.#contextOf(running, requestIdOf(running, attempt));
       const response = await this.#send(running, context);
       if (response instanceof GatewayError) return none(response);
       const result = this.#resultOf(running, response, context);
       if (result) return result;
       if (!isRefusedByLimit(response)) failures++;
       const delayMs = delayOf(response, attempt);
-      if (failures >= maxFailures || !this.#mayWait(delayMs, running))
+      if (failures >= maxFailuresOf(running.line) || !this.#mayWait(delayMs, running))
         return resultOf(response, context.requestId);
       if (context.wasSent) await clearIntent(store, claim);
       await wait(delayMs, AbortSignal.any([stopping, controlOf(range.job.id).signal]));
@@ -150,10 +150,17 @@ export class LineAttempts {
   }
 }
 
-/** The job, the line and, if it is tried again, the attempt: each has a ledger row of its own. */
-function requestIdOf({ job, firstLine, attempts }: ClaimedRange, at: number, attempt: number) {
+/**
+ * The job, the line, or the first and the last of merged lines, and, if it is tried again, the attempt: each has a
+ * ledger row of its own.
+ */
+function requestIdOf({ range, line, at }: RunningLine, attempt: number): string {
+  const { job, firstLine, attempts } = range;
+  const first = firstLine + at;
+  const { length: lines } = line.inputsOfLines ?? [1];
+  const number = lines === 1 ? first : `${first}-${first + lines - 1}`;
   const again = attempts === 0 && attempt === 0 ? "" : `-${attempts + 1}.${attempt + 1}`;
-  return `${job.id}-${firstLine + at}${again}`;
+  return `${job.id}-${number}${again}`;
 }
 
 /** If the database is not available, the line may have been billed for all that the next process knows. */

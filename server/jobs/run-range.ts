@@ -12,13 +12,16 @@ import type { ClaimedRange, JobStore, RangeClaim } from "../storage/ports/job-st
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import { groupLines } from "./group-lines.ts";
 import {
+  chunksOf,
   type JobKind,
   type JobLine,
   jobErrorOf,
   type LineResult,
+  type MergedLines,
   type SegmentKind,
 } from "./job-kind.ts";
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
+import { isSuccessful, resultsOfLines } from "./merged-results.ts";
 import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
 
 export interface RunRangeOptions {
@@ -33,8 +36,9 @@ export interface RunRangeOptions {
   readonly now: () => number;
 }
 
-/** Results in memory are written when they have this size. */
+/** Results in memory are written when they have this size, or after this time: a crash loses no more. */
 const flushBytes = 8 * 1024 * 1024;
+const flushMs = 5000;
 
 export class RangeRun {
   readonly #options: RunRangeOptions;
@@ -42,6 +46,7 @@ export class RangeRun {
   readonly #range: ClaimedRange;
   readonly #claim: RangeClaim;
   #settled: number;
+  #flushedAt: number;
   /** A result could not be stored. */
   #isLost = false;
   /** The database did not settle lines. Undefined: it did, or it was not asked. */
@@ -58,6 +63,7 @@ export class RangeRun {
     this.#range = range;
     this.#claim = claim;
     this.#settled = range.settled;
+    this.#flushedAt = options.now();
   }
 
   /** Never rejects because of a line, only if the database fails. A range that is not done is given back. */
@@ -99,21 +105,49 @@ export class RangeRun {
     const first = this.#settled + this.#buffered.lines.length;
     const [only] = group;
     if (only && only.operation !== "embeddings") return this.#runImage(only, first);
-    const running: Promise<{ isSuccess: boolean; bytes: Uint8Array }>[] = [];
-    for (const [at, line] of group.entries()) {
+    const running: Promise<readonly FormattedLine[]>[] = [];
+    let at = first;
+    for (const merged of this.#kind.merge?.(group) ?? group.map((line) => ({ lines: [line] }))) {
+      running.push(this.#runMerged(merged, at));
+      at += merged.lines.length;
+    }
+    const results = (await Promise.all(running)).flat();
+    for (const kind of ["output", "error"] as const) {
+      const found = results.filter(({ isSuccess }) => isSuccess === (kind === "output"));
+      if (found.length === 0) continue;
+      const joined = Buffer.concat(found.map(({ bytes }) => bytes));
+      this.#buffered[kind].push(joined);
+      this.#buffered.bytes += joined.length;
+    }
+    for (const { isSuccess } of results) this.#buffered.lines.push(isSuccess);
+    const isLate = this.#options.now() - this.#flushedAt >= flushMs;
+    if (isLate || this.#buffered.bytes >= flushBytes) await this.#flush();
+  }
+
+  /** If the merged request fails, each of its lines is sent by itself. */
+  async #runMerged(
+    { lines, merged }: MergedLines,
+    first: number,
+  ): Promise<readonly FormattedLine[]> {
+    if (!merged) return this.#runEach(lines, first);
+    const results = await resultsOfLines(await this.#run(merged, first), lines.length);
+    if (!results) return this.#runEach(lines, first);
+    const formatted: FormattedLine[] = [];
+    for (const [at, line] of lines.entries())
+      formatted.push(await this.#read(line, results[at] as LineResult));
+    return formatted;
+  }
+
+  async #runEach(lines: readonly JobLine[], first: number): Promise<readonly FormattedLine[]> {
+    const running: Promise<FormattedLine>[] = [];
+    for (const [at, line] of lines.entries()) {
       const result = this.#run(line, first + at).then((found) => this.#read(line, found));
       // Handled below, when all lines have begun.
       ignoreRejection(result);
       running.push(result);
       if (at % linesPerTurn === linesPerTurn - 1) await serveOthers();
     }
-    const results = await Promise.all(running);
-    for (const { isSuccess, bytes } of results) {
-      this.#buffered[isSuccess ? "output" : "error"].push(bytes);
-      this.#buffered.bytes += bytes.length;
-      this.#buffered.lines.push(isSuccess);
-    }
-    if (this.#buffered.bytes >= flushBytes) await this.#flush();
+    return Promise.all(running);
   }
 
   /** `at`: the line of the range, from 0. */
@@ -147,23 +181,24 @@ export class RangeRun {
   }
 
   async #store(line: JobLine, at: number, result: LineResult): Promise<void> {
-    const isSuccess = succeeded(result);
+    const isSuccess = isSuccessful(result);
     const segment = await this.#write(at, isSuccess ? "output" : "error", () =>
-      this.#kind.format(line, result),
+      chunksOf(this.#kind.format(line, result)),
     );
     await this.#settle([isSuccess], segment.bytes, segment.remove);
   }
 
-  async #read(line: JobLine, result: LineResult) {
-    const parts: Uint8Array[] = [];
-    for await (const chunk of this.#kind.format(line, result)) parts.push(copyOf(chunk));
+  async #read(line: JobLine, result: LineResult): Promise<FormattedLine> {
+    const formatted = this.#kind.format(line, result);
+    const bytes = formatted instanceof Uint8Array ? formatted : await bytesOf(formatted);
     if (result.kind === "response") await result.close();
-    return { isSuccess: succeeded(result), bytes: Buffer.concat(parts) };
+    return { isSuccess: isSuccessful(result), bytes };
   }
 
   /** Writes and settles the results in memory. */
   async #flush(): Promise<void> {
     const { output, error, lines } = this.#buffered;
+    this.#flushedAt = this.#options.now();
     if (lines.length === 0) return;
     this.#buffered = empty();
     const written: WrittenSegment[] = [];
@@ -250,10 +285,19 @@ const readAgainMs = 10_000;
 /** Interactive requests are served after this many lines have begun. */
 const linesPerTurn = 8;
 
-const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });
+/** A line of the results. */
+interface FormattedLine {
+  readonly isSuccess: boolean;
+  readonly bytes: Uint8Array;
+}
 
-const succeeded = (result: LineResult): boolean =>
-  result.kind === "response" && result.status >= 200 && result.status <= 299;
+async function bytesOf(chunks: AsyncIterable<BorrowedBytes>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(copyOf(chunk));
+  return Buffer.concat(parts);
+}
+
+const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });
 
 const incompleteInput = (): GatewayError =>
   new GatewayError("job_input_missing", "The input of the job has fewer lines than it had before.");

@@ -44,8 +44,11 @@ export class JobRunner {
   readonly #running = new Map<JobKind, number>();
   readonly #tasks = new Set<Promise<void>>();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
-  /** The holders of the claims that this process works on. A claim that it does not know of is not renewed. */
-  readonly #held = new Set<string>();
+  /**
+   * The holders of the claims that this process works on, with the endpoint of the job. A claim that it does not know of
+   * is not renewed.
+   */
+  readonly #held = new Map<string, string>();
   #claims = 0;
   #isClaiming = false;
   #claimAgain = false;
@@ -89,7 +92,7 @@ export class JobRunner {
     const { store, controls, now } = this.#options;
     await store.expire(now());
     if (this.#held.size === 0) return;
-    for (const job of await store.renew([...this.#held], now() + leaseMs))
+    for (const job of await store.renew([...this.#held.keys()], now() + leaseMs))
       controls.get(job.id)?.update(job);
   }
 
@@ -119,7 +122,7 @@ export class JobRunner {
         this.#run(kind, job, holder, () => this.#advance(kind, job, holder));
         continue;
       }
-      const range = await store.claimRange(claim);
+      const range = await store.claimRange({ ...claim, exceptEndpoint: this.#fullEndpoint(kind) });
       if (!range) return;
       const rangeClaim = { jobId: range.job.id, number: range.number, holder };
       const run = new RangeRun(this.#options, kind, range, rangeClaim);
@@ -127,8 +130,16 @@ export class JobRunner {
     }
   }
 
+  /** The endpoint of which this process runs as many ranges as it may: other processes get the next ones. */
+  #fullEndpoint({ endpointRanges }: JobKind): string | undefined {
+    if (!endpointRanges) return undefined;
+    const { endpoint, max } = endpointRanges;
+    const held = [...this.#held.values()].filter((other) => other === endpoint).length;
+    return held >= max ? endpoint : undefined;
+  }
+
   #run(kind: JobKind, job: StoredJob, holder: string, work: () => Promise<void>): void {
-    this.#held.add(holder);
+    this.#held.set(holder, job.endpoint);
     this.#running.set(kind, (this.#running.get(kind) ?? 0) + 1);
     const { controls } = this.#options;
     const control = controls.get(job.id) ?? new JobControl(job);

@@ -2,6 +2,7 @@
 import { type BatchHandlers, createBatchHandlers } from "../api/batches.ts";
 import { createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
+import { createMayMerge } from "../api/merged-lines.ts";
 import { callerOfKey } from "../auth/authenticate.ts";
 import { createBatchKind } from "../batches/batch-kind.ts";
 import { type Batches, createBatches } from "../batches/batches.ts";
@@ -42,6 +43,7 @@ export function wireBatches(
         const caller = callerOfKey(job.keyId, pinned, now());
         return async (body) => checkLine(operation, body, caller, pinned);
       },
+      mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),
       expiryOf: (createdAt, seconds) =>
         expiryOf(
           createdAt,

@@ -8,8 +8,7 @@ import { AzureOpenAI, BadRequestError, NotFoundError } from "openai";
 import { base64Of, grayImage, refusalOf } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { keyOf, startTwoProjects, textFile } from "../files/two-projects.ts";
-import { until } from "../until.ts";
-import { embeddingLine, line, resultLines, uploadLines } from "./lines.ts";
+import { embeddingLine, endOfBatch, line, resultLines, untilStatus, uploadLines } from "./lines.ts";
 
 const fake = startFake();
 const { gateway, first, mate, other } = startTwoProjects({}, fake.url);
@@ -30,21 +29,9 @@ const create = (
     completion_window: "24h",
   });
 
-async function untilStatus(
-  client: OpenAI,
-  id: string,
-  ...statuses: Batch["status"][]
-): Promise<Batch> {
-  let batch: Batch | undefined;
-  await until(async () => {
-    batch = await client.batches.retrieve(id);
-    return statuses.includes(batch.status);
-  });
-  return batch as Batch;
-}
 const run = async (client: OpenAI, text: string, endpoint?: Batch["endpoint"]): Promise<Batch> => {
   const { id } = await create(client, await uploadLines(client, text), endpoint);
-  return untilStatus(client, id, "completed", "failed", "expired", "cancelled");
+  return endOfBatch(client, id);
 };
 
 test("a batch of embeddings is completed, with results, errors, counts and usage", async () => {

@@ -51,6 +51,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
     limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
     checkerOf: () => async () => ({ model: "m", inputs: 1 }),
     expiryOf: () => null,
+    mayMerge: () => false,
   });
   const broken = results(async function* () {
     yield Buffer.from("hal");
@@ -96,6 +97,7 @@ test("a batch whose storage is not available at the moment does not take its inp
     limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
     checkerOf: () => async () => ({ model: "m", inputs: 1 }),
     expiryOf: () => null,
+    mayMerge: () => false,
   });
   const stored = { ...job, data: { ...job.data, operation: "embeddings", inputFileId: "file-1" } };
   await expect(kind.prepare?.(stored)).rejects.toBe(unavailable);

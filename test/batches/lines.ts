@@ -1,6 +1,7 @@
 /** Lines of the input file of a batch, and those of its results. */
-import type OpenAI from "openai";
+import OpenAI from "openai";
 import { textFile } from "../files/two-projects.ts";
+import { until } from "../until.ts";
 
 export interface ResultLine {
   readonly id: string;
@@ -29,3 +30,24 @@ export async function resultLines(client: OpenAI, fileId: string): Promise<Resul
     .split("\n")
     .map((each) => JSON.parse(each) as ResultLine);
 }
+
+type Batch = OpenAI.Batch;
+
+export async function untilStatus(
+  client: OpenAI,
+  id: string,
+  ...statuses: Batch["status"][]
+): Promise<Batch> {
+  let batch: Batch | undefined;
+  await until(async () => {
+    batch = await client.batches.retrieve(id);
+    return statuses.includes(batch.status);
+  });
+  return batch as Batch;
+}
+
+export const endOfBatch = (client: OpenAI, id: string): Promise<Batch> =>
+  untilStatus(client, id, "completed", "failed", "expired", "cancelled");
+
+export const sdkOf = (baseURL: string, apiKey: string): OpenAI =>
+  new OpenAI({ baseURL, apiKey, maxRetries: 0 });

@@ -124,6 +124,8 @@ export interface Claim {
   readonly now: number;
   /** The end of the lease. */
   readonly until: number;
+  /** Ranges of jobs of this endpoint are not claimed. Absent: those of every endpoint are. */
+  readonly exceptEndpoint?: string | undefined;
 }
 
 export interface SettledLines {

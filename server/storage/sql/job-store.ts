@@ -318,19 +318,19 @@ async function addRanges(queries: Queries, id: string, ranges: readonly NewRange
 /** The job is locked first, so that its ranges are claimed one after the other. */
 async function claimRange(
   queries: Queries,
-  { kind, holder, now, until }: Claim,
+  { kind, holder, now, until, exceptEndpoint = "" }: Claim,
   lockRows: string,
 ): Promise<ClaimedRange | undefined> {
   const { rows: jobs } = await queries.query<JobRow>(
     `UPDATE vexel.jobs SET served_at = $2, started_at = coalesce(started_at, $2) WHERE id = (
        SELECT id FROM vexel.jobs
        WHERE kind = $1 AND ended_at IS NULL AND status = 'in_progress' AND paused_at IS NULL
-         AND EXISTS (SELECT 1 FROM vexel.job_ranges
+         AND endpoint <> $3 AND EXISTS (SELECT 1 FROM vexel.job_ranges
            WHERE job_id = vexel.jobs.id AND settled < job_ranges.lines
              AND job_ranges.lease_until <= $2)
        ORDER BY served_at LIMIT 1 ${lockRows}
      ) RETURNING *`,
-    [kind, now],
+    [kind, now, exceptEndpoint],
   );
   if (!jobs[0]) return undefined;
   const job = jobOf(jobs[0]);

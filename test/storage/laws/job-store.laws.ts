@@ -185,6 +185,17 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect((await one.find("project-a", "batch_2"))?.startedAt).toBe(now + 2);
     });
 
+    law("a process that runs enough of one endpoint claims ranges of others", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { endpoint: "/v1/embeddings" });
+      const exceptEndpoint = "/v1/embeddings";
+      expect(await store.claimRange({ ...claimOf("p"), exceptEndpoint })).toBeUndefined();
+      await add(store, "batch_2", { endpoint: "/v1/images/generations" });
+      const claimed = await store.claimRange({ ...claimOf("p"), exceptEndpoint });
+      expect(claimed?.job.id).toBe("batch_2");
+      expect((await store.claimRange(claimOf("q")))?.job.id).toBe("batch_1");
+    });
+
     law("concurrent claims are disjoint", async (open) => {
       const stores = [await open(), await open(), await open()];
       const ranges = Array.from({ length: 9 }, (_, at) => range(at, 1));
