@@ -4,7 +4,7 @@
 // large ledger in SQLite and in PostgreSQL. `npm run bench -- replicas`: the load of replicas on PostgreSQL and Redis.
 // `npm run bench -- cache-policy`: hit rates and CPU of the embedding cache. `npm run bench -- quantization`: the
 // ranking quality of binary vectors. `npm run topology`: faults of replicas. `npm run bench -- failover`: failovers of
-// Redis and PostgreSQL under load.
+// Redis and PostgreSQL under load. `npm run bench -- jobs`: a corpus as one batch, kills, and interactive requests.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -19,6 +19,7 @@ const [program, args] = [
   "faults",
   "bodies",
   "hostile",
+  "jobs",
   "ledger",
   "postgres-ledger",
   "replicas",
