@@ -23,7 +23,7 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     owned_by: model.ownedBy,
     kind: model.kind,
     ...(model.dimensions !== undefined && { dimensions: model.dimensions }),
-    ...(model.readsImages && { input_modalities: ["text", "image"] }),
+    ...(model.readsImages === true && { input_modalities: ["text", "image"] }),
     ...(model.kind === "image" && { max_images: model.maxImages }),
     ...(model.shutdownDate !== undefined && {
       ends_on: model.shutdownDate,

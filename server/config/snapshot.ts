@@ -66,8 +66,8 @@ export interface Model {
   readonly unbatched?: true;
   /** Embedding models: token arrays are refused, or passed unchanged to targets that support them. Absent: decoded. */
   readonly tokenArrays?: "refuse" | "pass";
-  /** Embedding models: a target reads images. Absent: none does. */
-  readonly readsImages?: true;
+  /** Embedding models: a target reads images, or is assumed to. Absent: none does. */
+  readonly readsImages?: true | "assumed";
   /** Image models: the most images in one request. */
   readonly maxImages: number;
   /** Image models: how options that a target does not support are handled. Absent: `adapt`. */

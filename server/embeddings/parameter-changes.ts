@@ -208,7 +208,7 @@ function adaptTaskType(
     const unchangedValue = vendorValue === taskType.given && taskTypes.field === taskType.field;
     return unchangedValue ? unchanged : { ...unchanged, adapted: [taskType.field] };
   }
-  const supportedValues = Object.values(taskTypes.values);
+  const supportedValues = [...Object.values(taskTypes.values), ...(taskTypes.otherValues ?? [])];
   const fix =
     supportedValues.length > 0
       ? `Supported values of '${taskType.field}' for the model \`${model}\` are: ${quotedList(supportedValues)}.`

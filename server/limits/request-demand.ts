@@ -32,7 +32,7 @@ export type LimitedQuery = EmbeddingsQuery | GenerationQuery | ModerationQuery;
 export function demandOf(query: LimitedQuery): Demand {
   if ("input" in query) {
     const { tokens, images } = loadOf(query.input);
-    return { requests: 1, tokens, images, pixels: images === 0 ? 0 : inputPixels(query.input) };
+    return { requests: 1, tokens, images, pixels: images === 0 ? 0 : estimatedPixels(query.input) };
   }
   const { n = 1, size: requested } = query.options;
   const images = Math.min(maxImages, n);
@@ -41,8 +41,8 @@ export function demandOf(query: LimitedQuery): Demand {
   return { requests: 1, tokens: loadOf(prompt(query)).tokens, images, pixels };
 }
 
-/** An image that is not downloaded yet counts as 1024x1024. */
-const inputPixels = (input: EmbeddingInput): number =>
+/** An image that is not downloaded yet counts as 1024x1024, until the request ends. */
+const estimatedPixels = (input: EmbeddingInput): number =>
   input.kind === "mixed"
     ? input.entries.reduce(
         (sum, { parts }) => parts.reduce((all, part) => all + pixelsOf(part), sum),
@@ -57,6 +57,8 @@ const prompt = ({ prompt: text }: GenerationQuery): EmbeddingInput => ({
 
 export interface RequestOutcome {
   readonly usage: RequestUsage | undefined;
+  /** The pixels of the images that were embedded. Absent: as estimated. */
+  readonly inputPixels?: number | undefined;
   /** The request was sent to an upstream. */
   readonly wasSent: boolean;
   readonly error: GatewayError | undefined;
@@ -66,11 +68,12 @@ export interface RequestOutcome {
  * Reported usage counts. Without it the estimate counts, or 0 if the upstream cannot have generated anything. A request
  * that the gateway did not send, because of overload or an unavailable upstream, does not count at all.
  */
-export function actualDemand(estimate: Demand, { usage, wasSent, error }: RequestOutcome): Demand {
+export function actualDemand(estimate: Demand, outcome: RequestOutcome): Demand {
+  const { usage, wasSent, error, inputPixels = estimate.pixels } = outcome;
   if (error && !wasSent && isNotClientsFault(error)) return noDemand;
   const wasGenerated = !error || (wasSent && mayHaveBeenGenerated(error));
   const images = usage?.images ?? (wasGenerated ? estimate.images : 0);
-  const pixelsPerImage = estimate.images > 0 ? estimate.pixels / estimate.images : 0;
+  const pixelsPerImage = estimate.images > 0 ? inputPixels / estimate.images : 0;
   return {
     requests: estimate.requests,
     tokens: tokensOf(usage) ?? (wasGenerated ? estimate.tokens : 0),

@@ -235,7 +235,12 @@ export class RequestLifetime {
     // budget forever.
     ({ record }) => record.cost.reservation?.release(),
     ({ record, ticket }, error) =>
-      ticket?.release({ usage: record.usage, wasSent: record.wasSent(error), error }),
+      ticket?.release({
+        usage: record.usage,
+        inputPixels: record.embeddings.inputPixels,
+        wasSent: record.wasSent(error),
+        error,
+      }),
     (lifetime) => lifetime.takeMemory()?.(),
     (lifetime) => lifetime.#source.releaseBody?.(),
     (lifetime) => lifetime.#endLoad(),

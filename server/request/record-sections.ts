@@ -29,6 +29,8 @@ export interface RoutingRecord {
 export interface EmbeddingsRecord {
   /** 0 for other requests. */
   inputs: number;
+  /** The pixels of its images. Undefined before they are loaded. */
+  inputPixels: number | undefined;
   /** Inputs that were sent to an upstream. The others were cached, in flight for another request, or duplicates. */
   sentInputs: number;
   /** Inputs that an upstream has served. */

@@ -79,6 +79,7 @@ export class RequestRecord implements RequestContext, RequestReport {
   };
   readonly embeddings: EmbeddingsRecord = {
     inputs: 0,
+    inputPixels: undefined,
     sentInputs: 0,
     servedInputs: 0,
     servedTokens: 0,
@@ -172,6 +173,10 @@ export class RequestRecord implements RequestContext, RequestReport {
 
   earlierAttemptMayBeBilled(): void {
     this.cost.earlierAttemptMayBeBilled = true;
+  }
+
+  addInputPixels(pixels: number): void {
+    this.embeddings.inputPixels = (this.embeddings.inputPixels ?? 0) + pixels;
   }
 
   addSentInputs(inputs: number): void {

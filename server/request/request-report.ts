@@ -45,6 +45,8 @@ export interface RequestReport {
   /** The request was sent again, to the same target or another, after an attempt that may have been billed. */
   earlierAttemptMayBeBilled(): void;
 
+  /** Embeddings: the pixels of all images of the request, which are known when the images are loaded. */
+  addInputPixels(pixels: number): void;
   /** Embeddings: inputs that are sent to an upstream. */
   addSentInputs(inputs: number): void;
   /**

@@ -173,6 +173,8 @@ export interface EmbeddingCapabilities {
 
 /** The images that an embedding model reads. The gateway always sends bytes: it downloads links itself. */
 export interface ImageInputCapabilities {
+  /** Not every model of the upstream reads images, and the upstream refuses an image for one that does not. */
+  readonly isAssumed?: true;
   /**
    * The parts of an entry that the model fuses into one vector. `sequence`: any parts, in order. `pair`: one text and
    * one image. Absent: an entry has one part.

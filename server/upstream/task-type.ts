@@ -30,6 +30,8 @@ export interface TaskType {
 export interface TaskTypeTable {
   readonly field: string;
   readonly values: Readonly<Partial<Record<EmbeddingTask, string>>>;
+  /** The vendor's values that no task is translated to: a client may send them. */
+  readonly otherValues?: readonly string[];
   /** The default for vendors that require a task type. */
   readonly defaultValue?: string;
 }
@@ -99,7 +101,10 @@ function checkSameTaskType(first: TaskType, other: TaskType): void {
 }
 
 /** The vendor's value, or undefined if it has none. One of the vendor's own values is passed through. */
-export function vendorTaskType(taskType: TaskType, { values }: TaskTypeTable): string | undefined {
-  const own = Object.values(values).find((value) => value === taskType.given);
+export function vendorTaskType(
+  taskType: TaskType,
+  { values, otherValues = [] }: TaskTypeTable,
+): string | undefined {
+  const own = [...Object.values(values), ...otherValues].find((value) => value === taskType.given);
   return own ?? (taskType.meaning && values[taskType.meaning]);
 }

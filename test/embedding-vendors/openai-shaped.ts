@@ -33,7 +33,8 @@ const capabilitiesOf = (target: Target) => {
 const understand: VendorCase["understand"] = (request, target) => {
   const { pathname } = new URL(request.url);
   if (!pathname.endsWith("/embeddings")) throw new Error(`unexpected path ${pathname}`);
-  const { model, input, encoding_format, dimensions, ...others } = readBody(request);
+  const { model, messages, encoding_format, dimensions, ...others } = readBody(request);
+  const input = messages ? textIn(messages) : others.input;
   if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
   const { taskTypes, outputTypes } = capabilitiesOf(target);
   const field =
@@ -47,6 +48,14 @@ const understand: VendorCase["understand"] = (request, target) => {
     ...outputTypeIn(outputTypes && { encoding_format, ...others }[outputTypes.field]),
   };
 };
+
+/** The text of a conversation: what its user says. */
+function textIn(messages: unknown): string {
+  const list = messages as { role: string; content: { text: string }[] }[];
+  const [content, ...others] = list.flatMap((one) => (one.role === "user" ? one.content : []));
+  if (!content || others.length > 0) throw new Error("it is not one text");
+  return content.text;
+}
 
 function readInput(input: unknown): EmbeddingInput {
   const entries: unknown[] = Array.isArray(input) ? input : [input];

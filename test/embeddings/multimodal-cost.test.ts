@@ -1,5 +1,6 @@
 /** What embeddings of images cost: reported, listed and configured prices, limits and budgets. */
 import { expect, test } from "bun:test";
+import { withEmbeddingPrices } from "../../server/upstream/catalog/prices/model-price.ts";
 import {
   dataUrl,
   type EmbeddingsBody,
@@ -74,6 +75,48 @@ test("images count against the limits of images and megapixels", async () => {
   }
   expect(statuses).toEqual([200, 200, 429, 200]);
   await gateway.close();
+});
+
+test("an image behind a link counts with its own pixels as soon as the request has ended", async () => {
+  await using cohere = startCohere();
+  const image = png(6, { claimed: [3000, 2000] });
+  const files = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(image as Buffer<ArrayBuffer>),
+  });
+  const limited = (megapixelsPerMinute: number) =>
+    startImageGateway(cohere, {
+      ofKey: `, limits: { megapixelsPerMinute: ${megapixelsPerMinute} }`,
+      settings: { VEXEL_QUEUE_TIMEOUT: "0", VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" },
+    });
+  const link = imageEntry(`http://127.0.0.1:${files.port}/a.png`);
+  const small = imageEntry(dataUrl(png(7)));
+  const gateway = limited(6);
+  // Reserved as one megapixel, counted as six.
+  expect((await embed(gateway, [link])).status).toBe(200);
+  const refused = await embed(gateway, [imageEntry(dataUrl(png(7, { claimed: [2000, 1000] })))]);
+  expect([refused.status, (await embed(gateway, [small])).status]).toEqual([429, 200]);
+  await gateway.close();
+  await files.stop(true);
+});
+
+const listPrices: readonly [string, string, object | undefined][] = [
+  ["azure-ai", "embed-v5.0-pro", { tokens: 0.4 }],
+  ["cohere", "embed-v5.0-pro", undefined],
+  ["cohere", "embed-v4.0", { tokens: 0.47 }],
+  ["bedrock", "cohere.embed-v4:0", undefined],
+  ["oci", "cohere.embed-v4.0", undefined],
+  ["vertex", "multimodalembedding@001", { image: 0.0001 }],
+  ["dashscope", "tongyi-embedding-vision-flash", { tokens: 0.03 }],
+  ["dashscope", "qwen3-vl-embedding", undefined],
+];
+
+test.each(listPrices)("the list price of an image at %s: %s", (kind, model, price) => {
+  const upstream = { id: kind, kind, headers: {}, options: {} };
+  expect(withEmbeddingPrices({ upstream, model }).imageInputPrice).toEqual(price as never);
+  const configured = withEmbeddingPrices({ upstream, model, price: { images: { "": 0.5 } } });
+  expect(configured.imageInputPrice).toEqual({ image: 0.5 });
 });
 
 test("a budget is charged for images, and refuses them when it is used up", async () => {

@@ -1,8 +1,10 @@
 /** A fake of Cohere's `/v2/embed` that reads images: the vector of an entry depends on its texts and bytes, in order. */
 import { createHash } from "node:crypto";
 import type { Server } from "bun";
+import type { QuantizedType } from "../../server/upstream/contract.ts";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
+import { quantize } from "../laws/output-types.ts";
 
 interface Part {
   readonly type: string;
@@ -15,6 +17,7 @@ export interface CohereRequest {
   readonly inputs?: readonly { readonly content: readonly Part[] }[];
   readonly images?: readonly string[];
   readonly input_type: string;
+  readonly embedding_types: readonly ("base64" | QuantizedType)[];
 }
 
 export interface FakeCohere {
@@ -39,6 +42,14 @@ export function vectorOf(parts: readonly string[]): number[] {
 
 const packed = (vector: readonly number[]): string =>
   Buffer.from(Float32Array.from(vector).buffer).toString("base64");
+
+function embeddingsOf(
+  vectors: readonly number[][],
+  { embedding_types: [type] = [] }: Partial<CohereRequest>,
+) {
+  if (type === undefined || type === "base64") return { base64: vectors.map(packed) };
+  return { [type]: vectors.map((vector) => [...quantize(Float32Array.from(vector), type)]) };
+}
 
 export const imagePart = (bytes: Uint8Array): string =>
   `image ${createHash("sha256").update(bytes).digest("hex")}`;
@@ -71,7 +82,7 @@ export function startCohere(): FakeCohere {
         entries.flat().filter((part) => part.startsWith(kind)).length;
       return Response.json({
         id: "1",
-        embeddings: { base64: entries.map((parts) => packed(vectorOf(parts))) },
+        embeddings: embeddingsOf(entries.map(vectorOf), body),
         meta: {
           billed_units: body.texts
             ? { input_tokens: 10 * count("text") }

@@ -40,8 +40,8 @@ const amazonKey = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "example-secret
 
 let gateway: TestGateway;
 beforeAll(() => {
-  const modelOf = (id: string, model: string) =>
-    `  - { id: ${id}, kind: embedding, dimensions: 2, targets: [{ upstream: ${id}, model: "${model}" }] }`;
+  const modelOf = (id: string, model: string, upstreamId = id) =>
+    `  - { id: ${id}, kind: embedding, dimensions: 2, targets: [{ upstream: ${upstreamId}, model: "${model}" }] }`;
   gateway = startGateway({
     yaml: `
 upstreams:
@@ -56,6 +56,8 @@ ${modelOf("oci", "cohere.embed-v4.0")}
 ${modelOf("azure-ai", "embed-v-4-0")}
 ${modelOf("nomic", "nomic-embed-vision-v1.5")}
 ${modelOf("vllm", "Qwen/Qwen3-VL-Embedding-8B")}
+${modelOf("vllm-gme", "Alibaba-NLP/gme-Qwen2-VL-2B-Instruct", "vllm")}
+${modelOf("vllm-clip", "openai/clip-vit-base-patch32", "vllm")}
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -120,13 +122,31 @@ test("an image is sent in the form of each vendor, with its bytes unchanged", as
   expect(nomic.headers.get("content-type")).toStartWith("multipart/form-data; boundary=");
   expect(nomic.body.includes(image)).toBe(true);
   const vllm = JSON.parse((await embed("vllm", both)).body.toString());
-  expect(vllm.messages).toEqual([
-    {
-      role: "user",
-      content: [
-        { type: "text", text: both.text },
-        { type: "image_url", image_url: { url: both.image } },
-      ],
-    },
+  expect(vllm.messages[1].content).toEqual([
+    { type: "text", text: both.text },
+    { type: "image_url", image_url: { url: both.image } },
   ]);
+});
+
+test("vLLM applies the same chat template to a text as to an image", async () => {
+  const fieldsOf = async (model: string, input: unknown) => {
+    const {
+      input: own,
+      messages,
+      ...others
+    } = JSON.parse((await embed(model, input)).body.toString());
+    const content = messages?.find(({ role }: { role: string }) => role === "user").content;
+    return { own, content, template: JSON.stringify([messages, others]) };
+  };
+  const partsOf = ({ content, template }: { content: unknown; template: string }) =>
+    template.replace(JSON.stringify(content), "content");
+  for (const model of ["vllm", "vllm-gme"]) {
+    const text = await fieldsOf(model, "a boat");
+    expect(text.content).toEqual([{ type: "text", text: "a boat" }]);
+    // cl100k_base: " boat".
+    expect((await fieldsOf(model, [15688])).content).toEqual([{ type: "text", text: " boat" }]);
+    expect(partsOf(text)).toBe(partsOf(await fieldsOf(model, { image: dataUrl(png(1)) })));
+  }
+  // CLIP has no conversation.
+  expect((await fieldsOf("vllm-clip", "a boat")).own).toEqual("a boat");
 });

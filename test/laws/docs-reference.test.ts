@@ -17,7 +17,10 @@ import { routes } from "../../server/http/routes.ts";
 import { jsonBounds } from "../../server/lib/json-bounds.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import type { ImageInputCapabilities } from "../../server/upstream/contract.ts";
+import type {
+  EmbeddingCapabilities,
+  ImageInputCapabilities,
+} from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
 import { blocksOf, codeHeadings, codesIn, firstCodes, rowsOf, sectionOf } from "./markdown.ts";
@@ -351,6 +354,7 @@ const formatWords: Readonly<Record<string, string>> = {
   "image/jpeg": "JPEG",
   "image/webp": "WebP",
   "image/gif": "GIF",
+  "image/avif": "AVIF",
 };
 
 /** How docs/embeddings.md writes what a target fuses. */
@@ -360,26 +364,34 @@ function fusionWords({ fuses, maxPerEntry }: ImageInputCapabilities): string {
   return maxPerEntry === 1 ? "texts with one image" : "any parts";
 }
 
-test("docs/embeddings.md says what each target fuses, its formats and the evidence", () => {
+/** The output types that the vendor makes itself. */
+function outputTypeWords({ outputTypes }: EmbeddingCapabilities): string {
+  if (!outputTypes) return "bits, computed";
+  return outputTypes.types.length === 3 ? "all" : "bits";
+}
+
+test("docs/embeddings.md says what each target fuses, its formats, output types and the evidence", () => {
   const rows = rowsOf(sectionOf("docs/embeddings.md", "Images")).filter(([name = ""]) =>
     codesIn(name).some((code) => kinds.has(code)),
   );
-  expect(rows.filter((cells) => cells.length !== 6 || cells[5] === "")).toEqual([]);
+  expect(rows.filter((cells) => cells.length !== 7 || cells[6] === "")).toEqual([]);
   for (const { name, target } of vendorCases) {
-    const { images } = adapters.get(target.upstream.kind)!.embeddings!.capabilities(target);
+    const capabilities = adapters.get(target.upstream.kind)!.embeddings!.capabilities(target);
+    const { images } = capabilities;
     if (!images) continue;
     const formats = images.types.map((type) => formatWords[type]).join(", ");
+    const types = outputTypeWords(capabilities);
     const isDocumented = rows.some(
-      ([kind = "", , fuses = "", written]) =>
+      ([kind = "", , fuses = "", written, made = ""]) =>
         codesIn(kind)[0] === target.upstream.kind &&
         written === formats &&
+        made.split("; ")[0] === types &&
         fuses
           .split("; ")
           .some((part) => part.replace(/^.*: (?=no$)/, "").startsWith(fusionWords(images))),
     );
-    expect(isDocumented ? "documented" : `${name}: ${fusionWords(images)}, ${formats}`).toBe(
-      "documented",
-    );
+    const facts = `${name}: ${fusionWords(images)}, ${formats}, ${types}`;
+    expect(isDocumented ? "documented" : facts).toBe("documented");
   }
 });
 

@@ -162,14 +162,14 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect([...dimensions]).toEqual(dimensions.toSorted((a, b) => a - b));
     }
     if (typeof taskTypes === "object") {
-      for (const word of Object.values(taskTypes.values)) {
+      for (const word of [...Object.values(taskTypes.values), ...(taskTypes.otherValues ?? [])]) {
         expect(vendorTaskType(parseTaskType("task_type", word), taskTypes)).toBe(word);
       }
     }
     const { images } = capabilities;
     if (images) {
       expect(images.types.some((type) => /^image\/(png|jpeg)$/.test(type))).toBe(true);
-      const { types: _, fuses: __, ...limits } = images;
+      const { types: _, fuses: __, isAssumed: ___, ...limits } = images;
       for (const limit of Object.values(limits))
         expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
     }

@@ -13,7 +13,7 @@ describe("every row", () => {
   test("has plausible numbers", () => {
     for (const { name, dimensions, maxTokens, price, source } of knownEmbeddings) {
       const whole = Number.isInteger(dimensions) && Number.isInteger(maxTokens);
-      const sizes = dimensions >= 64 && dimensions <= 8192 && maxTokens >= 128;
+      const sizes = dimensions >= 64 && dimensions <= 8192 && maxTokens >= 32;
       const costs = Object.values(price ?? {}).every((dollars) => dollars > 0 && dollars < 1);
       expect(`${name} ${whole && sizes && costs && source !== ""}`).toBe(`${name} true`);
     }
@@ -68,7 +68,7 @@ describe("every row", () => {
   test("has lower-case names without an owner, and existing kinds", () => {
     for (const { name, also = [], at = {}, price = {} } of knownEmbeddings) {
       for (const spelling of [name, ...also, ...Object.values(at).flat()])
-        expect(spelling).toMatch(/^[a-z0-9][a-z0-9._:-]*$/);
+        expect(spelling).toMatch(/^[a-z0-9][a-z0-9._:@-]*$/);
       for (const kind of [...Object.keys(at), ...Object.keys(price)])
         expect(`${name} ${kind} ${kinds.has(kind)}`).toBe(`${name} ${kind} true`);
     }

@@ -155,5 +155,7 @@ test("every kind that reads images has an example with an image", () => {
       ({ target }) => adapters.get(target.upstream.kind)?.embeddings?.capabilities(target).images,
     )
     .map(({ target }) => target.upstream.kind);
-  expect([...new Set(readers)].filter((kind) => !withImage.has(kind))).toEqual([]);
+  // The API of `vexel` is this gateway's own: test/embeddings/vexel-behind-vexel.test.ts.
+  const silent = new Set(readers.filter((kind) => !withImage.has(kind) && kind !== "vexel"));
+  expect([...silent]).toEqual([]);
 });

@@ -121,12 +121,13 @@ const contextualFlag = (
   configured = targets.some(({ model }) => isContextualModel(model)),
 ): Pick<Model, "contextual"> => (configured ? { contextual: true } : {});
 
-const imagesFlag = (targets: readonly Target[]): Pick<Model, "readsImages"> =>
-  targets.some(
-    (target) => adapters.get(target.upstream.kind)?.embeddings?.capabilities(target).images,
-  )
-    ? { readsImages: true }
-    : {};
+function imagesFlag(targets: readonly Target[]): Pick<Model, "readsImages"> {
+  const readers = targets.flatMap(
+    (target) => adapters.get(target.upstream.kind)?.embeddings?.capabilities(target).images ?? [],
+  );
+  if (readers.length === 0) return {};
+  return { readsImages: readers.every(({ isAssumed }) => isAssumed) ? "assumed" : true };
+}
 
 const shutdownDate = (targets: readonly Target[]): Pick<Model, "shutdownDate"> => {
   const date = modelShutdownDate(targets);

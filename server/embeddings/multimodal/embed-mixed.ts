@@ -14,7 +14,7 @@ import type {
   MixedInput,
   Target,
 } from "../../upstream/contract.ts";
-import { kindOfEntry } from "../../upstream/mixed-input.ts";
+import { kindOfEntry, pixelsOf } from "../../upstream/mixed-input.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { needsConversion } from "./image-refusal.ts";
 
@@ -56,6 +56,9 @@ export async function embedMixed(
   next: (request: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
 ): Promise<EmbeddingsResponse> {
   const { entries } = await load(request, input);
+  request.report.addInputPixels(
+    entries.flatMap(({ parts }) => parts).reduce((sum, part) => sum + pixelsOf(part), 0),
+  );
   const order = byKind(entries);
   const sorted = order.map((index) => entries[index] as InputEntry);
   const query = { ...request.query, input: { kind: "mixed", entries: sorted } } as const;

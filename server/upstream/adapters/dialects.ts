@@ -11,9 +11,11 @@ import {
   infinityImages,
   nvidiaImages,
   sglangImages,
+  vexelImages,
   vllmImages,
   xinferenceImages,
 } from "./openai/image-dialects.ts";
+import { contentEntries } from "./wire/image-parts.ts";
 import { cohereTaskTypes } from "./wire/native-embeddings.ts";
 
 const { dimensions: _, ...ada } = openaiCapabilities;
@@ -36,14 +38,16 @@ const herokuTaskTypes: TaskTypeTable = {
 /** Self-hosted servers. */
 const servers: readonly Dialect[] = [
   { name: "openai-compatible", open: true },
-  // The other gateway knows whether its model makes the type, and refuses it otherwise.
+  // The other gateway knows whether its model makes the type and reads images, and refuses them otherwise.
   {
     name: "vexel",
     embeddings: {
       ...openServerCapabilities,
       base64: true,
       outputTypes: { field: "output_dtype", types: ["int8", "uint8", "ubinary"] },
+      images: vexelImages,
     },
+    writeImages: (input) => ({ input: contentEntries(input) }),
   },
   // vllm, entrypoints/openai/protocol.py: EmbeddingCompletionRequest.
   {

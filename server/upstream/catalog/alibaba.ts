@@ -45,11 +45,20 @@ const dashscope = (
   source: unproven("help.aliyun.com/en/model-studio/text-embedding-synchronous-api"),
 });
 
-/** Texts, images and videos, through an API of its own. Other lengths on request. */
-const vision = (name: string, dimensions: number, maxTokens: number): KnownEmbedding => ({
+/** Texts, images and videos, through an API of its own. Other lengths on request. The prices of Singapore. */
+const vision = (
+  name: string,
+  dimensions: number,
+  maxTokens: number,
+  prices?: { readonly text: number; readonly image: number },
+): KnownEmbedding => ({
   name,
   dimensions,
   maxTokens,
+  ...(prices && {
+    price: { dashscope: prices.text },
+    imagePrice: { dashscope: { tokens: prices.image } },
+  }),
   source: unproven("alibabacloud.com/help/en/model-studio/multimodal-embedding-api-reference"),
 });
 
@@ -95,7 +104,8 @@ export const alibaba: readonly KnownEmbedding[] = [
   dashscope(4, 1024, 8192),
   qwen37("qwen3.7-text-embedding"),
   qwen37("qwen3.7-text-embedding-flash"),
+  // Only in Beijing, where prices are not in US dollars.
   vision("qwen3-vl-embedding", 2560, 32_000),
-  vision("tongyi-embedding-vision-plus", 1152, 1024),
-  vision("tongyi-embedding-vision-flash", 768, 1024),
+  vision("tongyi-embedding-vision-plus", 1152, 1024, { text: 0.09, image: 0.09 }),
+  vision("tongyi-embedding-vision-flash", 768, 1024, { text: 0.09, image: 0.03 }),
 ];

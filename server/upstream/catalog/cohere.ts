@@ -31,6 +31,8 @@ const v5 = (what: "pro" | "fast", price: number): KnownEmbedding => ({
   matryoshka: [256, 512, 768, 1024, 1536],
   maxTokens: 128_000,
   price: { cohere: price, "azure-ai": price, openrouter: price },
+  // BerriAI/litellm 1.109.1, 2026-11-17: 0.40 for a million image tokens on Azure. Cohere's own price is not known.
+  imagePrice: { "azure-ai": { tokens: 0.4 } },
   source: "docs.cohere.com/changelog/embed-v5, 2026-09-30",
 });
 

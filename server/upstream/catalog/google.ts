@@ -38,6 +38,17 @@ export const google: readonly KnownEmbedding[] = [
     imagePrice: images,
     source: confirmed("openrouter.ai/google/gemini-embedding-2-preview"),
   },
+  {
+    name: "multimodalembedding@001",
+    also: ["multimodalembedding"],
+    dimensions: 1408,
+    maxTokens: 32,
+    // BerriAI/litellm 1.109.1, 2026-11-17. Texts are charged by character, which a price of tokens cannot say.
+    imagePrice: { vertex: { image: 0.0001 } },
+    source: unproven(
+      "cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-multimodal-embeddings",
+    ),
+  },
   // The three models below support shorter vectors, but they are not documented to be prefixes (Matryoshka).
   catalogRow("text-embedding-004", 768, 2048, vertex, { price: { vertex: 0.1 } }),
   catalogRow("text-embedding-005", 768, 2048, vertex, { price: { vertex: 0.1, vercel: 0.025 } }),

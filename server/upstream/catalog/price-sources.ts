@@ -37,6 +37,10 @@ export const priceSources: Readonly<Record<string, PriceSource>> = {
   snowflake: litellm,
   vercel: litellmNow,
   venice: { source: "docs.venice.ai/models, the page of each model", on: "2026-11-18" },
+  dashscope: {
+    source: "alibabacloud.com/help/en/model-studio/multimodal-embedding-api-reference, Singapore",
+    on: "2026-02-05",
+  },
   deepinfra: catsu,
   cloudflare: catsu,
   jina: catsu,

@@ -147,7 +147,10 @@ const cohereLater = (model: string): EmbeddingFamily =>
     images: cohere4Images,
   });
 
-/** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html */
+/**
+ * docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html: `GENERIC_INDEX` for vectors of any modality,
+ * `GENERIC_RETRIEVAL` to search vectors of several modalities, `TEXT_RETRIEVAL` to search those of texts only.
+ */
 const novaCapabilities: EmbeddingCapabilities = {
   ...noTokens,
   maxItems: 1,
@@ -155,21 +158,17 @@ const novaCapabilities: EmbeddingCapabilities = {
   taskTypes: {
     field: "embeddingPurpose",
     values: {
-      query: "TEXT_RETRIEVAL",
+      // The gateway does not know the index that is searched: it may have images.
+      query: "GENERIC_RETRIEVAL",
       document: "GENERIC_INDEX",
       classification: "CLASSIFICATION",
       clustering: "CLUSTERING",
     },
+    otherValues: ["TEXT_RETRIEVAL", "IMAGE_RETRIEVAL", "DOCUMENT_RETRIEVAL"],
     defaultValue: "GENERIC_INDEX",
   },
   images: novaImages,
 };
-
-/** The same page: `TEXT_RETRIEVAL` searches vectors of texts only, `GENERIC_RETRIEVAL` those of texts and images. */
-function novaPurpose(query: EmbeddingsQuery): string | undefined {
-  const isImageQuery = query.input.kind === "mixed" && query.taskType?.meaning === "query";
-  return isImageQuery ? "GENERIC_RETRIEVAL" : taskTypeOf(query, novaCapabilities);
-}
 
 const nova: EmbeddingFamily = {
   capabilities: novaCapabilities,
@@ -179,7 +178,7 @@ const nova: EmbeddingFamily = {
       taskType: "SINGLE_EMBEDDING",
       singleEmbeddingParams: {
         ...extraFields,
-        embeddingPurpose: novaPurpose(query),
+        embeddingPurpose: taskTypeOf(query, novaCapabilities),
         ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
         ...novaInput(query, mayTruncate ? "END" : "NONE"),
       },

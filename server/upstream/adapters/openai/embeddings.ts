@@ -30,7 +30,9 @@ export interface EmbeddingsDialect {
   /** `usage.cost` of a response is its cost in US dollars. */
   readonly reportsCost?: boolean;
   /** The fields of a request with images, in place of `input`. Absent: no model reads images. */
-  readonly writeImages?: (input: MixedInput) => ExtraFields;
+  readonly writeImages?: (input: MixedInput, model: string) => ExtraFields;
+  /** The fields of a request with texts, in place of `input`. Undefined: `input`. */
+  readonly writeTexts?: (texts: readonly string[], model: string) => ExtraFields | undefined;
   /** The path of requests with images. Absent: that of texts. */
   readonly imagePath?: "images/embeddings";
 }
@@ -39,7 +41,12 @@ export interface EmbeddingsDialect {
 export const openaiEmbeddings = (
   resolveEndpoint: EndpointResolver,
   capabilitiesOf: (model: string) => EmbeddingCapabilities,
-  { reportsCost = false, writeImages = refuseImages, imagePath }: EmbeddingsDialect = {},
+  {
+    reportsCost = false,
+    writeImages = refuseImages,
+    writeTexts,
+    imagePath,
+  }: EmbeddingsDialect = {},
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so its capabilities are looked up once.
   const capabilitiesByTarget = new WeakMap<Target, EmbeddingCapabilities>();
@@ -49,18 +56,24 @@ export const openaiEmbeddings = (
     capabilitiesByTarget.set(target, found);
     return found;
   };
+  const inputFields = (query: EmbeddingsQuery, model: string): ExtraFields => {
+    const { input } = query;
+    if (input.kind === "mixed") return writeImages(input, model);
+    const texts = input.kind === "text" ? writeTexts?.(input.texts, model) : undefined;
+    return texts ?? { input: rawInput(query) };
+  };
   return {
     capabilities,
     toUpstream: (query, target) => {
       const isMixed = query.input.kind === "mixed";
       const { url, headers } = resolveEndpoint(target, (isMixed && imagePath) || "embeddings");
       const { base64, taskTypes, outputTypes } = capabilities(target);
-      const { input, outputType } = query;
+      const { outputType } = query;
       return jsonRequestFor(query)(url, headers, {
         ...query.extraFields,
         ...taskTypeField(query, taskTypes),
         model: target.model,
-        ...(input.kind === "mixed" ? writeImages(input) : { input: rawInput(query) }),
+        ...inputFields(query, target.model),
         // Never null, and never sent to a server that does not support it (BerriAI/litellm#19174).
         encoding_format: base64 && !outputType ? "base64" : undefined,
         dimensions: query.dimensions,

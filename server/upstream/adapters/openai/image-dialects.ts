@@ -2,10 +2,10 @@
  * Images in the embeddings of OpenAI-compatible servers: which models read them, and in which form. An operator names the
  * models of a server, so those are recognized that have the names of their authors.
  */
-import type { ImageInputCapabilities, MixedInput } from "../../contract.ts";
-import { imagesWithText, onlyImages } from "../../mixed-input.ts";
+import type { ExtraFields, ImageInputCapabilities, MixedInput } from "../../contract.ts";
+import { imagesWithText, loadedEntries, onlyImages } from "../../mixed-input.ts";
 import { dataUrlOf } from "../wire/build-request.ts";
-import { commonImageTypes, contentEntries, webImageTypes } from "../wire/image-parts.ts";
+import { chatPart, commonImageTypes, webImageTypes } from "../wire/image-parts.ts";
 import type { EmbeddingsDialect, ModelExceptions } from "./embeddings.ts";
 
 type ImageDialect = EmbeddingsDialect & { readonly models: ModelExceptions };
@@ -25,15 +25,52 @@ const reading = (
 
 const dataUrls = (input: MixedInput) => onlyImages(input).map(({ file }) => dataUrlOf(file));
 
+/** Qwen3-VL-Embedding embeds the end of a conversation with an instruction. Its authors' instruction for any content. */
+const qwen3Vl = /qwen3-vl-embedding/i;
+const qwen3VlInstruction = { type: "text", text: "Represent the user's input." };
+
+/** vllm 0.33.0, examples/pooling/embed/vision_embedding_online.py. */
+const conversation = (content: readonly ExtraFields[], model: string): ExtraFields =>
+  qwen3Vl.test(model)
+    ? {
+        messages: [
+          { role: "system", content: [qwen3VlInstruction] },
+          { role: "user", content },
+          { role: "assistant", content: [{ type: "text", text: "" }] },
+        ],
+        continue_final_message: true,
+        add_special_tokens: true,
+      }
+    : { messages: [{ role: "user", content }] };
+
+const isVisionLanguage = (model: string): boolean =>
+  !towers.test(model) && visionLanguage.test(model);
+
 /**
  * vllm 0.33.0, EmbeddingChatRequest: one conversation in a request, as earlier versions take it. A list of them is new in
- * this version.
+ * this version. vLLM applies the chat template of a model to `messages` only, so a text beside images goes there too:
+ * in `input`, it would be embedded without the words that surround it in the template.
  */
 export const vllmImages: ImageDialect = {
-  models: reading("sequence", { maxItems: 1 }),
-  writeImages: (input) => ({
-    messages: contentEntries(input).map((entry) => ({ role: "user", ...entry })),
-  }),
+  models: reading("sequence", { maxItems: 1 }).map(([name, more]) =>
+    name === visionLanguage ? [name, { ...more, maxItems: 1, tokens: false }] : [name, more],
+  ),
+  writeImages: (input, model) => conversation(loadedEntries(input).flat().map(chatPart), model),
+  writeTexts: (texts, model) =>
+    isVisionLanguage(model)
+      ? conversation(
+          texts.map((text) => ({ type: "text", text })),
+          model,
+        )
+      : undefined,
+};
+
+/** Another Vexel, which knows the models that read images. */
+export const vexelImages: ImageInputCapabilities = {
+  isAssumed: true,
+  types: [...webImageTypes, "image/avif"],
+  fuses: "sequence",
+  maxPerRequest: 256,
 };
 
 /** sglang 0.5.23, MultimodalEmbeddingInput: `{text, image}`, which one vector is made of. */
