@@ -1,8 +1,10 @@
 /** Limits and budgets of each end user and of each tag of a project. */
 import { expect, test } from "bun:test";
+import { line, resultLines, uploadLines } from "../batches/lines.ts";
 import { closeAfterAll } from "../clean-up.ts";
-import { arrange } from "../conformance/arrange.ts";
+import { arrange, clientOf } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
+import { until } from "../until.ts";
 
 const key = "sk-shop-0123456789abcdef";
 const other = "sk-shop-two-0123456789abcdef";
@@ -108,12 +110,23 @@ test("each tag that matches a pattern has its own limit, and the entry of a tag 
 
 test("a concurrency limit of a tag makes its requests wait, and those of other tags not", async () => {
   fake.clear();
-  fake.script({ delayMs: 200 });
-  const first = embed({ tags: "slow" });
+  // Until its client disconnects.
+  fake.script({ delayMs: 60_000 });
+  const ended = new AbortController();
+  const first = fetch(`${gateway.baseURL}/embeddings`, {
+    method: "POST",
+    headers: { ...headersOf({ tags: "slow" }), "content-type": "application/json" },
+    body: JSON.stringify({ model: "vectors", input: "a text" }),
+    signal: ended.signal,
+  }).catch(() => "disconnected");
+  await fake.arrived(1);
   const second = embed({ tags: "slow" });
-  const others = await embed({ tags: "fast" });
-  expect(others.status).toBe(200);
-  expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  expect((await embed({ tags: "fast" })).status).toBe(200);
+  expect(fake.requests).toHaveLength(2);
+  ended.abort();
+  expect(await first).toBe("disconnected");
+  expect((await second).status).toBe(200);
+  expect(fake.requests).toHaveLength(3);
 });
 
 test("each end user has its own budget, which concurrent requests do not exceed", async () => {
@@ -151,4 +164,23 @@ test("a tag has a budget over all end users", async () => {
 test("an image job is charged to the end user of its submission", async () => {
   const submitted = await statuses(4, () => generate({ user: "job buyer" }, { async: true }));
   expect(submitted).toEqual([202, 202, 429, 429]);
+});
+
+test("the lines of a batch are charged to the end users that they name", async () => {
+  const client = clientOf(gateway, { apiKey: key });
+  const body = { model: "dall-e-3", prompt: "an otter" };
+  const lines = ["a", "a", "a", "b"].map((user, at) =>
+    line(`${user} ${at}`, "/v1/images/generations", { ...body, user: `line ${user}` }),
+  );
+  const { id } = await client.batches.create({
+    input_file_id: await uploadLines(client, lines.join("")),
+    endpoint: "/v1/images/generations" as "/v1/embeddings",
+    completion_window: "24h",
+  });
+  await until(async () => (await client.batches.retrieve(id)).status === "completed");
+  const { output_file_id, error_file_id } = await client.batches.retrieve(id);
+  expect(await resultLines(client, output_file_id ?? "")).toHaveLength(3);
+  const refused = await resultLines(client, error_file_id ?? "");
+  expect(refused.map(({ custom_id }) => custom_id)).toEqual(["a 2"]);
+  expect(JSON.stringify(refused)).toContain("daily budget of the end user");
 });

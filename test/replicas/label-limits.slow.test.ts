@@ -1,0 +1,168 @@
+/** Limits, budgets and usage of end users and tags are exact over three replicas. */
+import { afterAll, expect } from "bun:test";
+import type { UsagePage } from "../../contract/admin.ts";
+import { closeAfterEach } from "../clean-up.ts";
+import { startFake } from "../fake-upstream.ts";
+import { type GatewayProcess, temporaryFolder } from "../harness.ts";
+import { embeddingModel } from "../http/gateway-fixture.ts";
+import { testWith } from "../programs.ts";
+import { sharedPostgres } from "../storage/postgres-server.ts";
+import { startRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
+import { replicaStarter } from "./replica-fixture.ts";
+
+const fake = startFake();
+afterAll(() => fake.close());
+const start = replicaStarter(fake.url);
+const closing = closeAfterEach();
+
+const token = "admin-token-of-label-limits";
+/** An image of dall-e-3 costs four cents. */
+const imageCost = 0.04;
+const images = 12;
+const perMinute = 40;
+
+const limited = {
+  limits: { requestsPerMinute: perMinute },
+  budget: { month: images * imageCost },
+};
+const project = { name: "shop", perEndUser: limited, perTag: { "customer:*": limited } };
+
+/** An end user, or a tag. */
+type Label = { readonly endUser: string } | { readonly tag: string };
+
+const endUsers = (name: string): Label[] => [1, 2, 3].map((at) => ({ endUser: `${name}${at}` }));
+const customers = (name: string): Label[] => [1, 2].map((at) => ({ tag: `customer:${name}${at}` }));
+
+const textOf = (label: Label): string => ("tag" in label ? label.tag : label.endUser);
+
+class Fleet {
+  readonly replicas: GatewayProcess[] = [];
+  /** The statuses of all responses. */
+  readonly statuses = new Map<string, number[]>();
+  key = "";
+
+  async admin<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await fetch(`${this.replicas[0]?.url}/admin/api${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  /** Sends a request to one of the replicas. */
+  async send(at: number, label: Label, path: string, body: object): Promise<Response> {
+    const response = await fetch(`${this.replicas[at % this.replicas.length]?.url}/v1${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${this.key}`,
+        "content-type": "application/json",
+        ...("tag" in label && { "vexel-tags": label.tag }),
+      },
+      body: JSON.stringify({ ...body, ...("endUser" in label && { user: label.endUser }) }),
+    });
+    await response.arrayBuffer();
+    const statuses = this.statuses.get(textOf(label)) ?? [];
+    statuses.push(response.status);
+    this.statuses.set(textOf(label), statuses);
+    return response;
+  }
+
+  embed(at: number, label: Label): Promise<Response> {
+    return this.send(at, label, "/embeddings", { model: embeddingModel, input: `text ${at}` });
+  }
+
+  generate(at: number, label: Label): Promise<Response> {
+    const prompt = `an otter ${crypto.randomUUID()}`;
+    return this.send(at, label, "/images/generations", { model: "dall-e-3", prompt });
+  }
+
+  served(label: Label): number {
+    return this.statuses.get(textOf(label))?.filter((status) => status === 200).length ?? 0;
+  }
+
+  /** Clients that generate images until the budget is spent. */
+  async spend(label: Label, clients: number): Promise<void> {
+    const run = async (client: number): Promise<void> => {
+      for (let at = client; !isSpent(await this.generate(at, label)); at++) await Bun.sleep(50);
+    };
+    await Promise.all(Array.from({ length: clients }, (_, client) => run(client)));
+  }
+}
+
+/** Refused until the month ends, and not because of a rate limit or of reservations. */
+const isSpent = ({ status, headers }: Response): boolean =>
+  status === 429 && headers.get("retry-after") === null;
+
+async function startFleet(folder: string) {
+  const [postgres, redis] = await Promise.all([sharedPostgres(), startRedis()]);
+  closing({ close: () => redis.stop() });
+  const databaseUrl = await postgres.createDatabase();
+  const env = { REDIS_URL: redis.url, VEXEL_ADMIN_TOKEN: token, VEXEL_BATCH_WAIT_MS: "0" };
+  const startOne = (name: string) => start({ folder, name, databaseUrl, env });
+  const fleet = new Fleet();
+  for (const name of ["a", "b", "c"]) fleet.replicas.push(await startOne(name));
+  await fleet.admin("POST", "/projects", project);
+  const body = { name: "shop key", project: "shop" };
+  fleet.key = (await fleet.admin<{ key: string }>("POST", "/keys", body)).key;
+  for (const at of fleet.replicas.keys())
+    await until(async () => {
+      const { headers } = await fleet.embed(at, { endUser: "first" });
+      return headers.get("x-ratelimit-limit-requests") === String(perMinute);
+    });
+  return { fleet, redis, startOne };
+}
+
+testWith("redis", "postgres")(
+  "clients of three replicas use limits and budgets of end users and tags, and never exceed them",
+  async () => {
+    using folder = temporaryFolder();
+    const { fleet, redis, startOne } = await startFleet(folder.path);
+
+    // Twice as many requests as are allowed, at the same time at all replicas.
+    const frequent = [...endUsers("frequent"), ...customers("frequent")];
+    const from = performance.now();
+    const attempts = frequent.flatMap((label) =>
+      Array.from({ length: 2 * perMinute }, (_, at) => fleet.embed(at, label)),
+    );
+    await Promise.all(attempts);
+    const refilled = ((performance.now() - from) * perMinute) / 60_000;
+    for (const label of frequent) {
+      expect(fleet.served(label)).toBeGreaterThanOrEqual(perMinute);
+      expect(fleet.served(label)).toBeLessThanOrEqual(perMinute + refilled);
+    }
+
+    const spending = [...endUsers("buyer"), ...customers("buyer")];
+    await Promise.all(spending.map((label) => fleet.spend(label, 6)));
+    expect(spending.map((label) => fleet.served(label))).toEqual(spending.map(() => images));
+
+    // Usage has every request and every cent.
+    const usageOf = async (label: Label) => {
+      const filter = "tag" in label ? `tag=${label.tag}` : `end_user=${label.endUser}`;
+      const { data } = await fleet.admin<UsagePage>("GET", `/usage?interval=total&${filter}`);
+      return { requests: data[0]?.requests, cost: data[0]?.cost.toFixed(9) };
+    };
+    for (const label of [...spending, ...frequent]) {
+      const requests = fleet.statuses.get(textOf(label))?.length;
+      await until(async () => (await usageOf(label)).requests === requests);
+    }
+    for (const label of spending)
+      expect((await usageOf(label)).cost).toBe((images * imageCost).toFixed(9));
+
+    // Redis loses everything, and a replica knows only what the database has.
+    await redis.stop();
+    await redis.start();
+    await fleet.replicas[0]?.close();
+    fleet.replicas[0] = await startOne("a");
+    await until(async () => {
+      const response = await fetch(`${fleet.replicas[0]?.url}/readyz`);
+      const { redis: state, replicas } = (await response.json()) as Record<string, unknown>;
+      return state === "available" && replicas === 3;
+    });
+    for (const label of spending)
+      for (const at of fleet.replicas.keys())
+        expect((await fleet.generate(at, label)).status).toBe(429);
+  },
+);
