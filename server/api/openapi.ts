@@ -9,6 +9,7 @@ import { editsBody, editsForm } from "./edits.ts";
 import { embeddingsBody } from "./embeddings.ts";
 import { generationsBody } from "./generations.ts";
 import { examples } from "./openapi-examples.ts";
+import { headerParameters, responseHeaders } from "./openapi-headers.ts";
 import * as schemas from "./response-schemas.ts";
 import { imageJobResponse, storedBodies, storedResponses } from "./stored-schemas.ts";
 
@@ -132,7 +133,7 @@ function operationOf(row: Route): Json {
   const response = responses[name];
   const schema = response.schema && { schema: schemaOf(response.schema, "output") };
   const body = requestBodies[name];
-  const parameters = parametersOf(row);
+  const parameters = [...parametersOf(row), ...headerParameters(name)];
   const example = examples[name];
   return {
     operationId: row.name,
@@ -143,6 +144,7 @@ function operationOf(row: Route): Json {
     responses: {
       [response.status ?? 200]: {
         description: "Success.",
+        ...responseHeaders(name),
         content: {
           ...withExample({ [response.type]: { ...schema } }, example?.response),
           ...(streams(name) && {

@@ -43,6 +43,8 @@ interface Execution<Q extends LimitedQuery, A> {
 export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly requestId: string;
   readonly caller: Caller;
+  /** Of the request that it is part of. Absent: it has none. */
+  readonly labels?: Pick<RequestRecord, "endUser" | "tags">;
   readonly query: Q;
   readonly priority: Priority;
   /** Embeddings. Absent: `use`. */
@@ -87,6 +89,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();
     record.caller = caller;
+    Object.assign(record, request.labels);
     record.priority = request.priority;
     lifetime.admitLoad(caller, request.priority);
     record.cachePolicy = request.cachePolicy ?? "use";

@@ -142,11 +142,12 @@ export function createCheckPrompt({
     );
   };
   return ({ query: { model, prompt }, model: imageModel, context, signal }, moderation) => {
-    const { caller, requestId, priority, trace } = context;
+    const { caller, endUser, tags, requestId, priority, trace } = context;
     if (!caller) throw new GatewayError("internal", "A moderated request has no caller.");
     return execute({
       requestId: `${requestId}-moderation`,
       caller,
+      labels: { endUser, tags },
       query: { model, input: { kind: "text", texts: [prompt] } },
       priority,
       signal: signal(),

@@ -13,6 +13,9 @@ import type { AttemptStart, TimedAttempt } from "./timeline.ts";
 export interface RequestContext {
   readonly requestId: string;
   readonly caller: Caller | undefined;
+  /** As in the ledger row. */
+  readonly endUser: string | null;
+  readonly tags: string | null;
   readonly priority: Priority;
   readonly cachePolicy: CachePolicy;
   /** Undefined: tracing is off. */

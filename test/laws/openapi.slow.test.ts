@@ -28,7 +28,14 @@ interface Operation {
   }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<
-    Record<string, { description: string; content: Readonly<Record<string, Content>> }>
+    Record<
+      string,
+      {
+        description: string;
+        headers?: Readonly<Record<string, { readonly schema: Json }>>;
+        content: Readonly<Record<string, Content>>;
+      }
+    >
   >;
   readonly security?: readonly Record<string, readonly string[]>[];
 }
@@ -42,10 +49,12 @@ interface Document {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
 }
 
+const pricedModel = `models:
+  - { id: priced, kind: embedding, showCost: true, targets: [{ upstream: fake, model: text-embedding-3-small }] }`;
 const metricsToken = "metrics-token-0123456789";
 const { fake, gateway, close } = arrange({
   yaml: (url) =>
-    `${configFor(url)}\ndefaults: { embedding: embedding-model, image: any-image-model }\n`,
+    `${configFor(url).replace("models:", pricedModel)}\ndefaults: { embedding: embedding-model, image: any-image-model }\n`,
   settings: { VEXEL_METRICS_TOKEN: metricsToken, VEXEL_WEBHOOK_PRIVATE: "127.0.0.1" },
 });
 beforeEach(() => fake.clear());
@@ -146,6 +155,22 @@ describe("the document is OpenAPI 3.1", () => {
       expect(declared.map(({ name }) => name)).toEqual(parts as string[]);
       for (const parameter of declared) expect(parameter.required).toBeTrue();
     }
+  });
+
+  test("requests for a model declare the header of tags, and their responses the header of the cost", async () => {
+    for (const path of ["/v1/embeddings", "/v1/images/generations", "/v1/images/edits"]) {
+      const operation = document.paths[path]?.post as Operation;
+      const headers = (operation.parameters ?? []).filter((parameter) => parameter.in === "header");
+      expect(headers.map(({ name }) => name)).toContain("vexel-tags");
+      expect(Object.keys(operation.responses[200]?.headers ?? {})).toEqual(["vexel-cost"]);
+    }
+    const { headers } = await gateway.post(
+      "/v1/embeddings",
+      { model: "priced", input: "a text" },
+      { authorization: `Bearer ${testKey}`, "vexel-tags": "team:search,nightly" },
+    );
+    const declared = document.paths["/v1/embeddings"]?.post?.responses[200]?.headers;
+    expect(complaints(declared?.["vexel-cost"]?.schema, headers.get("vexel-cost"))).toBe("");
   });
 
   test("every referenced security scheme exists", () => {

@@ -38,12 +38,18 @@ models:
     moderation: { upstream: moderation, onFailure: ${onFailure} }
     targets: [{ upstream: images, model: gpt-image-1.5 }]
 keys:
-  - { name: test, key: ${testKey} }
+  - { name: test, key: ${testKey}, project: shop }
+projects:
+  - { name: shop, perEndUser: { budget: { day: 100 } } }
 `,
   });
   closeAfter(moderation, imageUpstream, gateway);
-  const generate = () =>
-    gateway.post("/v1/images/generations", { model: "moderated", prompt: "an otter at dusk" });
+  const generate = (more: object = {}) =>
+    gateway.post("/v1/images/generations", {
+      model: "moderated",
+      prompt: "an otter at dusk",
+      ...more,
+    });
   return { counts, imageUpstream, gateway, generate };
 }
 
@@ -75,6 +81,18 @@ describe("a moderation request", () => {
     expect(imageUpstream.requests).toHaveLength(1);
     const images = gateway.rows().filter(({ endpoint }) => endpoint === "generations");
     expect(images.at(-1)!.steps).toBe("moderation: target_at_limit");
+  });
+
+  test("has the end user of its image request, and is charged to the same budget", async () => {
+    const { gateway, generate } = startModerated("concurrent: 9");
+    expect((await generate({ user: "ann" })).status).toBe(200);
+    const [second, first] = gateway.rows();
+    expect([first?.endpoint, second?.endpoint]).toEqual(["moderations", "generations"]);
+    expect(first?.endUser).toMatch(/^eu_/);
+    expect(first?.endUser).toBe(second?.endUser as string);
+    expect([first?.budgets, second?.budgets]).toEqual(
+      Array.from({ length: 2 }, () => `end_user=${first?.endUser}`),
+    );
   });
 
   test("stays within the concurrency limit of its upstream", async () => {

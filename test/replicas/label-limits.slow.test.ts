@@ -115,7 +115,7 @@ async function startFleet(folder: string) {
   return { fleet, redis, startOne };
 }
 
-testWith("redis", "postgres")(
+testWith("redis", "postgresql")(
   "clients of three replicas use limits and budgets of end users and tags, and never exceed them",
   async () => {
     using folder = temporaryFolder();
