@@ -131,6 +131,15 @@ export async function choose(select: Locator, option: string): Promise<void> {
   await select.page().getByRole("option", { name: option, exact: true }).click();
 }
 
+/** Chooses the models of a playground, and no others. */
+export async function chooseModels(page: Page, ...ids: readonly string[]): Promise<void> {
+  await page.getByRole("combobox", { name: "Models" }).click();
+  const clear = page.getByRole("button", { name: "Clear" });
+  if ((await clear.count()) > 0) await clear.click();
+  for (const name of ids) await page.getByRole("option", { name, exact: true }).click();
+  await page.keyboard.press("Escape");
+}
+
 export async function signIn(page: Page, name: string, password: string): Promise<void> {
   await page.getByLabel("User name").fill(name);
   await page.getByLabel("Password").fill(password);

@@ -5,7 +5,7 @@ import sharp from "sharp";
 import type { CohereRequest } from "../embeddings/multimodal-fixture.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { type BrowserTest, browserTest } from "./browser-test.ts";
+import { type BrowserTest, browserTest, chooseModels } from "./browser-test.ts";
 
 const colors = ["red", "green", "blue"] as const;
 type Rgb = readonly number[];
@@ -87,11 +87,13 @@ async function give(
 
 browserTest("two dropped images and a text are embedded, and the text finds its picture", (test) =>
   withColorModel(test, async () => {
-    const { page, open } = test;
-    await open("/playground/embeddings");
-    const models = page.getByRole("group", { name: "Models" });
-    await models.getByLabel("text-embedding-3-small").check();
-    await models.getByLabel("color-images").check();
+    const { page, open, visit } = test;
+    // The catalog says which models read images.
+    await open("/models");
+    const row = page.getByRole("row").filter({ hasText: "color-images" });
+    await row.getByText("texts and images").waitFor();
+    await visit("/playground/embeddings");
+    await chooseModels(page, "text-embedding-3-small", "color-images");
     await page.getByLabel("Texts", { exact: true }).fill("a red boat");
     await give(page, "drop", 'section[aria-label="Images"]', [
       { name: "sea.png", type: "image/png", bytes: await picture("#1030d0") },
@@ -109,8 +111,11 @@ browserTest("two dropped images and a text are embedded, and the text finds its 
     await page.getByAltText("boat.png").waitFor();
     expect(await page.getByText("drawing.svg").count()).toBe(0);
     // A model that reads texts only is not asked.
-    await page.getByText("(reads texts only)").first().waitFor();
-    expect(await models.getByLabel("text-embedding-3-small").isDisabled()).toBeTrue();
+    await page.getByRole("combobox", { name: "Models" }).click();
+    const refusing = page.getByRole("option", { name: "text-embedding-3-small" });
+    await refusing.getByText("reads texts only").waitFor();
+    expect(await refusing.getAttribute("aria-disabled")).toBe("true");
+    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Embed", exact: true }).click();
 
     const heatMap = page.getByRole("img", { name: "Similarity of every pair of texts" });
@@ -120,10 +125,15 @@ browserTest("two dropped images and a text are embedded, and the text finds its 
     await until(async () => (await thumbnails.count()) === 5);
     const map = page.getByRole("img", { name: /^Map of the texts/ });
     await map.waitFor();
-    expect(await map.locator("image").count()).toBe(2);
-    expect(await map.locator("circle").count()).toBe(1);
+    await page.getByText(/^3 points\./).waitFor();
+    await map.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByRole("tooltip").getByText("sea.png").waitFor();
+    expect(await page.getByRole("tooltip").locator("img").count()).toBe(1);
 
-    const neighbors = page.getByRole("region", { name: "color-images" }).getByRole("listitem");
+    const neighbors = page
+      .getByRole("region", { name: "color-images", exact: true })
+      .getByRole("listitem");
     await page.getByText("Nearest to a red boat").waitFor();
     expect(await neighbors.count()).toBe(1);
     expect(await neighbors.first().textContent()).toContain("boat.png");

@@ -1,15 +1,13 @@
 /** The embeddings playground in a browser. */
 import { expect } from "bun:test";
 import { seriousFindings } from "./axe.ts";
-import { browserTest } from "./browser-test.ts";
+import { browserTest, choose, chooseModels } from "./browser-test.ts";
 
 browserTest(
   "texts are embedded with two models, and the heat map, the map and both neighbor lists appear",
   async ({ page, open }) => {
     await open("/playground/embeddings");
-    await page.getByLabel("text-embedding-3-small").uncheck();
-    await page.getByLabel("all-minilm-l6-v2").check();
-    await page.getByLabel("embedding-model").check();
+    await chooseModels(page, "all-minilm-l6-v2", "embedding-model");
     await page.getByRole("button", { name: "Embed", exact: true }).click();
     const heatMaps = page.getByRole("img", { name: "Similarity of every pair of texts" });
     await heatMaps.first().waitFor();
@@ -17,7 +15,7 @@ browserTest(
     expect(await page.getByText("0 or less: unrelated").count()).toBe(2);
     const maps = page.getByRole("img", { name: /^Map of the texts/ });
     await maps.nth(1).waitFor();
-    expect(await maps.first().locator("circle").count()).toBe(12);
+    expect(await page.getByText(/^12 points\./).count()).toBe(2);
 
     // The ledger has the cost of each request: the built-in model is free, the other one is not.
     const results = page.getByRole("region", { name: "Results" });
@@ -25,7 +23,7 @@ browserTest(
     await results.getByRole("cell", { name: /^\$0\.00\d*[1-9]/ }).waitFor();
 
     // The model that runs inside the gateway knows which sentences are about the same thing.
-    const neighbors = page.getByRole("region", { name: "all-minilm-l6-v2" });
+    const neighbors = page.getByRole("region", { name: "all-minilm-l6-v2", exact: true });
     expect(await neighbors.getByRole("listitem").first().textContent()).toContain("A kitten naps");
     await neighbors.getByRole("button").first().click();
     await page.getByText("Nearest to A kitten naps on the couch.").waitFor();
@@ -55,6 +53,7 @@ browserTest(
       "one, two\nthree\nfour",
     );
     expect(await page.getByLabel("Column").textContent()).toBe("text");
+    await page.getByText("texts.csv", { exact: true }).waitFor();
     await page.getByLabel("File with texts").setInputFiles({
       name: "texts.txt",
       mimeType: "text/plain",
@@ -74,6 +73,51 @@ browserTest(
   },
 );
 
+browserTest(
+  "a point of the map says what it is, is colored by a column of the file, and selects its neighbors",
+  async ({ page, open }) => {
+    await open("/playground/embeddings?model=all-minilm-l6-v2");
+    await page.getByLabel("File with texts").setInputFiles({
+      name: "topics.jsonl",
+      mimeType: "text/plain",
+      buffer: Buffer.from(
+        ["a cat|animals", "a dog|animals", "bread|food", "cake|food"]
+          .map((line) => line.split("|"))
+          .map(([text, topic]) => JSON.stringify({ topic, text }))
+          .join("\n"),
+      ),
+    });
+    await page.getByRole("button", { name: "Embed", exact: true }).click();
+    const map = page.getByRole("img", { name: /^Map of the texts/ });
+    await choose(page.getByLabel("Color by"), "topic");
+    await page.getByText("animals", { exact: true }).waitFor();
+    await map.focus();
+    await page.keyboard.press("ArrowRight");
+    const shown = page.getByRole("tooltip");
+    expect(await shown.textContent()).toBe("a dogtopic: animals");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nearest to a dog").waitFor();
+
+    // The text is 10 pixels from its point, on the side that has more room.
+    await shown.scrollIntoViewIfNeeded();
+    const [text, frame] = [await shown.boundingBox(), await map.boundingBox()];
+    const style = (await shown.getAttribute("style")) ?? "";
+    if (!text || !frame) throw new Error("The map is not visible.");
+    const x = style.includes("left") ? text.x - 10 : text.x + text.width + 10;
+    const y = style.includes("top") ? text.y - 10 : text.y + text.height + 10;
+    await page.mouse.move(frame.x + 2, frame.y + 2);
+    await shown.waitFor({ state: "detached" });
+    await page.mouse.move(x, y);
+    expect(await shown.textContent()).toBe("a dogtopic: animals");
+
+    // The point under the pointer stays there when the map is zoomed.
+    await page.mouse.wheel(0, -500);
+    await page.mouse.move(x + 1, y);
+    expect(await shown.textContent()).toBe("a dogtopic: animals");
+    expect(await seriousFindings(page)).toEqual([]);
+  },
+);
+
 browserTest("a model that fails says why, beside the results of the others", async (test) => {
   const { page, open, problems, fake } = test;
   problems.expectFailure(/^400 POST \S*\/playground\/embeddings$/);
@@ -81,9 +125,13 @@ browserTest("a model that fails says why, beside the results of the others", asy
   const error = { message: "The input is refused.", type: "invalid_request_error" };
   fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
   await page.getByLabel("Texts", { exact: true }).fill("a text");
-  await page.getByLabel("all-minilm-l6-v2").check();
+  await chooseModels(page, "text-embedding-3-small", "all-minilm-l6-v2");
   await page.getByRole("button", { name: "Embed", exact: true }).click();
-  await page.getByRole("alert").filter({ hasText: "text-embedding-3-small" }).waitFor();
+  const alert = page.getByRole("alert").filter({ hasText: "text-embedding-3-small" });
+  await alert.getByText("The input is refused.").waitFor();
+  expect(await alert.getByRole("link", { name: "Open the request" }).getAttribute("href")).toMatch(
+    /\/console\/requests\/req_\w+$/,
+  );
   await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
 });
 
@@ -93,8 +141,7 @@ browserTest(
     // More texts take the browser of the tests, which compiles nothing, most of a minute.
     const count = 200;
     await open("/playground/embeddings");
-    await page.getByLabel("text-embedding-3-small").uncheck();
-    await page.getByLabel("embedding-model").check();
+    await chooseModels(page, "embedding-model");
     const texts = Array.from({ length: count }, (_, at) => `text ${at} about subject ${at % 17}`);
     await page.getByLabel("Texts", { exact: true }).fill(texts.join("\n"));
     await page.getByText(`Texts: ${count}`).waitFor();
@@ -110,7 +157,7 @@ browserTest(
     await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
     const map = page.getByRole("img", { name: /^Map of the texts/ });
     await map.waitFor({ timeout: 120_000 });
-    expect(await map.locator("circle").count()).toBe(count);
+    await page.getByText(`${count} points.`).waitFor();
     await page.getByText(/^100.*% of the/).waitFor();
     await page.getByRole("slider", { name: /embedding-model/ }).fill("96");
     await page.getByText(/96\.9 % less storage/).waitFor();

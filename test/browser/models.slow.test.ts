@@ -81,7 +81,9 @@ browserTest(
 
     await page.getByRole("link", { name: "Open in playground" }).click();
     await page.getByRole("heading", { name: "Embeddings playground" }).waitFor();
-    expect(await page.getByLabel("all-minilm-l6-v2").isChecked()).toBe(true);
+    expect(await page.getByRole("combobox", { name: "Models" }).textContent()).toBe(
+      "all-minilm-l6-v2",
+    );
     await page.goBack();
     await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link").click();
     await page.getByLabel("Search models").waitFor();
@@ -122,7 +124,11 @@ browserTest("a very long model id is wrapped on every page that shows it", async
   await admin("POST", "/models", { id, kind: "embedding", targets });
   await page.setViewportSize({ width: 390, height: 844 });
   await open("/");
-  for (const path of [`/model/${id}`, "/models", "/playground/embeddings"]) {
+  for (const path of [
+    `/model/${id}`,
+    "/models",
+    `/playground/embeddings?model=${encodeURIComponent(id)}`,
+  ]) {
     await visit(path);
     const shown = page.getByText(id, { exact: true }).first();
     await shown.waitFor();

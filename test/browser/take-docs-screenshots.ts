@@ -1,9 +1,8 @@
 /** Takes the screenshots of docs/console.md again: `bun test/browser/take-docs-screenshots.ts`. */
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { root } from "../harness.ts";
-import { settled, setUpAdmin } from "./browser-test.ts";
+import { chooseModels, settled, setUpAdmin } from "./browser-test.ts";
 import { sharedBrowser } from "./chromium.ts";
 import { startConsoleGateway } from "./console-gateway.ts";
 
@@ -28,27 +27,17 @@ async function save(name: string): Promise<void> {
   await sharp(screenshot).webp({ quality: 80, effort: 6 }).toFile(path);
 }
 
-async function chooseModel(target: Page, id: string): Promise<void> {
-  const group = target.getByRole("group", { name: "Models" });
-  await group.getByRole("checkbox").first().uncheck();
-  await group.getByLabel(id, { exact: true }).check();
-}
-
 await open("/models");
 await save("models");
 
 await open("/playground/embeddings");
-await chooseModel(page, "all-minilm-l6-v2");
+await chooseModels(page, "all-minilm-l6-v2");
 await page.getByRole("button", { name: "Embed", exact: true }).click();
 await page.getByRole("img", { name: /^Map of the texts/ }).waitFor();
-// To the top of the window, without a part of the form.
-await page.evaluate(`[...document.querySelectorAll("section")]
-  .find((section) => section.querySelector("h2")?.textContent === "Results")
-  .scrollIntoView()`);
 await save("embeddings");
 
 await open("/playground/images");
-await chooseModel(page, "vexel-sketch");
+await chooseModels(page, "vexel-sketch");
 await page.getByLabel("Prompt").fill("a red boat on a calm sea at sunset");
 await page.getByRole("button", { name: "Generate" }).click();
 await page.getByRole("figure").getByAltText("a red boat on a calm sea at sunset").waitFor();

@@ -7,7 +7,7 @@ import {
   redo,
   undo,
 } from "../../console/src/features/images/mask-history.ts";
-import { fitInto, toImage, zoom } from "../../console/src/features/images/viewport.ts";
+import { fitInto, toImage, zoom } from "../../console/src/lib/viewport.ts";
 
 const invert: MaskStep = { type: "invert" };
 const clear: MaskStep = { type: "clear" };
@@ -36,7 +36,7 @@ test("the whole image is shown first, centered", () => {
 test("zoom keeps the point under the pointer in place", () => {
   const viewport = fitInto({ width: 200, height: 100 }, { width: 100, height: 100 });
   const pointer = { x: 30, y: 40 };
-  const zoomed = zoom(viewport, pointer, 3, 0.1);
+  const zoomed = zoom(viewport, pointer, 3, { min: 0.1, max: 16 });
   expect(zoomed.scale).toBe(1.5);
   const [before, after] = [toImage(viewport, pointer), toImage(zoomed, pointer)];
   expect(after.x).toBeCloseTo(before.x, 9);

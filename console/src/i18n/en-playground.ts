@@ -32,4 +32,20 @@ export const enPlayground = {
   "keys.test.image": "Asks for the description of {model}. No image is generated.",
   "keys.test.works": "The key works.",
   "keys.test.vector": "The key works: {dimensions} dimensions.",
+  "playground.removeModel": "Remove {model}",
+  "file.choose": "Choose a file",
+  "files.choose": "Choose files",
+  "embeddings.noResults": "See what the vectors mean.",
+  "embeddings.noResults.hint":
+    "Press Embed to compare the texts on a map, as a heat map and by their nearest neighbors. Choose several models to compare them.",
+  "embeddings.map.count": "{count, plural, one {# point} other {# points}}.",
+  "embeddings.map.help":
+    "Click the map and scroll to zoom, drag to move it, and click a point to see its neighbors.",
+  "embeddings.mapTitle": "Map",
+  "embeddings.mapOf": "Map of {model}",
+  "embeddings.similarity": "Similarity",
+  "embeddings.colorBy": "Color by",
+  "embeddings.colorBy.none": "nothing",
+  "embeddings.colorBy.other": "other",
+  "embeddings.removeFile": "Remove {name}",
 } as const satisfies Record<string, string>;

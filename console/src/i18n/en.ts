@@ -250,8 +250,6 @@ export const en = {
     "Vectors can be shortened to save storage. Move a slider to see how many nearest neighbors would change.",
   "embeddings.agreement": "{shared} of {count} also in {model}",
   "embeddings.differs": "not a nearest neighbor for the first model",
-  "embeddings.description":
-    "Embed texts and images with one or more models, and see which are similar.",
   "embeddings.texts": "Texts",
   "embeddings.textsHint":
     "One text per line. You can drop a .txt, .csv or .jsonl file here, or choose one below.",

@@ -241,7 +241,6 @@ export const zh: Messages = {
     "向量可以截短以节省存储空间。拖动滑块查看有多少最近邻会改变。",
   "embeddings.agreement": "{count} 个中有 {shared} 个也在 {model} 中",
   "embeddings.differs": "不在第一个模型的最近邻中",
-  "embeddings.description": "用一个或多个模型计算文本和图像的向量，并查看哪些相似。",
   "embeddings.texts": "文本",
   "embeddings.textsHint": "每行一段文本。可将 .txt、.csv 或 .jsonl 文件拖到此处。",
   "embeddings.images": "图像",

@@ -3,58 +3,71 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
-import { errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { type AcceptedImages, acceptImages, noImages } from "../../lib/accept-images.ts";
 import { Button } from "../../ui/button.tsx";
-import { Card } from "../../ui/card.tsx";
 import { ImageFiles } from "../../ui/image-files.tsx";
-import { Page } from "../../ui/page.tsx";
-import { QueryView } from "../../ui/states.tsx";
+import { Empty, Loading, QueryView } from "../../ui/states.tsx";
+import { Workbench } from "../../ui/workbench.tsx";
 import { ModelChoice } from "../models/model-choice.tsx";
 import { modelsQuery } from "../models/models-query.ts";
-import { embed } from "./embed.ts";
-import { type Entry, imageLimits } from "./entries.ts";
+import type { Column } from "./color-scale.ts";
+import { imageLimits } from "./entries.ts";
 import { readTexts } from "./read-texts.ts";
-import { Results, type Run } from "./results.tsx";
+import { Results } from "./results.tsx";
+import { type Run, runEmbeddings } from "./run-embeddings.ts";
 import { sampleTexts } from "./sample-texts.ts";
-import { TextInput } from "./text-input.tsx";
+import { TextInput, type TextSource } from "./text-input.tsx";
 
 export function EmbeddingsPage() {
   const t = useT();
   const query = useQuery(modelsQuery);
   const models = query.data?.data.filter(({ kind }) => kind === "embedding") ?? [];
-  const [content, setContent] = useState(sampleTexts);
+  const [source, setSource] = useState<TextSource>({ content: sampleTexts });
   const { model } = useSearch({ from: "/signed-in/playground/embeddings" });
   const [chosen, setChosen] = useState<readonly string[] | undefined>(model ? [model] : undefined);
   const [accepted, setAccepted] = useState<AcceptedImages<File>>(noImages);
   const { images } = accepted;
   const unavailable = ({ reads_images: readsImages }: ShownModel): string | undefined =>
     images.length > 0 && !readsImages ? t("embeddings.textsOnly") : undefined;
-  const available = models.filter((model) => unavailable(model) === undefined);
+  const available = models.filter((each) => unavailable(each) === undefined);
   const selected = available.filter(({ id }) =>
     chosen ? chosen.includes(id) : id === available[0]?.id,
   );
-  const takesImages = selected.some((model) => model.reads_images);
-  const entries = [...readTexts(content).texts, ...images];
+  const takesImages = selected.some((each) => each.reads_images);
+  const entries = [...readTexts(source.content).texts, ...images];
   const abort = useRef<AbortController>(null);
+  const results = useRef<HTMLDivElement>(null);
   const run = useMutation({
     mutationFn: (): Promise<Run> => {
       abort.current = new AbortController();
-      return embedWithAll(
+      // On a narrow screen, the results are below the fields.
+      results.current?.scrollIntoView({ block: "nearest" });
+      return runEmbeddings(
         selected.map(({ id }) => id),
-        entries,
+        { entries, columns: columnsOf(source, entries.length) },
         abort.current.signal,
       );
     },
   });
   return (
-    <Page title={t("nav.embeddings")} description={t("embeddings.description")}>
-      <Card>
-        <div className="flex flex-col gap-4 p-4">
+    <Workbench
+      title={t("nav.embeddings")}
+      request={
+        <>
+          <QueryView query={query}>
+            {() => (
+              <ModelChoice
+                models={models}
+                selected={selected.map(({ id }) => id)}
+                onChange={setChosen}
+                unavailable={unavailable}
+              />
+            )}
+          </QueryView>
           <TextInput
-            content={content}
-            onChange={setContent}
+            source={source}
+            onChange={setSource}
             onImages={
               takesImages
                 ? (files) => setAccepted(acceptImages(images, files, imageLimits))
@@ -71,52 +84,42 @@ export function EmbeddingsPage() {
               onChange={setAccepted}
             />
           )}
-          <QueryView query={query}>
-            {() => (
-              <ModelChoice
-                models={models}
-                selected={selected.map(({ id }) => id)}
-                onChange={setChosen}
-                unavailable={unavailable}
-              />
-            )}
-          </QueryView>
-          <div className="flex gap-2">
-            <Button
-              look="primary"
-              onClick={() => run.mutate()}
-              disabled={run.isPending || selected.length === 0 || entries.length === 0}
-            >
-              {run.isPending ? t("embeddings.running") : t("embeddings.run")}
-            </Button>
-            {run.isPending && (
-              <Button onClick={() => abort.current?.abort()}>{t("action.cancel")}</Button>
-            )}
-          </div>
+        </>
+      }
+      actions={
+        <div className="flex gap-2">
+          <Button
+            look="primary"
+            className="flex-1"
+            onClick={() => run.mutate()}
+            disabled={run.isPending || selected.length === 0 || entries.length === 0}
+          >
+            {run.isPending ? t("embeddings.running") : t("embeddings.run")}
+          </Button>
+          {run.isPending && (
+            <Button onClick={() => abort.current?.abort()}>{t("action.cancel")}</Button>
+          )}
         </div>
-      </Card>
+      }
+      resultsRef={results}
+    >
+      {run.isPending && <Loading rows={6} />}
+      {run.isIdle && (
+        <Empty title={t("embeddings.noResults")}>{t("embeddings.noResults.hint")}</Empty>
+      )}
       {run.data && <Results key={run.submittedAt} run={run.data} />}
-    </Page>
+    </Workbench>
   );
 }
 
-/** One model that fails does not hide the results of the others. */
-async function embedWithAll(
-  models: readonly string[],
-  entries: readonly Entry[],
-  signal: AbortSignal,
-): Promise<Run> {
-  const outcomes = await Promise.all(
-    models.map((model) =>
-      embed(model, entries, signal).catch((error: unknown) => ({
-        model,
-        reason: errorText(error),
-      })),
-    ),
-  );
-  return {
-    entries,
-    results: outcomes.filter((outcome) => "vectors" in outcome),
-    failures: outcomes.filter((outcome) => "reason" in outcome),
-  };
+/** The columns of the file beside that of the texts. Images, which are after the texts, have no values. */
+function columnsOf({ file }: TextSource, entryCount: number): readonly Column[] {
+  if (!file) return [];
+  const { column, rows } = file.read;
+  return [...new Set(rows.flatMap((row) => Object.keys(row)))]
+    .filter((name) => name !== column)
+    .map((name) => ({
+      name,
+      values: Array.from({ length: entryCount }, (_, at) => rows[at]?.[name] ?? ""),
+    }));
 }

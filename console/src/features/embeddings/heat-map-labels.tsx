@@ -1,39 +1,41 @@
-/** The numbers, texts and thumbnails beside the rows and above the columns of a heat map. */
+/** The numbers, texts and thumbnails beside the rows and above the columns of a heat map that are in view. */
+import type { Viewport } from "../../lib/viewport.ts";
 import { BlobImage } from "../../ui/blob-image.tsx";
 import { type Entry, isImage, nameOf } from "./entries.ts";
 
-/** Of one axis: more would overlap. */
-const maxLabels = 20;
+/** Of a label, in CSS pixels: nearer ones would overlap. Columns have numbers with up to four digits. */
+const minRoom = { top: 22, left: 34 } as const;
+const maxRoom = 32;
 
 interface LabelsProps {
   readonly entries: readonly Entry[];
+  /** Undefined: the size of the heat map is not known yet. */
+  readonly viewport: Viewport | undefined;
+  /** Of each side of the heat map, in CSS pixels. */
+  readonly length: number;
 }
 
 /** The entries that have a label, with the place of their middle and the room of each on the axis. */
-function labelsOf(entries: readonly Entry[]) {
-  const step = Math.ceil(entries.length / maxLabels);
-  return entries.flatMap((entry, at) =>
-    at % step === 0
-      ? [
-          {
-            entry,
-            at,
-            place: `${((at + 0.5) / entries.length) * 100}%`,
-            room: `min(2rem, ${(step / entries.length) * 95}%)`,
-          },
-        ]
-      : [],
-  );
+function labelsOf({ entries, viewport, length }: LabelsProps, axis: "left" | "top") {
+  if (!viewport) return [];
+  const { scale, [axis]: offset } = viewport;
+  const step = Math.ceil(minRoom[axis] / scale);
+  return entries.flatMap((entry, at) => {
+    const place = offset + (at + 0.5) * scale;
+    return at % step === 0 && place >= 0 && place <= length
+      ? [{ entry, at, place, room: Math.min(maxRoom, step * scale * 0.95) }]
+      : [];
+  });
 }
 
-const thumbnail = "rounded-sm object-cover";
+const thumbnail = "aspect-square rounded-sm object-cover";
 
-export const ColumnLabels = ({ entries }: LabelsProps) => (
+export const ColumnLabels = (props: LabelsProps) => (
   <div
-    className={`relative col-start-2 ${entries.some(isImage) ? "h-8" : "h-4"}`}
+    className={`relative col-start-2 ${props.entries.some(isImage) ? "h-8" : "h-4"}`}
     aria-hidden="true"
   >
-    {labelsOf(entries).map(({ entry, at, place, room }) => (
+    {labelsOf(props, "left").map(({ entry, at, place, room }) => (
       <span
         key={at}
         title={nameOf(entry)}
@@ -41,7 +43,7 @@ export const ColumnLabels = ({ entries }: LabelsProps) => (
         style={{ left: place, ...(isImage(entry) && { width: room }) }}
       >
         {isImage(entry) ? (
-          <BlobImage blob={entry} alt="" className={`${thumbnail} aspect-square w-full`} />
+          <BlobImage blob={entry} alt="" className={`${thumbnail} w-full`} />
         ) : (
           at + 1
         )}
@@ -50,9 +52,9 @@ export const ColumnLabels = ({ entries }: LabelsProps) => (
   </div>
 );
 
-export const RowLabels = ({ entries }: LabelsProps) => (
+export const RowLabels = (props: LabelsProps) => (
   <div className="relative" aria-hidden="true">
-    {labelsOf(entries).map(({ entry, at, place, room }) => (
+    {labelsOf(props, "top").map(({ entry, at, place, room }) => (
       <span
         key={at}
         title={nameOf(entry)}
@@ -61,7 +63,7 @@ export const RowLabels = ({ entries }: LabelsProps) => (
       >
         {at + 1}{" "}
         {isImage(entry) ? (
-          <BlobImage blob={entry} alt="" className={`${thumbnail} aspect-square h-full`} />
+          <BlobImage blob={entry} alt="" className={`${thumbnail} h-full`} />
         ) : (
           entry
         )}

@@ -1,9 +1,15 @@
-/** The similarity of every pair of entries as a heat map. Arrow keys move the selected cell. */
-import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
+/** The similarity of every pair of entries as a heat map that can be zoomed. Arrow keys move the selected cell. */
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
+import { useGestures } from "../../lib/use-gestures.ts";
+import { usePanZoom } from "../../lib/use-pan-zoom.ts";
+import { type Point, toImage, type Viewport } from "../../lib/viewport.ts";
+import { ZoomButtons } from "../../ui/zoom-buttons.tsx";
 import type { Entry } from "./entries.ts";
 import { EntryName } from "./entry-name.tsx";
 import { ColumnLabels, RowLabels } from "./heat-map-labels.tsx";
+import { HoverCard } from "./hover-card.tsx";
+import { viridis, viridisGradient } from "./viridis.ts";
 
 export interface Cell {
   readonly row: number;
@@ -17,19 +23,39 @@ interface HeatMapProps {
   readonly onSelect: (cell: Cell) => void;
 }
 
+interface Hovered extends Cell, Point {}
+
 export function HeatMap({ entries, matrix, selected, onSelect }: HeatMapProps) {
   const t = useT();
   const canvas = useRef<HTMLCanvasElement>(null);
+  const [hovered, setHovered] = useState<Hovered>();
   const size = entries.length;
+  const panZoom = usePanZoom(canvas, size, size);
+  const { viewport } = panZoom;
+  const gestures = useGestures({
+    canvas,
+    pans: true,
+    leavesWheel: true,
+    viewport,
+    limits: panZoom.limits,
+    onViewport: panZoom.setViewport,
+    onHover: (at) => setHovered(at && cellUnder(at)),
+    onTap: (at) => {
+      const cell = cellUnder(at);
+      if (cell) onSelect({ row: cell.row, column: cell.column });
+    },
+  });
+  const image = useMemo(() => imageOf(matrix, size), [matrix, size]);
   useEffect(() => {
-    if (canvas.current) draw(canvas.current, matrix, size);
-  }, [matrix, size]);
+    if (canvas.current && viewport) draw(canvas.current, image, viewport, selected);
+  }, [image, viewport, selected]);
 
-  const select = (event: MouseEvent<HTMLCanvasElement>): void => {
-    const { left, top, width, height } = event.currentTarget.getBoundingClientRect();
-    const at = (offset: number, length: number): number =>
-      Math.min(size - 1, Math.max(0, Math.floor((offset / length) * size)));
-    onSelect({ row: at(event.clientY - top, height), column: at(event.clientX - left, width) });
+  const cellUnder = (at: Point): Hovered | undefined => {
+    if (!viewport) return undefined;
+    const { x, y } = toImage(viewport, at);
+    const [row, column] = [Math.floor(y), Math.floor(x)];
+    const isInside = row >= 0 && row < size && column >= 0 && column < size;
+    return isInside ? { row, column, ...at } : undefined;
   };
   const move = (event: KeyboardEvent): void => {
     const step = steps[event.key];
@@ -38,45 +64,54 @@ export function HeatMap({ entries, matrix, selected, onSelect }: HeatMapProps) {
     const within = (value: number): number => Math.min(size - 1, Math.max(0, value));
     onSelect({ row: within(selected.row + step[0]), column: within(selected.column + step[1]) });
   };
-  const similarity = matrix[selected.row * size + selected.column] ?? 0;
+  const similarity = ({ row, column }: Cell): string =>
+    (matrix[row * size + column] ?? 0).toFixed(4);
+  const labels = { entries, viewport, length: canvas.current?.clientWidth ?? 0 };
   return (
     <figure className="flex flex-col gap-2">
-      <div className="grid max-w-[36rem] grid-cols-[6rem_1fr] gap-1 text-xs text-muted">
-        <ColumnLabels entries={entries} />
-        <RowLabels entries={entries} />
+      <div className="grid grid-cols-[5rem_1fr] gap-1 text-xs text-muted">
+        <ColumnLabels {...labels} />
+        <RowLabels {...labels} />
         <div className="relative">
           <canvas
             ref={canvas}
             tabIndex={0}
             role="img"
             aria-label={t("embeddings.heatMap")}
-            onClick={select}
+            {...gestures}
             onKeyDown={move}
-            className="aspect-square w-full cursor-crosshair rounded-md border border-line [image-rendering:pixelated]"
+            className="aspect-square w-full cursor-crosshair touch-pan-y rounded-md border border-line bg-sunken"
           />
-          <span
-            aria-hidden="true"
-            className="pointer-events-none absolute -m-0.5 box-content border-2 border-[#ff2d78]"
-            style={{
-              left: `${(selected.column / size) * 100}%`,
-              top: `${(selected.row / size) * 100}%`,
-              width: `${100 / size}%`,
-              height: `${100 / size}%`,
-            }}
-          />
+          <ZoomButtons panZoom={panZoom} />
+          {hovered && (
+            <HoverCard at={hovered} canvas={canvas}>
+              <Pair entries={entries} cell={hovered} similarity={similarity(hovered)} />
+            </HoverCard>
+          )}
         </div>
         <Legend />
       </div>
       <figcaption aria-live="polite" className="text-xs">
-        <span className="font-semibold tabular-nums">{similarity.toFixed(4)}</span>{" "}
-        <span className="text-muted">
-          <EntryName entry={entries[selected.row] ?? ""} /> ↔{" "}
-          <EntryName entry={entries[selected.column] ?? ""} />
-        </span>
+        <Pair entries={entries} cell={selected} similarity={similarity(selected)} />
       </figcaption>
     </figure>
   );
 }
+
+interface PairProps {
+  readonly entries: readonly Entry[];
+  readonly cell: Cell;
+  readonly similarity: string;
+}
+
+const Pair = ({ entries, cell: { row, column }, similarity }: PairProps) => (
+  <>
+    <span className="font-semibold text-ink tabular-nums">{similarity}</span>{" "}
+    <span className="text-muted">
+      <EntryName entry={entries[row] ?? ""} /> ↔ <EntryName entry={entries[column] ?? ""} />
+    </span>
+  </>
+);
 
 /** The same colors for every model, so that heat maps can be compared. */
 function Legend() {
@@ -84,12 +119,7 @@ function Legend() {
   return (
     <div className="col-start-2 flex items-center gap-2">
       <span>{t("embeddings.legendLow")}</span>
-      <span
-        className="h-2 flex-1 rounded-sm"
-        style={{
-          background: `linear-gradient(to right, ${stops.map((color) => `rgb(${color.join(" ")})`).join(", ")})`,
-        }}
-      />
+      <span className="h-2 flex-1 rounded-sm" style={{ background: viridisGradient }} />
       <span>{t("embeddings.legendHigh")}</span>
     </div>
   );
@@ -102,12 +132,30 @@ const steps: Readonly<Record<string, readonly [row: number, column: number]>> = 
   ArrowRight: [0, 1],
 };
 
-/** One pixel per pair: the browser enlarges the canvas. */
-function draw(canvas: HTMLCanvasElement, matrix: Float32Array, size: number): void {
-  canvas.width = size;
-  canvas.height = size;
+function draw(
+  canvas: HTMLCanvasElement,
+  image: OffscreenCanvas,
+  { scale, left, top }: Viewport,
+  { row, column }: Cell,
+): void {
   const context = canvas.getContext("2d");
   if (!context) return;
+  canvas.width = canvas.clientWidth * devicePixelRatio;
+  canvas.height = canvas.clientHeight * devicePixelRatio;
+  context.scale(devicePixelRatio, devicePixelRatio);
+  // Cells that are smaller than a pixel are averaged, and larger ones keep their edges.
+  context.imageSmoothingEnabled = scale < 1;
+  context.drawImage(image, left, top, image.width * scale, image.height * scale);
+  context.strokeStyle = "#ff2d78";
+  context.lineWidth = 2;
+  context.strokeRect(left + column * scale - 1, top + row * scale - 1, scale + 2, scale + 2);
+}
+
+/** One pixel per pair. */
+function imageOf(matrix: Float32Array, size: number): OffscreenCanvas {
+  const canvas = new OffscreenCanvas(size, size);
+  const context = canvas.getContext("2d");
+  if (!context) return canvas;
   const image = context.createImageData(size, size);
   const pixels = new Uint32Array(image.data.buffer);
   for (let at = 0; at < pixels.length; at++) {
@@ -115,25 +163,11 @@ function draw(canvas: HTMLCanvasElement, matrix: Float32Array, size: number): vo
     pixels[at] = colors[Math.round(share * (colors.length - 1))] as number;
   }
   context.putImageData(image, 0, 0);
+  return canvas;
 }
-
-/** From dark purple to yellow: five colors of Viridis, readable with every kind of color blindness. */
-const stops = [
-  [68, 1, 84],
-  [59, 82, 139],
-  [33, 145, 140],
-  [94, 201, 98],
-  [253, 231, 37],
-] as const;
 
 /** The color of each of 256 similarities from 0 to 1, as a pixel: red is the lowest byte, and opacity the highest. */
 const colors = Uint32Array.from({ length: 256 }, (_, at) => {
-  const position = (at / 255) * (stops.length - 1);
-  const index = Math.min(stops.length - 2, Math.floor(position));
-  const [from, to] = [stops[index], stops[index + 1]] as const;
-  const [red = 0, green = 0, blue = 0] =
-    from?.map((value, channel) =>
-      Math.round(value + ((to?.[channel] ?? value) - value) * (position - index)),
-    ) ?? [];
+  const [red, green, blue] = viridis(at / 255);
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 });

@@ -8,10 +8,15 @@ export interface ReadTexts {
   readonly columns: readonly string[];
   /** The column that the texts are from. */
   readonly column: string | undefined;
+  /** The values beside each text, in the order of the texts. JSON lines may also have numbers. */
+  readonly rows: readonly Columns[];
 }
 
-/** A text, or its columns by name. */
-type Row = string | Readonly<Record<string, string>>;
+/** The values of a row by the name of the column. */
+type Columns = Readonly<Record<string, string>>;
+
+/** A text, or the columns that may be one, and with them all values. */
+type Row = string | { readonly texts: Columns; readonly values: Columns };
 
 /** A line of a file that has no text, or is not valid. */
 export class UnreadableLine extends Error {
@@ -61,15 +66,19 @@ export function readTexts(content: string, fileName = "", columnName?: string): 
   const extension = fileName.toLowerCase().split(".").at(-1);
   const rows = readRows(content, extension);
   const columns = [
-    ...new Set(rows.flatMap((row) => (typeof row === "string" ? [] : Object.keys(row)))),
+    ...new Set(rows.flatMap((row) => (typeof row === "string" ? [] : Object.keys(row.texts)))),
   ];
   const column = columnName ?? likelyColumn(rows, columns);
-  const texts = rows.map((row, at) => textIn(row, column, at).trim()).filter((text) => text !== "");
+  const found = rows
+    .map((row, at) => ({ row, text: textIn(row, column, at).trim() }))
+    .filter(({ text }) => text !== "");
+  const used = found.slice(0, maxTexts);
   return {
-    texts: texts.slice(0, maxTexts),
-    leftOut: Math.max(0, texts.length - maxTexts),
+    texts: used.map(({ text }) => text),
+    leftOut: found.length - used.length,
     columns,
     column,
+    rows: used.map(({ row }) => (typeof row === "string" ? {} : row.values)),
   };
 }
 
@@ -84,12 +93,15 @@ function likelyColumn(rows: readonly Row[], columns: readonly string[]): string 
     .find((column) => column !== undefined);
   if (named !== undefined) return named;
   const lengthOf = (column: string): number =>
-    rows.reduce((sum, row) => sum + (typeof row === "string" ? 0 : (row[column]?.length ?? 0)), 0);
+    rows.reduce(
+      (sum, row) => sum + (typeof row === "string" ? 0 : (row.texts[column]?.length ?? 0)),
+      0,
+    );
   return columns.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
 }
 
 function textIn(row: Row, column: string | undefined, at: number): string {
-  const text = typeof row === "string" ? row : row[column ?? ""];
+  const text = typeof row === "string" ? row : row.texts[column ?? ""];
   if (text === undefined) throw new UnreadableLine("noText", at + 1);
   return text;
 }
@@ -102,14 +114,22 @@ const readJsonLines = (content: string): Row[] =>
       const value: unknown = JSON.parse(line);
       if (typeof value === "string") return value;
       if (typeof value === "object" && value !== null && !Array.isArray(value))
-        return Object.fromEntries(
-          Object.entries(value).filter(([, member]) => typeof member === "string"),
-        );
+        return {
+          texts: membersOf(value, ["string"]),
+          values: membersOf(value, ["string", "number"]),
+        };
     } catch {
       // Reported below, like a line without a text.
     }
     throw new UnreadableLine("noText", at + 1);
   });
+
+const membersOf = (value: object, types: readonly string[]): Columns =>
+  Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => types.includes(typeof member))
+      .map(([name, member]) => [name, String(member)]),
+  );
 
 /** RFC 4180. A first row with a usual name of a column is a header. Without one, columns have numbers. */
 function readCsv(content: string): Row[] {
@@ -119,13 +139,14 @@ function readCsv(content: string): Row[] {
     [...textColumns, ...otherColumns].includes(cell.trim().toLowerCase()),
   );
   const nameOf = (at: number): string => (hasHeader && first[at]?.trim()) || String(at + 1);
-  return (hasHeader ? rows.slice(1) : rows).map((cells) =>
-    Object.fromEntries([
+  return (hasHeader ? rows.slice(1) : rows).map((cells) => {
+    const values = Object.fromEntries([
       // A short row has empty texts.
       ...first.map((_, at) => [nameOf(at), ""]),
       ...cells.map((cell, at) => [nameOf(at), cell]),
-    ]),
-  );
+    ]);
+    return { texts: values, values };
+  });
 }
 
 export function parseCsv(content: string): string[][] {

@@ -1,29 +1,29 @@
 /** What the vectors of one run mean: figures, heat map, map, neighbors, truncation, and the request as code. */
 import { useEffect, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
+import { classNames } from "../../lib/class-names.ts";
 import { FileContent } from "../../lib/code-samples.ts";
 import { Card } from "../../ui/card.tsx";
 import { CodeSamples } from "../../ui/code-samples.tsx";
+import { FailedRequest } from "../../ui/failed-request.tsx";
+import { ColorBy, ColorLegend } from "./color-by.tsx";
+import { colorColumns } from "./color-scale.ts";
 import { Dimensions } from "./dimensions.tsx";
-import type { Embedded } from "./embed.ts";
 import { type Entry, isImage } from "./entries.ts";
 import { type Cell, HeatMap } from "./heat-map.tsx";
 import { Neighbors } from "./neighbors.tsx";
 import { ResultTable } from "./result-table.tsx";
+import type { Run } from "./run-embeddings.ts";
 import { TextMap } from "./text-map.tsx";
-
-export interface Run {
-  readonly entries: readonly Entry[];
-  readonly results: readonly Embedded[];
-  /** Models that failed, with the reason. */
-  readonly failures: readonly { readonly model: string; readonly reason: string }[];
-}
 
 /** Of each kind: more would fill the page with code. */
 const maxSampleEntries = 20;
 
-export function Results({ run: { entries, results, failures } }: { run: Run }) {
+export function Results({ run: { entries, columns, results, failures } }: { run: Run }) {
   const t = useT();
+  const colorable = colorColumns(columns);
+  const [columnName, setColumnName] = useState("");
+  const column = colorable.find(({ name }) => name === columnName);
   const [cell, setCell] = useState<Cell>({ row: 0, column: Math.min(1, entries.length - 1) });
   // The vectors of a run are released when the next run replaces it.
   useEffect(
@@ -34,31 +34,43 @@ export function Results({ run: { entries, results, failures } }: { run: Run }) {
   );
   const select = (row: number): void => setCell({ ...cell, row });
   const [first] = results;
+  const several = results.length > 1;
   return (
-    <>
-      {failures.map(({ model, reason }) => (
-        <p key={model} role="alert" className="rounded-md bg-bad-soft p-3 break-words text-bad">
-          <code className="font-mono text-xs">{model}</code>: {reason}
-        </p>
+    <div className="flex flex-col gap-4">
+      {failures.map(({ model, ...failure }) => (
+        <FailedRequest key={model} failure={failure}>
+          <code className="font-mono text-xs wrap-anywhere">{model}</code>
+        </FailedRequest>
       ))}
       {first && (
         <>
           <Card title={t("embeddings.results")}>
             <ResultTable entries={entries} results={results} />
           </Card>
-          {results.map(({ model, matrix, vectors }) => (
-            <Card key={model} title={model}>
-              <div className="grid gap-4 p-4 lg:grid-cols-2">
-                <HeatMap entries={entries} matrix={matrix} selected={cell} onSelect={setCell} />
-                <TextMap
-                  entries={entries}
-                  vectors={vectors}
-                  selected={cell.row}
-                  onSelect={select}
-                />
-              </div>
-            </Card>
-          ))}
+          <Card
+            title={t("embeddings.mapTitle")}
+            actions={
+              colorable.length > 0 && (
+                <ColorBy columns={colorable} value={columnName} onChange={setColumnName} />
+              )
+            }
+          >
+            {column && <ColorLegend column={column} />}
+            <div className={classNames("grid gap-4 p-4", several && "xl:grid-cols-2")}>
+              {results.map(({ model, vectors }) => (
+                <section key={model} aria-label={t("embeddings.mapOf", { model })}>
+                  {several && <ModelName model={model} />}
+                  <TextMap
+                    entries={entries}
+                    vectors={vectors}
+                    column={column}
+                    selected={cell.row}
+                    onSelect={select}
+                  />
+                </section>
+              ))}
+            </div>
+          </Card>
           <Card title={t("embeddings.neighbors")}>
             <div className="p-4">
               <Neighbors
@@ -67,6 +79,16 @@ export function Results({ run: { entries, results, failures } }: { run: Run }) {
                 selected={cell.row}
                 onSelect={select}
               />
+            </div>
+          </Card>
+          <Card title={t("embeddings.similarity")}>
+            <div className={classNames("grid gap-6 p-4", several && "xl:grid-cols-2")}>
+              {results.map(({ model, matrix }) => (
+                <div key={model} className="max-w-[40rem] min-w-0">
+                  {several && <ModelName model={model} />}
+                  <HeatMap entries={entries} matrix={matrix} selected={cell} onSelect={setCell} />
+                </div>
+              ))}
             </div>
           </Card>
           <Card title={t("embeddings.truncation")}>
@@ -91,9 +113,13 @@ export function Results({ run: { entries, results, failures } }: { run: Run }) {
           </Card>
         </>
       )}
-    </>
+    </div>
   );
 }
+
+const ModelName = ({ model }: { model: string }) => (
+  <h3 className="mb-2 font-mono text-xs wrap-anywhere text-muted">{model}</h3>
+);
 
 /** The reader has the images as files. */
 const sampleInput = (entries: readonly Entry[]) => [

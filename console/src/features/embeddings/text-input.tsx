@@ -1,7 +1,9 @@
 /** The texts to embed: typed, pasted, dropped or from a file. */
+import { FileText, X } from "lucide-react";
 import { type ClipboardEvent, type DragEvent, useId, useState } from "react";
 import { errorText } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
+import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { FileInput } from "../../ui/file-input.tsx";
 import { TextArea } from "../../ui/input.tsx";
@@ -9,26 +11,27 @@ import { optionsOf, Select } from "../../ui/select.tsx";
 import { decodeText, maxTexts, type ReadTexts, readTexts, UnreadableLine } from "./read-texts.ts";
 
 interface TextInputProps {
-  /** One text per line. */
-  readonly content: string;
-  readonly onChange: (content: string) => void;
+  readonly source: TextSource;
+  readonly onChange: (source: TextSource) => void;
   /** Called with dropped and pasted images. Undefined: no chosen model reads images. */
   readonly onImages: ((files: readonly File[]) => void) | undefined;
 }
 
-interface LoadedFile {
-  readonly name: string;
-  readonly text: string;
-  readonly read: ReadTexts;
+export interface TextSource {
+  /** One text per line. */
+  readonly content: string;
+  /** The file that the texts are from. Absent: they were typed, pasted or changed. */
+  readonly file?: { readonly name: string; readonly text: string; readonly read: ReadTexts };
 }
 
 const isImageFile = ({ type }: File): boolean => type.startsWith("image/");
 
-export function TextInput({ content, onChange, onImages }: TextInputProps) {
+export function TextInput({ source, onChange, onImages }: TextInputProps) {
   const t = useT();
   const id = useId();
   const [problem, setProblem] = useState<string>();
-  const [loaded, setLoaded] = useState<LoadedFile>();
+  const [isOver, setOver] = useState(false);
+  const { content, file: loaded } = source;
   const typed = readTexts(content);
   const { texts } = typed;
   // The field has only the texts of a file that are used.
@@ -37,8 +40,8 @@ export function TextInput({ content, onChange, onImages }: TextInputProps) {
     try {
       const read = readTexts(text, name, column);
       // The field holds one text per line, so line breaks inside a text become spaces.
-      onChange(read.texts.map((each) => each.replaceAll(/\s*\n\s*/g, " ")).join("\n"));
-      setLoaded({ name, text, read });
+      const lines = read.texts.map((each) => each.replaceAll(/\s*\n\s*/g, " "));
+      onChange({ content: lines.join("\n"), file: { name, text, read } });
       setProblem(undefined);
     } catch (error) {
       setProblem(
@@ -63,6 +66,7 @@ export function TextInput({ content, onChange, onImages }: TextInputProps) {
   };
   const drop = (event: DragEvent): void => {
     event.preventDefault();
+    setOver(false);
     add(event.dataTransfer.files);
   };
   const paste = (event: ClipboardEvent): void => {
@@ -75,19 +79,21 @@ export function TextInput({ content, onChange, onImages }: TextInputProps) {
         {(ids) => (
           <TextArea
             {...ids}
-            rows={8}
+            rows={10}
             value={content}
-            onChange={(event) => {
-              setLoaded(undefined);
-              onChange(event.target.value);
-            }}
+            onChange={(event) => onChange({ content: event.target.value })}
             onDrop={drop}
             onPaste={paste}
-            onDragOver={(event) => event.preventDefault()}
+            onDragOver={(event) => {
+              event.preventDefault();
+              setOver(true);
+            }}
+            onDragLeave={() => setOver(false)}
+            className={isOver ? "outline-2 outline-accent" : undefined}
           />
         )}
       </Field>
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <label htmlFor={id} className="sr-only">
           {t("embeddings.file")}
         </label>
@@ -95,23 +101,40 @@ export function TextInput({ content, onChange, onImages }: TextInputProps) {
         <span className="text-xs text-muted" aria-live="polite">
           {t("embeddings.textCount", { count: texts.length })}
         </span>
-        {leftOut > 0 && (
-          <span role="alert" className="text-xs text-warn">
-            {t("embeddings.leftOut", { max: maxTexts, count: maxTexts + leftOut })}
-          </span>
-        )}
-        {loaded && loaded.read.columns.length > 1 && (
-          <div className="flex items-center gap-2 text-xs text-muted">
-            <label htmlFor={`${id}-column`}>{t("embeddings.column")}</label>
-            <Select
-              id={`${id}-column`}
-              value={loaded.read.column ?? ""}
-              onChange={(column) => load(loaded.name, loaded.text, column)}
-              options={optionsOf(loaded.read.columns)}
-            />
-          </div>
-        )}
       </div>
+      {leftOut > 0 && (
+        <p role="alert" className="text-xs text-warn">
+          {t("embeddings.leftOut", { max: maxTexts, count: maxTexts + leftOut })}
+        </p>
+      )}
+      {loaded && (
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-1.5 rounded-md bg-sunken px-2 py-1.5 text-xs">
+          <FileText size={14} className="text-muted" />
+          <span className="min-w-0 flex-1 truncate font-medium" title={loaded.name}>
+            {loaded.name}
+          </span>
+          {loaded.read.columns.length > 1 && (
+            <span className="flex items-center gap-2 text-muted">
+              <label htmlFor={`${id}-column`}>{t("embeddings.column")}</label>
+              <Select
+                id={`${id}-column`}
+                value={loaded.read.column ?? ""}
+                onChange={(column) => load(loaded.name, loaded.text, column)}
+                options={optionsOf(loaded.read.columns)}
+                className="max-w-36"
+              />
+            </span>
+          )}
+          <Button
+            size="small"
+            look="quiet"
+            aria-label={t("embeddings.removeFile", { name: loaded.name })}
+            onClick={() => onChange({ content: "" })}
+          >
+            <X size={14} />
+          </Button>
+        </div>
+      )}
     </div>
   );
 }

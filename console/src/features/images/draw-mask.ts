@@ -1,5 +1,6 @@
 /** Draws a mask on a canvas, and exports it as the images API expects it. */
-import type { MaskStep, Point } from "./mask-history.ts";
+import type { Point } from "../../lib/viewport.ts";
+import type { MaskStep } from "./mask-history.ts";
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 

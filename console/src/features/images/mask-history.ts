@@ -1,9 +1,5 @@
 /** What was painted on a mask, as a list of steps with undo and redo. */
-
-export interface Point {
-  readonly x: number;
-  readonly y: number;
-}
+import type { Point } from "../../lib/viewport.ts";
 
 export type MaskStep =
   | {

@@ -1,19 +1,13 @@
 /** Paints the mask of an image edit: brush, eraser, invert, undo and redo, zoom and pan, with mouse, pen and touch. */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { saveFile } from "../../lib/save-file.ts";
+import { useGestures } from "../../lib/use-gestures.ts";
+import { usePanZoom } from "../../lib/use-pan-zoom.ts";
+import type { Point, Viewport } from "../../lib/viewport.ts";
 import { Button } from "../../ui/button.tsx";
 import { drawSteps, exportMask } from "./draw-mask.ts";
-import { useGestures } from "./mask-gestures.ts";
-import {
-  addStep,
-  type MaskHistory,
-  type MaskStep,
-  type Point,
-  redo,
-  undo,
-} from "./mask-history.ts";
-import { fitInto, type Viewport, zoom } from "./viewport.ts";
+import { addStep, type MaskHistory, type MaskStep, redo, undo } from "./mask-history.ts";
 
 interface MaskPainterProps {
   readonly image: ImageBitmap;
@@ -24,12 +18,12 @@ interface MaskPainterProps {
 type Tool = "brush" | "eraser" | "pan";
 
 const tools: readonly Tool[] = ["brush", "eraser", "pan"];
-const buttonZoom = 1.5;
 
 export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
   const t = useT();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [viewport, setViewport] = useState<Viewport>();
+  const panZoom = usePanZoom(canvas, image.width, image.height);
+  const { viewport } = panZoom;
   const [brushSize, setBrushSize] = useState(() => Math.round(image.width / 12));
   const [tool, setTool] = useState<Tool>("brush");
   const [stroke, setStroke] = useState<readonly Point[]>();
@@ -42,35 +36,18 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
     erases,
   };
 
-  const reset = useCallback(() => {
-    const { clientWidth: width = 0, clientHeight: height = 0 } = canvas.current ?? {};
-    if (width > 0) setViewport(fitInto(image, { width, height }));
-  }, [image]);
-  useEffect(() => {
-    // Reports the size at first, when the window is resized, and when a phone is rotated.
-    const observer = new ResizeObserver(reset);
-    if (canvas.current) observer.observe(canvas.current);
-    return () => observer.disconnect();
-  }, [reset]);
-
   useEffect(() => {
     if (canvas.current && viewport)
       draw(canvas.current, image, viewport, current ? [...history.steps, current] : history.steps);
   });
 
-  const minScale = viewport ? Math.min(viewport.scale, 0.05) : 0.05;
-  const zoomCenter = (factor: number): void => {
-    const { clientWidth = 0, clientHeight = 0 } = canvas.current ?? {};
-    const center = { x: clientWidth / 2, y: clientHeight / 2 };
-    if (viewport) setViewport(zoom(viewport, center, factor, minScale));
-  };
   useUndoKeys(history, onChange);
   const gestures = useGestures({
     canvas,
     pans: tool === "pan",
     viewport,
-    minScale,
-    onViewport: setViewport,
+    limits: panZoom.limits,
+    onViewport: panZoom.setViewport,
     onStroke: setStroke,
     onStrokeEnd: (points) => {
       setStroke(undefined);
@@ -121,17 +98,13 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
         >
           {t("mask.redo")}
         </Button>
-        <Button size="small" aria-label={t("mask.zoomIn")} onClick={() => zoomCenter(buttonZoom)}>
+        <Button size="small" aria-label={t("mask.zoomIn")} onClick={panZoom.zoomIn}>
           +
         </Button>
-        <Button
-          size="small"
-          aria-label={t("mask.zoomOut")}
-          onClick={() => zoomCenter(1 / buttonZoom)}
-        >
+        <Button size="small" aria-label={t("mask.zoomOut")} onClick={panZoom.zoomOut}>
           −
         </Button>
-        <Button size="small" onClick={reset}>
+        <Button size="small" onClick={panZoom.reset}>
           {t("mask.fit")}
         </Button>
         <Button

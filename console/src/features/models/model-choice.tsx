@@ -1,44 +1,58 @@
-/** Check boxes for the models that a playground uses at once. */
+/** The models that a playground uses at once. */
+import { X } from "lucide-react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
+import { MultiCombobox } from "../../ui/combobox.tsx";
+import { Field } from "../../ui/field.tsx";
 
 interface ModelChoiceProps {
   readonly models: readonly ShownModel[];
   readonly selected: readonly string[];
   readonly onChange: (selected: readonly string[]) => void;
   /** Why a model cannot be chosen. */
-  readonly unavailable?: (model: ShownModel) => string | undefined;
+  readonly unavailable: (model: ShownModel) => string | undefined;
 }
 
 export function ModelChoice({ models, selected, onChange, unavailable }: ModelChoiceProps) {
   const t = useT();
   return (
-    <fieldset className="flex flex-wrap gap-x-4 gap-y-1">
-      <legend className="mb-1 text-xs font-medium text-muted">{t("nav.models")}</legend>
-      {models.map((model) => {
-        const { id } = model;
-        const reason = unavailable?.(model);
-        return (
-          <label key={id} className="flex min-w-0 items-center gap-1.5">
-            <input
-              type="checkbox"
-              className="size-4 shrink-0 accent-accent"
-              disabled={reason !== undefined}
-              checked={selected.includes(id)}
-              onChange={({ target }) =>
-                onChange(
-                  // In the order of the list, so that results keep their places.
-                  models
-                    .map((each) => each.id)
-                    .filter((each) => (each === id ? target.checked : selected.includes(each))),
-                )
-              }
-            />
-            <span className="min-w-0 font-mono text-xs wrap-anywhere">{id}</span>
-            {reason !== undefined && <span className="text-xs text-muted">({reason})</span>}
-          </label>
-        );
-      })}
-    </fieldset>
+    <div className="flex flex-col gap-1.5">
+      <Field label={t("nav.models")}>
+        {(ids) => (
+          <MultiCombobox
+            {...ids}
+            values={selected}
+            onChange={onChange}
+            options={models.map((model) => {
+              const reason = unavailable(model);
+              const hint = reason ?? (model.reads_images ? t("model.can.images") : undefined);
+              return {
+                value: model.id,
+                label: model.id,
+                isDisabled: reason !== undefined,
+                ...(hint !== undefined && { hint }),
+              };
+            })}
+          />
+        )}
+      </Field>
+      {selected.length > 1 && (
+        <ul className="flex flex-wrap gap-1">
+          {selected.map((id) => (
+            <li key={id} className="min-w-0">
+              <button
+                type="button"
+                aria-label={t("playground.removeModel", { model: id })}
+                onClick={() => onChange(selected.filter((each) => each !== id))}
+                className="flex max-w-full items-center gap-1 rounded bg-sunken px-1.5 py-0.5 font-mono text-xs hover:text-bad"
+              >
+                <span className="min-w-0 truncate">{id}</span>
+                <X size={12} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
   );
 }

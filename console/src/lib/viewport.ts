@@ -1,5 +1,9 @@
-/** Zoom and pan: which part of an image a canvas shows. Coordinates of the canvas are CSS pixels. */
-import type { Point } from "./mask-history.ts";
+/** Zoom and pan: which part of an image or a drawing a canvas shows. Coordinates of the canvas are CSS pixels. */
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
 
 export interface Viewport {
   /** CSS pixels per image pixel. */
@@ -9,12 +13,15 @@ export interface Viewport {
   readonly top: number;
 }
 
-interface Size {
+export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
-const maxScale = 16;
+export interface ScaleLimits {
+  readonly min: number;
+  readonly max: number;
+}
 
 /** The whole image, centered. */
 export function fitInto(image: Size, canvas: Size): Viewport {
@@ -31,9 +38,19 @@ export const toImage = ({ scale, left, top }: Viewport, { x, y }: Point): Point 
   y: (y - top) / scale,
 });
 
+export const toCanvas = ({ scale, left, top }: Viewport, { x, y }: Point): Point => ({
+  x: x * scale + left,
+  y: y * scale + top,
+});
+
 /** The point under the pointer stays where it is. */
-export function zoom(viewport: Viewport, at: Point, factor: number, minScale: number): Viewport {
-  const scale = Math.min(maxScale, Math.max(minScale, viewport.scale * factor));
+export function zoom(
+  viewport: Viewport,
+  at: Point,
+  factor: number,
+  { min, max }: ScaleLimits,
+): Viewport {
+  const scale = Math.min(max, Math.max(min, viewport.scale * factor));
   const { x, y } = toImage(viewport, at);
   return { scale, left: at.x - x * scale, top: at.y - y * scale };
 }

@@ -1,0 +1,32 @@
+/** Embeds the entries with every chosen model. */
+import { failureOf, type RequestFailure } from "../../api/client.ts";
+import type { Column } from "./color-scale.ts";
+import { type Embedded, embed } from "./embed.ts";
+import type { Entry } from "./entries.ts";
+
+export interface Run {
+  readonly entries: readonly Entry[];
+  /** Of the file that the texts are from. */
+  readonly columns: readonly Column[];
+  readonly results: readonly Embedded[];
+  readonly failures: readonly (RequestFailure & { readonly model: string })[];
+}
+
+/** One model that fails does not hide the results of the others. */
+export async function runEmbeddings(
+  models: readonly string[],
+  { entries, columns }: Pick<Run, "entries" | "columns">,
+  signal: AbortSignal,
+): Promise<Run> {
+  const outcomes = await Promise.all(
+    models.map((model) =>
+      embed(model, entries, signal).catch((error: unknown) => ({ model, ...failureOf(error) })),
+    ),
+  );
+  return {
+    entries,
+    columns,
+    results: outcomes.filter((outcome) => "vectors" in outcome),
+    failures: outcomes.filter((outcome) => "reason" in outcome),
+  };
+}
