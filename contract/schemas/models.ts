@@ -1,6 +1,7 @@
-/** Members of models that the console's form shows. vexel.yaml has more. */
+/** Models: the entries of vexel.yaml, and the form of the console. Prices are in `prices.ts`. */
 import { z } from "zod";
 import { policyNames } from "../admin/constants.ts";
+import { parameters } from "./keys.ts";
 import { limits } from "./limits.ts";
 import { id } from "./names.ts";
 
@@ -35,6 +36,7 @@ export const maxTargets = 1000;
 
 export const dimensions = z.int().min(1).max(65_536);
 
+/** Members of the models of both kinds. */
 export const modelMembers = {
   id,
   /** Timeout of a whole request, in seconds. Absent: the setting applies. */
@@ -46,4 +48,48 @@ export const modelMembers = {
   limits: limits.optional(),
   /** Absent: nothing is stored. */
   storeContent: storeContent.optional(),
+  /** Whether responses have the header `vexel-cost`. */
+  showCost: z.boolean().optional(),
+};
+
+export const embeddingMembers = {
+  dimensions: dimensions.optional(),
+  /** The targets name different models, and the author declares their vectors to be comparable. */
+  sameSpace: z.boolean().optional(),
+  /**
+   * The vector of an input depends on the other inputs of its request. Absent: derived from the names of the targets.
+   */
+  contextual: z.boolean().optional(),
+  /** Whether the embedding cache is used. */
+  cache: z.boolean().default(true),
+  /** Whether small requests may be batched (micro-batching). */
+  batch: z.boolean().default(true),
+  /** Token arrays. `decode`: to text; `refuse`; `pass`: unchanged, to targets that support them. */
+  tokenArrays: z.enum(["decode", "refuse", "pass"]).default("decode"),
+};
+
+export const imageTargetMembers = {
+  ...targetMembers,
+  /** OpenAI's Images API, or the image tool of its Responses API. */
+  surface: z.enum(["images", "responses"]).default("images"),
+  /** The language model that calls the image tool. */
+  via: id.optional(),
+};
+
+export const moderationMembers = {
+  upstream: id,
+  model: id.default("omni-moderation-latest"),
+  /** If the moderation upstream fails: refuse the request, or generate the image without the check. */
+  onFailure: z.enum(["refuse", "allow"]).default("refuse"),
+  /** Seconds that the moderation upstream may take, unless half of the timeout of the image model is shorter. */
+  timeout: z.number().min(1).max(86_400).default(10),
+};
+
+export const imageMembers = {
+  parameters: parameters.optional(),
+  /** Whether a request continues after its client disconnects. */
+  onDisconnect: z.enum(["finish", "cancel"]).optional(),
+  /** Retries on another target even if the failed one may have billed the image. */
+  retryPaid: z.boolean().optional(),
+  maxImages: z.int().min(1).max(10).default(10),
 };
