@@ -27,6 +27,18 @@ export const shownPriceSchema = z.strictObject({ parts: z.array(pricePartSchema)
 });
 export type ShownPrice = Infer<typeof shownPriceSchema>;
 
+export const listedPriceSchema = z
+  .strictObject({
+    object: z.literal("listed_price"),
+    price: z
+      .record(z.string(), z.number())
+      .nullable()
+      .describe("US dollars, by the members of `price` in vexel.yaml. `null`: not in the list."),
+    source: z.string().nullable().describe("Where the price was read, and when."),
+  })
+  .meta({ id: "ListedPrice" });
+export type ListedPrice = Infer<typeof listedPriceSchema>;
+
 export const imageModelOptionsSchema = z
   .record(z.string(), z.union([z.array(z.string()), z.literal(true)]))
   .meta({ id: "ImageModelOptions", description: "The values of each option. `true`: any value." });

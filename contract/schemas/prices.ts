@@ -56,6 +56,8 @@ export const imagePrice = imagePriceMembers
 export type EmbeddingPrice = z.output<typeof embeddingPrice>;
 export type ImagePrice = z.output<typeof imagePrice>;
 
+export type PriceKind = "embedding" | "image";
+
 export const priceKeys = {
   moderation: Object.keys(moderationPrice.shape),
   embedding: Object.keys(embeddingPrice.shape),

@@ -28,6 +28,7 @@ import { type EstimateImages, imageEstimateRoutes } from "./routes/image-estimat
 import { inviteRoutes } from "./routes/invites.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
+import { listedPriceRoutes } from "./routes/listed-prices.ts";
 import { modelAccessRoutes } from "./routes/model-access.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { oidcRoutes } from "./routes/oidc.ts";
@@ -130,6 +131,7 @@ function adminRoutes(options: RouteOptions): readonly AdminRoute[] {
     ...modelAccessRoutes(dependencies),
     ...imageEstimateRoutes({ snapshot, estimate: options.estimateImages }),
     ...modelRoutes(dependencies),
+    ...listedPriceRoutes(snapshot),
     ...upstreamRoutes(dependencies),
     ...connectionTestRoutes(dependencies),
     ...projectRoutes(dependencies),

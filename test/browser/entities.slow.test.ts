@@ -1,6 +1,7 @@
 /** Upstreams, models, projects, webhooks and keys in a browser. */
 import { expect } from "bun:test";
 import OpenAI from "openai";
+import { knownKeys } from "../../server/config/validate/schema.ts";
 import { startFake } from "../fake-upstream.ts";
 import { browserTest, choose } from "./browser-test.ts";
 
@@ -120,9 +121,25 @@ browserTest(
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Model", exact: true }).fill("team-search");
     await choose(dialog.getByRole("combobox", { name: "Upstream", exact: true }), "fake");
-    await dialog.getByLabel("Model name at the upstream").fill("text-embedding-3-small");
+    await choose(dialog.getByLabel("Model name at the upstream"), "text-embedding-3-small");
+    await dialog.getByText("Options", { exact: true }).click();
+    await choose(dialog.getByLabel("Embedding cache"), "No");
+    await dialog.locator("summary", { hasText: "Prices" }).click();
+    const price = dialog.locator('[name="price.input"]');
+    // The list price, with its source.
+    await dialog
+      .getByText(/^List price: .*2026/)
+      .last()
+      .waitFor();
+    expect(await price.getAttribute("placeholder")).toBe("0.02");
+    await price.fill("0.07");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
+    const { definition } = await admin<{ definition: { value: object } }>(
+      "GET",
+      "/models/team-search",
+    );
+    expect(definition.value).toMatchObject({ cache: false, price: { input: 0.07 } });
 
     await visit("/model/team-search");
     await page.getByRole("button", { name: "Edit" }).click();
@@ -144,6 +161,41 @@ browserTest(
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.waitForURL(/\/models$/);
+  },
+);
+
+/** The members of an entry of vexel.yaml, with those of the objects in them. */
+function membersAt(path: readonly PropertyKey[], kind?: string): string[] {
+  const objects = ["limits", "budget", "price", "storeContent", "defaults", "moderation"];
+  return knownKeys(path, kind).flatMap((name) => {
+    if (name === "targets")
+      return membersAt([...path, "targets", 0], kind).map((member) => `targets.0.${member}`);
+    return objects.includes(name)
+      ? membersAt([...path, name], kind).map((member) => `${name}.${member}`)
+      : [name];
+  });
+}
+
+browserTest(
+  "the forms of models and keys have every member of vexel.yaml",
+  async ({ page, open, visit }) => {
+    const dialog = page.getByRole("dialog");
+    const fields = async (): Promise<string[]> => {
+      const named = await dialog.locator("[name]").all();
+      const names = await Promise.all(named.map((each) => each.getAttribute("name")));
+      return [...new Set(names.filter((name) => name !== null))].sort();
+    };
+    await open("/models");
+    await page.getByRole("button", { name: "Create model" }).click();
+    for (const kind of ["embedding", "image"]) {
+      await choose(dialog.getByLabel("Kind"), kind);
+      expect(await fields()).toEqual(membersAt(["models", 0], kind).sort());
+    }
+    await visit("/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    // The gateway generates the secret.
+    const members = membersAt(["keys", 0]).filter((name) => name !== "key");
+    expect(await fields()).toEqual(members.sort());
   },
 );
 

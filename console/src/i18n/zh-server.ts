@@ -381,4 +381,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The job has no {} now.": "任务目前没有 {1}。",
   "The replicas of this gateway share a database, and no storage for jobs. Set BLOB_URL.":
     "此网关的副本共用数据库，但没有任务存储。请设置 BLOB_URL。",
+  "must be a quality, a size such as 1024x1024 or <=1024x1024, or a quality and a size":
+    "必须是质量、尺寸（如 1024x1024 或 <=1024x1024），或质量加尺寸",
+  "each line must be a price, such as high 1024x1024 = 0.17":
+    "每行必须是一个价格，例如 high 1024x1024 = 0.17",
 };

@@ -32,7 +32,8 @@ function useLockHint(locked: ApiKey["locked"] = {}) {
   };
 }
 
-export function LimitFields({ locked }: LockProps) {
+/** `path`: the member with the limits. */
+export function LimitFields({ locked, path = "limits" }: LockProps & { readonly path?: string }) {
   const t = useT();
   const hintOf = useLockHint(locked);
   return (
@@ -41,7 +42,7 @@ export function LimitFields({ locked }: LockProps) {
       {limitNames.map((name) => (
         <NumberField
           key={name}
-          name={`limits.${name}`}
+          name={`${path}.${name}`}
           label={t(`limits.${name}`)}
           hint={hintOf(`limits.${name}`)}
         />

@@ -163,6 +163,8 @@ const queryValues: Readonly<Record<string, string>> = {
   model: "embed",
   endpoint: "/v1/embeddings",
   key_id: "unknown-id",
+  kind: "embedding",
+  upstream: "unknown-id",
 };
 
 function requiredQuery(path: string, { parameters = [] }: Record<string, unknown>): string {

@@ -125,6 +125,18 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
             { value: "batch", label: t("keys.priority.batch") },
           ]}
         />
+        <SelectField
+          name="parameters"
+          label={t("models.form.parameters")}
+          hint={t("models.form.parametersHint")}
+          options={[
+            { value: "", label: t("keys.parametersOfModel") },
+            ...(["adapt", "strict", "drop", "pass"] as const).map((value) => ({
+              value,
+              label: t(`keys.parameters.${value}`),
+            })),
+          ]}
+        />
         {(["embedding", "image"] as const).map((kind) => (
           <SelectField
             key={kind}

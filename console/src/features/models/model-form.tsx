@@ -1,23 +1,16 @@
-/** The form of a model: its id, its targets, how one of them is selected, and its limits. */
+/** The form of a model: its id, its targets, and the other members of a model in vexel.yaml, in groups. */
 import { useWatch } from "react-hook-form";
-import { z } from "zod";
 import { type ModelEntity, policyNames } from "../../../../contract/admin.ts";
-import { dimensions, modelMembers, targetMembers } from "../../../../contract/schemas/models.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
 import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
 import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
+import { membersOfKind, modelSchema, valuesOf } from "./model-schema.ts";
+import { EmbeddingOptions, ImageOptions, ModerationFields } from "./option-fields.tsx";
+import { PriceFields } from "./price-fields.tsx";
 import { TargetFields } from "./target-fields.tsx";
-
-/** Members that the form does not show are kept as they are. */
-const schema = z.looseObject({
-  ...modelMembers,
-  kind: z.enum(["embedding", "image"]),
-  targets: z.array(z.looseObject(targetMembers)).min(1),
-  dimensions: dimensions.optional(),
-});
 
 interface ModelFormProps {
   readonly model: ModelEntity | undefined;
@@ -27,17 +20,18 @@ interface ModelFormProps {
 export function ModelForm({ model, onSaved }: ModelFormProps) {
   const t = useT();
   const form = useSchemaForm(
-    schema,
-    model
-      ? { ...model.value, targets: [...model.value.targets], id: model.id }
-      : { kind: "embedding", targets: [{}] },
+    modelSchema,
+    model ? valuesOf(model) : { kind: "embedding", targets: [{}] },
   );
-  const [kind, storeContent] = useWatch({ control: form.control, name: ["kind", "storeContent"] });
+  const [kind, target, storeContent] = useWatch({
+    control: form.control,
+    name: ["kind", "targets.0", "storeContent"],
+  });
   return (
     <SchemaForm
       form={form}
-      save={async ({ id, dimensions: count, ...value }) => {
-        const body = { ...value, ...(value.kind === "embedding" && { dimensions: count }) };
+      save={async ({ id, ...value }) => {
+        const body = membersOfKind(value);
         await onSaved(
           await saveEntity<ModelEntity>("/models", model, model ? body : { id, ...body }),
         );
@@ -60,8 +54,25 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
         ]}
       />
       <TextField name="description" label={t("models.form.description")} />
-      <TargetFields />
-      <More label={t("upstreams.more")}>
+      <TargetFields kind={kind} />
+      <More label={t("models.form.group.prices")}>
+        <PriceFields
+          name="price"
+          kind={kind}
+          label={t("models.form.group.prices")}
+          hint={t("models.form.pricesHint")}
+          target={target}
+        />
+      </More>
+      <More label={t("models.form.group.options")}>
+        {kind === "embedding" ? <EmbeddingOptions /> : <ImageOptions />}
+      </More>
+      {kind === "image" && (
+        <More label={t("models.form.group.moderation")}>
+          <ModerationFields />
+        </More>
+      )}
+      <More label={t("models.form.group.routing")}>
         <SelectField
           name="policy"
           label={t("models.form.policy")}
@@ -71,12 +82,11 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
             ...policyNames.map((policy) => ({ value: policy, label: t(`policy.${policy}`) })),
           ]}
         />
-        <div className="grid gap-3 sm:grid-cols-2">
-          <NumberField name="timeout" label={t("models.form.timeout")} />
-          {kind === "embedding" && (
-            <NumberField name="dimensions" label={t("models.form.dimensions")} />
-          )}
-        </div>
+        <NumberField
+          name="timeout"
+          label={t("models.form.timeout")}
+          hint={t("models.form.timeoutHint")}
+        />
         <TextField
           name="storeContent.for"
           label={t("models.form.storeContent")}
@@ -87,6 +97,8 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
             {t("models.form.storeContentWarning")}
           </p>
         )}
+      </More>
+      <More label={t("models.form.group.limits")}>
         <LimitFields />
       </More>
     </SchemaForm>

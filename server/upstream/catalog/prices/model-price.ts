@@ -40,25 +40,25 @@ interface ImageOperation {
   readonly extraFields: ExtraFields;
 }
 
+/** The row of an image model in the price lists. */
+export function imagePriceRow(target: Target): ListedPrice | undefined {
+  const { upstream, model } = target;
+  const row = listedPrices.find(
+    (entry) => entry.kinds.includes(upstream.kind) && entry.model.test(model),
+  );
+  return row && isServedBy(row, target) ? row : undefined;
+}
+
 /** The vendor's list price of an image. */
 export function listedImagePrice(
   target: Target,
   { operation, extraFields }: ImageOperation,
 ): Price | undefined {
-  const { upstream, model } = target;
-  if (builtInKinds.has(upstream.kind)) return { images: { "": 0 } };
+  if (builtInKinds.has(target.upstream.kind)) return { images: { "": 0 } };
   // A language model is billed as well, and its usage is not reported separately.
   if (target.surface === "responses") return undefined;
-  const row = listedPrices.find(
-    (entry) => entry.kinds.includes(upstream.kind) && entry.model.test(model),
-  );
-  if (
-    !row ||
-    !isServedBy(row, target) ||
-    row.unless?.some((name) => extraFields[name] !== undefined)
-  ) {
-    return undefined;
-  }
+  const row = imagePriceRow(target);
+  if (!row || row.unless?.some((name) => extraFields[name] !== undefined)) return undefined;
   const price = operation === "edits" ? (row.edits ?? row.price) : row.price;
   return price === "unknown" ? undefined : price;
 }
