@@ -6,6 +6,7 @@
  * absent, never 0.
  */
 export type * from "./admin/account.ts";
+export type * from "./admin/alerts.ts";
 export type * from "./admin/audit.ts";
 export type * from "./admin/budgets.ts";
 export * from "./admin/constants.ts";

@@ -2,6 +2,8 @@
  * The event table: records and webhook payloads are derived from it, and a test compares docs/observability.md with it.
  */
 
+import type { AlertMetric } from "./admin/constants.ts";
+
 /** The `data` of each event type. Names are those of the ledger and the log. Never an API key, prompt or image. */
 export interface EventData {
   "budget.threshold": {
@@ -20,6 +22,8 @@ export interface EventData {
   "target.recovered": TargetEventData;
   "target.drifted": TargetEventData & { readonly model: string };
   "target.realigned": TargetEventData & { readonly model: string };
+  "alert.firing": AlertEventData;
+  "alert.resolved": AlertEventData;
   "key.created": KeyEventData & { readonly models: readonly string[] };
   "key.revoked": KeyEventData;
   "key.expiring": KeyEventData & { readonly expires_at: string };
@@ -41,6 +45,21 @@ interface TargetEventData {
   /** The upstream's own name for the model. */
   readonly target_model: string;
   readonly reason: string;
+}
+
+interface AlertEventData {
+  readonly name: string;
+  readonly metric: AlertMetric;
+  /** Percent of requests, milliseconds, US dollars, or a number of targets. `null`: too few requests to judge. */
+  readonly value: number | null;
+  readonly above: number;
+  /** The window over which requests are counted. */
+  readonly minutes: number;
+  readonly model: string | null;
+  readonly project: string | null;
+  readonly upstream: string | null;
+  /** When the alert began to fire. */
+  readonly since: string;
 }
 
 interface KeyEventData {
@@ -69,6 +88,9 @@ export const eventTypes = {
   "target.drifted":
     "A target's vectors differ from those of the model's first target (vector space drift).",
   "target.realigned": "The target's vectors match those of the first target again.",
+  "alert.firing": "A value is above the bound of an alert rule.",
+  "alert.resolved":
+    "The value of an alert that was firing is no longer above its bound, or the rule was deleted.",
   "key.created": "An API key was created.",
   "key.revoked": "An API key was revoked.",
   "key.expiring": "An API key expires within a week.",

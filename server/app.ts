@@ -151,6 +151,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     webhookDelaysMs: options.webhookDelaysMs,
     secrets: secretBoxFor(settings),
     trustedHosts: parseHosts(settings.VEXEL_WEBHOOK_PRIVATE),
+    mail: { smtpUrl: settings.VEXEL_SMTP_URL, from: settings.VEXEL_SMTP_FROM },
   });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };
   const observers = new Set<RequestObserver>();
@@ -254,6 +255,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     otherWorkers: otherWorkers?.processes,
     resources,
   });
+  const alerts = events.watchAlerts({ queries: requestPath.queries, targets: fleet.targets });
   const reports: WorkerReports = {
     process: report,
     metrics: () => metrics?.snapshot(),
@@ -280,6 +282,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
           ...requestPath,
           ...fleet,
           eventViews: events.views,
+          alerts,
           clientJobs: jobs.jobs &&
             jobs.batches &&
             files &&

@@ -418,6 +418,22 @@ export const settingsTable = {
   VEXEL_WEBHOOK_PRIVATE: text.describe(
     "Private hosts that webhook endpoints of clients may have, also with http, as `host` or `host:port`, separated by commas. Empty: none.",
   ),
+  VEXEL_SMTP_URL: z
+    .string()
+    .regex(/^(smtps?:\/\/\S+)?$/, "must be an smtp:// or smtps:// URL")
+    .refine(isUrlOrEmpty, specialCharacters)
+    .default("")
+    .describe(
+      "URL of the mail server for alerts and other events by e-mail, such as `smtp://user:password@mail.example:587`, or `smtps://` with TLS from the start. Empty: no e-mail.",
+    ),
+  VEXEL_SMTP_URL_FILE: text.describe(
+    "File with the URL of the mail server, instead of the URL itself.",
+  ),
+  VEXEL_SMTP_FROM: z
+    .string()
+    .regex(/^[^\s@<>]+@[^\s@<>]+$/, "must be an e-mail address")
+    .default("vexel@localhost")
+    .describe("E-mail address that events come from."),
   VEXEL_CHILD_PROCESS_IDLE: seconds(600).describe(
     "Seconds without work after which a child process ends: one that runs a built-in model or converts images.",
   ),
@@ -441,6 +457,7 @@ export const secretSettings: ReadonlySet<string> = new Set([
   "VEXEL_OIDC_CLIENT_SECRET",
   "VEXEL_SECRET",
   "VEXEL_SECRET_PREVIOUS",
+  "VEXEL_SMTP_URL",
 ] satisfies (keyof Settings)[]);
 
 /** Settings that may be in a file, such as a mounted secret: `NAME_FILE` has its path. */
@@ -452,6 +469,7 @@ const fileSettings = [
   "VEXEL_SECRET",
   "VEXEL_ADMIN_TOKEN",
   "VEXEL_METRICS_TOKEN",
+  "VEXEL_SMTP_URL",
 ] as const;
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;

@@ -22,6 +22,12 @@ export const settingGroups = [
 ] as const;
 export type SettingGroup = (typeof settingGroups)[number];
 
+export const alertMetrics = ["error_rate", "latency_p95", "spend", "unhealthy_targets"] as const;
+export type AlertMetric = (typeof alertMetrics)[number];
+
+/** How an event is written for its receiver. E-mail is chosen by a `mailto:` URL. */
+export const webhookFormats = ["standard", "slack", "teams"] as const;
+
 export const policyNames = ["p2c", "weighted", "cost", "sticky"] as const;
 
 /**

@@ -1,6 +1,6 @@
 /** Entities that the API changes: upstreams, models, projects, webhooks. */
 import { z } from "zod";
-import { policyNames } from "./constants.ts";
+import { policyNames, webhookFormats } from "./constants.ts";
 import { shownWebhookSchema } from "./events.ts";
 import type { Infer } from "./infer.ts";
 
@@ -18,7 +18,7 @@ export type Origin = Infer<typeof originSchema>;
 
 export const entitySchema = <Value extends z.ZodType>(value: Value) =>
   z.strictObject({
-    object: z.enum(["upstream", "model", "project", "webhook"]),
+    object: z.enum(["upstream", "model", "project", "webhook", "alert"]),
     id: z.string(),
     origin: originSchema,
     read_only: z.boolean(),
@@ -181,7 +181,13 @@ export type ProjectEntity = Infer<typeof projectEntitySchema>;
 export const webhookValueSchema = z
   .strictObject({
     url: secretSchema,
-    secret: secretSchema.exactOptional(),
+    secret: secretSchema
+      .exactOptional()
+      .describe("Signs requests of the format `standard`. Other formats have none."),
+    format: z
+      .enum(webhookFormats)
+      .exactOptional()
+      .describe("How events are written. Absent: `standard`, or e-mail with a `mailto:` URL."),
     events: z
       .array(z.string())
       .exactOptional()

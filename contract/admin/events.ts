@@ -33,6 +33,7 @@ export const shownWebhookSchema = z
       .describe(
         "Without its query string, which often contains a token. Roles below `admin` see no path either.",
       ),
+    format: z.enum(["standard", "slack", "teams", "email"]),
     events: z.array(z.string()),
     state: z.enum(["active", "gone"]),
     waiting: z.number(),

@@ -1,5 +1,6 @@
 /** Webhooks: their URLs, signing secrets and event types. */
 import { z } from "zod";
+import { webhookFormats } from "../admin/constants.ts";
 
 /** Unlike an upstream's URL it may have a query: many receivers are identified by it. */
 const url = z
@@ -12,11 +13,24 @@ const url = z
 
 function urlProblem(text: string): string | undefined {
   if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
-  const { protocol, username, password } = new URL(text);
-  if (protocol !== "http:" && protocol !== "https:") return "must start with http:// or https://";
+  const { protocol, username, password, pathname } = new URL(text);
+  if (protocol === "mailto:") return addressProblem(pathname, text);
+  if (protocol !== "http:" && protocol !== "https:")
+    return "must start with http://, https:// or mailto:";
   if (username || password)
     return "must not contain a user name or password: requests are authenticated by their signature";
   return text.includes("#") ? "must not contain a fragment (#)" : undefined;
+}
+
+const maxAddresses = 20;
+
+/** `mailto:` and e-mail addresses with commas between them. */
+function addressProblem(pathname: string, text: string): string | undefined {
+  if (text.includes("?") || text.includes("#")) return "must have e-mail addresses only";
+  const addresses = pathname.split(",");
+  if (addresses.length > maxAddresses) return `must have at most ${maxAddresses} e-mail addresses`;
+  const isAddress = (each: string): boolean => /^[^\s@,<>"]{1,64}@[^\s@,<>"]{1,190}$/.test(each);
+  return addresses.every(isAddress) ? undefined : "has an e-mail address that is not valid";
 }
 
 // Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, after `whsec_`.
@@ -34,7 +48,9 @@ const secret = z
 
 export const webhook = z.strictObject({
   url,
-  secret,
+  /** Signs the requests of the format `standard`, and of no other. */
+  secret: secret.optional(),
+  format: z.enum(webhookFormats).default("standard"),
   /** Globs over event types. */
   events: z.array(z.string().min(1).max(200)).min(1).max(100).default(["*"]),
 });

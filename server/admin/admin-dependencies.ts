@@ -3,6 +3,7 @@ import type { Batches } from "../batches/batches.ts";
 import type { Budgets } from "../budgets/budgets.ts";
 import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
+import type { Alerts } from "../events/alerts/evaluate-alerts.ts";
 import type { EventViews } from "../events/show-events.ts";
 import type { ClientFiles, StoredFile } from "../files/client-files.ts";
 import type { Jobs } from "../jobs/jobs.ts";
@@ -46,6 +47,7 @@ export interface AdminDependencies extends ConnectionTests, Fleet {
   readonly snapshot: () => Snapshot;
   readonly fileProblems: () => FileProblems;
   readonly eventViews: EventViews;
+  readonly alerts: Pick<Alerts, "list">;
   readonly keys: KeyStore;
   readonly keyNames: KeyNames;
   /** The end user as in the ledger, of a name as the client sent it. */

@@ -20,6 +20,7 @@ import { createKeyNames } from "./reads/key-names.ts";
 import { readableQueries } from "./reads/readable-queries.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { accountTokenRoutes } from "./routes/account-tokens.ts";
+import { alertRoutes } from "./routes/alerts.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { budgetRoutes } from "./routes/budgets.ts";
 import { connectionTestRoutes } from "./routes/connection-tests.ts";
@@ -137,6 +138,7 @@ function adminRoutes(options: RouteOptions): readonly AdminRoute[] {
     ...projectRoutes(dependencies),
     ...targetRoutes(dependencies),
     ...webhookRoutes(dependencies),
+    ...alertRoutes(dependencies),
     ...overviewRoutes(dependencies),
     ...requestRoutes(dependencies),
     ...jobRoutes(dependencies),

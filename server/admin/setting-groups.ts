@@ -107,5 +107,8 @@ export const settingGroups = {
   VEXEL_DOWNLOAD_TIMEOUT: "images",
   VEXEL_DOWNLOAD_PRIVATE: "images",
   VEXEL_WEBHOOK_PRIVATE: "jobs",
+  VEXEL_SMTP_URL: "alerts",
+  VEXEL_SMTP_URL_FILE: "alerts",
+  VEXEL_SMTP_FROM: "alerts",
   VEXEL_CHILD_PROCESS_IDLE: "timeouts",
 } as const satisfies Readonly<Record<string, SettingGroup>>;

@@ -1,6 +1,7 @@
 /** The config snapshot: immutable, built and swapped atomically. A request keeps the snapshot that it began with. */
 
 import type { policyNames } from "../../contract/admin/constants.ts";
+import type { AlertMetric, webhookFormats } from "../../contract/admin.ts";
 import type {
   Budget,
   BudgetedOwner,
@@ -130,13 +131,32 @@ export interface Project {
   readonly perTag?: ReadonlyMap<string, LabelLimits>;
 }
 
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** Fires while a measured value is above a bound. */
+export interface AlertRule {
+  readonly name: string;
+  readonly metric: AlertMetric;
+  /** Percent of requests, milliseconds, US dollars, or a number of targets. */
+  readonly above: number;
+  /** The window over which requests are counted. */
+  readonly minutes: number;
+  /** With fewer requests in the window, error rate and latency are not judged. */
+  readonly minRequests: number;
+  readonly model?: string | undefined;
+  readonly project?: string | undefined;
+  readonly upstream?: string | undefined;
+}
+
 /** A receiver of events. */
 export interface Webhook {
   /** Derived from the URL, so that it is stable across reloads. */
   readonly id: string;
   readonly url: string;
-  /** `whsec_` and the key in base64. */
-  readonly secret: string;
+  /** `whsec_` and the key in base64. Absent: requests are not signed, because the format is not `standard`. */
+  readonly secret?: string | undefined;
+  /** Absent: `standard`. */
+  readonly format?: WebhookFormat;
   /** Globs over event types. */
   readonly events: readonly string[];
   /** The client's project or API key (`auth/owner.ts`). Absent: the operator has configured it. */
@@ -160,12 +180,14 @@ export interface Snapshot {
   readonly limits?: ReadonlyMap<string, Limits>;
   /** By id. Absent: none. */
   readonly webhooks?: ReadonlyMap<string, Webhook>;
+  /** By name. Absent: none. */
+  readonly alerts?: ReadonlyMap<string, AlertRule>;
   /** The origin of every entity except stored keys, by kind and id (`originOf`). */
   readonly origins?: ReadonlyMap<string, EntityOrigin>;
 }
 
 /** The kinds of entities that have an origin. */
-export type OriginKind = "upstream" | "model" | "project" | "webhook" | "key";
+export type OriginKind = "upstream" | "model" | "project" | "webhook" | "alert" | "key";
 
 export const isReadOnly = ({ source }: EntityOrigin): boolean => source !== "store";
 

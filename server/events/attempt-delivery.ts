@@ -1,9 +1,14 @@
-/** One delivery attempt: a POST of an event to a webhook with an HMAC signature, a timeout and no redirects. */
+/**
+ * One delivery attempt: a POST of an event to a webhook, with an HMAC signature or as a message of a chat, or an e-mail.
+ * With a timeout and without redirects.
+ */
 
 import { createHmac } from "node:crypto";
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { StoredEvent } from "../storage/ports/event-store.ts";
+import { slackMessage, teamsMessage } from "./formats/chat-messages.ts";
+import type { SendMail } from "./formats/send-mail.ts";
 
 interface PostResponse {
   readonly status: number;
@@ -33,6 +38,7 @@ export interface AttemptResult {
 
 export interface AttemptOptions {
   readonly post: Post;
+  readonly sendMail: SendMail;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly timeoutMs: number;
@@ -59,25 +65,18 @@ export async function attemptDelivery(
   webhook: Webhook,
   event: StoredEvent,
   abort: AbortController,
-  { post, now, timeoutMs }: AttemptOptions,
+  { post, sendMail, now, timeoutMs }: AttemptOptions,
 ): Promise<AttemptResult> {
-  const { owner, secret, previousSecret } = webhook;
-  const body = JSON.stringify(owner === undefined ? payloadOf(event) : clientPayloadOf(event));
-  const timestamp = Math.floor(now() / 1000);
-  const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret];
-  const headers = {
-    "content-type": "application/json",
-    "webhook-id": event.id,
-    "webhook-timestamp": String(timestamp),
-    "webhook-signature": secrets
-      .map((each) => signWebhook({ id: event.id, timestamp, body }, each))
-      .join(" "),
-  };
+  const { owner, url } = webhook;
   const timeoutError = new Error(`no response within ${timeoutMs / 1000} seconds`);
   const timer = setTimeout(() => abort.abort(timeoutError), timeoutMs);
   try {
+    if (url.startsWith("mailto:")) {
+      await sendMail(url, event, timeoutMs);
+      return { delivered: true, status: null, problem: null };
+    }
     const { status, retryAfterMs } = await post(
-      { url: webhook.url, headers, body, isOfClient: owner !== undefined },
+      { url, ...messageFor(webhook, event, now()), isOfClient: owner !== undefined },
       abort.signal,
     );
     const delivered = status >= 200 && status < 300;
@@ -97,6 +96,26 @@ export async function attemptDelivery(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The body and the headers in the format of the receiver. */
+function messageFor(webhook: Webhook, event: StoredEvent, at: number) {
+  const { owner, format } = webhook;
+  const type = { "content-type": "application/json" };
+  if (format === "slack") return { headers: type, body: JSON.stringify(slackMessage(event)) };
+  if (format === "teams") return { headers: type, body: JSON.stringify(teamsMessage(event)) };
+  const body = JSON.stringify(owner === undefined ? payloadOf(event) : clientPayloadOf(event));
+  const timestamp = Math.floor(at / 1000);
+  const signatures = [webhook.secret, webhook.previousSecret].flatMap((secret) =>
+    secret === undefined ? [] : [signWebhook({ id: event.id, timestamp, body }, secret)],
+  );
+  const headers = {
+    ...type,
+    "webhook-id": event.id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": signatures.join(" "),
+  };
+  return { headers, body };
 }
 
 interface SignedContent {

@@ -78,13 +78,13 @@ interface WebhookState {
 }
 
 export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
-  const { queue, webhooks, post, now, random, report } = options;
+  const { queue, webhooks, post, sendMail, now, random, report } = options;
   const {
     timeoutMs = deliveryTimeoutMs,
     delaysMs = defaultDelaysMs,
     schedule = unrefTimer,
   } = options;
-  const attemptOptions = { post, now, timeoutMs };
+  const attemptOptions = { post, sendMail, now, timeoutMs };
   /**
    * By id, which comes from the URL: after a configuration reload, the delivery in flight is still awaited, and a pause
    * that the receiver requested still holds.

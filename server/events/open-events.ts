@@ -1,20 +1,23 @@
 /** Opens events: the event store, webhook delivery and key events. */
 import type { Emit, EmitJobEvent } from "../../contract/events.ts";
-import type { Snapshot, Webhook } from "../config/snapshot.ts";
+import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
+import { createAlertStore } from "../storage/sql/alert-store.ts";
 import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
 import { createEventStore } from "../storage/sql/event-store.ts";
 import { createWebhookEndpointStore } from "../storage/sql/webhook-endpoint-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { FetchOnly } from "../upstream/transport/index.ts";
+import { type AlertSources, type Alerts, createAlerts } from "./alerts/evaluate-alerts.ts";
 import { createClientWebhooks } from "./client-webhooks.ts";
 import { createDeliveryQueue, type DeliveryReport } from "./delivery-queue.ts";
 import { createEvents, type EventsReport } from "./events.ts";
+import { createSendMail, type MailOptions } from "./formats/send-mail.ts";
 import { createExpiringKeys, createKeyEvents } from "./key-events.ts";
 import { createPostWebhook } from "./post-webhook.ts";
 import { createEventViews, type EventViews } from "./show-events.ts";
@@ -28,8 +31,12 @@ interface OpenEventsOptions {
   readonly version: string;
   /** The stores that replicas share. Undefined: `events.db` in the data folder. */
   readonly shared:
-    | Pick<SharedStorage, "events" | "deliveries" | "webhookEndpoints" | "now">
+    | Pick<SharedStorage, "events" | "deliveries" | "alerts" | "webhookEndpoints" | "now">
     | undefined;
+  /** The mail server of e-mail notifications. */
+  readonly mail: MailOptions;
+  /** The id of this process. */
+  readonly replica: string;
   /** Encrypts the signing secrets of webhook endpoints. */
   readonly secrets: SecretBox;
   /** Private hosts that webhook endpoints of clients may have, as `host` or `host:port`. */
@@ -55,9 +62,12 @@ export interface OpenedEvents {
   onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
   /** For the admin API. */
   readonly views: EventViews;
+  /** Evaluates the alert rules from now on, every minute. */
+  watchAlerts(sources: AlertSources): Alerts;
 }
 
 const none: ReadonlyMap<string, Webhook> = new Map();
+const noRules: ReadonlyMap<string, AlertRule> = new Map();
 const pruneEveryMs = 60_000;
 
 export function openEvents(options: OpenEventsOptions): OpenedEvents {
@@ -71,6 +81,7 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
     webhooks: () => joined(webhooks(), clientWebhooks.pending()),
     refreshWebhooks: clientWebhooks.refresh,
     post: createPostWebhook(options),
+    sendMail: createSendMail(options.mail),
     now,
     random,
     report: (problem) => logDeliveryProblem(log, problem),
@@ -107,9 +118,19 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
       log.debug("events-not-pruned", { reason });
     }
   };
+  let alerts: Alerts | undefined;
+  const evaluateAlerts = async (): Promise<void> => {
+    try {
+      await alerts?.evaluate();
+    } catch (error) {
+      // The ledger or the store cannot be read, which their own events report. The next minute tries again.
+      log.debug("alerts-not-evaluated", { reason: errorMessage(error) });
+    }
+  };
   const pruneTimer = setInterval(() => {
     emitExpiringKeys();
     void prune();
+    void evaluateAlerts();
   }, pruneEveryMs);
   pruneTimer.unref();
   resources.defer(() => clearInterval(pruneTimer));
@@ -132,6 +153,18 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
       report: logUnrecordedKeyEvents,
     }),
     views,
+    watchAlerts: (sources) => {
+      alerts = createAlerts({
+        ...sources,
+        store: stores.alerts,
+        rules: () => snapshot().alerts ?? noRules,
+        emit: events.emit,
+        flush: events.flush,
+        owner: options.replica,
+        now: shared ? () => shared.now() : now,
+      });
+      return alerts;
+    },
   };
 }
 
@@ -141,6 +174,7 @@ function openStores(folder: string, resources: AsyncDisposableStack) {
   return {
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
+    alerts: createAlertStore(db),
     webhookEndpoints: createWebhookEndpointStore(db),
   };
 }
@@ -155,7 +189,7 @@ function logRecordingProblem(log: Log, { kind, type, webhook, problem }: EventsR
 
 function logDeliveryProblem(log: Log, { kind, webhook, event, problem }: DeliveryReport): void {
   // The URL may contain a token, also in its path: the host is enough to identify the webhook.
-  const host = webhook && new URL(webhook.url).host;
+  const host = webhook && (new URL(webhook.url).host || "e-mail");
   const fields = {
     webhook: webhook?.id,
     host,

@@ -126,6 +126,7 @@ async function showWebhook(
     object: "webhook",
     id: webhook.id,
     url: shownUrl(webhook.url),
+    format: webhook.url.startsWith("mailto:") ? "email" : (webhook.format ?? "standard"),
     events: webhook.events,
     state: deliveryQueue.isGone(webhook) ? "gone" : "active",
     waiting,
@@ -146,7 +147,8 @@ async function showWebhook(
 
 /** The URL without its query string, which often contains a token. */
 function shownUrl(text: string): string {
-  const { origin, pathname, search } = new URL(text);
+  const { protocol, origin, pathname, search } = new URL(text);
+  if (protocol === "mailto:") return text;
   return `${origin}${pathname}${search && "?…"}`;
 }
 

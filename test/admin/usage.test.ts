@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Overview, Page, ShownBudget, ShownLimit, UsagePage } from "../../contract/admin.ts";
 import { readableQueries } from "../../server/admin/reads/readable-queries.ts";
-import { percentile } from "../../server/admin/reads/show-usage.ts";
 import { csvCell } from "../../server/admin/reads/usage-csv.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { latencyPercentile } from "../../server/storage/latency-percentile.ts";
 import { until } from "../until.ts";
 import { signInAs, startReads } from "./reads-fixture.ts";
 
@@ -147,10 +147,10 @@ describe("usage", () => {
   });
 
   test("has percentiles between the bounds of the histogram", () => {
-    expect(percentile([], 0.5)).toBeNull();
-    expect(percentile([0, 100], 0.5)).toBe(17.5);
-    expect(percentile([50, 50], 0.95)).toBe(23.5);
-    expect(percentile([...new Array<number>(12).fill(0), 3], 0.5)).toBe(60_000);
+    expect(latencyPercentile([], 0.5)).toBeNull();
+    expect(latencyPercentile([0, 100], 0.5)).toBe(17.5);
+    expect(latencyPercentile([50, 50], 0.95)).toBe(23.5);
+    expect(latencyPercentile([...new Array<number>(12).fill(0), 3], 0.5)).toBe(60_000);
   });
 
   test("with a time that ends before it starts is refused", async () => {

@@ -151,7 +151,7 @@ wat: 1
       /^vexel.yaml:21:21 keys\[2\].key: \$\{X is not closed: write \$\{NAME\} or/,
     ),
     "vexel.yaml:21:36 keys[2].models: must have at least one entry",
-    "vexel.yaml:22:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, builtInModels, environment",
+    "vexel.yaml:22:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, alerts, webhooks, builtInModels, environment",
   ]);
 });
 

@@ -66,6 +66,9 @@ export function startSimulation(options: SimulationOptions) {
         timers = timers.filter((other) => other !== timer);
       };
     },
+    sendMail: async () => {
+      throw new Error("There is no mail server.");
+    },
     post: async ({ headers }) => {
       const { "webhook-id": id = "", "webhook-signature": signature = "" } = headers;
       attempts.push({ at, id, signature });

@@ -1,11 +1,11 @@
 /** Usage of the ledger as JSON: percentiles from the latency histogram, and the dimensions of the console. */
 import type { UsageDimension, UsageRow, UsageSums } from "../../../contract/admin.ts";
-import {
-  type LabelKind,
-  type LedgerDimension,
-  type LedgerSums,
-  latencyBoundsMs,
-  type UsageGroup,
+import { latencyPercentile } from "../../storage/latency-percentile.ts";
+import type {
+  LabelKind,
+  LedgerDimension,
+  LedgerSums,
+  UsageGroup,
 } from "../../storage/ports/ledger-queries.ts";
 
 /** A target is an upstream and the name of the model there. */
@@ -93,9 +93,9 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
   cost: sums.cost,
   requests_without_cost: sums.unpricedRequests,
   estimated_cost: sums.estimatedCost,
-  latency_p50_ms: percentile(sums.latencyHistogram, 0.5),
-  latency_p95_ms: percentile(sums.latencyHistogram, 0.95),
-  latency_p99_ms: percentile(sums.latencyHistogram, 0.99),
+  latency_p50_ms: latencyPercentile(sums.latencyHistogram, 0.5),
+  latency_p95_ms: latencyPercentile(sums.latencyHistogram, 0.95),
+  latency_p99_ms: latencyPercentile(sums.latencyHistogram, 0.99),
 });
 
 export const noUsage: UsageSums = showSums({
@@ -113,21 +113,3 @@ export const noUsage: UsageSums = showSums({
   latencyMs: 0,
   latencyHistogram: [],
 });
-
-/** Linear interpolation inside the bucket. A percentile above the last bound is reported as that bound. */
-export function percentile(histogram: readonly number[], share: number): number | null {
-  const total = histogram.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return null;
-  const rank = share * total;
-  let below = 0;
-  for (const [at, count] of histogram.entries()) {
-    const upper = latencyBoundsMs[at];
-    if (upper === undefined) break;
-    if (count > 0 && below + count >= rank) {
-      const lower = latencyBoundsMs[at - 1] ?? 0;
-      return Math.round((lower + ((rank - below) / count) * (upper - lower)) * 10) / 10;
-    }
-    below += count;
-  }
-  return latencyBoundsMs.at(-1) ?? null;
-}

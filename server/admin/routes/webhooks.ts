@@ -2,7 +2,12 @@
 import { z } from "zod";
 import { webhookEntitySchema } from "../../../contract/admin/entities.ts";
 import { webhookTestSchema } from "../../../contract/admin/events.ts";
-import type { ShownWebhook, WebhookEntity, WebhookValue } from "../../../contract/admin.ts";
+import {
+  type ShownWebhook,
+  type WebhookEntity,
+  type WebhookValue,
+  webhookFormats,
+} from "../../../contract/admin.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -14,7 +19,14 @@ import { shownEntity } from "../entities/show-entity.ts";
 const body = z.looseObject({
   name: z.string().optional().describe("The name in the store. Absent: generated."),
   url: z.string().describe('Write-only. {"$secret": true} keeps the stored one.'),
-  secret: z.string().describe("The signing secret: whsec_ and 24 to 64 random bytes in base64."),
+  secret: z
+    .string()
+    .optional()
+    .describe("The signing secret: whsec_ and 24 to 64 random bytes in base64."),
+  format: z
+    .enum(webhookFormats)
+    .optional()
+    .describe("How events are written. Absent: `standard`, or e-mail with a `mailto:` URL."),
   events: z.array(z.string()).optional().describe("Globs over event types. Absent: all events."),
 });
 
@@ -66,15 +78,21 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
 /** The path of a webhook URL may be a credential, as Slack's is: only administrators see it. */
 const withoutPath = ({ url, value, ...shown }: WebhookEntity): WebhookEntity => ({
   ...shown,
-  url: url === "" ? "" : new URL(url).origin,
+  url: hostOf(url),
   value: { ...value, url: { $secret: true } },
 });
+
+function hostOf(url: string): string {
+  if (url === "") return "";
+  return url.startsWith("mailto:") ? "mailto:" : new URL(url).origin;
+}
 
 /** A stored webhook that is not in force. */
 const webhookNotInForce = ({ id, webhookId = id, value }: EntityView): ShownWebhook => ({
   object: "webhook",
   id: webhookId,
   url: "",
+  format: "standard",
   events: Array.isArray(value.events) ? value.events.map(String) : ["*"],
   state: "gone",
   waiting: 0,

@@ -6,6 +6,7 @@ import { deepFreeze } from "../../lib/deep-freeze.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { Upstream } from "../../upstream/contract.ts";
 import {
+  type AlertRule,
   type EntityOrigin,
   type Key,
   type Model,
@@ -42,7 +43,7 @@ interface SnapshotSources {
 }
 
 /** The lists of the configuration whose entries have an origin. */
-type ConfigList = "upstreams" | "models" | "projects" | "webhooks" | "keys";
+type ConfigList = "upstreams" | "models" | "projects" | "webhooks" | "alerts" | "keys";
 
 interface BuildResult {
   readonly snapshot: Snapshot;
@@ -114,6 +115,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   setOrigins("key", fileKeys, ({ id }) => id);
   setOrigins("project", config.projects, ({ name }) => name);
   setOrigins("webhook", webhooks, ([id]) => id);
+  setOrigins("alert", config.alerts, ({ name }) => name);
   const storedKeys = parts.storedKeys.withProjects(projects);
   const configuredKeys = new Map(fileKeys.map((key) => [key.hash, resolveKey(key, projects)]));
   const tables = {
@@ -129,6 +131,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
     ...(config.defaults && { defaults: config.defaults }),
     limits: limitTable({ ...tables, keys: configuredKeys }, storedKeys.limits),
     webhooks: freezeAll(new Map(webhooks)),
+    alerts: freezeAll(new Map<string, AlertRule>(config.alerts.map((rule) => [rule.name, rule]))),
     origins: freezeAll(origins),
   };
   return {

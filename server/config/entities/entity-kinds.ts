@@ -7,6 +7,7 @@ export const entityKinds = {
   model: { list: "models", identity: "id" },
   project: { list: "projects", identity: "name" },
   webhook: { list: "webhooks", identity: undefined },
+  alert: { list: "alerts", identity: "name" },
 } as const;
 
 export type EntityKind = keyof typeof entityKinds;

@@ -13,6 +13,7 @@ const parts = {
   keys: "key",
   projects: "project",
   webhooks: "webhook",
+  alerts: "alert",
   defaults: "default",
 } as const;
 const none: ReadonlyMap<string, object> = new Map();

@@ -1,5 +1,6 @@
 /** The schema of `vexel.yaml`. References between entries are checked in validate-references.ts. */
 import { z } from "zod";
+import { alert } from "../../../contract/schemas/alerts.ts";
 import { defaults, key, project } from "../../../contract/schemas/keys.ts";
 import { budget, limits } from "../../../contract/schemas/limits.ts";
 import {
@@ -55,12 +56,17 @@ const image = z.strictObject({
     .optional(),
 });
 
+/** Each is evaluated every minute. */
+const maxAlerts = 100;
+
 export const fileSchema = z.strictObject({
   upstreams: z.array(z.discriminatedUnion("kind", [firstKind, ...otherKinds])).default([]),
   models: z.array(z.discriminatedUnion("kind", [embedding, image])).default([]),
   keys: z.array(key).default([]),
   projects: z.array(project).default([]),
   defaults: defaults.optional(),
+  /** Alert rules. */
+  alerts: z.array(alert).max(maxAlerts).default([]),
   /** Where events are sent. */
   webhooks: webhooksSchema,
   /** Whether the built-in models are served. */
@@ -85,7 +91,7 @@ const nestedSchemas: ObjectSchemas = new Map(
 
 /** The schemas of the entries of a list. */
 const entrySchemas: ObjectSchemas = new Map(
-  Object.entries({ keys: key, projects: project, webhooks: webhook }),
+  Object.entries({ keys: key, projects: project, webhooks: webhook, alerts: alert }),
 );
 
 /** The keys that are allowed at a path, for suggestions. */

@@ -34,6 +34,7 @@ export function validateReferences(
     ...unknownProjects(file, show),
     ...duplicates("keys", "key", file.keys, () => "it"),
     ...duplicates("webhooks", "url", file.webhooks, () => "it"),
+    ...duplicates("alerts", "name", file.alerts, show),
     ...wrongFolders(file, inspect),
     ...missingNeeds(file),
     ...missingChoices(file),

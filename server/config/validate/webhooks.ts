@@ -19,7 +19,21 @@ const glob = webhookSchema.shape.events.unwrap().element.superRefine((text, cont
   context.addIssue({ code: "custom", message: `matches no event type${hint}` });
 });
 
-const webhook = webhookSchema.extend({ events: z.array(glob).min(1).max(100).default(["*"]) });
+const webhook = webhookSchema
+  .extend({ events: z.array(glob).min(1).max(100).default(["*"]) })
+  .superRefine(({ url, secret, format }, context) => {
+    const isSigned = format === "standard" && !url.startsWith("mailto:");
+    if (isSigned && secret === undefined) {
+      context.addIssue({
+        code: "custom",
+        path: ["secret"],
+        message: "is missing: it signs requests",
+      });
+    }
+    if (format !== "standard" && url.startsWith("mailto:")) {
+      context.addIssue({ code: "custom", path: ["format"], message: "must be absent for e-mail" });
+    }
+  });
 
 export const webhooksSchema = z.array(webhook).max(maxWebhooks).default([]);
 

@@ -79,6 +79,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "deliveries" },
     { table: "marks" },
     { table: "webhook_endpoints" },
+    { table: "alerts" },
   ],
 };
 

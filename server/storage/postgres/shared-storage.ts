@@ -6,6 +6,7 @@ import { errorMessage } from "../../lib/error-code.ts";
 import type { Log } from "../../lib/log.ts";
 import type { TimeCall } from "../../lib/time-call.ts";
 import type { AdminTokenStore } from "../ports/admin-token-store.ts";
+import type { AlertStore } from "../ports/alert-store.ts";
 import type { AuditLog } from "../ports/audit-log.ts";
 import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
 import type { DeliveryStore } from "../ports/delivery-store.ts";
@@ -22,6 +23,7 @@ import type { UploadStore } from "../ports/upload-store.ts";
 import type { UserStore } from "../ports/user-store.ts";
 import type { WebhookEndpointStore } from "../ports/webhook-endpoint-store.ts";
 import { createAdminTokenStore } from "../sql/admin-token-store.ts";
+import { createAlertStore } from "../sql/alert-store.ts";
 import { createAuditLog } from "../sql/audit-log.ts";
 import { createConfigEntityStore } from "../sql/config-entity-store.ts";
 import { createDeliveryStore } from "../sql/delivery-store.ts";
@@ -54,6 +56,7 @@ export interface SharedStorage {
   readonly audit: AuditLog;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly alerts: AlertStore;
   readonly webhookEndpoints: WebhookEndpointStore;
   readonly files: FileIndex;
   readonly uploads: UploadStore;
@@ -118,6 +121,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     audit: createAuditLog(db),
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
+    alerts: createAlertStore(db),
     webhookEndpoints: createWebhookEndpointStore(db),
     files: createFileIndex(db),
     uploads: createUploadStore(db),

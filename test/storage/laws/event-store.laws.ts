@@ -1,5 +1,6 @@
-/** Laws (contract tests) of the ports `EventStore` and `DeliveryStore`, for every implementation. */
+/** Laws (contract tests) of the ports `EventStore`, `DeliveryStore` and `AlertStore`, for every implementation. */
 import { describe, expect } from "bun:test";
+import type { AlertStore, StoredAlert } from "../../../server/storage/ports/alert-store.ts";
 import type {
   DeliveryOutcome,
   DeliveryStore,
@@ -13,6 +14,7 @@ export interface EventStorage {
   readonly maxWaiting: number;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly alerts: AlertStore;
   close(): Promise<void>;
 }
 
@@ -51,8 +53,45 @@ const idsOf = async ({ events }: EventStorage, types?: string[]): Promise<string
 const claimedId = async ({ deliveries }: EventStorage, webhook: string, at = now) =>
   (await deliveries.claim(claimOf(webhook, at)))?.event.id;
 
+const alert = (more: Partial<StoredAlert> = {}): StoredAlert => ({
+  name: "errors",
+  isFiring: true,
+  since: now,
+  isAnnounced: false,
+  data: { value: 12.5, text: "日本" },
+  ...more,
+});
+
 export function eventStoreLaws(implementation: Implementation<EventStorage>): void {
   const law = lawsOf(implementation);
+
+  describe(`${implementation.name} alerts`, () => {
+    law("one process evaluates the rules, until its lease ends", async (open) => {
+      const { alerts } = await open();
+      const claims = await Promise.all(
+        ["a", "b"].map((owner) => alerts.claim(owner, now, now + minute)),
+      );
+      expect(claims.filter(Boolean)).toHaveLength(1);
+      const [owner, other] = claims[0] ? ["a", "b"] : ["b", "a"];
+      expect(await alerts.claim(owner, now + 1, now + 2 * minute)).toBe(true);
+      expect(await alerts.claim(other, now + minute, now + 3 * minute)).toBe(false);
+      expect(await alerts.claim(other, now + 2 * minute, now + 3 * minute)).toBe(true);
+      expect(await alerts.claim(owner, now + 2 * minute, now + 3 * minute)).toBe(false);
+    });
+
+    law("the state of an alert is replaced and deleted", async (open) => {
+      const { alerts } = await open();
+      await alerts.put(alert());
+      await alerts.put(alert({ name: "spend", isFiring: false }));
+      await alerts.put(alert({ isAnnounced: true }));
+      expect(await alerts.list()).toEqual([
+        alert({ isAnnounced: true }),
+        alert({ name: "spend", isFiring: false }),
+      ]);
+      await alerts.delete("errors");
+      expect((await alerts.list()).map(({ name }) => name)).toEqual(["spend"]);
+    });
+  });
 
   describe(`${implementation.name} events`, () => {
     law("an empty store has no events, no marks and no deliveries", async (open) => {

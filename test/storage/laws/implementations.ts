@@ -22,6 +22,7 @@ import type { SharedResponses } from "../../../server/storage/ports/shared-respo
 import type { UploadStore } from "../../../server/storage/ports/upload-store.ts";
 import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { createAdminTokenStore } from "../../../server/storage/sql/admin-token-store.ts";
+import { createAlertStore } from "../../../server/storage/sql/alert-store.ts";
 import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
 import type { SqlDatabase } from "../../../server/storage/sql/database.ts";
 import { createDeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
@@ -166,6 +167,7 @@ export const openEventStorage = (db: SqlDatabase, maxWaiting = 1000): EventStora
   maxWaiting,
   events: createEventStore(db, maxWaiting),
   deliveries: createDeliveryStore(db),
+  alerts: createAlertStore(db),
   close: () => db.close(),
 });
 

@@ -48,3 +48,15 @@ export const webhookEndpointTables: readonly string[] = [
   )`,
   "CREATE INDEX webhook_endpoints_by_owner ON vexel.webhook_endpoints (owner, id)",
 ];
+
+/** The state of alerts, and which replica evaluates them. */
+export const alertTables: readonly string[] = [
+  `CREATE TABLE vexel.alerts (
+    name      TEXT COLLATE "C" PRIMARY KEY,
+    firing    INTEGER NOT NULL,
+    since     BIGINT NOT NULL,
+    announced INTEGER NOT NULL,
+    data      TEXT NOT NULL
+  )`,
+  "CREATE TABLE vexel.leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until BIGINT NOT NULL)",
+];

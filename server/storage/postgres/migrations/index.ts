@@ -1,7 +1,7 @@
 /** The migrations of PostgreSQL, in order. A migration that was released is never changed: a new one is appended. */
 import type { PostgresMigration } from "../migrate.ts";
 import { accountTables, consoleTables } from "./console.ts";
-import { eventTables, webhookEndpointTables } from "./events.ts";
+import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
 import { jobTables } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
@@ -39,6 +39,8 @@ const labelBudgets: PostgresMigration = {
   statements: labelBudgetTables,
 };
 
+const alerts: PostgresMigration = { name: "0009-alerts", statements: alertTables };
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
@@ -48,4 +50,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   labels,
   accounts,
   labelBudgets,
+  alerts,
 ];

@@ -55,4 +55,23 @@ const webhookEndpoints: Migration = {
   ],
 };
 
-export const eventMigrations: readonly Migration[] = [tables, webhookEndpoints];
+/** The state of alerts, and which process evaluates them. */
+const alerts: Migration = {
+  name: "0003-alerts",
+  statements: [
+    `CREATE TABLE alerts (
+      name      TEXT PRIMARY KEY,
+      firing    INTEGER NOT NULL,
+      since     INTEGER NOT NULL,
+      announced INTEGER NOT NULL,
+      data      TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE TABLE leases (
+      name  TEXT PRIMARY KEY,
+      owner TEXT NOT NULL,
+      until INTEGER NOT NULL
+    ) WITHOUT ROWID`,
+  ],
+};
+
+export const eventMigrations: readonly Migration[] = [tables, webhookEndpoints, alerts];

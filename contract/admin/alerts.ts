@@ -1,0 +1,35 @@
+/** Alert rules with their state. */
+import { z } from "zod";
+import { alertMetrics } from "./constants.ts";
+import { entitySchema } from "./entities.ts";
+import type { Infer } from "./infer.ts";
+
+export const alertValueSchema = z
+  .strictObject({
+    metric: z.enum(alertMetrics),
+    above: z
+      .number()
+      .describe("Percent of requests, milliseconds, US dollars, or a number of targets."),
+    minutes: z.number().exactOptional().describe("The window. Absent: 15."),
+    minRequests: z
+      .number()
+      .exactOptional()
+      .describe("With fewer requests, error rate and latency are not judged. Absent: 20."),
+    model: z.string().exactOptional(),
+    project: z.string().exactOptional(),
+    upstream: z.string().exactOptional(),
+  })
+  .meta({ id: "AlertValue", description: "The id of an alert is its name." });
+export type AlertValue = Infer<typeof alertValueSchema>;
+
+export const alertEntitySchema = entitySchema(alertValueSchema)
+  .extend({
+    state: z.enum(["ok", "firing"]),
+    changed_at: z
+      .string()
+      .nullable()
+      .describe("When it began to fire, or was resolved. `null`: it has never fired."),
+    last_value: z.number().nullable().describe("The value at that time."),
+  })
+  .meta({ id: "AlertEntity" });
+export type AlertEntity = Infer<typeof alertEntitySchema>;

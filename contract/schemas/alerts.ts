@@ -1,0 +1,22 @@
+/** Alert rules: a measured value, and the bound above which the alert fires. */
+import { z } from "zod";
+import { alertMetrics } from "../admin/constants.ts";
+import { id, name } from "./names.ts";
+
+/** A day. */
+const maxMinutes = 1440;
+
+export const alert = z.strictObject({
+  name,
+  metric: z.enum(alertMetrics),
+  /** Percent of requests, milliseconds, US dollars, or a number of targets. */
+  above: z.number().min(0).max(1_000_000_000),
+  /** The window over which requests are counted. */
+  minutes: z.int().min(5).max(maxMinutes).default(15),
+  /** With fewer requests in the window, error rate and latency are not judged. */
+  minRequests: z.int().min(1).max(1_000_000).default(20),
+  /** Only requests of this model or project, or of targets of this upstream. */
+  model: id.optional(),
+  project: name.optional(),
+  upstream: id.optional(),
+});

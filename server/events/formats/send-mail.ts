@@ -1,0 +1,46 @@
+/** Sends events by e-mail over SMTP (nodemailer, imported at the first e-mail). */
+import type { StoredEvent } from "../../storage/ports/event-store.ts";
+import { describeEvent } from "./describe-event.ts";
+
+export interface MailOptions {
+  /** VEXEL_SMTP_URL. Empty: e-mail is not configured. */
+  readonly smtpUrl: string;
+  /** VEXEL_SMTP_FROM. */
+  readonly from: string;
+}
+
+/** Throws an Error with a message for the operator. */
+export type SendMail = (url: string, event: StoredEvent, timeoutMs: number) => Promise<void>;
+
+const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
+
+export function createSendMail({ smtpUrl, from }: MailOptions): SendMail {
+  return async (url, event, timeoutMs) => {
+    if (smtpUrl === "") throw new Error("e-mail needs the setting VEXEL_SMTP_URL");
+    const { createTransport } = await import("nodemailer");
+    const { hostname, protocol, password } = new URL(smtpUrl);
+    const transport = createTransport({
+      url: smtpUrl,
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      // A password is never sent in plain text over a network.
+      requireTLS: protocol === "smtp:" && password !== "" && !loopback.test(hostname),
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+    const { title, facts } = describeEvent(event);
+    try {
+      await transport.sendMail({
+        from,
+        to: new URL(url).pathname.split(","),
+        subject: `[Vexel] ${title}`,
+        text: `${title}\n\n${facts.map(([name, value]) => `${name}: ${value}`).join("\n")}\n`,
+        // A delivery that is repeated has the same id, so that mailboxes can drop the copy.
+        messageId: `<${event.id}@vexel>`,
+      });
+    } finally {
+      transport.close();
+    }
+  };
+}
