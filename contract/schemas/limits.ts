@@ -33,7 +33,7 @@ export const labelLimits = z.strictObject({
 });
 
 const maxTagPatterns = 100;
-const tagPattern = z
+export const tagPattern = z
   .string()
   .max(100)
   .regex(

@@ -244,6 +244,43 @@ browserTest(
 );
 
 browserTest(
+  "the limits of end users and tags of a project are set, shown, kept and removed",
+  async ({ page, open, admin }) => {
+    await open("/projects");
+    await page.getByRole("button", { name: "Create project" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("shop");
+    await dialog.getByRole("button", { name: "Limit each end user" }).click();
+    const endUser = dialog.getByRole("region", { name: "Each end user" });
+    await endUser.getByLabel("Requests per minute").fill("20");
+    await endUser.getByLabel("Budget per day").fill("0.5");
+    await dialog.getByRole("button", { name: "Limit a tag" }).click();
+    const tag = dialog.getByRole("region", { name: "Tag" });
+    await tag.getByLabel("Tag or pattern").fill("customer:*");
+    await tag.getByLabel("Budget per month").fill("50");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const stored = async () => {
+      const { value } = (await admin("GET", "/projects/shop")) as { value: object };
+      return value;
+    };
+    const perTag = { "customer:*": { budget: { month: 50 } } };
+    const perEndUser = { limits: { requestsPerMinute: 20 }, budget: { day: 0.5 } };
+    expect(await stored()).toEqual({ perEndUser, perTag });
+
+    const row = page.getByRole("row", { name: /^shop/ });
+    await row.getByText("Each end user – Requests per minute: 20, Budget per day: 0.5").waitFor();
+    await row.getByText("customer:* – Budget per month: 50").waitFor();
+    await row.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByLabel("Requests per minute").first().fill("60");
+    await endUser.getByRole("button", { name: "Remove" }).click();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    expect(await stored()).toEqual({ limits: { requestsPerMinute: 60 }, perTag });
+  },
+);
+
+browserTest(
   "a webhook is added with a generated secret and deleted again",
   async ({ page, open, visit }) => {
     await open("/webhooks");

@@ -1,5 +1,6 @@
 /** English messages. `zh.ts` has the same keys; a test compares them. */
 import { enJobs } from "./en-jobs.ts";
+import { enLabelLimits } from "./en-label-limits.ts";
 import { enModelForm } from "./en-model-form.ts";
 import { enMonitor } from "./en-monitor.ts";
 import { enPlayground } from "./en-playground.ts";
@@ -8,6 +9,7 @@ import { enUpstreamFields } from "./en-upstream-fields.ts";
 
 export const en = {
   ...enJobs,
+  ...enLabelLimits,
   ...enModelForm,
   ...enMonitor,
   ...enPlayground,

@@ -1,6 +1,7 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
 import type { Messages } from "./message-keys.ts";
 import { zhJobs } from "./zh-jobs.ts";
+import { zhLabelLimits } from "./zh-label-limits.ts";
 import { zhModelForm } from "./zh-model-form.ts";
 import { zhMonitor } from "./zh-monitor.ts";
 import { zhPlayground } from "./zh-playground.ts";
@@ -9,6 +10,7 @@ import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 
 export const zh: Messages = {
   ...zhJobs,
+  ...zhLabelLimits,
   ...zhModelForm,
   ...zhMonitor,
   ...zhPlayground,

@@ -51,22 +51,28 @@ export function LimitFields({ locked, path = "limits" }: LockProps & { readonly 
   );
 }
 
-export function BudgetFields({ locked }: LockProps) {
+interface BudgetFieldsProps extends LockProps {
+  /** The member with the budget. */
+  readonly path?: string;
+  readonly names?: readonly (typeof budgetNames)[number][];
+}
+
+export function BudgetFields({ locked, path = "budget", names = budgetNames }: BudgetFieldsProps) {
   const t = useT();
   const hintOf = useLockHint(locked);
   return (
     <fieldset className="grid gap-3 sm:grid-cols-2">
       <legend className="mb-1 text-xs font-semibold">{t("budget.title")}</legend>
-      {budgetNames.map((name) => (
+      {names.map((name) => (
         <NumberField
           key={name}
-          name={`budget.${name}`}
+          name={`${path}.${name}`}
           label={t(`budget.${name}`)}
           hint={hintOf(`budget.${name}`)}
         />
       ))}
       <SelectField
-        name="budget.unknownPrice"
+        name={`${path}.unknownPrice`}
         label={t("budget.unknownPrice")}
         hint={hintOf("budget.unknownPrice")}
         disabled={locked?.["budget.unknownPrice"] !== undefined}

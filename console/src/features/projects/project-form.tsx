@@ -1,4 +1,4 @@
-/** The form of a project: its limits, its budget and its members. */
+/** The form of a project: its limits, its budget, those of its end users and tags, and its members. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ProjectEntity, User } from "../../../../contract/admin.ts";
@@ -10,10 +10,14 @@ import { useT } from "../../i18n/messages.ts";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
 import { CheckList, TextField } from "../../ui/form-fields.tsx";
 import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
+import { LabelFields } from "./label-fields.tsx";
+import { labelEntries, labelMembers, labelsSchema } from "./label-values.ts";
 
 const usersQuery = listQuery<User>("/users");
 /** A project and its members are two requests. */
-const schema = projectSchema.extend(membersBody.shape);
+const schema = projectSchema
+  .omit({ perEndUser: true, perTag: true })
+  .extend({ labels: labelsSchema, ...membersBody.shape });
 
 interface ProjectFormProps {
   readonly project: ProjectEntity | undefined;
@@ -28,13 +32,15 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
     name: project?.id ?? "",
     limits: project?.value.limits ?? {},
     budget: budgetValues(project?.value.budget),
+    labels: labelEntries(project?.value),
     users: project?.members.map(({ id }) => id) ?? [],
   });
   const isLocked = stored?.read_only ?? false;
   return (
     <SchemaForm
       form={form}
-      save={async ({ users, name, ...value }) => {
+      save={async ({ users, labels, name, ...own }) => {
+        const value = { ...own, ...labelMembers(labels) };
         const body = stored ? value : { name, ...value };
         // The members of a project of the configuration file can be changed, but not the project.
         const saved =
@@ -52,6 +58,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
         <>
           <LimitFields />
           <BudgetFields />
+          <LabelFields />
         </>
       )}
       <CheckList
