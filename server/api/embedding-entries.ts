@@ -39,7 +39,12 @@ const imagePartSchema = {
     type: { const: "image_url" },
     image_url: {
       anyOf: [
-        { type: "object", required: ["url"], additionalProperties: false, properties: { url } },
+        {
+          type: "object",
+          required: ["url"],
+          additionalProperties: false,
+          properties: { url, detail: { const: "auto", description: "Without effect." } },
+        },
         url,
       ],
     },
@@ -78,7 +83,11 @@ export const entrySchema = {
       properties: {
         role,
         text,
-        image: { type: "string", description: "As `url`, or base64 without a prefix." },
+        image: {
+          type: "string",
+          description: "As `url`, or base64 without a prefix.",
+          pattern: `${url.pattern}|^(?![A-Za-z][A-Za-z0-9+.-]{0,30}:)`,
+        },
       },
     },
   ],
@@ -172,9 +181,12 @@ function readPart(given: unknown, at: number, index: number): InputPart {
     throw invalidEntry(at, `has a part (${index}) that is ${describeType(given)}, not an object`);
   }
   const { type, text, image_url: imageUrl, ...others } = withoutNulls(given);
-  refuseUnknown(others, at);
-  if (type === "text" && imageUrl === undefined) return textPart(text, at);
+  if (type === "text" && imageUrl === undefined) {
+    refuseUnknown(others, at);
+    return textPart(text, at);
+  }
   if (type === "image_url" && text === undefined) {
+    refuseUnknown(others, at);
     return linkPart(urlIn(imageUrl, at), `input[${at}].content[${index}].image_url`);
   }
   throw invalidEntry(
@@ -188,8 +200,8 @@ function urlIn(imageUrl: unknown, at: number): string {
   if (typeof imageUrl === "string") return imageUrl;
   if (typeof imageUrl !== "object" || imageUrl === null)
     throw invalidEntry(at, "has no 'image_url'");
-  const { url, ...others } = withoutNulls(imageUrl);
-  refuseUnknown(others, at);
+  const { url, detail, ...others } = withoutNulls(imageUrl);
+  refuseUnknown(detail === "auto" || detail === undefined ? others : { detail }, at);
   if (typeof url === "string") return url;
   throw invalidEntry(at, "has an 'image_url' without 'url'");
 }
@@ -210,7 +222,7 @@ function textPart(text: unknown, at: number): InputPart {
 function bareImage(image: unknown, at: number): LinkedImage {
   if (typeof image !== "string")
     throw invalidEntry(at, `has an 'image' that is ${describeType(image)}`);
-  const isUrl = isDataUrl(image) || isHttpUrl(image) || image.startsWith(servedPath);
+  const isUrl = image.startsWith(servedPath) || /^[a-z][a-z0-9+.-]{0,30}:/i.test(image);
   return linkPart(isUrl ? image : asDataUrl(image), `input[${at}].image`);
 }
 

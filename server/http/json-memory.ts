@@ -5,12 +5,28 @@ import type { KeyShares } from "../lib/key-shares.ts";
 /** About the time that most requests with a large body take. */
 const retryAfterMs = 2000;
 
-/** Throws GatewayError if the key has used up its share, or if no memory is left. */
-export function takeJsonMemory(memory: KeyShares, keyId: string, bytes: number): void {
+/**
+ * Throws GatewayError if the key has used up its share, or if no memory is left. `ownBytes`: what the same request holds
+ * already.
+ */
+export function takeJsonMemory(
+  memory: KeyShares,
+  keyId: string,
+  bytes: number,
+  ownBytes: number,
+): void {
+  if (ownBytes + bytes > memory.largestShare) throw tooLarge(memory.largestShare);
   const held = memory.heldBy(keyId);
   if (!memory.mayTake(keyId, bytes)) throw held > 0 ? shareUsedUp(held) : noMemory();
   memory.take(keyId, bytes);
 }
+
+/** No retry would succeed. */
+const tooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError(
+    "request_too_large",
+    `The JSON body takes more than the ${maxBytes} bytes of memory that a request may use. Send less in one request, and images as links; the gateway's operator can raise VEXEL_JSON_MEMORY_BYTES.`,
+  );
 
 const shareUsedUp = (held: number): GatewayError =>
   new GatewayError(

@@ -102,7 +102,7 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   }
 
   reserveMemory(bytes: number): void {
-    takeJsonMemory(this.#options.jsonMemory, this.#keyId, bytes);
+    takeJsonMemory(this.#options.jsonMemory, this.#keyId, bytes, this.#reservedBytes);
     this.#reservedBytes += bytes;
   }
 

@@ -21,6 +21,11 @@ export class KeyShares {
     return this.#max - this.#held;
   }
 
+  /** The most that one key can hold, if no other key holds anything. */
+  get largestShare(): number {
+    return Math.floor(this.#max / 2);
+  }
+
   heldBy(key: string): number {
     return this.#byKey.get(key) ?? 0;
   }

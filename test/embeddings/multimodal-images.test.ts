@@ -231,6 +231,19 @@ describe("an image is refused before anything is billed:", () => {
       "images",
       /cannot be used/,
     ],
+    ["a link of another scheme", { image: "ftp://a.test/b.png" }, "images", /must be a data: URL/],
+    [
+      "a video",
+      { content: [{ type: "video_url", video_url: { url: "https://a.test/b.mp4" } }] },
+      "images",
+      /part \(0\) of an unsupported type/,
+    ],
+    [
+      "a detail that no vendor gets",
+      { content: [{ type: "image_url", image_url: { url: dataUrl(big), detail: "low" } }] },
+      "images",
+      /unknown member 'detail'/,
+    ],
     [
       "a file on the gateway's disk",
       imageEntry("file:///etc/passwd"),

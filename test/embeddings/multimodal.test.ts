@@ -118,6 +118,7 @@ test("every form of an image entry gives the same vector", async () => {
     [{ text: "a dot", image: url }],
     { text: "a dot", image: Buffer.from(red).toString("base64"), role: null },
     [{ content: [content[0], { type: "image_url", image_url: url }] }],
+    [{ content: [content[0], { type: "image_url", image_url: { url, detail: "auto" } }] }],
   ]) {
     const { data } = await bodyOf(gateway.post("/v1/embeddings", { model: "images", input }));
     expect(data[0]?.embedding).toEqual(expected);

@@ -33,7 +33,11 @@ const part = fc.oneof(
   fc.record(
     {
       type: fc.constantFrom("image_url", "video_url"),
-      image_url: fc.oneof(url, fc.record({ url })),
+      image_url: fc.oneof(
+        url,
+        fc.record({ url }),
+        fc.record({ url, detail: fc.constantFrom("auto", "low") }),
+      ),
     },
     { requiredKeys: ["type"] },
   ),
@@ -45,7 +49,7 @@ const anyEntry = fc.record(
     role: fc.constantFrom("user", 1),
     content: fc.oneof(fc.constantFrom("a", ""), fc.array(part, { maxLength: 3 })),
     text: fc.constantFrom("a", "", 1),
-    image: fc.constantFrom("AAAA", "https://a.test/b", 1),
+    image: fc.constantFrom("AAAA", "https://a.test/b", "ftp://a.test/b", "", 1),
     other: fc.constant(1),
   },
   { requiredKeys: [] },

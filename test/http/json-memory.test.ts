@@ -95,9 +95,21 @@ describe("the memory of JSON bodies", () => {
     for (const connection of connections) connection.disconnect();
   });
 
+  test("is not enough for a body that is larger than any share: a retry is not suggested", () => {
+    const memory = new KeyShares(1000);
+    const refusals = [
+      () => takeJsonMemory(memory, "a", 501, 0),
+      () => takeJsonMemory(memory, "a", 101, 400),
+    ];
+    for (const refuse of refusals) {
+      expect(refuse).toThrow("more than the 500 bytes of memory that a request may use");
+    }
+    expect(memory.held).toBe(0);
+  });
+
   test("is shared: a key gets half, and a key that comes later always finds space", () => {
     const memory = new KeyShares(1000);
-    const take = (keyId: string, bytes: number) => takeJsonMemory(memory, keyId, bytes);
+    const take = (keyId: string, bytes: number) => takeJsonMemory(memory, keyId, bytes, 0);
     take("a", 500);
     expect(() => take("a", 1)).toThrow("share");
     take("b", 250);
