@@ -5,6 +5,7 @@
 // `npm run bench -- cache-policy`: hit rates and CPU of the embedding cache. `npm run bench -- quantization`: the
 // ranking quality of binary vectors. `npm run topology`: faults of replicas. `npm run bench -- failover`: failovers of
 // Redis and PostgreSQL under load. `npm run bench -- jobs`: a corpus as one batch, kills, and interactive requests.
+// `npm run bench -- console`: the console of a large gateway in Chromium.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
@@ -14,6 +15,7 @@ const [first, ...others] = process.argv.slice(2);
 const [program, args] = [
   "built-in",
   "cache-policy",
+  "console",
   "failover",
   "quantization",
   "faults",

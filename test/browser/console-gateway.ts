@@ -35,12 +35,12 @@ export { testKey };
 
 export async function startConsoleGateway(
   env: Readonly<Record<string, string>> = {},
+  { folder = mkdtempSync(join(tmpdir(), "vexel-browser-")), yaml = yamlFor } = {},
 ): Promise<ConsoleGateway> {
-  const folder = mkdtempSync(join(tmpdir(), "vexel-browser-"));
   const fake = startFake();
   const gateway = await startProcess({
     folder,
-    yaml: yamlFor(fake.url),
+    yaml: yaml(fake.url),
     preload: join(import.meta.dir, "exit-with-parent.ts"),
     env: {
       VEXEL_CONSOLE: "on",
