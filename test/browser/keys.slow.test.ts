@@ -62,7 +62,7 @@ browserTest(
     const shown = page.getByRole("dialog", { name: "Your new key" });
     const key = await shown.getByRole("code").first().textContent();
     await shown.getByRole("button", { name: "Copy" }).first().click();
-    await shown.getByText("Copied").waitFor();
+    await shown.getByRole("button", { name: "Copied" }).waitFor();
     expect(await page.evaluate<string>("window.copied")).toBe(key ?? "");
 
     await page.evaluate("document.execCommand = () => false");

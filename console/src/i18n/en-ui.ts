@@ -10,4 +10,10 @@ export const enUi = {
   "combobox.clear": "Clear",
   "toast.label": "Notification",
   "toast.region": "Notifications",
+  "table.pages": "Pages",
+  "table.range": "{from, number} to {to, number} of {rows, number}",
+  "table.previous": "Previous page",
+  "table.next": "Next page",
+  "table.search": "Search",
+  "table.noMatch": "Nothing matches your search.",
 } as const;

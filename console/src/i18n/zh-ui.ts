@@ -10,4 +10,10 @@ export const zhUi = {
   "combobox.clear": "清除",
   "toast.label": "通知",
   "toast.region": "通知",
+  "table.pages": "分页",
+  "table.range": "第 {from, number} 至 {to, number} 项，共 {rows, number} 项",
+  "table.previous": "上一页",
+  "table.next": "下一页",
+  "table.search": "搜索",
+  "table.noMatch": "没有匹配的内容。",
 } as const;

@@ -1,10 +1,12 @@
 /** Text that people copy: ids, keys, code. */
+import { Check, Copy } from "lucide-react";
 import { type MouseEvent, useEffect, useState } from "react";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 
 const shownMs = 1500;
 
+/** Without a label, the button is an icon. */
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const t = useT();
   const [outcome, setOutcome] = useState<"copied" | "failed">();
@@ -18,9 +20,21 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
   };
   return (
     <>
-      <Button size="small" onClick={copy} aria-live="polite">
-        {outcome === "copied" ? t("action.copied") : (label ?? t("action.copy"))}
-      </Button>
+      {label === undefined ? (
+        <Button
+          size="small"
+          look="quiet"
+          onClick={copy}
+          aria-label={t(outcome === "copied" ? "action.copied" : "action.copy")}
+          aria-live="polite"
+        >
+          {outcome === "copied" ? <Check size={14} /> : <Copy size={14} />}
+        </Button>
+      ) : (
+        <Button size="small" onClick={copy} aria-live="polite">
+          {outcome === "copied" ? t("action.copied") : label}
+        </Button>
+      )}
       {outcome === "failed" && (
         <label role="alert" className="flex min-w-0 flex-col gap-1 bg-surface text-xs text-bad">
           {t("copy.byHand")}

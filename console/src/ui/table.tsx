@@ -1,4 +1,7 @@
-/** A table. On narrow screens each row is a card, in which every value has the name of its column. */
+/**
+ * A table, in pages and with a search if it is long. On narrow screens each row is a card, in which every value has the
+ * name of its column.
+ */
 import {
   createSortedRowModel,
   rowSortingFeature,
@@ -6,8 +9,12 @@ import {
   tableFeatures,
   useTable,
 } from "@tanstack/react-table";
-import type { ReactNode } from "react";
+import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { useT } from "../i18n/messages.ts";
 import { classNames } from "../lib/class-names.ts";
+import { Input } from "./input.tsx";
+import { Pager } from "./pager.tsx";
 
 export interface Column<Row> {
   readonly key: string;
@@ -25,17 +32,28 @@ interface TableProps<Row> {
   readonly rowKey: (row: Row) => string;
   /** False: `rows` is a part of a list, and sorting it would hide that. */
   readonly isComplete?: boolean;
+  /** The text in which a search finds the row. Absent: the page has a search of its own, or needs none. */
+  readonly searchText?: (row: Row) => string;
 }
+
+/** The rows of one page, so that sorting and searching a long list is immediate. */
+const pageRows = 50;
+/** A shorter list is seen at a glance. */
+const minSearchedRows = 10;
 
 const features = tableFeatures({
   rowSortingFeature,
   sortedRowModel: createSortedRowModel(),
 });
 const ariaSort = { asc: "ascending", desc: "descending" } as const;
-const sortSigns = { asc: "▲", desc: "▼" } as const;
+const sortIcons = { asc: ArrowUp, desc: ArrowDown } as const;
 
 export function Table<Row extends object>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey, isComplete = true } = props;
+  const { label, columns, rows: all, rowKey, isComplete = true, searchText } = props;
+  const [search, setSearch] = useState("");
+  const [page, setPage] = useState(0);
+  const isSearched = searchText !== undefined && all.length >= minSearchedRows;
+  const rows = isSearched ? matching(all, search, searchText) : all;
   const table = useTable({
     features,
     data: rows,
@@ -49,74 +67,139 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       sortUndefined: "last" as const,
     })),
   });
+  const sorted = table.getRowModel().rows;
+  // A search or a change of the data may leave fewer pages.
+  const shownPage = Math.min(page, Math.ceil(sorted.length / pageRows) - 1);
+  // The pages of an incomplete list come from the server.
+  const shown = isComplete
+    ? sorted.slice(shownPage * pageRows, (shownPage + 1) * pageRows)
+    : sorted;
   return (
-    <section
-      className="overflow-x-auto"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-      tabIndex={0}
-      aria-label={label}
-    >
-      <table className="w-full border-collapse text-sm max-sm:block">
-        <thead className="max-sm:sr-only">
-          <tr className="text-left text-xs text-muted">
-            {table.getFlatHeaders().map(({ id, column }, at) => {
-              const order = column.getIsSorted();
-              return (
-                <th
-                  key={id}
-                  scope="col"
-                  {...(order && { "aria-sort": ariaSort[order] })}
-                  className={classNames(
-                    "px-4 py-2 font-medium",
-                    columns[at]?.align === "right" && "text-right",
-                  )}
-                >
-                  {column.getCanSort() ? (
-                    <button
-                      type="button"
-                      className="cursor-pointer hover:text-ink"
-                      onClick={column.getToggleSortingHandler()}
-                    >
-                      {columns[at]?.header}
-                      {order && <span aria-hidden="true"> {sortSigns[order]}</span>}
-                    </button>
-                  ) : (
-                    columns[at]?.header
-                  )}
-                </th>
-              );
-            })}
-          </tr>
-        </thead>
-        <tbody className="max-sm:block">
-          {table.getRowModel().rows.map((row) => (
-            <tr
-              key={row.id}
-              className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
-            >
-              {columns.map(({ key, header, align, cell }) => {
-                const content = cell(row.original);
-                const isEmpty = content === null || content === undefined || content === false;
+    <>
+      {isSearched && (
+        <TableSearch value={search} onChange={setSearch} isEmpty={sorted.length === 0} />
+      )}
+      <section
+        className="overflow-x-auto"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+        tabIndex={0}
+        aria-label={label}
+      >
+        <table className="w-full border-collapse text-sm max-sm:block">
+          <thead className="max-sm:sr-only">
+            <tr className="text-left text-xs text-muted">
+              {table.getFlatHeaders().map(({ id, column }, at) => {
+                const order = column.getIsSorted();
                 return (
-                  <td
-                    key={key}
-                    data-label={header}
+                  <th
+                    key={id}
+                    scope="col"
+                    {...(order && { "aria-sort": ariaSort[order] })}
                     className={classNames(
-                      "px-4 py-2 align-top max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
-                      "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
-                      isEmpty ? "max-sm:hidden" : "max-sm:flex",
-                      align === "right" &&
-                        "text-right whitespace-nowrap tabular-nums max-sm:text-left",
+                      "px-4 py-2 font-medium",
+                      columns[at]?.align === "right" && "text-right",
                     )}
                   >
-                    <div className="min-w-0">{content}</div>
-                  </td>
+                    {column.getCanSort() ? (
+                      <button
+                        type="button"
+                        className="inline-flex cursor-pointer items-center gap-1 hover:text-ink"
+                        onClick={column.getToggleSortingHandler()}
+                      >
+                        {columns[at]?.header}
+                        <SortMark order={order} />
+                      </button>
+                    ) : (
+                      columns[at]?.header
+                    )}
+                  </th>
                 );
               })}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+          </thead>
+          <tbody className="max-sm:block">
+            {shown.map((row) => (
+              <tr
+                key={row.id}
+                className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
+              >
+                {columns.map(({ key, header, align, cell }) => {
+                  const content = cell(row.original);
+                  const isEmpty = content === null || content === undefined || content === false;
+                  return (
+                    <td
+                      key={key}
+                      data-label={header}
+                      className={classNames(
+                        "px-4 py-1.5 align-top max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
+                        "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
+                        isEmpty ? "max-sm:hidden" : "max-sm:flex",
+                        align === "right" &&
+                          "text-right whitespace-nowrap tabular-nums max-sm:text-left",
+                      )}
+                    >
+                      <div className="min-w-0">{content}</div>
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {isComplete && sorted.length > pageRows && (
+        <Pager page={shownPage} pageRows={pageRows} rows={sorted.length} onChange={setPage} />
+      )}
+    </>
   );
+}
+
+/** Also while the column is not sorted, so that people see that it can be. */
+function SortMark({ order }: { order: "asc" | "desc" | false }) {
+  const Icon = order ? sortIcons[order] : ChevronsUpDown;
+  return (
+    <Icon size={12} aria-hidden="true" className={classNames("shrink-0", !order && "opacity-40")} />
+  );
+}
+
+interface TableSearchProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly isEmpty: boolean;
+}
+
+function TableSearch({ value, onChange, isEmpty }: TableSearchProps) {
+  const t = useT();
+  return (
+    <div className="flex items-center gap-3 border-b border-line p-3">
+      <Input
+        type="search"
+        aria-label={t("table.search")}
+        placeholder={t("table.search")}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        className="max-w-sm"
+      />
+      <span role="status" className="text-sm text-muted">
+        {isEmpty && t("table.noMatch")}
+      </span>
+    </div>
+  );
+}
+
+/** The rows whose text has every word of the search. */
+function matching<Row>(
+  rows: readonly Row[],
+  search: string,
+  textOf: (row: Row) => string,
+): readonly Row[] {
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0) return rows;
+  return rows.filter((row) => {
+    const text = textOf(row).toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
 }

@@ -27,6 +27,7 @@ export function ModelKeys({ model }: { model: string }) {
               label={t("model.keys")}
               rows={keys}
               rowKey={({ id }) => id}
+              searchText={({ name, project }) => `${name} ${project ?? ""}`}
               columns={[
                 {
                   key: "name",

@@ -98,6 +98,7 @@ export function ProjectsPage() {
                 label={t("nav.projects")}
                 rows={data}
                 rowKey={({ id }) => id}
+                searchText={({ id }) => id}
                 columns={isAdmin ? [...columns, ...adminColumns] : columns}
               />
             )

@@ -73,6 +73,7 @@ export function UpstreamsPage() {
                 label={t("nav.upstreams")}
                 rows={data}
                 rowKey={({ id }) => id}
+                searchText={({ id, value }) => `${id} ${value.kind}`}
                 columns={[
                   {
                     key: "id",

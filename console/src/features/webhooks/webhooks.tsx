@@ -45,6 +45,7 @@ export function WebhooksPage() {
                 label={t("events.webhooks")}
                 rows={data}
                 rowKey={({ id }) => id}
+                searchText={({ id, url }) => `${id} ${url}`}
                 columns={[
                   {
                     key: "url",
