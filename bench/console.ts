@@ -45,8 +45,11 @@ const firstLoadBytes = (page: Page): Promise<number> =>
 
 /** As a link does: without loading the console again. */
 const visit = (page: Page, path: string) => async (): Promise<void> => {
-  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(`/console${path}`)});
+  // Every page sets the title when it is shown. Until then the former page stays.
+  await page.evaluate(`document.title = "";
+    history.pushState(null, "", ${JSON.stringify(`/console${path}`)});
     dispatchEvent(new PopStateEvent("popstate"));`);
+  await page.waitForFunction(`document.title !== ""`);
 };
 
 const pages = [
