@@ -31,7 +31,7 @@ browserTest(
       await page.getByRole("button", { name: "Create key" }).click();
       await page.getByRole("dialog").getByLabel("Name").fill("browser-app");
       await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
-      const key = (await page.getByRole("dialog").locator("code").textContent()) ?? "";
+      const key = (await page.getByRole("dialog").locator("code").first().textContent()) ?? "";
       const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
       const { data } = await client.embeddings.create({
         model: "text-embedding-3-large",
@@ -222,7 +222,7 @@ browserTest(
     await page.getByRole("dialog").getByLabel("Name").fill("mobile-app");
     await choose(page.getByRole("dialog").getByLabel("Project"), "mobile");
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
-    await page.getByRole("dialog").locator("code").waitFor();
+    await page.getByRole("dialog").locator("code").first().waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     await page
       .getByRole("row", { name: /^mobile-app/ })
@@ -237,7 +237,7 @@ browserTest(
       "0 hours: revoke it now",
     );
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
-    await page.getByRole("dialog").locator("code").waitFor();
+    await page.getByRole("dialog").locator("code").first().waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     await page.getByText("revoked").first().waitFor();
   },
