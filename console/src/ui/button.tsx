@@ -7,7 +7,7 @@ const styles = {
   secondary:
     "border border-line bg-surface hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent",
   danger: "bg-bad text-surface hover:opacity-90",
-  quiet: "hover:bg-sunken",
+  quiet: "hover:bg-sunken aria-pressed:bg-accent-soft aria-pressed:text-accent",
 } as const;
 
 interface ButtonLook {

@@ -4,6 +4,10 @@
  */
 import { type ReactNode, type Ref, useEffect } from "react";
 
+/** On a narrow screen, the results are below the request. */
+export const scrollToResults = (results: HTMLElement | null): void =>
+  results?.scrollIntoView({ block: "start" });
+
 interface WorkbenchProps {
   readonly title: string;
   /** The fields of the request. */

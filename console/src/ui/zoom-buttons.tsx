@@ -1,22 +1,23 @@
-/** The zoom of a canvas, in its corner. */
+/** The zoom of a canvas. */
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { useT } from "../i18n/messages.ts";
+import { classNames } from "../lib/class-names.ts";
 import type { PanZoom } from "../lib/use-pan-zoom.ts";
-import { Button } from "./button.tsx";
+import { IconButton } from "./icon-button.tsx";
 
-export function ZoomButtons({ panZoom }: { panZoom: PanZoom }) {
+interface ZoomButtonsProps {
+  readonly panZoom: PanZoom;
+  /** Such as its place on the canvas. */
+  readonly className?: string;
+}
+
+export function ZoomButtons({ panZoom, className }: ZoomButtonsProps) {
   const t = useT();
   return (
-    <div className="absolute top-2 right-2 flex gap-1">
-      <Button size="small" aria-label={t("mask.zoomIn")} onClick={panZoom.zoomIn}>
-        <ZoomIn size={14} />
-      </Button>
-      <Button size="small" aria-label={t("mask.zoomOut")} onClick={panZoom.zoomOut}>
-        <ZoomOut size={14} />
-      </Button>
-      <Button size="small" aria-label={t("mask.fit")} onClick={panZoom.reset}>
-        <Maximize size={14} />
-      </Button>
+    <div className={classNames("flex rounded-md bg-surface text-ink", className)}>
+      <IconButton icon={ZoomIn} label={t("mask.zoomIn")} onClick={panZoom.zoomIn} />
+      <IconButton icon={ZoomOut} label={t("mask.zoomOut")} onClick={panZoom.zoomOut} />
+      <IconButton icon={Maximize} label={t("mask.fit")} onClick={panZoom.reset} />
     </div>
   );
 }

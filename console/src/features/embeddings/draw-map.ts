@@ -25,6 +25,8 @@ const maxClearPoints = 150;
 /** Measured and placed in each frame. */
 const maxCandidates = 300;
 const labelLength = 32;
+/** In the corner, over the canvas. */
+const zoomButtons = { width: 116, top: 0, bottom: 44 };
 const fontFamily = "ui-sans-serif, system-ui, sans-serif";
 
 export function drawMap(canvas: HTMLCanvasElement, map: DrawnMap): void {
@@ -118,6 +120,7 @@ function drawLabels(
     })),
     obstacles,
     canvas,
+    [{ ...zoomButtons, left: canvas.width - zoomButtons.width, right: canvas.width }],
   );
   // An outline in the color of the background keeps a label readable over points.
   context.strokeStyle = page;

@@ -8,7 +8,7 @@ import { type AcceptedImages, acceptImages, noImages } from "../../lib/accept-im
 import { Button } from "../../ui/button.tsx";
 import { ImageFiles } from "../../ui/image-files.tsx";
 import { Empty, Loading, QueryView } from "../../ui/states.tsx";
-import { Workbench } from "../../ui/workbench.tsx";
+import { scrollToResults, Workbench } from "../../ui/workbench.tsx";
 import { ModelChoice } from "../models/model-choice.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import type { Column } from "./color-scale.ts";
@@ -41,8 +41,7 @@ export function EmbeddingsPage() {
   const run = useMutation({
     mutationFn: (): Promise<Run> => {
       abort.current = new AbortController();
-      // On a narrow screen, the results are below the fields.
-      results.current?.scrollIntoView({ block: "nearest" });
+      scrollToResults(results.current);
       return runEmbeddings(
         selected.map(({ id }) => id),
         { entries, columns: columnsOf(source, entries.length) },

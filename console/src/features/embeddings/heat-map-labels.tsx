@@ -31,10 +31,7 @@ function labelsOf({ entries, viewport, length }: LabelsProps, axis: "left" | "to
 const thumbnail = "aspect-square rounded-sm object-cover";
 
 export const ColumnLabels = (props: LabelsProps) => (
-  <div
-    className={`relative col-start-2 ${props.entries.some(isImage) ? "h-8" : "h-4"}`}
-    aria-hidden="true"
-  >
+  <div className={"relative col-start-2 h-8"} aria-hidden="true">
     {labelsOf(props, "left").map(({ entry, at, place, room }) => (
       <span
         key={at}

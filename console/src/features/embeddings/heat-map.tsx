@@ -69,7 +69,8 @@ export function HeatMap({ entries, matrix, selected, onSelect }: HeatMapProps) {
   const labels = { entries, viewport, length: canvas.current?.clientWidth ?? 0 };
   return (
     <figure className="flex flex-col gap-2">
-      <div className="grid grid-cols-[5rem_1fr] gap-1 text-xs text-muted">
+      <div className="grid grid-cols-[6rem_1fr] gap-1 text-xs text-muted">
+        <ZoomButtons panZoom={panZoom} className="-ml-2 self-end" />
         <ColumnLabels {...labels} />
         <RowLabels {...labels} />
         <div className="relative">
@@ -82,7 +83,6 @@ export function HeatMap({ entries, matrix, selected, onSelect }: HeatMapProps) {
             onKeyDown={move}
             className="aspect-square w-full cursor-crosshair touch-pan-y rounded-md border border-line bg-sunken"
           />
-          <ZoomButtons panZoom={panZoom} />
           {hovered && (
             <HoverCard at={hovered} canvas={canvas}>
               <Pair entries={entries} cell={hovered} similarity={similarity(hovered)} />

@@ -16,13 +16,13 @@ export function HoverCard({ at: { x, y }, canvas, children }: HoverCardProps) {
   return (
     <div
       role="tooltip"
-      className="pointer-events-none absolute z-10 line-clamp-4 w-max max-w-[min(18rem,60%)] rounded-md border border-line bg-surface px-2 py-1 text-xs wrap-anywhere shadow-lg"
+      className="pointer-events-none absolute z-10 w-max max-w-[min(18rem,60%)] rounded-md border border-line bg-surface px-2 py-1 text-xs wrap-anywhere shadow-lg"
       style={{
         ...(x > clientWidth / 2 ? { right: clientWidth - x + gap } : { left: x + gap }),
         ...(y > clientHeight / 2 ? { bottom: clientHeight - y + gap } : { top: y + gap }),
       }}
     >
-      {children}
+      <div className="line-clamp-4">{children}</div>
     </div>
   );
 }

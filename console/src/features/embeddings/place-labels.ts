@@ -7,7 +7,7 @@ export interface Label {
   readonly width: number;
 }
 
-interface Box {
+export interface Box {
   readonly left: number;
   readonly top: number;
   readonly right: number;
@@ -22,15 +22,16 @@ const overlap = (a: Box, b: Box): boolean =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 /**
- * `labels`: the most important first. `points`: what no label may cover. Returns the left end and the vertical middle
+ * `labels`: the most important first. `points` and `taken`: what no label may cover. Returns the left end and the vertical middle
  * of each label, in the order of `labels`.
  */
 export function placeLabels(
   labels: readonly Label[],
   points: readonly Point[],
   canvas: { readonly width: number; readonly height: number },
+  taken: readonly Box[] = [],
 ): (Point | undefined)[] {
-  const placed: Box[] = [];
+  const placed = [...taken];
   const covers = (box: Box, own: Point): boolean =>
     points.some(
       (point) =>

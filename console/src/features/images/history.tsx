@@ -1,9 +1,10 @@
 /** The earlier results of this browser. */
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Columns2, RotateCcw } from "lucide-react";
 import { useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
-import { Button } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { deleteFromGallery, type GalleryEntry, listGallery } from "./gallery-store.ts";
 import type { ImageActions } from "./image-actions.tsx";
@@ -38,17 +39,18 @@ export function History({ actions }: { actions: ImageActions }) {
                     {entry.parameters.prompt}
                   </p>
                   <p className="text-xs wrap-anywhere text-muted">{summaryOf(entry)}</p>
-                  <div className="flex flex-wrap gap-1">
-                    <Button size="small" onClick={() => actions.useAgain(entry)}>
-                      {t("images.useAgain")}
-                    </Button>
-                    <Button
-                      size="small"
+                  <div className="-ml-2 flex flex-wrap items-center">
+                    <IconButton
+                      icon={RotateCcw}
+                      label={t("images.useAgain")}
+                      onClick={() => actions.useAgain(entry)}
+                    />
+                    <IconButton
+                      icon={Columns2}
+                      label={t("images.compare")}
                       aria-pressed={actions.isCompared(entry)}
                       onClick={() => actions.compare(entry)}
-                    >
-                      {t("images.compare")}
-                    </Button>
+                    />
                     <ConfirmButton
                       label={t("action.delete")}
                       title={t("images.gallery.delete.title")}

@@ -1,7 +1,9 @@
 /** What can be done with a generated image. */
+import { Columns2, Download, ImagePlus, Pencil, RotateCcw } from "lucide-react";
 import { useT } from "../../i18n/messages.ts";
 import { saveFile } from "../../lib/save-file.ts";
 import { Button } from "../../ui/button.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
 import type { GalleryEntry } from "./gallery-store.ts";
 
 export interface ImageActions {
@@ -25,23 +27,32 @@ export function ImageButtons({ entry, actions }: ImageButtonsProps) {
   const t = useT();
   const { image } = entry;
   return (
-    <div className="flex flex-wrap gap-1">
+    <div className="flex flex-wrap items-center gap-1">
       <Button size="small" onClick={() => actions.edit(image)}>
+        <Pencil size={14} />
         {t("images.editThis")}
       </Button>
-      <Button size="small" onClick={() => actions.addReference(image)}>
-        {t("images.asReference")}
-      </Button>
-      <Button
-        size="small"
+      <IconButton
+        icon={ImagePlus}
+        label={t("images.asReference")}
+        onClick={() => actions.addReference(image)}
+      />
+      <IconButton
+        icon={Columns2}
+        label={t("images.compare")}
         aria-pressed={actions.isCompared(entry)}
         onClick={() => actions.compare(entry)}
-      >
-        {t("images.compare")}
-      </Button>
-      <Button size="small" onClick={() => saveFile(`vexel.${extensionOf(image)}`, image)}>
-        {t("action.download")}
-      </Button>
+      />
+      <IconButton
+        icon={RotateCcw}
+        label={t("images.useAgain")}
+        onClick={() => actions.useAgain(entry)}
+      />
+      <IconButton
+        icon={Download}
+        label={t("action.download")}
+        onClick={() => saveFile(`vexel.${extensionOf(image)}`, image)}
+      />
     </div>
   );
 }

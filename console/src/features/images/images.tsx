@@ -7,7 +7,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
-import { Workbench } from "../../ui/workbench.tsx";
+import { scrollToResults, Workbench } from "../../ui/workbench.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { Compare } from "./compare.tsx";
 import { EstimatedCost } from "./estimated-cost.tsx";
@@ -44,10 +44,9 @@ export function ImagesPage() {
   const [compared, setCompared] = useState<readonly GalleryEntry[]>([]);
   const results = useRef<HTMLDivElement>(null);
 
-  /** On a narrow screen, the results are below the fields. */
   const show = (next: View): void => {
     setView(next);
-    results.current?.scrollIntoView({ block: "nearest" });
+    scrollToResults(results.current);
   };
   const generate = async (): Promise<void> => {
     if (isRunning || !form.isComplete) return;

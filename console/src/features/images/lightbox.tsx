@@ -1,10 +1,11 @@
 /** One image in full size, with how it was made. The arrow keys go to the image before and after it. */
+import { ChevronLeft, ChevronRight, Maximize2, Minimize2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { classNames } from "../../lib/class-names.ts";
 import { BlobImage } from "../../ui/blob-image.tsx";
-import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
 import type { GalleryEntry } from "./gallery-store.ts";
 import { type ImageActions, ImageButtons } from "./image-actions.tsx";
 import { ImageFacts } from "./image-facts.tsx";
@@ -58,26 +59,27 @@ export function Lightbox({ entry, among, actions, onClose }: LightboxProps) {
           />
         </button>
         <div className="flex flex-col gap-4 lg:w-80 lg:shrink-0 lg:overflow-y-auto">
-          <div className="flex flex-wrap gap-1">
-            <Button size="small" disabled={at <= 0} onClick={go(-1)}>
-              {t("images.previous")}
-            </Button>
-            <Button size="small" disabled={at >= among.length - 1} onClick={go(1)}>
-              {t("images.next")}
-            </Button>
-            <Button size="small" onClick={() => setActualSize(!isActualSize)}>
-              {t(isActualSize ? "images.fitWindow" : "images.actualSize")}
-            </Button>
+          <div className="flex items-center gap-1">
+            <IconButton
+              icon={ChevronLeft}
+              label={t("images.previous")}
+              disabled={at <= 0}
+              onClick={go(-1)}
+            />
+            <IconButton
+              icon={ChevronRight}
+              label={t("images.next")}
+              disabled={at >= among.length - 1}
+              onClick={go(1)}
+            />
+            <IconButton
+              icon={isActualSize ? Minimize2 : Maximize2}
+              label={t(isActualSize ? "images.fitWindow" : "images.actualSize")}
+              onClick={() => setActualSize(!isActualSize)}
+            />
           </div>
           <ImageFacts entry={entry} />
-          <div className="flex flex-col gap-1">
-            <ImageButtons entry={entry} actions={actions} />
-            <div>
-              <Button size="small" onClick={() => actions.useAgain(entry)}>
-                {t("images.useAgain")}
-              </Button>
-            </div>
-          </div>
+          <ImageButtons entry={entry} actions={actions} />
         </div>
       </div>
     </Dialog>

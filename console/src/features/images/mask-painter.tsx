@@ -1,4 +1,5 @@
 /** Paints the mask of an image edit: brush, eraser, invert, undo and redo, zoom and pan, with mouse, pen and touch. */
+import { Brush, Contrast, Download, Eraser, Hand, Redo2, Trash2, Undo2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { saveFile } from "../../lib/save-file.ts";
@@ -6,6 +7,8 @@ import { useGestures } from "../../lib/use-gestures.ts";
 import { usePanZoom } from "../../lib/use-pan-zoom.ts";
 import type { Point, Viewport } from "../../lib/viewport.ts";
 import { Button } from "../../ui/button.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
+import { ZoomButtons } from "../../ui/zoom-buttons.tsx";
 import { drawSteps, exportMask } from "./draw-mask.ts";
 import { addStep, type MaskHistory, type MaskStep, redo, undo } from "./mask-history.ts";
 
@@ -15,9 +18,12 @@ interface MaskPainterProps {
   readonly onChange: (history: MaskHistory) => void;
 }
 
-type Tool = "brush" | "eraser" | "pan";
-
-const tools: readonly Tool[] = ["brush", "eraser", "pan"];
+const tools = [
+  { name: "brush", icon: Brush },
+  { name: "eraser", icon: Eraser },
+  { name: "pan", icon: Hand },
+] as const;
+type Tool = (typeof tools)[number]["name"];
 
 export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
   const t = useT();
@@ -57,18 +63,21 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
 
   return (
     <div className="flex flex-col gap-2">
-      <div className="flex flex-wrap items-center gap-2">
-        {tools.map((each) => (
-          <Button
-            key={each}
-            size="small"
-            aria-pressed={tool === each}
-            onClick={() => setTool(each)}
-          >
-            {t(`mask.tool.${each}`)}
-          </Button>
-        ))}
-        <label className="flex items-center gap-1 text-xs text-muted">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <div className="flex gap-1">
+          {tools.map(({ name, icon: Icon }) => (
+            <Button
+              key={name}
+              size="small"
+              aria-pressed={tool === name}
+              onClick={() => setTool(name)}
+            >
+              <Icon size={14} />
+              {t(`mask.tool.${name}`)}
+            </Button>
+          ))}
+        </div>
+        <label className="flex items-center gap-1.5 text-xs text-muted">
           {t("mask.size")}
           <input
             type="range"
@@ -76,53 +85,51 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
             max={Math.max(2, Math.round(image.width / 2))}
             value={brushSize}
             onChange={(event) => setBrushSize(Number(event.target.value))}
+            className="w-28 accent-accent"
           />
         </label>
-        <Button size="small" onClick={() => onChange(addStep(history, { type: "invert" }))}>
-          {t("mask.invert")}
-        </Button>
-        <Button size="small" onClick={() => onChange(addStep(history, { type: "clear" }))}>
-          {t("mask.clear")}
-        </Button>
-        <Button
-          size="small"
-          disabled={history.steps.length === 0}
-          onClick={() => onChange(undo(history))}
-        >
-          {t("mask.undo")}
-        </Button>
-        <Button
-          size="small"
-          disabled={history.undone.length === 0}
-          onClick={() => onChange(redo(history))}
-        >
-          {t("mask.redo")}
-        </Button>
-        <Button size="small" aria-label={t("mask.zoomIn")} onClick={panZoom.zoomIn}>
-          +
-        </Button>
-        <Button size="small" aria-label={t("mask.zoomOut")} onClick={panZoom.zoomOut}>
-          −
-        </Button>
-        <Button size="small" onClick={panZoom.reset}>
-          {t("mask.fit")}
-        </Button>
-        <Button
-          size="small"
-          disabled={history.steps.length === 0}
-          onClick={async () =>
-            saveFile("mask.png", await exportMask(image.width, image.height, history.steps))
-          }
-        >
-          {t("mask.download")}
-        </Button>
+        <div className="flex">
+          <IconButton
+            icon={Undo2}
+            label={t("mask.undo")}
+            disabled={history.steps.length === 0}
+            onClick={() => onChange(undo(history))}
+          />
+          <IconButton
+            icon={Redo2}
+            label={t("mask.redo")}
+            disabled={history.undone.length === 0}
+            onClick={() => onChange(redo(history))}
+          />
+          <IconButton
+            icon={Contrast}
+            label={t("mask.invert")}
+            onClick={() => onChange(addStep(history, { type: "invert" }))}
+          />
+          <IconButton
+            icon={Trash2}
+            label={t("mask.clear")}
+            onClick={() => onChange(addStep(history, { type: "clear" }))}
+          />
+          <IconButton
+            icon={Download}
+            label={t("mask.download")}
+            disabled={history.steps.length === 0}
+            onClick={async () =>
+              saveFile("mask.png", await exportMask(image.width, image.height, history.steps))
+            }
+          />
+        </div>
       </div>
-      <canvas
-        ref={canvas}
-        aria-label={t("mask.canvas")}
-        className="h-[min(60dvh,40rem)] w-full touch-none rounded-md border border-line bg-sunken"
-        {...gestures}
-      />
+      <div className="relative">
+        <canvas
+          ref={canvas}
+          aria-label={t("mask.canvas")}
+          className="h-[min(70dvh,48rem)] w-full touch-none rounded-md border border-line bg-sunken"
+          {...gestures}
+        />
+        <ZoomButtons panZoom={panZoom} className="absolute top-2 right-2 border border-line" />
+      </div>
       <p className="text-xs text-muted">{t("mask.help")}</p>
     </div>
   );

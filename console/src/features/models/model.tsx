@@ -71,10 +71,10 @@ function Details({ model }: { model: ShownModel }) {
       ),
     ],
     [t("models.price"), priceText(model.prices, t)],
-    [t("models.dimensions"), model.dimensions ?? "–"],
-    [t("model.context"), model.context_tokens ?? "–"],
-    [t("model.space"), model.vector_space ?? "–"],
-    [t("model.endsOn"), model.ends_on ?? "–"],
+    [t("models.dimensions"), model.dimensions],
+    [t("model.context"), model.context_tokens],
+    [t("model.space"), model.vector_space],
+    [t("model.endsOn"), model.ends_on],
     [
       t("model.limits"),
       model.limits
@@ -92,12 +92,14 @@ function Details({ model }: { model: ShownModel }) {
       )}
       <Card>
         <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-4">
-          {rows.map(([name, value]) => (
-            <div key={name} className="min-w-0">
-              <dt className="text-xs text-muted">{name}</dt>
-              <dd className="break-words">{value}</dd>
-            </div>
-          ))}
+          {rows
+            .filter(([, value]) => value !== null)
+            .map(([name, value]) => (
+              <div key={name} className="min-w-0">
+                <dt className="text-xs text-muted">{name}</dt>
+                <dd className="break-words">{value}</dd>
+              </div>
+            ))}
         </dl>
       </Card>
       <Card title={t("models.targets")}>
