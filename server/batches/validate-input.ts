@@ -41,7 +41,7 @@ export type ValidatedInput =
 /** The most errors that are reported. */
 const maxErrors = 100;
 /** Other requests are served after this many lines. */
-const linesPerTurn = 250;
+const linesPerTurn = 50;
 /** No line is shorter: it has a custom_id, a method, a url and a body. */
 const minLineBytes = 60;
 

@@ -125,6 +125,7 @@ interface BatcherOptions
 interface PendingBatch extends MemberOwner {
   readonly key: string;
   readonly model: PermittedModel;
+  readonly priority: Priority;
   readonly members: Set<BatchMember>;
   readonly timer: ReturnType<typeof setTimeout | typeof setImmediate>;
   items: number;
@@ -141,7 +142,7 @@ class Batcher {
   readonly #options: BatcherOptions;
   /** In insertion order: the oldest batch is sent first. */
   readonly #pending = new Map<string, PendingBatch>();
-  #inFlight = 0;
+  readonly #inFlight: Record<Priority, number> = { interactive: 0, batch: 0 };
   #queued = 0;
   /** Moving average (EWMA) of the response time. Infinity until the first response. */
   #averageMs = Infinity;
@@ -152,11 +153,14 @@ class Batcher {
 
   /** No upstream request is in flight: a new request is sent at once. */
   get isIdle(): boolean {
-    return this.#inFlight === 0;
+    return this.#inFlight.interactive + this.#inFlight.batch === 0;
   }
 
-  get isBusy(): boolean {
-    return this.#inFlight >= this.#options.concurrency && this.#averageMs >= this.#options.fastMs;
+  /** Interactive requests do not wait because of batch requests in flight. */
+  #isBusy(priority: Priority): boolean {
+    const { interactive, batch } = this.#inFlight;
+    const inFlight = priority === "interactive" ? interactive : interactive + batch;
+    return inFlight >= this.#options.concurrency && this.#averageMs >= this.#options.fastMs;
   }
 
   /** Sends a request at once, without a batch. */
@@ -164,14 +168,16 @@ class Batcher {
     const { next, clock } = this.#options;
     const startedAt = clock();
     const response = next(request);
-    this.#inFlight++;
+    const { priority } = request.context;
+    this.#inFlight[priority]++;
+    const onSettled = (): void => this.#onSettled(priority);
     // Both outcomes are handled here, so this is never an unhandled rejection; the returned promise still rejects.
     response.then(() => {
       const elapsed = clock() - startedAt;
       this.#averageMs =
         this.#averageMs === Infinity ? elapsed : this.#averageMs * 0.9 + elapsed * 0.1;
-      this.#onSettled();
-    }, this.#onSettled);
+      onSettled();
+    }, onSettled);
     return response;
   };
 
@@ -195,7 +201,7 @@ class Batcher {
       this.#flush(batch);
       batch = undefined;
     }
-    return this.#add(request, load, batch ?? this.#open(key, model));
+    return this.#add(request, load, batch ?? this.#open(key, model, context.priority));
   }
 
   #hasCapacity({ items, tokens, bytes, images }: RequestLoad, more: RequestLoad): boolean {
@@ -208,13 +214,16 @@ class Batcher {
     );
   }
 
-  #open(key: string, model: PermittedModel): PendingBatch {
+  #open(key: string, model: PermittedModel, priority: Priority): PendingBatch {
     const flush = () => this.#flush(batch);
     // Requests of the same turn of the event loop form a batch without a wait.
-    const timer = this.isBusy ? setTimeout(flush, this.#options.maxWaitMs) : setImmediate(flush);
+    const timer = this.#isBusy(priority)
+      ? setTimeout(flush, this.#options.maxWaitMs)
+      : setImmediate(flush);
     const batch: PendingBatch = {
       key,
       model,
+      priority,
       members: new Set(),
       timer,
       items: 0,
@@ -269,13 +278,11 @@ class Batcher {
     void sendBatch([...batch.members], this.send, concurrency, clock);
   }
 
-  readonly #onSettled = (): void => {
-    this.#inFlight--;
-    for (const batch of this.#pending.values()) {
-      if (this.isBusy) return;
-      this.#flush(batch);
-    }
-  };
+  #onSettled(priority: Priority): void {
+    this.#inFlight[priority]--;
+    for (const batch of this.#pending.values())
+      if (!this.#isBusy(batch.priority)) this.#flush(batch);
+  }
 }
 
 const smallest: RequestLoad = { items: 1, tokens: 1, bytes: 1, images: 0 };

@@ -57,9 +57,15 @@ export interface RunningLine {
 
 export class LineAttempts {
   readonly #options: LineAttemptsOptions;
+  #inFlight = 0;
 
   constructor(options: LineAttemptsOptions) {
     this.#options = options;
+  }
+
+  /** Lines that are requests in the pipeline now. */
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
   /** Rejects with Stopped if the line has no result now. */
@@ -120,6 +126,7 @@ export class LineAttempts {
   ): Promise<OutgoingResponse | GatewayError> {
     const { callerOf, runLine, controlOf } = this.#options;
     const { id, keyId } = range.job;
+    this.#inFlight++;
     try {
       const caller = callerOf(keyId);
       const signal = AbortSignal.any([controlOf(id).signal, context.signal]);
@@ -129,6 +136,7 @@ export class LineAttempts {
       if (error instanceof GatewayError) return error;
       throw error;
     } finally {
+      this.#inFlight--;
       context.end();
     }
   }

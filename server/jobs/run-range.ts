@@ -22,12 +22,14 @@ import {
 } from "./job-kind.ts";
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
 import { isSuccessful, resultsOfLines } from "./merged-results.ts";
+import type { Pace } from "./pace.ts";
 import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
 
 export interface RunRangeOptions {
   readonly store: JobStore;
   readonly files: FileStore;
   readonly attempts: LineAttempts;
+  readonly pace: Pace;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
   /** The delays before a result that cannot be stored is stored again. Absent: about a minute together. */
@@ -105,13 +107,8 @@ export class RangeRun {
     const first = this.#settled + this.#buffered.lines.length;
     const [only] = group;
     if (only && only.operation !== "embeddings") return this.#runImage(only, first);
-    const running: Promise<readonly FormattedLine[]>[] = [];
-    let at = first;
-    for (const merged of this.#kind.merge?.(group) ?? group.map((line) => ({ lines: [line] }))) {
-      running.push(this.#runMerged(merged, at));
-      at += merged.lines.length;
-    }
-    const results = (await Promise.all(running)).flat();
+    await this.#options.pace();
+    const results = await this.#runAll(this.#kind.merge?.(group) ?? group.map(alone), first);
     for (const kind of ["output", "error"] as const) {
       const found = results.filter(({ isSuccess }) => isSuccess === (kind === "output"));
       if (found.length === 0) continue;
@@ -124,30 +121,34 @@ export class RangeRun {
     if (isLate || this.#buffered.bytes >= flushBytes) await this.#flush();
   }
 
+  /** `first`: the first line, from 0. Returns the results in the order of the lines. */
+  async #runAll(merged: readonly MergedLines[], first: number): Promise<readonly FormattedLine[]> {
+    const running: Promise<readonly FormattedLine[]>[] = [];
+    let at = first;
+    for (const each of merged) {
+      const results = this.#runMerged(each, at);
+      // Handled below, when all lines have begun.
+      ignoreRejection(results);
+      running.push(results);
+      at += each.lines.length;
+      if (running.length % requestsPerTurn === 0) await serveOthers();
+    }
+    return (await Promise.all(running)).flat();
+  }
+
   /** If the merged request fails, each of its lines is sent by itself. */
   async #runMerged(
     { lines, merged }: MergedLines,
     first: number,
   ): Promise<readonly FormattedLine[]> {
-    if (!merged) return this.#runEach(lines, first);
-    const results = await resultsOfLines(await this.#run(merged, first), lines.length);
-    if (!results) return this.#runEach(lines, first);
+    const [only] = lines as [JobLine];
+    const result = await this.#run(merged ?? only, first);
+    const results = merged ? await resultsOfLines(result, lines.length) : [result];
+    if (!results) return this.#runAll(lines.map(alone), first);
     const formatted: FormattedLine[] = [];
     for (const [at, line] of lines.entries())
       formatted.push(await this.#read(line, results[at] as LineResult));
     return formatted;
-  }
-
-  async #runEach(lines: readonly JobLine[], first: number): Promise<readonly FormattedLine[]> {
-    const running: Promise<FormattedLine>[] = [];
-    for (const [at, line] of lines.entries()) {
-      const result = this.#run(line, first + at).then((found) => this.#read(line, found));
-      // Handled below, when all lines have begun.
-      ignoreRejection(result);
-      running.push(result);
-      if (at % linesPerTurn === linesPerTurn - 1) await serveOthers();
-    }
-    return Promise.all(running);
   }
 
   /** `at`: the line of the range, from 0. */
@@ -282,8 +283,10 @@ const writeDelaysMs = [1000, 2000, 4000, 8000, 16_000, 32_000];
 
 const readAgainMs = 10_000;
 
-/** Interactive requests are served after this many lines have begun. */
-const linesPerTurn = 8;
+/** Interactive requests are served after this many requests have begun. */
+const requestsPerTurn = 8;
+
+const alone = (line: JobLine): MergedLines => ({ lines: [line] });
 
 /** A line of the results. */
 interface FormattedLine {

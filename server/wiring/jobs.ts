@@ -12,6 +12,7 @@ import { jobEventOf } from "../jobs/job-events.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import { LineAttempts } from "../jobs/line-attempts.ts";
+import { createPace } from "../jobs/pace.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import { jobFolder } from "../jobs/segments.ts";
 import { createSubmitImageJob } from "../jobs/submit-image-job.ts";
@@ -64,8 +65,8 @@ export function wireJobs(
   { emitJobEvent, webhookEndpoints }: Pick<OpenedEvents, "emitJobEvent" | "webhookEndpoints">,
 ): WiredJobs {
   if (!data || !clientFiles) return unavailableJobs();
-  const { settings, snapshot, now, log, replica: holder, resources } = runtime;
-  const { modelServices, charging, reservations: reservationLog } = requestPath;
+  const { settings, snapshot, now, clock, log, replica: holder, resources } = runtime;
+  const { pipeline, modelServices, charging, reservations: reservationLog } = requestPath;
   const { jobs: store, contents: files } = data;
   // A batch is stored as long as its files are by default.
   const ttlMs = (kind: JobKindName): number =>
@@ -111,6 +112,7 @@ export function wireJobs(
     store,
     files,
     attempts,
+    pace: createPace({ isServing: () => pipeline.inFlight() > attempts.inFlight, clock }),
     kinds,
     holder,
     ttlMs,

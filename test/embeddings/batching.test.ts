@@ -239,6 +239,20 @@ describe("a batch", () => {
   });
 });
 
+test("an interactive request does not wait because of batch requests in flight", async () => {
+  const { upstream, send } = setUpBatching({}, { concurrency: 2, maxWaitMs: 60_000 });
+  const sendAs = async (priority: "batch" | "interactive", text: string): Promise<void> => {
+    const request = requestOf(text);
+    request.record.priority = priority;
+    void send(request);
+    await new Promise(setImmediate);
+  };
+  for (const text of ["a", "b", "waits"]) await sendAs("batch", text);
+  expect(upstream.requestedTexts).toEqual([["a"], ["b"]]);
+  await sendAs("interactive", "now");
+  expect(upstream.requestedTexts).toEqual([["a"], ["b"], ["now"]]);
+});
+
 describe("is not batched:", () => {
   const expectAlone = (options: Partial<BatchOptions>, request: CountedRequest): void => {
     const { upstream, send } = setUpBusyBatching({}, options);

@@ -112,6 +112,7 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
         store: claims,
         files,
         attempts,
+        pace: async () => undefined,
         kinds: [kind],
         holder,
         writeDelaysMs: [1, 1],
