@@ -214,6 +214,15 @@ export const errorTable = {
     retry: "never",
     mayBeBilled: true,
   },
+  vendor_batch_failed: {
+    ...temporaryGatewayError(
+      502,
+      "server_error",
+      "vendor_batch_failed",
+      "The batch at the vendor that should have run the line failed, or was refused.",
+    ),
+    retry: "never",
+  },
   job_input_missing: {
     ...temporaryGatewayError(
       500,

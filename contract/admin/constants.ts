@@ -63,3 +63,6 @@ export const usageDimensions = [
 export type UsageDimension = (typeof usageDimensions)[number];
 
 export const usageIntervals = ["hour", "day", "month", "total"] as const;
+
+/** Where the lines of batches run: as requests now, in batches of the vendor, or where it costs less. */
+export const batchExecutions = ["now", "vendor", "cheapest"] as const;

@@ -1,6 +1,6 @@
 /** Entities that the API changes: upstreams, models, projects, webhooks. */
 import { z } from "zod";
-import { policyNames, webhookFormats } from "./constants.ts";
+import { batchExecutions, policyNames, webhookFormats } from "./constants.ts";
 import { shownWebhookSchema } from "./events.ts";
 import type { Infer } from "./infer.ts";
 
@@ -123,6 +123,10 @@ export const modelValueSchema = z
     policy: z.enum(policyNames).exactOptional(),
     timeout: z.number().exactOptional(),
     limits: limitsValueSchema.exactOptional(),
+    batches: z
+      .enum(batchExecutions)
+      .exactOptional()
+      .describe("Where the lines of its batches run. Default: now."),
     storeContent: z
       .strictObject({ for: z.string() })
       .exactOptional()

@@ -1,5 +1,6 @@
 /** Jobs: batches and image jobs of clients. */
 import { z } from "zod";
+import { batchExecutions } from "./constants.ts";
 import type { Infer } from "./infer.ts";
 
 export const shownJobSchema = z
@@ -62,6 +63,19 @@ export const jobDetailSchema = shownJobSchema
         }),
       )
       .describe("Why the input file is invalid: at most 100 errors."),
+    execution: z
+      .enum(batchExecutions)
+      .nullable()
+      .describe("Where the lines of a batch run. `null`: not known yet, or an image job."),
+    upstream: z.string().nullable().describe("The upstream whose batches run the lines."),
+    estimated_cost: z
+      .strictObject({ now: z.number().nullable(), vendor: z.number().nullable() })
+      .nullable()
+      .describe("In US dollars: as requests now, and in batches of the vendor."),
+    list_cost: z
+      .number()
+      .nullable()
+      .describe("The cost without the discount of the vendor's batches, in US dollars."),
   })
   .meta({ id: "JobDetail", description: "A job with the errors of its input file." });
 export type JobDetail = Infer<typeof jobDetailSchema>;

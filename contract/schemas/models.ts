@@ -1,6 +1,6 @@
 /** Models: the entries of vexel.yaml, and the form of the console. Prices are in `prices.ts`. */
 import { z } from "zod";
-import { policyNames } from "../admin/constants.ts";
+import { batchExecutions, policyNames } from "../admin/constants.ts";
 import { parameters } from "./keys.ts";
 import { limits } from "./limits.ts";
 import { id } from "./names.ts";
@@ -64,6 +64,8 @@ export const embeddingMembers = {
   cache: z.boolean().default(true),
   /** Whether small requests may be batched (micro-batching). */
   batch: z.boolean().default(true),
+  /** Where the lines of its batches run. Absent: now. */
+  batches: z.enum(batchExecutions).optional(),
   /** Token arrays. `decode`: to text; `refuse`; `pass`: unchanged, to targets that support them. */
   tokenArrays: z.enum(["decode", "refuse", "pass"]).default("decode"),
 };

@@ -6,6 +6,7 @@ import { itemsOf } from "../embeddings/split.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
+import type { EditQuery, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
 import { parseEdit, withJsonFieldNames } from "./edits.ts";
 import { embeddingsBody } from "./embeddings.ts";
 import { parseGeneration } from "./generations.ts";
@@ -14,6 +15,7 @@ export interface CheckedLine {
   readonly model: string;
   /** Embeddings inputs. 0 for images. */
   readonly inputs: number;
+  readonly query: GenerationQuery | EditQuery | EmbeddingsQuery;
 }
 
 /** Returns a function that throws GatewayError. */
@@ -38,8 +40,8 @@ export function createCheckLine({ maxInputs }: { readonly maxInputs: number }) {
     const name = (given: unknown): unknown =>
       given === undefined || given === "" ? defaultModel(kind, caller, snapshot) : given;
     try {
-      const { query, inputs } = parse(operation, body, name);
-      return { model: resolveModel(query.model, kind, caller, snapshot).id, inputs };
+      const parsed = parse(operation, body, name);
+      return { ...parsed, model: resolveModel(parsed.query.model, kind, caller, snapshot).id };
     } catch (error) {
       throw error instanceof GatewayError ? withLineNames(error, operation) : error;
     }

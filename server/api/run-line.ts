@@ -13,10 +13,18 @@ interface RunLineOptions {
   readonly serve: Serve;
   readonly send: StageLists;
   readonly maxInputs: number;
+  /** The stages of lines that the batch of a vendor has run. */
+  readonly vendorSend: StageLists["embeddings"];
   readonly edits: Endpoint<EditQuery, ImageResponse>;
 }
 
-export function createRunLine({ serve, send, maxInputs, edits }: RunLineOptions): RunLine {
+export function createRunLine({
+  serve,
+  send,
+  vendorSend,
+  maxInputs,
+  edits,
+}: RunLineOptions): RunLine {
   const embeddings = embeddingsEndpoint({ maxInputs });
   const mergeable = embeddingsEndpoint({ maxInputs: Number.POSITIVE_INFINITY });
   return (request, caller) => {
@@ -24,9 +32,10 @@ export function createRunLine({ serve, send, maxInputs, edits }: RunLineOptions)
     const { operation } = job;
     const incoming = new LineRequest({ ...request, path: linePaths[operation] });
     if (operation === "embeddings") {
-      const { inputsOfLines } = job;
+      const { inputsOfLines, vendor } = job;
       const endpoint = inputsOfLines ? mergedEndpoint(mergeable, inputsOfLines) : embeddings;
-      return serve(endpoint, send.embeddings, incoming, undefined, caller);
+      const stages = vendor ? vendorSend : send.embeddings;
+      return serve(endpoint, stages, incoming, undefined, caller);
     }
     return operation === "edits"
       ? serve(validated(edits, job), send.edits, incoming, undefined, caller)

@@ -1,5 +1,6 @@
 /** The bodies and responses of the routes for what clients store, for the OpenAPI document. */
 import { z } from "zod";
+import { batchExecutions } from "../../contract/admin/constants.ts";
 import type { StoredRouteName } from "../http/stored-routes.ts";
 import { createBatchBody } from "./batches.ts";
 import { createFileForm } from "./files.ts";
@@ -113,6 +114,17 @@ const batchResponse = z.object({
     })
     .nullable(),
   metadata: z.record(z.string(), z.string()).nullable(),
+  vexel: z.object({
+    batch: z.enum(batchExecutions).nullable(),
+    estimated_cost: z
+      .object({ now: z.number().nullable(), vendor: z.number().nullable() })
+      .nullable()
+      .describe("In US dollars, as requests now and in batches of the vendor."),
+    cost: z
+      .object({ actual: z.number(), now: z.number().nullable() })
+      .nullable()
+      .describe("In US dollars, as charged, and without the discount of the vendor's batches."),
+  }),
 });
 
 const endpointResponse = z.object({

@@ -3,9 +3,15 @@
  * error file.
  */
 import type { ClientFiles } from "../files/client-files.ts";
-import { JobFailure, type JobKind, type JobLine, type SegmentKind } from "../jobs/job-kind.ts";
+import {
+  JobFailure,
+  type JobKind,
+  type JobResults,
+  jobErrorOf,
+  type SegmentKind,
+} from "../jobs/job-kind.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { ClaimedRange, JobData, StoredJob } from "../storage/ports/job-store.ts";
+import type { ClaimedRange, JobData, JobError, StoredJob } from "../storage/ports/job-store.ts";
 import { type MayMerge, mergeLines } from "./merge-lines.ts";
 import { formatLine, UsageCounter } from "./output-lines.ts";
 import { readLines } from "./read-lines.ts";
@@ -16,6 +22,8 @@ import {
   type ValidateInputOptions,
   validateInput,
 } from "./validate-input.ts";
+import { type chooseExecution, joinRanges } from "./vendor/choose-execution.ts";
+import type { NumberedLine, VendorLines } from "./vendor/vendor-lines.ts";
 
 export interface BatchKindOptions {
   readonly files: Pick<ClientFiles, "beginResult" | "findContent">;
@@ -25,16 +33,25 @@ export interface BatchKindOptions {
     job: StoredJob,
     operation: BatchData["operation"],
   ) => ValidateInputOptions["check"];
+  readonly chooseExecution: ChooseExecution;
+  /** The lines that batches of a vendor run. */
+  readonly vendorLines: VendorLines;
   /** When an output file expires, in Unix milliseconds. Null: never. */
   readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
   readonly mayMerge: MayMerge;
 }
 
 /** A line of a batch, with the id of its result. */
-interface BatchLine extends JobLine {
+interface BatchLine extends NumberedLine {
   readonly id: string;
   readonly customId: string;
 }
+
+export type ChooseExecution = (
+  job: StoredJob,
+  model: string | undefined,
+  tokens: number,
+) => ReturnType<typeof chooseExecution>;
 
 /** The most ranges that one process runs at the same time: an image line takes a minute, and little memory. */
 const maxRanges = 32;
@@ -63,10 +80,22 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
         check: checkerOf(job, operation),
       });
       if ("errors" in result) throw invalidInput(data, result.errors);
-      const { ranges, model } = result;
-      return { ranges, data: model === undefined ? data : { ...data, model } };
+      const { ranges, model, tokens } = result;
+      const chosen = options.chooseExecution(job, model, tokens);
+      if ("refusal" in chosen) throw noVendorBatch(data, chosen.refusal);
+      const { execution, estimate, showsCost } = chosen;
+      const found = { ...(model !== undefined && { model }), execution, estimate, showsCost };
+      const checked = { ...data, ...found };
+      if (chosen.execution === "now") return { ranges, data: checked };
+      const { upstream, model: name } = chosen.target;
+      const vendorTarget = { upstream: upstream.id, model: name };
+      return { ranges: joinRanges(ranges, chosen.limits), data: { ...checked, vendorTarget } };
     },
-    lines: (range) => linesOf(range, options),
+    lines: (range, record) => {
+      const plain = () => linesOf(range, options);
+      const { vendorTarget } = batchDataOf(range.job);
+      return vendorTarget ? options.vendorLines(range, plain, record) : plain();
+    },
     merge: (lines) => mergeLines(lines, options.mayMerge),
     format: (line, result) => {
       const { id, customId } = line as BatchLine;
@@ -86,7 +115,10 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
         usage: counter.usage,
       };
       // The results are files now, and count as files.
-      return { status: job.ending ?? "completed", error: job.error, data, bytes: 0 };
+      const end = { data, bytes: 0 };
+      const failure = await vendorFailure(job, results);
+      if (failure) return { ...end, status: "failed", error: failure };
+      return { ...end, status: job.ending ?? "completed", error: job.error };
     },
   };
 }
@@ -100,11 +132,28 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
   for await (const line of readLines(input.read(position), { position, ...options.limits })) {
     if (at >= settled) {
       const { customId, body } = parseLine(line, job.endpoint);
-      const id = `batch_req_${job.id.slice(-32)}_${firstLine + at}`;
-      yield { operation, body, publicUrl, customId, id };
+      const number = firstLine + at;
+      const id = `batch_req_${job.id.slice(-32)}_${number}`;
+      yield { operation, body, publicUrl, customId, id, number };
     }
     if (++at >= lines) return;
   }
+}
+
+/** Why the vendor ran no line at all. Undefined: it ran some, or the lines ran now. */
+async function vendorFailure(job: StoredJob, results: JobResults): Promise<JobError | undefined> {
+  const { vendorTarget } = batchDataOf(job);
+  if (!vendorTarget || job.ending || job.completed > 0 || job.failed === 0) return undefined;
+  let text = "";
+  for await (const chunk of results.read("error")) {
+    text += Buffer.from(chunk).toString();
+    if (text.includes("\n")) break;
+  }
+  const { error } = JSON.parse(text.split("\n", 1)[0] ?? "") as {
+    readonly error: { readonly code: string; readonly message: string } | null;
+  };
+  if (error?.code !== "vendor_batch_failed") return undefined;
+  return jobErrorOf(new GatewayError("vendor_batch_failed", error.message));
 }
 
 /** Throws GatewayError if the file was deleted, or if the storage is not available at the moment. */
@@ -117,6 +166,16 @@ async function inputOf(files: BatchKindOptions["files"], { inputFileId }: BatchD
     { param: "input_file_id" },
   );
 }
+
+const noVendorBatch = (data: BatchData, reason: string): JobFailure =>
+  invalidInput(data, [
+    {
+      code: "vendor_batch_unavailable",
+      message: `The lines cannot run in a batch of the vendor: ${reason}. Omit 'vexel.batch' in the metadata, or use 'cheapest'.`,
+      param: "metadata.vexel.batch",
+      line: null,
+    },
+  ]);
 
 function invalidInput(data: BatchData, errors: NonNullable<BatchData["errors"]>): JobFailure {
   const [first] = errors;
@@ -166,7 +225,8 @@ async function storeResults(
   }
 }
 
-function notRun(ending: StoredJob["ending"]): GatewayError {
+/** The error of a line that did not run because the batch ended before. */
+export function notRun(ending: StoredJob["ending"]): GatewayError {
   if (ending === "cancelled") {
     return new GatewayError("job_cancelled", "The batch was canceled before this request ran.", {
       overrides: { code: "batch_cancelled" },

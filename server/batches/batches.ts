@@ -1,9 +1,11 @@
 /** The batches of clients: creation, and how a batch is shown, in OpenAI's form. */
+import { batchExecutions } from "../../contract/admin/constants.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { type FindWebhook, webhookOf } from "../jobs/job-events.ts";
 import { checkMetadata } from "../jobs/job-metadata.ts";
 import { type Jobs, newJobId, type StoredJob } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { quotedList } from "../lib/quoted-list.ts";
 import type { JobPage } from "../storage/ports/job-store.ts";
 import { type BatchData, type BatchEndpoint, batchDataOf, batchEndpoints } from "./stored-batch.ts";
 
@@ -65,7 +67,7 @@ export function createBatches({ jobs, files, findWebhook, maxBytes, now }: Batch
         metadata,
         outputSeconds,
         publicUrl,
-        execution: "now",
+        ...executionOf(metadata),
       };
       const { job } = await jobs.submit({
         id: newJobId("batch", now()),
@@ -124,7 +126,31 @@ export function showBatch(job: StoredJob) {
     request_counts: { total: job.lines, completed: job.completed, failed: job.failed },
     usage: usageOf(data),
     metadata: data.metadata,
+    vexel: vexelOf(job, data),
   };
+}
+
+/** Where the lines run, and what they cost: estimated before, and as charged. In US dollars. */
+const vexelOf = (
+  { cost, listCost }: StoredJob,
+  { execution, estimate, showsCost = false }: BatchData,
+) => ({
+  batch: execution ?? null,
+  estimated_cost: (showsCost && estimate) || null,
+  cost: showsCost && cost !== null ? { actual: cost, now: listCost } : null,
+});
+
+/** The client's choice. Absent: the model is configured with one. Throws GatewayError. */
+function executionOf(metadata: BatchData["metadata"]): Pick<BatchData, "execution"> {
+  const given = metadata?.["vexel.batch"];
+  if (given === undefined) return {};
+  const execution = batchExecutions.find((each) => each === given);
+  if (execution) return { execution };
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid 'metadata.vexel.batch': expected ${quotedList(batchExecutions)}.`,
+    { param: "metadata.vexel.batch" },
+  );
 }
 
 /** A batch that was canceled is `cancelling` until its lines in flight have ended. */

@@ -67,7 +67,9 @@ function mergedOf({ lines, inputs, counts }: Run): MergedLines {
 const parametersOf = (body: Body): string => JSON.stringify({ ...body, input: null });
 
 /** Undefined: the line is not merged. */
-function textsOf({ operation, body }: JobLine): readonly string[] | undefined {
+function textsOf({ operation, body, vendor, failure }: JobLine): readonly string[] | undefined {
+  // The batch of a vendor has a result for each line.
+  if (vendor || failure) return undefined;
   if (operation !== "embeddings" || typeof body !== "object" || body === null) return undefined;
   const { input } = body as { readonly input?: unknown };
   if (isText(input)) return [input];

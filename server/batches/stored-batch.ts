@@ -1,4 +1,5 @@
 /** What a batch stores in the row of its job. */
+import type { batchExecutions } from "../../contract/admin/constants.ts";
 import type { JobWebhook } from "../jobs/job-events.ts";
 import type { StoredJob } from "../storage/ports/job-store.ts";
 
@@ -25,8 +26,14 @@ export interface BatchData extends JobWebhook {
   readonly outputSeconds: number | null;
   /** The base URL of image links. */
   readonly publicUrl: string;
-  /** Where the lines run: `now`, as requests of this gateway. */
-  readonly execution: "now";
+  /** Where the lines run. Absent: as the model is configured, which is not known before the input is checked. */
+  readonly execution?: BatchExecution;
+  /** The upstream whose batches run the lines, and its own name for the model. Absent: the lines run now. */
+  readonly vendorTarget?: { readonly upstream: string; readonly model: string };
+  /** Absent: the input is not checked yet. */
+  readonly estimate?: EstimatedCost;
+  /** The client sees costs: its model has `showCost`. */
+  readonly showsCost?: boolean;
   /** The model of all lines. Absent: it is not known yet, or there are several. */
   readonly model?: string;
   /** Why the input file is invalid. */
@@ -35,6 +42,15 @@ export interface BatchData extends JobWebhook {
   readonly errorFileId?: string;
   readonly usage?: BatchUsage;
   readonly [name: string]: unknown;
+}
+
+/** `now`: as requests of this gateway. `vendor`: in batches of the vendor. `cheapest`: there if that costs less. */
+export type BatchExecution = (typeof batchExecutions)[number];
+
+/** In US dollars, without cached inputs being considered. Null: a price is not known, or there are no batches. */
+export interface EstimatedCost {
+  readonly now: number | null;
+  readonly vendor: number | null;
 }
 
 export const batchEndpoints = {

@@ -4,10 +4,10 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { serveOthers } from "../lib/tasks.ts";
-import type { NewRange } from "../storage/ports/job-store.ts";
 import { type InputLine, readLines } from "./read-lines.ts";
 import { RepeatedIds } from "./repeated-ids.ts";
 import type { BatchError } from "./stored-batch.ts";
+import type { SizedRange } from "./vendor/choose-execution.ts";
 
 export interface BatchLimits {
   readonly maxLines: number;
@@ -27,13 +27,22 @@ export interface ValidateInputOptions {
   /** Reads the file from the beginning. */
   readonly open: () => AsyncIterable<Uint8Array>;
   /** Checks the body of a line. Returns its model and the number of its inputs. Rejects with GatewayError. */
-  readonly check: (body: unknown) => Promise<{ readonly model: string; readonly inputs: number }>;
+  readonly check: (body: unknown) => Promise<CheckedBody>;
+}
+
+interface CheckedBody {
+  readonly model: string;
+  readonly inputs: number;
+  /** Estimated. */
+  readonly tokens: number;
 }
 
 export type ValidatedInput =
   | { readonly errors: readonly BatchError[] }
   | {
-      readonly ranges: readonly NewRange[];
+      readonly ranges: readonly SizedRange[];
+      /** Estimated, of all lines. */
+      readonly tokens: number;
       /** Undefined: there are several. */
       readonly model: string | undefined;
     };
@@ -55,7 +64,7 @@ export async function validateInput(options: ValidateInputOptions): Promise<Vali
   if (pass.errors.length === 0 && pass.ids.hasSuspects) await findRepeated(options, pass);
   return pass.errors.length > 0
     ? { errors: pass.errors.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
-    : { ranges: pass.ranges, model: pass.model };
+    : { ranges: pass.ranges, model: pass.model, tokens: pass.tokens };
 }
 
 async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<InputLine> {
@@ -68,7 +77,8 @@ async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<
 
 class FirstPass {
   readonly errors: BatchError[] = [];
-  readonly ranges: { firstLine: number; lines: number; position: number }[] = [];
+  readonly ranges: { -readonly [Name in keyof SizedRange]: SizedRange[Name] }[] = [];
+  tokens = 0;
   readonly ids: RepeatedIds;
   readonly #options: ValidateInputOptions;
   #lines = 0;
@@ -92,16 +102,22 @@ class FirstPass {
 
   async add(line: InputLine): Promise<void> {
     const { rangeLines } = this.#options;
-    if (this.#lines % rangeLines === 0)
-      this.ranges.push({ firstLine: this.#lines, lines: 0, position: line.position });
+    const { position } = line;
+    let range = this.ranges.at(-1);
+    if (range) range.bytes = position - range.position;
+    if (!range || range.lines >= rangeLines || isLarge(range)) {
+      range = { firstLine: this.#lines, lines: 0, position, bytes: 0, inputs: 0 };
+      this.ranges.push(range);
+    }
     this.#lines++;
-    const range = this.ranges.at(-1);
-    if (range) range.lines++;
+    range.lines++;
     try {
       const { customId, body } = parseLine(line, this.#options.endpoint);
       this.ids.add(customId);
-      const { model, inputs } = await this.#options.check(body);
+      const { model, inputs, tokens } = await this.#options.check(body);
       this.#inputs += inputs;
+      range.inputs += inputs;
+      this.tokens += tokens;
       this.#hasSeveralModels ||= this.#model !== undefined && this.#model !== model;
       this.#model = model;
     } catch (error) {
@@ -111,6 +127,8 @@ class FirstPass {
   }
 
   end(): void {
+    const last = this.ranges.at(-1);
+    if (last) last.bytes = this.#options.size - last.position;
     const { maxLines, maxInputs } = this.#options.limits;
     const fail = (code: string, message: string) =>
       this.errors.push({ code, message, param: null, line: null });
@@ -127,6 +145,13 @@ class FirstPass {
       );
   }
 }
+
+/** A range of large lines ends early. */
+const maxRangeBytes = 64 * 1024 * 1024;
+const maxRangeInputs = 8192;
+
+const isLarge = ({ bytes, inputs }: SizedRange): boolean =>
+  bytes >= maxRangeBytes || inputs >= maxRangeInputs;
 
 async function findRepeated(
   options: ValidateInputOptions,

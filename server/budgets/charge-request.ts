@@ -54,6 +54,8 @@ export interface ChargedRequest {
   readonly query: unknown;
   readonly model: PermittedModel;
   readonly record: RequestRecord;
+  /** Absent: estimated from the query. */
+  readonly estimate?: Estimate;
   /** A job that waits for its turn: `log` of the reservation is called before it is sent. Absent: it is sent now. */
   readonly isQueued?: true;
 }
@@ -119,7 +121,9 @@ export function createRequestCharging({
     query,
     model,
     record,
+    estimate: given,
   }: ChargedRequest): { estimate: Estimate; observe?: (cost: number) => void } => {
+    if (given) return { estimate: given };
     if (operation === "embeddings")
       return { estimate: estimateEmbeddings(query as EmbeddingsQuery, model.targets) };
     if (operation === "moderations") {

@@ -1,6 +1,6 @@
 /** The config snapshot: immutable, built and swapped atomically. A request keeps the snapshot that it began with. */
 
-import type { policyNames } from "../../contract/admin/constants.ts";
+import type { batchExecutions, policyNames } from "../../contract/admin/constants.ts";
 import type { AlertMetric, webhookFormats } from "../../contract/admin.ts";
 import type {
   Budget,
@@ -48,6 +48,8 @@ export interface Model {
   readonly timeoutMs?: number;
   /** How long prompts, inputs, vectors and images of its requests are stored. Absent: they are not stored. */
   readonly storeContentMs?: number;
+  /** Embedding models: where the lines of its batches run. Absent: now. */
+  readonly batches?: (typeof batchExecutions)[number];
   /** Responses have the header `vexel-cost`. */
   readonly showCost?: true;
   readonly limits?: Limits;

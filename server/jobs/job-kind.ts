@@ -2,6 +2,7 @@
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Operation } from "../request/http-types.ts";
+import type { VendorLine } from "../request/job-line.ts";
 import type {
   ClaimedRange,
   JobData,
@@ -31,6 +32,10 @@ export interface JobLine {
    * one chunk for each of them. Absent: it is one line.
    */
   readonly inputsOfLines?: readonly number[];
+  /** The batch of a vendor has run the line. Absent: it is sent now. */
+  readonly vendor?: VendorLine;
+  /** Why the line is not sent. Absent: it is. */
+  readonly failure?: GatewayError;
 }
 
 /** Consecutive lines, and the one request with all of their inputs. Absent: the line is sent by itself. */
@@ -83,8 +88,11 @@ export interface JobKind {
   prepare?(
     job: StoredJob,
   ): Promise<{ readonly ranges: readonly NewRange[]; readonly data?: JobData }>;
-  /** The lines of a range that have not ended. Throws GatewayError if the input is gone: the job fails. */
-  lines(range: ClaimedRange): AsyncIterable<JobLine>;
+  /**
+   * The lines of a range that have not ended. Throws GatewayError if the input is gone: the job fails. Throws
+   * RangeWaits: the range is claimed again later.
+   */
+  lines(range: ClaimedRange, record: RecordVendorBatch): AsyncIterable<JobLine>;
   /** Merges embedding lines into requests with the inputs of several lines. Absent: each line is a request. */
   merge?(lines: readonly JobLine[]): readonly MergedLines[];
   /** One line of the results. The body of the result is read to its end. */
@@ -93,6 +101,20 @@ export interface JobKind {
   notRun(job: StoredJob): GatewayError;
   /** Joins the results. `job.ending`: why it ended early. Throws: it is tried again. */
   finish(job: StoredJob, results: JobResults): Promise<FinishedJob>;
+}
+
+/** Records the batch of a vendor that runs the lines of the range. Rejects if another process has the range. */
+export type RecordVendorBatch = (vendorBatch: string) => Promise<void>;
+
+/** The lines of a range cannot run before `at`, in Unix milliseconds: the batch of a vendor runs them. */
+export class RangeWaits extends Error {
+  override readonly name = "RangeWaits";
+  readonly at: number;
+
+  constructor(at: number) {
+    super("The range waits.");
+    this.at = at;
+  }
 }
 
 /** A job whose input is invalid. `data`: what the job stores about it. */

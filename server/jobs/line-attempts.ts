@@ -40,6 +40,8 @@ export interface LineAttemptsOptions {
 /** Attempts of a line whose upstream fails. Lines that were merged are then sent one by one. */
 const maxFailuresOf = ({ inputsOfLines }: JobLine): number => (inputsOfLines ? 1 : 3);
 const [minDelayMs, maxDelayMs] = [500, 30_000];
+/** How long after the deadline the gateway tries to deliver a result of a vendor's batch, which is paid for. */
+const deliveryMs = 3_600_000;
 
 /** One line of a claimed range. */
 export interface RunningLine {
@@ -70,8 +72,8 @@ export class LineAttempts {
 
   /** Rejects with Stopped if the line has no result now. */
   async run(running: RunningLine): Promise<LineResult> {
-    const { stopping, controlOf, store } = this.#options;
-    const { range, claim } = running;
+    const { store } = this.#options;
+    const { claim } = running;
     for (let failures = 0, attempt = 0; ; attempt++) {
       const unsent = this.#unsentResult(running);
       if (unsent) return unsent;
@@ -85,22 +87,31 @@ export class LineAttempts {
       if (failures >= maxFailuresOf(running.line) || !this.#mayWait(delayMs, running))
         return resultOf(response, context.requestId);
       if (context.wasSent) await clearIntent(store, claim);
-      await wait(delayMs, AbortSignal.any([stopping, controlOf(range.job.id).signal]));
+      await wait(delayMs, this.#endSignal(running));
     }
   }
 
+  /** Aborted when the gateway stops, or when the job ends before the line. */
+  #endSignal({ line, range }: RunningLine): AbortSignal {
+    const { stopping, controlOf } = this.#options;
+    return line.vendor ? stopping : AbortSignal.any([stopping, controlOf(range.job.id).signal]);
+  }
+
   /** The result of a line that is not sent. A line that an earlier process sent ends, also in a job that is paused. */
-  #unsentResult({ range, intent, kind }: RunningLine): LineResult | undefined {
+  #unsentResult({ range, intent, kind, line }: RunningLine): LineResult | undefined {
     const { stopping, controlOf } = this.#options;
     const { isPaused, ending, job } = controlOf(range.job.id);
     if (stopping.aborted || (isPaused && intent === null)) throw new Stopped();
+    if (line.failure) return none(line.failure);
+    // The vendor has run it, and bills it.
+    if (line.vendor) return undefined;
     if (intent === null) return ending ? none(kind.notRun(job)) : undefined;
     return isUnknown(intent) ? none(interruptedError()) : undefined;
   }
 
   /** The result of a line that succeeded, or that ended because its job ends. Undefined: it failed. */
   #resultOf(
-    { kind, range }: RunningLine,
+    { kind, range, line }: RunningLine,
     response: OutgoingResponse,
     context: LineContext,
   ): LineResult | undefined {
@@ -109,15 +120,16 @@ export class LineAttempts {
     // Not sent, or polled by the next process.
     if (stopping.aborted && (!context.wasSent || context.isResumable)) throw new Stopped();
     const { ending, job } = controlOf(range.job.id);
-    if (!ending) return undefined;
+    if (!ending || line.vendor) return undefined;
     const error = kind.notRun(job);
     return none(context.wasSent ? possiblyBilled(error) : error);
   }
 
-  /** A line that was resumed is not sent again. */
-  #mayWait(delayMs: number | undefined, { intent, range }: RunningLine): delayMs is number {
-    if (delayMs === undefined || intent !== null) return false;
-    return this.#options.now() + delayMs < range.job.deadline;
+  /** A line that was resumed, or that failed at the vendor, is not sent again. */
+  #mayWait(delayMs: number | undefined, { intent, range, line }: RunningLine): delayMs is number {
+    if (delayMs === undefined || intent !== null || line.vendor?.isAnswered) return false;
+    const graceMs = line.vendor ? deliveryMs : 0;
+    return this.#options.now() + delayMs < range.job.deadline + graceMs;
   }
 
   async #send(
@@ -129,7 +141,9 @@ export class LineAttempts {
     this.#inFlight++;
     try {
       const caller = callerOf(keyId);
-      const signal = AbortSignal.any([controlOf(id).signal, context.signal]);
+      const signal = line.vendor
+        ? context.signal
+        : AbortSignal.any([controlOf(id).signal, context.signal]);
       const { requestId } = context;
       return await runLine({ requestId, job: line, line: context, signal }, caller);
     } catch (error) {
@@ -141,7 +155,10 @@ export class LineAttempts {
     }
   }
 
-  #contextOf({ kind, range, claim, intent, onCost }: RunningLine, requestId: string): LineContext {
+  #contextOf(
+    { kind, range, claim, line, intent, onCost }: RunningLine,
+    requestId: string,
+  ): LineContext {
     const { store, secrets, takeReservation, reservations, stopping } = this.#options;
     return new LineContext({
       requestId,
@@ -150,7 +167,8 @@ export class LineAttempts {
       secrets,
       priority: kind.priority,
       intent,
-      reservation: takeReservation(range.job.id),
+      reservation: line.vendor ? line.vendor.reservation : takeReservation(range.job.id),
+      vendor: line.vendor,
       onRecorded: () => reservations.release(requestId),
       onCost,
       stopping,

@@ -6,7 +6,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { createSerialize } from "../lib/tasks.ts";
 import type { Priority } from "../request/http-types.ts";
-import type { JobLineContext } from "../request/job-line.ts";
+import type { JobLineContext, VendorLine } from "../request/job-line.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { JobStore, RangeClaim } from "../storage/ports/job-store.ts";
@@ -35,6 +35,7 @@ export interface LineContextOptions {
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
   readonly priority: Priority;
   readonly reservation: Reservation | undefined;
+  readonly vendor: VendorLine | undefined;
   /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
   readonly onRecorded: () => void;
   /** US dollars. */
@@ -69,6 +70,10 @@ export class LineContext implements JobLineContext {
 
   get reservation(): Reservation | undefined {
     return this.#options.reservation;
+  }
+
+  get vendor(): VendorLine | undefined {
+    return this.#options.vendor;
   }
 
   get requestId(): string {

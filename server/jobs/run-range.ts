@@ -18,6 +18,7 @@ import {
   jobErrorOf,
   type LineResult,
   type MergedLines,
+  RangeWaits,
   type SegmentKind,
 } from "./job-kind.ts";
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
@@ -55,6 +56,7 @@ export class RangeRun {
   #unsettled: { readonly error: unknown } | undefined;
   /** The known cost of lines that are not settled yet, in US dollars. Null: unknown. */
   #cost: number | null = null;
+  #listCost: number | null = null;
   /** Results of embedding lines that are not written yet. */
   #buffered: { output: Uint8Array[]; error: Uint8Array[]; bytes: number; lines: boolean[] } =
     empty();
@@ -73,24 +75,32 @@ export class RangeRun {
     const { store, files, now } = this.#options;
     const { attempts, lines } = this.#range;
     let againAt = now();
+    let isUnused = false;
     try {
       if (attempts > 0) await removeUnsettled(files, this.#range);
-      for await (const group of groupLines(this.#kind.lines(this.#range))) {
+      for await (const group of groupLines(this.#kind.lines(this.#range, this.#record))) {
         await this.#runGroup(group);
       }
       await this.#flush();
       if (this.#settled < lines) throw incompleteInput();
     } catch (error) {
-      if (error instanceof Stopped) await this.#flushBeforeEnd();
+      isUnused = error instanceof RangeWaits;
+      if (error instanceof RangeWaits) againAt = error.at;
+      else if (error instanceof Stopped) await this.#flushBeforeEnd();
       else if (this.#mayReadAgain(error)) againAt = now() + readAgainMs;
       else await this.#fail(error);
     } finally {
       // Embedding lines that are not settled are sent again, and paid for again: not at once, and not without a log line.
       if (this.#unsettled) againAt = now() + readAgainMs;
-      await store.releaseRange(this.#claim, againAt);
+      await store.releaseRange(this.#claim, againAt, isUnused);
     }
     if (this.#unsettled) throw this.#unsettled.error;
   }
+
+  readonly #record = async (vendorBatch: string): Promise<void> => {
+    if (!(await this.#options.store.recordVendorBatch(this.#claim, vendorBatch)))
+      throw new Stopped();
+  };
 
   /** The input cannot be read at the moment. */
   #mayReadAgain(error: unknown): boolean {
@@ -163,6 +173,7 @@ export class RangeRun {
       intent,
       onCost: (dollars) => {
         this.#cost = (this.#cost ?? 0) + dollars;
+        this.#listCost = (this.#listCost ?? 0) + dollars / (line.vendor?.priceFactor ?? 1);
       },
     });
   }
@@ -259,6 +270,7 @@ export class RangeRun {
       failed,
       bytes,
       cost: this.#cost,
+      listCost: this.#listCost,
       now: now(),
     };
     let isSettled: boolean;
@@ -275,6 +287,7 @@ export class RangeRun {
     }
     this.#settled += lines.length;
     this.#cost = null;
+    this.#listCost = null;
   }
 }
 

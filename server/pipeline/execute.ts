@@ -137,7 +137,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const { charging } = services;
   const { endpoint, caller, model, query, send, client } = execution;
   const { operation, kind } = endpoint;
-  const isLimited = needsAdmission(execution);
+  // A line that the batch of a vendor has run takes from no rate limit.
+  const isLimited = needsAdmission(execution) && !record.line?.vendor;
   // An image that cannot be stored is refused before it is billed.
   if (kind === "image") lifetime.temp.ensureSpace();
 

@@ -1,4 +1,5 @@
 /** What the pipeline needs to know of a request that is a line of a job. */
+import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { SendRecord } from "../upstream/poll-job.ts";
 import type { Reservation } from "./reservation.ts";
@@ -7,8 +8,23 @@ export interface JobLineContext extends SendRecord {
   readonly priority: "interactive" | "batch";
   /** The budget that was reserved when the job was submitted. Undefined: it is reserved before the line is sent. */
   readonly reservation: Reservation | undefined;
+  /** The batch of a vendor has run the line. Undefined: it is sent now. */
+  readonly vendor: VendorLine | undefined;
   /** At the end of the request. US dollars; undefined: unknown. */
   addCost(dollars: number | undefined): void;
   /** The targets that may serve the line: a line that is resumed has one. */
   permitted<C extends { readonly target: Target }>(candidates: readonly C[]): readonly C[];
+}
+
+/** A line that the batch of a vendor has run: its upstream requests get the vendor's results as their responses. */
+export interface VendorLine {
+  /** With the price of the vendor's batch. */
+  readonly target: Target;
+  /** The part of the usual price that is paid. */
+  readonly priceFactor: number;
+  readonly reservation: Reservation | undefined;
+  /** The vendor's result was read: the line is not tried again. */
+  readonly isAnswered: boolean;
+  /** Throws GatewayError if the vendor has no result for the request, or several. */
+  responseTo(request: UpstreamRequest): Promise<UpstreamResponse>;
 }

@@ -1,36 +1,110 @@
 /** Constructs batches: their kind of job, and the handlers of their routes. */
 import { type BatchHandlers, createBatchHandlers } from "../api/batches.ts";
-import { createCheckLine } from "../api/check-line.ts";
+import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
-import { callerOfKey } from "../auth/authenticate.ts";
-import { createBatchKind } from "../batches/batch-kind.ts";
+import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
+import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { type Batches, createBatches } from "../batches/batches.ts";
+import { batchDataOf } from "../batches/stored-batch.ts";
+import { chooseExecution } from "../batches/vendor/choose-execution.ts";
+import { type Vendor, vendorOf } from "../batches/vendor/index.ts";
+import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
+import { createVendorBudget } from "../batches/vendor/vendor-budget.ts";
+import { vendorEndpointOf } from "../batches/vendor/vendor-endpoint.ts";
+import { createVendorLines, type VendorTarget } from "../batches/vendor/vendor-lines.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import type { FindWebhook } from "../jobs/job-events.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import { loadOf } from "../limits/request-demand.ts";
+import type { StoredJob } from "../storage/ports/job-store.ts";
+import { adapters } from "../upstream/adapters/index.ts";
+import type { Target } from "../upstream/contract.ts";
+import type { StoredData } from "./files.ts";
+import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
 
 const dayMs = 86_400_000;
 /** What a line has besides the body of its request. */
 const lineOverheadBytes = 4096;
 
+/** Estimated, of embeddings inputs. */
+const tokensOf = (query: CheckedLine["query"]): number =>
+  "input" in query ? loadOf(query.input).tokens : 0;
+
 interface WiredBatches {
   readonly kind: JobKind;
   open(jobs: Jobs): { readonly batches: Batches; readonly handlers: BatchHandlers };
 }
 
-export function wireBatches(
-  runtime: Runtime,
-  files: ClientFiles,
-  findWebhook: FindWebhook,
-): WiredBatches {
+interface BatchesWiringOptions {
+  readonly files: ClientFiles;
+  /** What jobs store. */
+  readonly data: StoredData;
+  readonly findWebhook: FindWebhook;
+  readonly requestPath: Pick<RequestPath, "charging" | "embeddings" | "upstreams">;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+}
+
+export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): WiredBatches {
   const { settings, snapshot, now } = runtime;
+  const { files, findWebhook, requestPath, stopping } = options;
+  const { jobs: store, contents, isShared } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
+  const { send } = requestPath.upstreams;
+  const endpointOf = ({ api }: Vendor, target: Target): VendorEndpoint | undefined => {
+    const adapter = adapters.get(target.upstream.kind);
+    return adapter && vendorEndpointOf(api, target, { adapter, send, stopping });
+  };
+  const targetOf = (job: StoredJob): VendorTarget | undefined => {
+    const pinned = snapshot();
+    const { model: id = "", vendorTarget } = batchDataOf(job);
+    const caller = callerOfKey(job.keyId, pinned, now());
+    const model = resolveModel(id, "embedding", caller, pinned);
+    const target = model.targets.find(
+      ({ upstream, model: name }) =>
+        upstream.id === vendorTarget?.upstream && name === vendorTarget.model,
+    );
+    const vendor = target && vendorOf(target);
+    const endpoint = vendor && endpointOf(vendor, target);
+    return endpoint && { ...vendor, caller, model, target, endpoint };
+  };
+  const vendorLines = createVendorLines({
+    files: contents,
+    targetOf,
+    plan: async ({ body }, { caller, model, target }) => {
+      const { query } = checkLine("embeddings", body, caller, snapshot());
+      const tokens = tokensOf(query);
+      if (!("input" in query)) return { requests: [], tokens };
+      const planned = { query, model, target };
+      return { requests: await requestPath.embeddings.vendor.plan(planned), tokens };
+    },
+    runsNow: (job) => batchDataOf(job).execution === "cheapest",
+    notRun,
+    budget: createVendorBudget({
+      charging: requestPath.charging,
+      hasEnded: async (id) => ((await store.findById(id))?.endedAt ?? null) !== null,
+      now,
+    }),
+    isShared,
+    now,
+  });
   return {
     kind: createBatchKind({
       files,
+      vendorLines,
+      chooseExecution: (job, model, tokens) => {
+        const { operation, execution } = batchDataOf(job);
+        return chooseExecution({
+          requested: execution,
+          operation,
+          model: model === undefined ? undefined : snapshot().models.get(model),
+          tokens,
+          isSupported: (vendor, target) => endpointOf(vendor, target) !== undefined,
+        });
+      },
       limits: {
         maxLines: settings.VEXEL_BATCH_MAX_LINES,
         maxInputs: settings.VEXEL_BATCH_MAX_INPUTS,
@@ -41,7 +115,10 @@ export function wireBatches(
       checkerOf: (job, operation) => {
         const pinned = snapshot();
         const caller = callerOfKey(job.keyId, pinned, now());
-        return async (body) => checkLine(operation, body, caller, pinned);
+        return async (body) => {
+          const checked = checkLine(operation, body, caller, pinned);
+          return { ...checked, tokens: tokensOf(checked.query) };
+        };
       },
       mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),
       expiryOf: (createdAt, seconds) =>

@@ -13,8 +13,14 @@ import type { Execute } from "../pipeline/handle-request.ts";
 import { createCanaryRequest } from "../pipeline/internal-requests.ts";
 import { reportImplausibleUsage } from "../pipeline/report-implausible-usage.ts";
 import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
+import {
+  type VendorStages,
+  type VendorStagesOptions,
+  vendorStages,
+} from "../pipeline/vendor-stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
+import { adapters } from "../upstream/adapters/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
 import { createDownload } from "../upstream/download/index.ts";
@@ -40,6 +46,8 @@ interface EmbeddingsWiringOptions {
 
 interface EmbeddingsWiring {
   readonly send: StageLists["embeddings"];
+  /** For lines that the batch of a vendor runs. */
+  readonly vendor: VendorStages;
   startDriftChecks(): void;
   /** Cancels the drift checks in flight, and starts no more. */
   stopDriftChecks(): void;
@@ -88,7 +96,7 @@ export function wireEmbeddings(
   const batched = { batches: 0, requests: 0 };
   const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
-  const send = embeddingsStages(upstreamClient.embeddings, {
+  const common: Omit<VendorStagesOptions, "adapters"> = {
     capabilities: upstreamClient.embeddingCapabilities,
     loadImages: createImageLoader({
       download: createDownload(downloadLimits(settings)),
@@ -110,6 +118,11 @@ export function wireEmbeddings(
           (target) => typeof upstreamClient.embeddingCapabilities(target).taskTypes === "object",
         ),
     },
+    hasDrifted: drift.hasDrifted,
+    onImplausibleUsage,
+  };
+  const send = embeddingsStages(upstreamClient.embeddings, {
+    ...common,
     batch: {
       enabled: (model) => isBatchingOn && !model.unbatched,
       selfBatching: builtInModels,
@@ -123,12 +136,11 @@ export function wireEmbeddings(
     },
     registry,
     limits,
-    hasDrifted: drift.hasDrifted,
     isExcluded: drift.isExcluded,
-    onImplausibleUsage,
   });
   return {
     send,
+    vendor: vendorStages({ ...common, adapters }),
     startDriftChecks: drift.start,
     stopDriftChecks: drift.stop,
     statistics: () => ({

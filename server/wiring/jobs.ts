@@ -80,7 +80,7 @@ export function wireJobs(
   const attempts = new LineAttempts({
     store,
     secrets: secretBoxFor(settings),
-    runLine: createRunLine(modelServices),
+    runLine: createRunLine({ ...modelServices, vendorSend: requestPath.embeddings.vendor.send }),
     callerOf: (keyId) => callerOfKey(keyId, snapshot(), now()),
     controlOf: (id) => controls.get(id) as JobControl,
     takeReservation: (id) => {
@@ -105,7 +105,13 @@ export function wireJobs(
   });
   // Half of the slots for images stay free for clients that wait.
   const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
-  const wiredBatches = wireBatches(runtime, clientFiles, webhookEndpoints.named);
+  const wiredBatches = wireBatches(runtime, {
+    files: clientFiles,
+    data,
+    findWebhook: webhookEndpoints.named,
+    requestPath,
+    stopping: stopping.signal,
+  });
   const { batches, handlers: batchHandlers } = wiredBatches.open(jobs);
   const kinds: readonly JobKind[] = [createImageKind(files, imageSlots), wiredBatches.kind];
   const runner = new JobRunner({

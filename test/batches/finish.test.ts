@@ -49,7 +49,15 @@ test("a batch whose end failed once has each file once, and its usage", async ()
   const kind = createBatchKind({
     files,
     limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
-    checkerOf: () => async () => ({ model: "m", inputs: 1 }),
+    checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1 }),
+    chooseExecution: () => ({
+      execution: "now",
+      estimate: { now: null, vendor: null },
+      showsCost: false,
+    }),
+    vendorLines: () => {
+      throw new Error("The lines run now.");
+    },
     expiryOf: () => null,
     mayMerge: () => false,
   });
@@ -95,7 +103,15 @@ test("a batch whose storage is not available at the moment does not take its inp
       },
     },
     limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
-    checkerOf: () => async () => ({ model: "m", inputs: 1 }),
+    checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1 }),
+    chooseExecution: () => ({
+      execution: "now",
+      estimate: { now: null, vendor: null },
+      showsCost: false,
+    }),
+    vendorLines: () => {
+      throw new Error("The lines run now.");
+    },
     expiryOf: () => null,
     mayMerge: () => false,
   });

@@ -24,7 +24,7 @@ const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) =>
     check: async (body) => {
       const { model, input } = body as { model: string; input: unknown };
       if (input === 1) throw new GatewayError("invalid_type", "Invalid type.", { param: "input" });
-      return { model, inputs: Array.isArray(input) ? input.length : 1 };
+      return { model, inputs: Array.isArray(input) ? input.length : 1, tokens: 3 };
     },
   });
 };
@@ -70,12 +70,14 @@ test("a repeated id is found among many, and no other id", () => {
 
 test("a valid file is divided into ranges of lines", async () => {
   const text = `${embeddingLine("a")}\n${embeddingLine("b")}${embeddingLine("c")}`;
+  const end = text.length - embeddingLine("c").length;
   expect(await validate(text)).toEqual({
     ranges: [
-      { firstLine: 0, lines: 2, position: 0 },
-      { firstLine: 2, lines: 1, position: text.length - embeddingLine("c").length },
+      { firstLine: 0, lines: 2, position: 0, bytes: end, inputs: 2 },
+      { firstLine: 2, lines: 1, position: end, bytes: text.length - end, inputs: 1 },
     ],
     model: "embedding-model",
+    tokens: 9,
   });
   const two = embeddingLine("a") + line("b", "/embeddings", { model: "another", input: "x" });
   expect(await validate(two)).toMatchObject({ model: undefined });

@@ -65,7 +65,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "pipeline",
     "http",
   ],
-  batches: ["lib", "files", "storage", "jobs"],
+  batches: ["lib", "storage", "upstream", "config", "files", "request", "budgets", "jobs"],
   console: ["lib", "request", "http"],
   admin: [
     "lib",

@@ -34,6 +34,12 @@ export const enJobs = {
   "jobs.rate.value": "{rate} lines per second",
   "jobs.remaining": "Remaining time",
   "jobs.cost": "Cost so far",
+  "jobs.execution": "Lines run",
+  "jobs.execution.now": "as requests, now",
+  "jobs.execution.vendor": "in batches of the vendor",
+  "jobs.listCost": "The same as requests, so far",
+  "jobs.estimate.now": "Estimate as requests, now",
+  "jobs.estimate.vendor": "Estimate in batches of the vendor",
   "jobs.created": "Created",
   "jobs.started": "Started",
   "jobs.ended": "Ended",
@@ -50,4 +56,10 @@ export const enJobs = {
   "jobs.inputErrors": "Errors of the input file",
   "jobs.line": "Line",
   "jobs.problem": "Error",
+  "models.form.batches": "Lines of batches",
+  "models.form.batchesHint":
+    "Batches of OpenAI, Gemini, Mistral and Voyage cost less, and take up to a day.",
+  "models.form.batches.now": "run now",
+  "models.form.batches.vendor": "run in batches of the vendor",
+  "models.form.batches.cheapest": "run where it costs less",
 } as const satisfies Record<string, string>;

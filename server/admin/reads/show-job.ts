@@ -39,10 +39,17 @@ export function showJob(job: StoredJob, keyName: string | null, now: number): Sh
   };
 }
 
-export const showJobDetail = (job: StoredJob, keyName: string | null, now: number): JobDetail => ({
-  ...showJob(job, keyName, now),
-  input_errors: [...(batchDataOf(job).errors ?? [])],
-});
+export function showJobDetail(job: StoredJob, keyName: string | null, now: number): JobDetail {
+  const { errors = [], execution, vendorTarget, estimate } = batchDataOf(job);
+  return {
+    ...showJob(job, keyName, now),
+    input_errors: [...errors],
+    execution: execution ?? null,
+    upstream: vendorTarget?.upstream ?? null,
+    estimated_cost: estimate ?? null,
+    list_cost: job.listCost,
+  };
+}
 
 const timeOf = (ms: number): string => new Date(ms).toISOString();
 

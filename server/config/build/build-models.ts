@@ -91,6 +91,7 @@ const embeddingProperties = (
   ...imagesFlag(targets),
   ...(!row.cache && { uncached: true }),
   ...(!row.batch && { unbatched: true }),
+  ...(row.batches && { batches: row.batches }),
   ...(row.tokenArrays !== "decode" && { tokenArrays: row.tokenArrays }),
 });
 

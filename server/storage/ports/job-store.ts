@@ -83,6 +83,8 @@ export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempoten
   readonly failed: number;
   /** The known cost of lines that have ended, in US dollars. Null: unknown. */
   readonly cost: number | null;
+  /** What they would have cost without the discount of a vendor's batch. Null: unknown. */
+  readonly listCost: number | null;
   readonly error: JobError | null;
 }
 
@@ -107,6 +109,8 @@ export interface ClaimedRange extends NewRange {
   readonly attempts: number;
   /** What an earlier holder recorded about its line in flight. Null: nothing was sent. */
   readonly intent: string | null;
+  /** The batch of a vendor that runs the lines, as its kind recorded it. Null: there is none. */
+  readonly vendorBatch: string | null;
 }
 
 /** A claim, by which its holder changes the range. */
@@ -135,8 +139,9 @@ export interface SettledLines {
   readonly failed: number;
   /** The size of their results. */
   readonly bytes: number;
-  /** Their known cost, in US dollars. Null: unknown. */
+  /** Their known cost, in US dollars, and without the discount of a vendor's batch. Null: unknown. */
   readonly cost: number | null;
+  readonly listCost: number | null;
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -198,10 +203,15 @@ export interface JobStore {
    * was lost, and nothing may be sent.
    */
   recordIntent(claim: RangeClaim, intent: string | null): Promise<boolean>;
+  /** Records the batch of a vendor that runs the lines of the range. False: the claim was lost. */
+  recordVendorBatch(claim: RangeClaim, vendorBatch: string): Promise<boolean>;
   /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
   settle(claim: RangeClaim, lines: SettledLines): Promise<boolean>;
-  /** Gives a range back: it is claimed again from `at` on. Its intent stays. */
-  releaseRange(claim: RangeClaim, at: number): Promise<void>;
+  /**
+   * Gives a range back: it is claimed again from `at` on. Its intent stays. `isUnused`: no line ran, so the claim does
+   * not count as an attempt.
+   */
+  releaseRange(claim: RangeClaim, at: number, isUnused?: boolean): Promise<void>;
   /** Extends the leases of these holders, at least one. Returns the jobs of which they hold a claim. */
   renew(holders: readonly string[], until: number): Promise<readonly StoredJob[]>;
   /** At the start of the only process of a data folder: the leases of earlier processes end. */

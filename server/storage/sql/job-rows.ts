@@ -30,6 +30,7 @@ export interface JobRow {
   readonly failed: number;
   readonly bytes: number;
   readonly cost: number | null;
+  readonly list_cost: number | null;
   readonly error: string | null;
   readonly data: string;
 }
@@ -42,6 +43,7 @@ export interface RangeRow {
   readonly settled: number;
   readonly attempts: number;
   readonly intent: string | null;
+  readonly vendor_batch: string | null;
 }
 
 export const jobOf = (row: JobRow): StoredJob => ({
@@ -65,6 +67,7 @@ export const jobOf = (row: JobRow): StoredJob => ({
   failed: row.failed,
   bytes: row.bytes,
   cost: row.cost,
+  listCost: row.list_cost,
   error: row.error === null ? null : (JSON.parse(row.error) as JobError),
   data: JSON.parse(row.data) as JobData,
 });
@@ -79,4 +82,5 @@ export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
   settled: row.settled,
   attempts: row.attempts - 1,
   intent: row.intent,
+  vendorBatch: row.vendor_batch,
 });

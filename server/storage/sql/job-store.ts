@@ -99,13 +99,22 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return count > 0;
   },
 
+  async recordVendorBatch({ jobId, number, holder }, vendorBatch) {
+    const { count } = await db.query(
+      `UPDATE vexel.job_ranges SET vendor_batch = $4
+       WHERE job_id = $1 AND number = $2 AND holder = $3`,
+      [jobId, number, holder, vendorBatch],
+    );
+    return count > 0;
+  },
+
   settle: (claim, lines) => db.transaction((queries) => settle(queries, claim, lines)),
 
-  async releaseRange({ jobId, number, holder }, at) {
+  async releaseRange({ jobId, number, holder }, at, isUnused = false) {
     await db.query(
-      `UPDATE vexel.job_ranges SET holder = NULL, lease_until = $4
+      `UPDATE vexel.job_ranges SET holder = NULL, lease_until = $4, attempts = attempts - $5
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
-      [jobId, number, holder, at],
+      [jobId, number, holder, at, isUnused ? 1 : 0],
     );
   },
 
@@ -139,6 +148,11 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
          WHERE id = $1 AND owner = $2 AND status IN ('validating', 'in_progress')
            AND ending IS NULL`,
         [id, owner, now],
+      );
+      // A range that waits is claimed now: a batch at a vendor is canceled there.
+      await queries.query(
+        `UPDATE vexel.job_ranges SET lease_until = 0 WHERE job_id = $1 AND holder IS NULL`,
+        [id],
       );
       return findOne(queries, "id = $1 AND owner = $2", [id, owner]);
     }),
@@ -350,7 +364,7 @@ async function claimRange(
 async function settle(
   queries: Queries,
   { jobId, number, holder }: RangeClaim,
-  { from, completed, failed, bytes, cost, now }: SettledLines,
+  { from, completed, failed, bytes, cost, listCost, now }: SettledLines,
 ): Promise<boolean> {
   await queries.query("UPDATE vexel.jobs SET served_at = served_at WHERE id = $1", [jobId]);
   const { count } = await queries.query(
@@ -362,9 +376,10 @@ async function settle(
   if (count === 0) return false;
   await queries.query(
     `UPDATE vexel.jobs SET completed = completed + $2, failed = failed + $3, bytes = bytes + $4,
-       cost = coalesce(coalesce(cost, 0) + CAST($5 AS DOUBLE PRECISION), cost)
+       cost = coalesce(coalesce(cost, 0) + CAST($5 AS DOUBLE PRECISION), cost),
+       list_cost = coalesce(coalesce(list_cost, 0) + CAST($6 AS DOUBLE PRECISION), list_cost)
      WHERE id = $1`,
-    [jobId, completed, failed, bytes, cost],
+    [jobId, completed, failed, bytes, cost, listCost],
   );
   await queries.query(
     `UPDATE vexel.jobs SET status = 'finalizing', finalizing_at = $2

@@ -132,8 +132,8 @@ export class HttpClient {
     });
   }
 
-  #maxBytesOf({ maxResponseBytes = this.#maxBytes }: UpstreamRequest): number {
-    return Math.min(this.#maxBytes, maxResponseBytes);
+  #maxBytesOf({ fileBytes, maxResponseBytes = this.#maxBytes }: UpstreamRequest): number {
+    return fileBytes ?? Math.min(this.#maxBytes, maxResponseBytes);
   }
 
   /** Images, which must not be generated twice: the upstream may close a reused connection just as it is used. */
@@ -197,7 +197,7 @@ function serializeRequest(
  * upstreams.
  */
 export async function sendByFetch(
-  { url, headers, body, method, maxResponseBytes }: UpstreamRequest,
+  { url, headers, body, method, maxResponseBytes, fileBytes }: UpstreamRequest,
   signal: AbortSignal,
   maxBytes: number,
 ): Promise<UpstreamResponse> {
@@ -235,7 +235,7 @@ export async function sendByFetch(
         ? response.bytes()
         : undefined,
     signal,
-    maxBytes: Math.min(maxBytes, maxResponseBytes ?? maxBytes),
+    maxBytes: fileBytes ?? Math.min(maxBytes, maxResponseBytes ?? maxBytes),
   });
 }
 

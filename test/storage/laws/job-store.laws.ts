@@ -48,6 +48,7 @@ const settled = (from: number, more: Partial<SettledLines> = {}): SettledLines =
   failed: 0,
   bytes: 5,
   cost: null,
+  listCost: null,
   now,
   ...more,
 });
@@ -85,6 +86,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
           completed: 0,
           failed: 0,
           cost: null,
+          listCost: null,
           error: null,
         });
         expect(await store.find("another", job.id)).toBeUndefined();
@@ -118,13 +120,38 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "batch_1", { ranges: [range(0, 3)] });
       const { by } = await claim(store, "one");
       const costAfter = async (from: number, cost: number | null) => {
-        await store.settle(by, settled(from, { cost }));
-        return (await store.findById("batch_1"))?.cost;
+        await store.settle(by, settled(from, { cost, listCost: cost && 2 * cost }));
+        const job = await store.findById("batch_1");
+        return [job?.cost, job?.listCost];
       };
-      expect(await costAfter(0, null)).toBeNull();
-      expect(await costAfter(1, 0.25)).toBe(0.25);
-      expect(await costAfter(2, 0.5)).toBe(0.75);
+      expect(await costAfter(0, null)).toEqual([null, null]);
+      expect(await costAfter(1, 0.25)).toEqual([0.25, 0.5]);
+      expect(await costAfter(2, 0.5)).toEqual([0.75, 1.5]);
     });
+
+    law(
+      "the batch of a vendor stays with its range, and waiting for it is no attempt",
+      async (open) => {
+        const store = await open();
+        await add(store, "batch_1", { ranges: [range(0, 2)] });
+        const first = await claim(store, "one");
+        expect(first.vendorBatch).toBeNull();
+        expect(await store.recordVendorBatch(first.by, "vendor batch")).toBe(true);
+        await store.releaseRange(first.by, now + 5, true);
+        expect(await store.claimRange(claimOf("two", now + 4))).toBeUndefined();
+        const second = await claim(store, "two", now + 5);
+        expect(second).toMatchObject({ vendorBatch: "vendor batch", attempts: 0 });
+        expect(await store.recordVendorBatch(first.by, "lost")).toBe(false);
+        await store.settle(second.by, settled(0));
+        await store.releaseRange(second.by, now);
+        const third = await claim(store, "three", now + 5);
+        expect(third).toMatchObject({ vendorBatch: "vendor batch", settled: 1, attempts: 1 });
+        await store.releaseRange(third.by, now + day, true);
+        expect(await store.claimRange(claimOf("four", now + 6))).toBeUndefined();
+        await store.cancel("project-a", "batch_1", now);
+        expect((await claim(store, "five", now + 6)).job.ending).toBe("cancelled");
+      },
+    );
 
     law("the same idempotency key of an owner returns its first job", async (open) => {
       const store = await open();

@@ -48,6 +48,7 @@ function Facts({ job }: { job: JobDetail }) {
     ],
     [t("jobs.remaining"), duration(job.remaining_ms)],
     [t("jobs.cost"), dollars(job.cost)],
+    ...vendorRows(job, t),
     [t("request.endpoint"), job.endpoint],
     [t("requests.model"), job.model ?? "–"],
     [t("requests.project"), job.project ?? "–"],
@@ -73,6 +74,21 @@ function Facts({ job }: { job: JobDetail }) {
       </dl>
     </Card>
   );
+}
+
+/** What the lines cost now and in batches of the vendor, before and after. */
+function vendorRows(job: JobDetail, t: ReturnType<typeof useT>): readonly [string, ReactNode][] {
+  const { execution, upstream, estimated_cost: estimate, list_cost: listCost } = job;
+  if (execution === null) return [];
+  const place = t(upstream === null ? "jobs.execution.now" : "jobs.execution.vendor");
+  return [
+    [t("jobs.execution"), upstream === null ? place : `${place} (${upstream})`],
+    ...(upstream === null
+      ? []
+      : [[t("jobs.listCost"), dollars(listCost)] satisfies [string, ReactNode]]),
+    [t("jobs.estimate.now"), dollars(estimate?.now ?? null)],
+    [t("jobs.estimate.vendor"), dollars(estimate?.vendor ?? null)],
+  ];
 }
 
 function InputErrors({ job }: { job: JobDetail }) {

@@ -1,5 +1,6 @@
 /** The options of a model of each kind, as vexel.yaml has them. */
 import { useQuery } from "@tanstack/react-query";
+import { batchExecutions } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { ComboboxField } from "../../ui/combobox-fields.tsx";
 import { NumberField, TextField } from "../../ui/form-fields.tsx";
@@ -25,6 +26,14 @@ export function EmbeddingOptions() {
         values={["decode", "refuse", "pass"]}
         textOf={(value) => t(`models.form.tokenArrays.${value}`)}
         absent="decode"
+      />
+      <ValueField
+        name="batches"
+        label={t("models.form.batches")}
+        hint={t("models.form.batchesHint")}
+        values={batchExecutions}
+        textOf={(value) => t(`models.form.batches.${value}`)}
+        absent="now"
       />
       <YesNoField name="sameSpace" />
       <YesNoField name="contextual" />

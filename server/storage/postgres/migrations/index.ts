@@ -3,7 +3,7 @@ import type { PostgresMigration } from "../migrate.ts";
 import { accountTables, consoleTables } from "./console.ts";
 import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
-import { jobTables } from "./jobs.ts";
+import { jobTables, vendorBatchColumns } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { labelBudgetTables, labelTables, ledgerTables } from "./ledger.ts";
 import { responseTables } from "./responses.ts";
@@ -41,6 +41,11 @@ const labelBudgets: PostgresMigration = {
 
 const alerts: PostgresMigration = { name: "0009-alerts", statements: alertTables };
 
+const vendorBatches: PostgresMigration = {
+  name: "0010-vendor-batches",
+  statements: vendorBatchColumns,
+};
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
@@ -51,4 +56,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   accounts,
   labelBudgets,
   alerts,
+  vendorBatches,
 ];

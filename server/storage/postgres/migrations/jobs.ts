@@ -55,3 +55,9 @@ export const jobTables: readonly string[] = [
   "CREATE INDEX job_ranges_open ON vexel.job_ranges (job_id, number) WHERE settled < lines",
   "CREATE INDEX job_ranges_held ON vexel.job_ranges (holder) WHERE holder IS NOT NULL",
 ];
+
+/** `vendor_batch`: the batch of a vendor that runs the lines. `list_cost`: the cost without its discount. */
+export const vendorBatchColumns: readonly string[] = [
+  "ALTER TABLE vexel.job_ranges ADD COLUMN vendor_batch TEXT",
+  "ALTER TABLE vexel.jobs ADD COLUMN list_cost DOUBLE PRECISION",
+];

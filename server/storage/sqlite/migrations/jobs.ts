@@ -104,4 +104,13 @@ const uploads: Migration = {
   ],
 };
 
-export const jobMigrations: readonly Migration[] = [files, jobs, uploads];
+/** `vendor_batch`: the batch of a vendor that runs the lines. `list_cost`: the cost without its discount. */
+const vendorBatches: Migration = {
+  name: "0004-vendor-batches",
+  statements: [
+    "ALTER TABLE job_ranges ADD COLUMN vendor_batch TEXT",
+    "ALTER TABLE jobs ADD COLUMN list_cost REAL",
+  ],
+};
+
+export const jobMigrations: readonly Migration[] = [files, jobs, uploads, vendorBatches];

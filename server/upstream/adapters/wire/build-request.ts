@@ -133,10 +133,16 @@ function headOf(part: Part, boundary: string): string {
   if (!("file" in part)) {
     return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${part.text}`;
   }
-  // Some upstreams rely on the file extension, so it must match the type.
-  const stem = part.file.filename.replace(/\.[^.]*$/, "") || "image";
-  const filename = quoted(`${stem}.${extensionOf(part.file.type)}`);
+  const filename = quoted(
+    part.file.type.startsWith("image/") ? imageName(part.file) : part.file.filename,
+  );
   return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${filename}"\r\ncontent-type: ${part.file.type}\r\n\r\n`;
+}
+
+/** Some upstreams rely on the file extension, so it must match the type. */
+function imageName({ filename, type }: FilePart): string {
+  const stem = filename.replace(/\.[^.]*$/, "") || "image";
+  return `${stem}.${extensionOf(type)}`;
 }
 
 /** Quotes and line breaks as browsers escape them: none may end the header early. No backslash may escape the quote. */

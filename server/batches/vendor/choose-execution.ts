@@ -1,0 +1,114 @@
+/** Decides whether the lines of a batch run now, or in a batch of a vendor, and what both cost. */
+import type { Model } from "../../config/snapshot.ts";
+import type { NewRange } from "../../storage/ports/job-store.ts";
+import type { Target } from "../../upstream/contract.ts";
+import type { BatchExecution, BatchOperation, EstimatedCost } from "../stored-batch.ts";
+import { type Vendor, vendorOf } from "./index.ts";
+import type { VendorLimits } from "./vendor-api.ts";
+
+interface ExecutionQuestion {
+  /** What the client requested. Undefined: the model decides. */
+  readonly requested: BatchExecution | undefined;
+  readonly operation: BatchOperation;
+  /** The model of all lines. Undefined: there are several. */
+  readonly model: Model | undefined;
+  /** Estimated, of all lines. */
+  readonly tokens: number;
+  /** Whether requests to the target run in batches of its vendor. */
+  readonly isSupported: (vendor: Vendor, target: Target) => boolean;
+}
+
+type Execution =
+  | ({ readonly execution: "now" } & Costs)
+  | ({
+      readonly execution: "vendor" | "cheapest";
+      readonly target: Target;
+      readonly limits: VendorLimits;
+    } & Costs)
+  /** The client, or the model, requires a batch of the vendor, and there is none. */
+  | { readonly refusal: string };
+
+interface Costs {
+  readonly estimate: EstimatedCost;
+  /** Whether the client sees them. */
+  readonly showsCost: boolean;
+}
+
+export function chooseExecution(question: ExecutionQuestion): Execution {
+  const { requested, model, tokens } = question;
+  const execution = requested ?? model?.batches ?? "now";
+  const found = findTarget(question);
+  const nowPrice = lowest(model?.targets.map(({ tokenPrice }) => tokenPrice) ?? []);
+  const estimate = {
+    now: dollarsOf(tokens, nowPrice),
+    vendor: "target" in found ? dollarsOf(tokens, batchPrice(found)) : null,
+  };
+  const costs = { estimate, showsCost: model?.showCost === true };
+  if (execution === "now") return { execution, ...costs };
+  if ("reason" in found)
+    return execution === "vendor" ? { refusal: found.reason } : { execution: "now", ...costs };
+  const price = batchPrice(found);
+  // A target that is cheaper now than another one is in a batch.
+  const isDearer = price !== undefined && nowPrice !== undefined && price >= nowPrice;
+  if (execution === "cheapest" && isDearer) return { execution: "now", ...costs };
+  return { execution, ...costs, target: found.target, limits: found.api.limits };
+}
+
+type FoundTarget = Vendor & { readonly target: Target };
+
+/** The target with batches whose price is the lowest. */
+function findTarget({
+  operation,
+  model,
+  isSupported,
+}: ExecutionQuestion): FoundTarget | { readonly reason: string } {
+  if (operation !== "embeddings") return { reason: "batches of vendors run embeddings only" };
+  if (!model) return { reason: "the lines have several models" };
+  const candidates = model.targets.flatMap((target): FoundTarget[] => {
+    const vendor = vendorOf(target);
+    return vendor && isSupported(vendor, target) ? [{ ...vendor, target }] : [];
+  });
+  const [first, ...others] = candidates;
+  if (!first) return { reason: "no upstream of the model has batches" };
+  return others.reduce(
+    (best, other) => ((batchPrice(other) ?? 0) < (batchPrice(best) ?? 0) ? other : best),
+    first,
+  );
+}
+
+const batchPrice = ({ target: { tokenPrice }, priceFactor }: FoundTarget): number | undefined =>
+  tokenPrice === undefined ? undefined : tokenPrice * priceFactor;
+
+const lowest = (prices: readonly (number | undefined)[]): number | undefined =>
+  prices.includes(undefined) || prices.length === 0 ? undefined : Math.min(...(prices as number[]));
+
+const dollarsOf = (tokens: number, price: number | undefined): number | null =>
+  price === undefined ? null : (tokens * price) / 1_000_000;
+
+/** A range with its size. */
+export interface SizedRange extends NewRange {
+  readonly bytes: number;
+  readonly inputs: number;
+}
+
+/** Joins consecutive ranges, each of which becomes one batch of the vendor. */
+export function joinRanges(ranges: readonly SizedRange[], max: VendorLimits): SizedRange[] {
+  const joined: SizedRange[] = [];
+  for (const range of ranges) {
+    const last = joined.at(-1);
+    const sum = last && {
+      ...last,
+      lines: last.lines + range.lines,
+      bytes: last.bytes + range.bytes,
+      inputs: last.inputs + range.inputs,
+    };
+    const fits =
+      sum && sum.lines <= max.lines && sum.bytes <= max.bytes * margin && sum.inputs <= max.inputs;
+    if (fits) joined[joined.length - 1] = sum;
+    else joined.push(range);
+  }
+  return joined;
+}
+
+/** The lines of the vendor's input file may be longer than those of the client's. */
+const margin = 0.7;

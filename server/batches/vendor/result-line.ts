@@ -1,0 +1,67 @@
+/** A line that the batch of a vendor has run: finds the vendor's results of its upstream requests. */
+import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { VendorLine } from "../../request/job-line.ts";
+import type { Reservation } from "../../request/reservation.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
+import type { Target } from "../../upstream/contract.ts";
+import type { VendorApi, VendorResult } from "./vendor-api.ts";
+import { idsOf } from "./vendor-input.ts";
+import type { VendorResults } from "./vendor-results.ts";
+
+export class ResultLine implements VendorLine {
+  readonly target: Target;
+  readonly priceFactor: number;
+  readonly reservation: Reservation | undefined;
+  readonly #api: VendorApi;
+  readonly #results: VendorResults;
+  readonly #number: number;
+  isAnswered = false;
+
+  /** `number`: the line of the job. */
+  constructor(
+    paid: Pick<VendorLine, "target" | "priceFactor" | "reservation">,
+    api: VendorApi,
+    results: VendorResults,
+    number: number,
+  ) {
+    this.target = paid.target;
+    this.priceFactor = paid.priceFactor;
+    this.reservation = paid.reservation;
+    this.#api = api;
+    this.#results = results;
+    this.#number = number;
+  }
+
+  async responseTo(request: UpstreamRequest): Promise<UpstreamResponse> {
+    const ids = idsOf(this.#api, this.#number, request);
+    let found: readonly VendorResult[];
+    try {
+      found = await this.#results.find(this.#number, ids);
+    } catch (error) {
+      // Results that cannot be read from the storage now are read again.
+      this.isAnswered = error instanceof GatewayError && error.kind === "upstream_invalid";
+      throw error;
+    }
+    this.isAnswered = true;
+    const failed = found.find(({ status }) => status < 200 || status > 299);
+    if (failed) return responseOf(failed.status, failed.body);
+    return responseOf(200, this.#api.joinResults(found.map(({ body }) => body)));
+  }
+}
+
+function responseOf(status: number, body: unknown): UpstreamResponse {
+  const text = JSON.stringify(body ?? null);
+  const bytes = Buffer.from(text);
+  return {
+    status,
+    headers: new Headers({ "content-type": "application/json" }),
+    mayReportExhaustedLimit: false,
+    json: async () => body,
+    text: async () => text,
+    bytes: async () => ChunkedBytes.of(bytes),
+    chunks: async function* () {
+      yield bytes;
+    },
+  };
+}

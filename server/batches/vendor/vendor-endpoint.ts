@@ -1,0 +1,91 @@
+/** Requests to the batch API of a vendor, with the URL, the API key and the HTTP client of the upstream. */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Adapter } from "../../upstream/adapter.ts";
+import type { EmbeddingsQuery, Target } from "../../upstream/contract.ts";
+import type { SendUpstreamRequest } from "../../upstream/transport/index.ts";
+import type { VendorApi, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
+
+/** The vendor refused a request, or did not respond. */
+export class VendorError extends Error {
+  override readonly name = "VendorError";
+  /** Undefined: there was no response. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status: number | undefined) {
+    super(message);
+    this.status = status;
+  }
+
+  /** The same request may succeed later. */
+  get isTemporary(): boolean {
+    const { status } = this;
+    return status === undefined || status === 408 || status === 429 || status >= 500;
+  }
+
+  /** The vendor may have done what was requested. */
+  get isUnknown(): boolean {
+    return this.isTemporary && this.status !== 429;
+  }
+}
+
+interface VendorEndpointOptions {
+  readonly adapter: Adapter;
+  readonly send: SendUpstreamRequest;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Files are uploaded and downloaded in this time. */
+const timeoutMs = 30 * 60_000;
+
+/** Undefined: requests to the target do not run in batches of its vendor. */
+export function vendorEndpointOf(
+  api: VendorApi,
+  target: Target,
+  { adapter, send, stopping }: VendorEndpointOptions,
+): VendorEndpoint | undefined {
+  const sample = adapter.embeddings?.toUpstream(sampleQuery, target);
+  const url = sample && api.urlOf(sample.url);
+  if (!sample || url === undefined) return undefined;
+  const { "content-type": _, ...headers } = sample.headers;
+  const context = { target, model: target.model };
+  return {
+    url,
+    headers,
+    send: async (request) => {
+      try {
+        const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+        const response = await send(request, signal);
+        if (response.status >= 200 && response.status <= 299) return response;
+        const { message } = await adapter.readError(response, context);
+        throw new VendorError(message, response.status);
+      } catch (error) {
+        if (error instanceof GatewayError) throw new VendorError(error.message, undefined);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Every model takes it: its URL and its headers are those of the batch API. */
+const sampleQuery: EmbeddingsQuery = {
+  model: "",
+  input: { kind: "text", texts: ["a"] },
+  single: true,
+  encoding: "float",
+  extraFields: {},
+};
+
+/** A key of the upstream that is refused may be replaced: only an unknown batch has ended. */
+export function statusOfError(error: unknown): VendorStatus {
+  if (!(error instanceof VendorError)) throw error;
+  if (error.status === 404)
+    return { kind: "ended", outcome: "failed", reason: error.message, files: [] };
+  throw error.isTemporary ? error : new VendorError(error.message, undefined);
+}
+
+/** The vendor cannot list its batches: embeddings are sent again. */
+export function noneIfRefused(error: unknown): undefined {
+  if (error instanceof VendorError && !error.isTemporary) return undefined;
+  throw error;
+}

@@ -1,0 +1,79 @@
+/** What is not sent to the vendor: cached inputs, and batches that a budget refuses. */
+import { afterAll, expect, test } from "bun:test";
+import { startGateway } from "../../harness.ts";
+import {
+  createBatch,
+  endOf,
+  inputLine,
+  sdk,
+  startVendor,
+  vendorModels,
+  vendorYaml,
+} from "./vendor-fixture.ts";
+
+const vendor = startVendor("voyage");
+afterAll(() => vendor.close());
+
+const fileOf = (...ids: readonly string[]): string =>
+  ids.map((id) => inputLine(id, [`text ${id}`, "the same text"])).join("");
+
+test("cached lines are answered from the cache, and the others are sent", async () => {
+  const gateway = startGateway({
+    yaml: vendorYaml("voyage", vendor.url, { model: "batches: cheapest" }),
+    settings: { VEXEL_CACHE_BYTES: "100000000" },
+  });
+  const client = sdk(gateway.url);
+  const run = async (...ids: readonly string[]) =>
+    endOf(client, (await createBatch(client, fileOf(...ids))).id);
+  const sent = (): number | undefined =>
+    vendor.files
+      .get(vendor.batches.at(-1)?.inputFile ?? "")
+      ?.trimEnd()
+      .split("\n").length;
+  const first = await run("a", "b");
+  expect(first.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+  expect(sent()).toBe(2);
+  const second = await run("a", "b", "c");
+  expect(second.request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
+  expect(vendor.batches).toHaveLength(2);
+  expect(sent()).toBe(1);
+  expect(second.vexel.cost?.actual).toBeLessThan(first.vexel.cost?.actual ?? 0);
+  const third = await run("c", "a");
+  expect(third.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+  expect(third.vexel.cost).toEqual({ actual: 0, now: 0 });
+  expect(vendor.batches).toHaveLength(2);
+  await gateway.close();
+});
+
+test("a budget is reserved at the price of the vendor's batch, and charged when the results arrive", async () => {
+  const { price, factor } = vendorModels.voyage;
+  const texts = Array.from({ length: 50 }, (_, at) => `text ${at} ${"word ".repeat(200)}`);
+  const file = texts.map((text, at) => inputLine(`${at}`, text)).join("");
+  const runWith = async (total: number) => {
+    const gateway = startGateway({
+      yaml: vendorYaml("voyage", vendor.url, {
+        model: "batches: vendor",
+        key: `, budget: { total: ${total} }`,
+      }),
+    });
+    const client = sdk(gateway.url);
+    const batch = await endOf(client, (await createBatch(client, file)).id);
+    const rows = gateway.rows();
+    await gateway.close();
+    return { batch, rows };
+  };
+  const before = vendor.batches.length;
+  const tokens = 50 * 250;
+  const now = (tokens * price) / 1_000_000;
+  // Less than the estimate: the vendor gets nothing.
+  const refused = await runWith((now * factor) / 2);
+  expect(refused.batch).toMatchObject({ status: "failed", request_counts: { completed: 0 } });
+  expect(refused.batch.errors?.data?.[0]?.message).toContain("You exceeded your current quota");
+  expect(vendor.batches).toHaveLength(before);
+  // Enough at the price of a batch, and too little for requests now.
+  const fits = await runWith(now * factor * 1.2);
+  expect(fits.batch).toMatchObject({ status: "completed", request_counts: { completed: 50 } });
+  expect(vendor.batches).toHaveLength(before + 1);
+  const spent = fits.rows.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
+  expect(spent).toBeCloseTo(fits.batch.vexel.cost?.actual ?? 0, 12);
+});

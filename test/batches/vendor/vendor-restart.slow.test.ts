@@ -1,0 +1,81 @@
+/** A batch at a vendor survives the end of the gateway, and is not created twice. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { FakeVendor } from "../../fake-upstream/batches/fake-batches.ts";
+import { type GatewayProcess, startProcess, temporaryFolder } from "../../harness.ts";
+import { until } from "../../until.ts";
+import {
+  createBatch,
+  endOf,
+  inputLine,
+  resultsOf,
+  sdk,
+  startVendor,
+  vendorYaml,
+} from "./vendor-fixture.ts";
+
+let folder: ReturnType<typeof temporaryFolder>;
+let vendor: FakeVendor;
+let running: GatewayProcess | undefined;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+  vendor.close();
+  folder[Symbol.dispose]();
+});
+
+const start = async (kind: Parameters<typeof startVendor>[0]) => {
+  running = await startProcess({
+    folder: folder.path,
+    yaml: vendorYaml(kind, vendor.url, { model: "batches: vendor" }),
+  });
+  return sdk(running.url);
+};
+const stop = async (signal: NodeJS.Signals): Promise<void> => {
+  running?.kill(signal);
+  await running?.exited;
+};
+
+const ids = Array.from({ length: 200 }, (_, at) => `id-${at}`);
+const file = ids.map((id) => inputLine(id, `text ${id}`)).join("");
+
+describe.each([
+  ["openai", "SIGKILL"],
+  ["gemini", "SIGTERM"],
+  ["mistral", "SIGTERM"],
+  ["voyage", "SIGTERM"],
+] as const)("at %s, after %s", (kind, signal) => {
+  test("the vendor's batch is polled again, and its results are complete", async () => {
+    vendor = startVendor(kind);
+    vendor.control.isReady = false;
+    const { id } = await createBatch(await start(kind), file);
+    await until(() => vendor.batches[0]?.state === "running");
+    await stop(signal);
+    vendor.control.isReady = true;
+    const client = await start(kind);
+    const batch = await endOf(client, id);
+    expect(batch).toMatchObject({
+      status: "completed",
+      request_counts: { total: 200, completed: 200, failed: 0 },
+    });
+    expect([...(await resultsOf(client, batch)).keys()].sort()).toEqual(ids.toSorted());
+    expect(vendor.batches).toHaveLength(1);
+  });
+});
+
+test("a batch that was being created when the gateway was killed is found by its name", async () => {
+  vendor = startVendor("openai");
+  vendor.control.losesResponse = true;
+  vendor.control.isReady = false;
+  const { id } = await createBatch(await start("openai"), file);
+  await until(() => vendor.batches.length === 1);
+  await stop("SIGKILL");
+  vendor.control.isReady = true;
+  const client = await start("openai");
+  const batch = await endOf(client, id);
+  expect(batch).toMatchObject({ status: "completed", request_counts: { completed: 200 } });
+  expect(vendor.batches).toHaveLength(1);
+});
