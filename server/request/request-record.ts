@@ -211,9 +211,10 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.images.possiblyBilled += images;
   }
 
-  /** Inputs that this request did not send to an upstream. */
+  /** Inputs that this request did not send to an upstream. A failed request was not served from the cache. */
   get cachedInputs(): number {
-    return Math.max(0, this.embeddings.inputs - this.embeddings.sentInputs);
+    const { inputs, sentInputs } = this.embeddings;
+    return this.outcome.error === undefined ? Math.max(0, inputs - sentInputs) : 0;
   }
 
   /** The tokens that upstreams counted. 0 if no upstream was called; undefined if the count is unknown. */

@@ -245,6 +245,16 @@ test("a request with images has a ledger row with its tokens", async () => {
   await gateway.close();
 });
 
+test("a refused request counts no input as cached or sent", async () => {
+  await using cohere = startCohere();
+  const gateway = startImageGateway(cohere);
+  await gateway.post("/v1/embeddings", { model: "texts", input: ["a", { image: dataUrl(red) }] });
+  expect(gateway.rows()).toMatchObject([
+    { status: 400, inputs: 2, cachedInputs: 0, upstreamTokens: 0 },
+  ]);
+  await gateway.close();
+});
+
 test("a cached text counts with its own tokens, whatever images were sent beside it", async () => {
   await using cohere = startCohere();
   const gateway = startImageGateway(cohere);

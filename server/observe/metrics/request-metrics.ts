@@ -109,13 +109,13 @@ export class RequestMetrics {
       series.stages[stage].observe((to - from) / 1000);
     });
     if (routing.timedAttempts) this.#observeAttempts(record);
-    const { inputs } = embeddings;
+    const { inputs, sentInputs } = embeddings;
     const { cachedInputs } = record;
     if (cachedInputs > 0) {
       series.cachedInputs ??= this.#inputs.series(model, "cache");
       series.cachedInputs.add(cachedInputs);
     }
-    if (inputs > cachedInputs) this.#inputs.add(inputs - cachedInputs, model, "upstream");
+    if (sentInputs > 0) this.#inputs.add(Math.min(inputs, sentInputs), model, "upstream");
     if (usage?.inputTokens) {
       series.inputTokens ??= this.#tokens.series(model, "input");
       series.inputTokens.add(usage.inputTokens);
