@@ -266,6 +266,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "The job cannot be deleted, because it has not ended.": "作业尚未结束，无法删除。",
   "The job was canceled before it ended.": "作业在结束前被取消。",
   "The deadline of the job was over before it ended.": "作业在结束前已超过截止时间。",
+  "The batch at the vendor that should have run the line failed, or was refused.":
+    "本应运行此请求的供应商批处理失败或被拒绝。",
   "The gateway stopped while an image of the job was generated, and the image is lost. It may have been billed, and is not generated again.":
     "网关在生成作业的图像时停止，图像已丢失。它可能已计费，不会再次生成。",
   "The stored input of the job is missing or incomplete.": "作业的已存储输入缺失或不完整。",
