@@ -13,6 +13,7 @@ import { readPlaygroundSearch } from "./features/models/playground-search.ts";
 import { NotFound } from "./features/not-found.tsx";
 import { readRequestsSearch } from "./features/requests/requests-search.ts";
 import { readSignInSearch } from "./features/sign-in/sign-in-search.ts";
+import { readUsageSearch } from "./features/usage/usage-search.ts";
 import { Shell } from "./shell.tsx";
 import { Failure, Loading } from "./ui/states.tsx";
 
@@ -105,6 +106,7 @@ const routeTree = root.addChildren([
     createRoute({
       getParentRoute: () => signedIn,
       path: "/usage",
+      validateSearch: readUsageSearch,
       component: lazyRouteComponent(() => import("./features/usage/usage.tsx"), "UsagePage"),
     }),
     createRoute({

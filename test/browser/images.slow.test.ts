@@ -24,7 +24,7 @@ browserTest("the built-in model generates an image, which stays in the history",
   await chooseModels(page, "vexel-sketch");
   await page.getByLabel("Prompt").fill("a red boat on a calm sea");
   await page.getByLabel("size").fill("512x512");
-  await page.getByText("Estimated price: $0.00").waitFor();
+  await page.getByText("Price: $0.00").waitFor();
   await page.getByRole("button", { name: "Generate" }).click();
   await page.getByRole("figure").getByAltText("a red boat on a calm sea").waitFor();
   const { info } = await pixelsOf(await downloaded(test));

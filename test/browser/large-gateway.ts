@@ -69,38 +69,47 @@ function rowOf(at: number, random: () => number): LedgerRow {
   const [status, error] = statuses[Math.floor(random() * statuses.length)] ?? [200, null];
   const tokens = 20 + Math.floor(random() * 800);
   const image = isImage(model);
+  const isCached = !image && status === 200 && random() < 0.3;
   return ledgerRow(at, {
     requestId: `req_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}`,
     endpoint: image ? "generations" : "embeddings",
     keyId: `key_${key}`,
     project: projectOf(key % large.projects),
     model: modelOf(model),
-    upstream: ["us-east", "eu-west", "backup"][model % 3] ?? "us-east",
-    targetModel: image ? "gpt-image-1" : "text-embedding-3-small",
+    attempts: isCached ? 0 : 1,
+    upstream: isCached ? null : (["us-east", "eu-west", "backup"][model % 3] ?? "us-east"),
+    targetModel: isCached ? null : image ? "gpt-image-1" : "text-embedding-3-small",
     status,
     error,
     latencyMs: (image ? 9000 : 40) * (0.4 + random() ** 3 * 4),
     inputTokens: tokens,
     images: image && status === 200 ? 1 : null,
-    cost: status === 200 ? (image ? 0.04 : tokens * 2e-8) : null,
-    cachedInputs: random() < 0.3 ? 1 : 0,
+    cost: status === 200 ? (image ? 0.04 : isCached ? 0 : tokens * 2e-8) : null,
+    inputs: image ? null : 1,
+    cachedInputs: image ? null : Number(isCached),
     tags: random() < 0.5 ? `customer:${Math.floor(random() * 12)}` : null,
   });
 }
 
-async function fill(data: string): Promise<void> {
+/** The rest of a gateway of the same size is in its configuration. */
+interface StoredSize {
+  readonly requests: number;
+  readonly keys: number;
+}
+
+async function fill(data: string, size: StoredSize): Promise<void> {
   const now = Date.now();
   const random = randomNumbers();
-  const rows = names(large.requests, (at) =>
+  const rows = names(size.requests, (at) =>
     // More requests by day than by night, and a few more each day.
-    rowOf(now - Math.floor((1 - (at / large.requests) ** 0.8) * days * dayMs), random),
+    rowOf(now - Math.floor((1 - (at / size.requests) ** 0.8) * days * dayMs), random),
   );
   const ledger = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
   for (let from = 0; from < rows.length; from += 10_000)
     ledger.write(rows.slice(from, from + 10_000));
   await ledger.close();
   const keys = openKeyStore(data, Date.now);
-  for (let at = 0; at < large.keys; at++) {
+  for (let at = 0; at < size.keys; at++) {
     await keys.create({
       id: `key_${at}`,
       name: keyOf(at),
@@ -115,10 +124,10 @@ async function fill(data: string): Promise<void> {
   await keys.close();
 }
 
-export async function startLargeGateway(): Promise<ConsoleGateway> {
+export async function startLargeGateway(size: StoredSize = large): Promise<ConsoleGateway> {
   const folder = mkdtempSync(join(tmpdir(), "vexel-large-"));
   const data = join(folder, "data");
   mkdirSync(data);
-  await fill(data);
+  await fill(data, size);
   return startConsoleGateway({}, { folder, yaml: yamlOf });
 }

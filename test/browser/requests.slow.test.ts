@@ -77,7 +77,7 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.waitForURL(/model=embedding-model/);
   await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
   await page.getByText("There was no other target to choose from.").waitFor();
-  await page.getByText("fake/text-embedding-3-large").waitFor();
+  await page.getByText("fake/text-embedding-3-large").first().waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   expect(await page.content()).not.toContain("a text to search for");
   // Back returns to the search, and then to the list before it.

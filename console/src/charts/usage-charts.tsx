@@ -1,18 +1,21 @@
-/** The charts of usage over time: requests, latency, cost, tokens and images. */
-
+/** The charts of usage over time without groups: requests, latency, cost, tokens and images. */
 import { useMemo } from "react";
 import type { UsageInterval, UsageRow } from "../../../contract/admin.ts";
 import type { MessageKey } from "../i18n/message-keys.ts";
-import { useT } from "../i18n/messages.ts";
+import { useLanguage, useT } from "../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../lib/format.ts";
 import { Card } from "../ui/card.tsx";
-import { fillPeriods } from "./fill-periods.ts";
-import { LineChart, type Series } from "./line-chart.tsx";
+import { Legend } from "./legend.tsx";
+import { periodAt, periodsOf } from "./periods.ts";
+import type { Series } from "./plot-options.ts";
+import { TimeChart } from "./time-chart.tsx";
+import { type TimeText, timeText } from "./time-text.ts";
 
 interface Chart {
   readonly heading: MessageKey;
   readonly format: (value: number | null) => string;
-  readonly lines: readonly {
+  readonly isStacked: boolean;
+  readonly series: readonly {
     readonly name: MessageKey;
     readonly color: string;
     readonly value: (row: UsageRow) => number | null;
@@ -23,35 +26,39 @@ const charts: readonly Chart[] = [
   {
     heading: "overview.chart.requests",
     format: count,
-    lines: [
-      { name: "figure.requests", color: "--accent", value: ({ requests }) => requests },
+    isStacked: true,
+    series: [
+      { name: "figure.succeeded", color: "--series-1", value: (row) => row.requests - row.errors },
       { name: "figure.errorCount", color: "--bad", value: ({ errors }) => errors },
     ],
   },
   {
     heading: "overview.chart.latency",
     format: milliseconds,
-    lines: [
-      { name: "figure.p50", color: "--accent", value: (row) => row.latency_p50_ms },
-      { name: "figure.p95", color: "--warn", value: (row) => row.latency_p95_ms },
+    isStacked: false,
+    series: [
+      { name: "figure.p50", color: "--series-1", value: (row) => row.latency_p50_ms },
+      { name: "figure.p95", color: "--series-3", value: (row) => row.latency_p95_ms },
       { name: "figure.p99", color: "--bad", value: (row) => row.latency_p99_ms },
     ],
   },
   {
     heading: "overview.chart.cost",
     format: dollars,
-    lines: [{ name: "figure.cost", color: "--accent", value: ({ cost }) => cost }],
+    isStacked: true,
+    series: [{ name: "figure.cost", color: "--series-1", value: ({ cost }) => cost }],
   },
   {
     heading: "overview.chart.tokens",
     format: count,
-    lines: [
+    isStacked: false,
+    series: [
       {
         name: "figure.tokens",
-        color: "--accent",
+        color: "--series-1",
         value: (row) => row.input_tokens + row.output_tokens,
       },
-      { name: "figure.images", color: "--good", value: ({ images }) => images },
+      { name: "figure.images", color: "--series-2", value: ({ images }) => images },
     ],
   },
 ];
@@ -64,34 +71,73 @@ interface UsageChartsProps {
   readonly to: string;
 }
 
+/** Days are those of UTC, as the overview has them. */
 export function UsageCharts({ rows, interval, from, to }: UsageChartsProps) {
-  const filled = useMemo(
-    () => fillPeriods(rows, interval, Date.parse(from), Date.parse(to)),
-    [rows, interval, from, to],
-  );
+  const { language } = useLanguage();
+  const zone = interval === "day" ? "UTC" : undefined;
+  const { times, rowAt, time } = useMemo(() => {
+    const periods = periodsOf(interval, Date.parse(from), Date.parse(to), zone);
+    const seconds = periods.map((start) => start / 1000);
+    const byPeriod = new Map(rows.map((row) => [periodAt(periods, Date.parse(row.start)), row]));
+    return {
+      times: seconds,
+      rowAt: (at: number) => byPeriod.get(at),
+      time: timeText({ language, timeZone: zone, interval, times: seconds }),
+    };
+  }, [rows, interval, from, to, language, zone]);
   return (
     <div className="grid gap-4 lg:grid-cols-2">
       {charts.map((chart) => (
-        <UsageChart key={chart.heading} chart={chart} rows={filled} />
+        <UsageChart
+          key={chart.heading}
+          chart={chart}
+          times={times}
+          rowAt={rowAt}
+          time={time}
+          timeZone={zone}
+        />
       ))}
     </div>
   );
 }
 
-function UsageChart({ chart, rows }: { chart: Chart; rows: readonly UsageRow[] }) {
+interface UsageChartProps {
+  readonly chart: Chart;
+  readonly times: readonly number[];
+  readonly rowAt: (at: number) => UsageRow | undefined;
+  readonly time: TimeText;
+  readonly timeZone: string | undefined;
+}
+
+function UsageChart({ chart, times, rowAt, time, timeZone }: UsageChartProps) {
   const t = useT();
-  const times = useMemo(() => rows.map(({ start }) => Date.parse(start) / 1000), [rows]);
   const series = useMemo(
     () =>
-      chart.lines.map(
-        ({ name, color, value }): Series => ({ label: t(name), color, values: rows.map(value) }),
-      ),
-    [chart, rows, t],
+      chart.series.map(({ name, color, value }): Series => {
+        // Latency is unknown where there are no requests; all others are 0.
+        const absent = chart.format === milliseconds ? null : 0;
+        const values = times.map((_, at) => {
+          const row = rowAt(at);
+          return row ? value(row) : absent;
+        });
+        return { label: t(name), color, values };
+      }),
+    [chart, times, rowAt, t],
   );
+  const title = t(chart.heading);
   return (
-    <Card title={t(chart.heading)} className="min-w-0">
+    <Card title={title} className="min-w-0">
       <div className="p-3">
-        <LineChart title={t(chart.heading)} times={times} series={series} format={chart.format} />
+        <TimeChart
+          title={title}
+          times={times}
+          series={series}
+          format={chart.format}
+          time={time}
+          timeZone={timeZone}
+          isStacked={chart.isStacked}
+        />
+        {series.length > 1 && <Legend series={series} />}
       </div>
     </Card>
   );

@@ -127,10 +127,6 @@ export const enMonitor = {
   "request.hasContent": "The content of this request is stored for a time.",
   "request.content": "Prompts, inputs, vectors and images are not stored.",
 
-  "usage.more": "There are more groups than shown. Choose a shorter time or a filter.",
-  "usage.withoutCost": "Without a known price",
-  "usage.csv": "Download CSV",
-
   "limits.title": "Limits",
   "limits.none": "No key, project or model has a limit.",
   "limits.owner": "Key, project or model",

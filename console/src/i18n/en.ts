@@ -6,6 +6,7 @@ import { enMonitor } from "./en-monitor.ts";
 import { enPlayground } from "./en-playground.ts";
 import { enUi } from "./en-ui.ts";
 import { enUpstreamFields } from "./en-upstream-fields.ts";
+import { enUsage } from "./en-usage.ts";
 
 export const en = {
   ...enJobs,
@@ -15,6 +16,7 @@ export const en = {
   ...enPlayground,
   ...enUi,
   ...enUpstreamFields,
+  ...enUsage,
   "app.skip": "Skip to content",
   "app.menu": "Menu",
   "app.theme": "Theme",
@@ -207,21 +209,9 @@ export const en = {
   "request.inputTokens": "Input tokens",
   "request.outputTokens": "Output tokens",
   "request.cachedInputs": "Cached inputs",
-  "request.estimatedCost": "Estimated cost",
+  "request.estimatedCost": "May also be billed",
   "request.replica": "Replica",
   "request.bytes": "Bytes in / out",
-  "usage.description": "Requests, tokens, images and cost over time.",
-  "usage.none": "No request in this time range.",
-  "usage.groupBy": "Group by",
-  "usage.dimension.key": "Key",
-  "usage.dimension.project": "Project",
-  "usage.dimension.model": "Model",
-  "usage.dimension.target": "Target",
-  "usage.dimension.upstream": "Upstream",
-  "usage.dimension.status": "Status",
-  "usage.dimension.user": "User",
-  "usage.dimension.tag": "Tag",
-  "usage.dimension.end_user": "End user",
   "figure.errorCount": "Errors",
   "mask.tool.brush": "Brush",
   "mask.tool.eraser": "Eraser",
@@ -284,7 +274,7 @@ export const en = {
   "action.remove": "Remove",
   "action.download": "Download",
   "images.partialHint": "Shown while the image is generated. Vendors may charge for each.",
-  "images.estimate": "Estimated price:",
+  "images.estimate": "Price:",
   "images.refusal": "{model} would refuse this request: {reason}",
   "images.noEdits": "does not edit images",
   "images.noMask": "takes no mask",

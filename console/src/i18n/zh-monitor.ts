@@ -119,10 +119,6 @@ export const zhMonitor = {
   "request.hasContent": "此请求的内容会保存一段时间。",
   "request.content": "不存储提示词、输入、向量和图像。",
 
-  "usage.more": "分组过多，仅显示一部分。请缩短时间或添加筛选。",
-  "usage.withoutCost": "价格未知的请求",
-  "usage.csv": "下载 CSV",
-
   "limits.title": "限额",
   "limits.none": "没有密钥、项目或模型设置了限额。",
   "limits.owner": "密钥、项目或模型",

@@ -7,6 +7,7 @@ import { zhMonitor } from "./zh-monitor.ts";
 import { zhPlayground } from "./zh-playground.ts";
 import { zhUi } from "./zh-ui.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
+import { zhUsage } from "./zh-usage.ts";
 
 export const zh: Messages = {
   ...zhJobs,
@@ -16,6 +17,7 @@ export const zh: Messages = {
   ...zhPlayground,
   ...zhUi,
   ...zhUpstreamFields,
+  ...zhUsage,
   "app.skip": "跳到正文",
   "app.menu": "菜单",
   "app.theme": "主题",
@@ -200,21 +202,9 @@ export const zh: Messages = {
   "request.inputTokens": "输入 Token",
   "request.outputTokens": "输出 Token",
   "request.cachedInputs": "缓存的输入",
-  "request.estimatedCost": "估计费用",
+  "request.estimatedCost": "可能另外计费",
   "request.replica": "副本",
   "request.bytes": "输入 / 输出字节",
-  "usage.description": "请求、Token、图像和费用随时间的变化。",
-  "usage.none": "此时间段内没有请求。",
-  "usage.groupBy": "分组",
-  "usage.dimension.key": "密钥",
-  "usage.dimension.project": "项目",
-  "usage.dimension.model": "模型",
-  "usage.dimension.target": "目标",
-  "usage.dimension.upstream": "上游",
-  "usage.dimension.status": "状态",
-  "usage.dimension.user": "用户",
-  "usage.dimension.tag": "标签",
-  "usage.dimension.end_user": "最终用户",
   "figure.errorCount": "错误",
   "mask.tool.brush": "画笔",
   "mask.tool.eraser": "橡皮擦",
@@ -271,7 +261,7 @@ export const zh: Messages = {
   "action.remove": "移除",
   "action.download": "下载",
   "images.partialHint": "生成过程中显示。供应商可能对每张收费。",
-  "images.estimate": "预计价格：",
+  "images.estimate": "价格：",
   "images.refusal": "{model} 会拒绝此请求：{reason}",
   "images.noEdits": "不支持编辑图像",
   "images.noMask": "不支持蒙版",

@@ -9,6 +9,9 @@ const money = new Intl.NumberFormat("en-US", {
   maximumFractionDigits: 4,
 });
 
+/** Amounts of a dollar and more: whole cents. */
+const largeMoney = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
+
 /** Amounts below a cent, such as the price of a short text. */
 const smallMoney = new Intl.NumberFormat("en-US", {
   style: "currency",
@@ -20,7 +23,12 @@ export const count = (value: number | null): string =>
   value === null ? unknown : compact.format(value);
 
 export const dollars = (value: number | null): string =>
-  value === null ? unknown : (value > 0 && value < 0.01 ? smallMoney : money).format(value);
+  value === null ? unknown : moneyOf(value).format(value);
+
+function moneyOf(value: number): Intl.NumberFormat {
+  if (value >= 1) return largeMoney;
+  return value > 0 && value < 0.01 ? smallMoney : money;
+}
 
 export const percent = (share: number | null): string =>
   share === null ? unknown : `${(share * 100).toFixed(1)} %`;

@@ -2,7 +2,7 @@
 export const ranges = ["day", "week", "month", "quarter"] as const;
 export type Range = (typeof ranges)[number];
 
-const days: Readonly<Record<Range, number>> = { day: 1, week: 7, month: 30, quarter: 90 };
+export const days: Readonly<Record<Range, number>> = { day: 1, week: 7, month: 30, quarter: 90 };
 const minuteMs = 60_000;
 
 /** The start, in whole minutes, so that a page that is drawn again sends the same query. */

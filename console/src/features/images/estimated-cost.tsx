@@ -3,8 +3,12 @@ import { useQueries } from "@tanstack/react-query";
 import { useDeferredValue } from "react";
 import type { ImageEstimate, ImageEstimateRequest } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
-import { useT } from "../../i18n/messages.ts";
+import { type Translate, useT } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
+
+/** An estimate is a maximum. */
+const upTo = (cost: number, t: Translate): string =>
+  cost === 0 ? dollars(cost) : t("cost.upTo", { cost: dollars(cost) });
 
 export function EstimatedCost({ requests }: { requests: readonly ImageEstimateRequest[] }) {
   const t = useT();
@@ -27,7 +31,7 @@ export function EstimatedCost({ requests }: { requests: readonly ImageEstimateRe
     data?.refusal ? [] : [{ model: shown[at]?.model, cost: data?.cost ?? null }],
   );
   const price = (cost: number | null): string =>
-    cost === null ? t("images.priceUnknown") : dollars(cost);
+    cost === null ? t("images.priceUnknown") : upTo(cost, t);
   const total = accepted.reduce<number | null>(
     (sum, { cost }) => (sum === null || cost === null ? null : sum + cost),
     0,

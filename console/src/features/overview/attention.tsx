@@ -1,9 +1,10 @@
 /** Conditions that need attention, grouped: the worst first, and of many of a kind the first ones. */
 import { Link } from "@tanstack/react-router";
 import type { AttentionGroup, AttentionItem } from "../../../../contract/admin.ts";
-import { useT } from "../../i18n/messages.ts";
+import { useLanguage, useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
 import { count } from "../../lib/format.ts";
+import { dateOnly } from "../../lib/time.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -66,8 +67,7 @@ function Group({ group: { type, severity, count: total, items } }: { group: Atte
 }
 
 function Item({ item: { type, severity, subject, detail, link } }: { item: AttentionItem }) {
-  const t = useT();
-  const isDate = type === "key_expiring" || type === "model_ending";
+  const { t, language } = useLanguage();
   const isOverdue = type === "model_ending" && severity === "error";
   return (
     <li className="flex min-w-0 flex-wrap items-baseline gap-x-2">
@@ -75,7 +75,9 @@ function Item({ item: { type, severity, subject, detail, link } }: { item: Atten
         {subject}
       </Link>
       <span className="min-w-0 break-words text-muted">
-        {isDate ? <Time iso={detail} /> : serverText(detail)}
+        {type === "key_expiring" && <Time iso={detail} />}
+        {type === "model_ending" && dateOnly(detail, language)}
+        {type !== "key_expiring" && type !== "model_ending" && serverText(detail)}
         {isOverdue && ` · ${t("attention.overdue")}`}
       </span>
     </li>

@@ -1,7 +1,7 @@
 /** The columns of request lists. */
 import { Link } from "@tanstack/react-router";
 import type { ShownRequest } from "../../../../contract/admin.ts";
-import type { Translate } from "../../i18n/messages.ts";
+import { type Translate, useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import type { Column } from "../../ui/table.tsx";
@@ -54,16 +54,7 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
   {
     key: "target",
     header: t("requests.target"),
-    cell: ({ upstream, target_model, attempts }) =>
-      upstream === null ? (
-        "–"
-      ) : (
-        <>
-          {upstream}
-          {attempts > 1 && ` (${attempts})`}
-          <p className="text-xs text-muted">{target_model}</p>
-        </>
-      ),
+    cell: (request) => <TargetCell request={request} />,
   },
   {
     key: "latency",
@@ -78,3 +69,29 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     cell: ({ cost }) => dollars(cost),
   },
 ];
+
+/** The target, or why there was none. Some inputs of a request may be cached, and others not. */
+function TargetCell({ request }: { request: ShownRequest }) {
+  const t = useT();
+  const { upstream, target_model, attempts, error, cached_inputs, inputs } = request;
+  if (upstream === null) {
+    if (error !== null) return "–";
+    return (
+      <Badge tone="good">
+        {t(cached_inputs === null ? "requests.replayed" : "requests.cached")}
+      </Badge>
+    );
+  }
+  return (
+    <>
+      {upstream}
+      {attempts > 1 && ` (${attempts})`}
+      <p className="text-xs text-muted">{target_model}</p>
+      {cached_inputs !== null && cached_inputs > 0 && (
+        <p className="text-xs text-muted">
+          {t("requests.partlyCached", { cached: cached_inputs, inputs: inputs ?? 0 })}
+        </p>
+      )}
+    </>
+  );
+}

@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { RequestDetail } from "../../../../contract/admin.ts";
 import { type ErrorKind, errorTable } from "../../../../contract/errors.ts";
-import { useT } from "../../i18n/messages.ts";
+import { type Translate, useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -43,6 +43,10 @@ function ErrorReason({ request }: { request: RequestDetail }) {
 const isKnown = (kind: string | null): kind is ErrorKind =>
   kind !== null && Object.hasOwn(errorTable, kind);
 
+/** An estimate is a maximum. */
+const estimateOf = ({ estimated_cost: cost }: RequestDetail, t: Translate): string =>
+  cost === null || cost === 0 ? dollars(cost) : t("cost.upTo", { cost: dollars(cost) });
+
 export function Facts({ request }: { request: RequestDetail }) {
   const t = useT();
   const rows: readonly [string, React.ReactNode][] = [
@@ -69,7 +73,7 @@ export function Facts({ request }: { request: RequestDetail }) {
     [t("request.outputTokens"), count(request.output_tokens)],
     [t("figure.images"), count(request.images)],
     [t("figure.cost"), dollars(request.cost)],
-    [t("request.estimatedCost"), dollars(request.estimated_cost)],
+    [t("request.estimatedCost"), estimateOf(request, t)],
     [t("requests.tag"), request.tags.join(", ") || "–"],
     [t("requests.endUser"), request.end_user ?? "–"],
     [t("request.replica"), request.replica ?? "–"],

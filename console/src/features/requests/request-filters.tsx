@@ -2,6 +2,7 @@
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
 import { ranges } from "../../lib/range.ts";
+import { fromInputTime, toInputTime } from "../../lib/time.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Input } from "../../ui/input.tsx";
@@ -35,14 +36,6 @@ interface RequestFiltersProps {
   readonly search: RequestsSearch;
   readonly onChange: (changes: Record<string, string>) => void;
   readonly onClear: () => void;
-}
-
-/** An ISO time as the browser's input of a local time expects it. */
-function localTime(iso: string | undefined): string {
-  const time = Date.parse(iso ?? "");
-  if (Number.isNaN(time)) return "";
-  const offsetMs = new Date(time).getTimezoneOffset() * 60_000;
-  return new Date(time - offsetMs).toISOString().slice(0, 16);
 }
 
 export function RequestFilters({ search, onChange, onClear }: RequestFiltersProps) {
@@ -83,6 +76,19 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
             />
           )}
         </Field>
+        <Field label={t("requests.internal")}>
+          {(ids) => (
+            <Select
+              {...ids}
+              value={search.internal ?? ""}
+              onChange={(internal) => onChange({ internal })}
+              options={[
+                { value: "", label: t("requests.internal.hidden") },
+                { value: "true", label: t("requests.internal.shown") },
+              ]}
+            />
+          )}
+        </Field>
         {(["from", "to"] as const).map((name) => (
           <Field key={name} label={t(`requests.${name}`)}>
             {(ids) => (
@@ -90,10 +96,10 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
                 key={search[name] ?? ""}
                 {...ids}
                 type="datetime-local"
-                defaultValue={localTime(search[name])}
+                defaultValue={toInputTime(search[name])}
                 onBlur={({ target: { value, defaultValue } }) => {
                   if (value !== defaultValue)
-                    onChange({ [name]: value === "" ? "" : new Date(value).toISOString() });
+                    onChange({ [name]: value === "" ? "" : fromInputTime(value) });
                 }}
               />
             )}

@@ -17,6 +17,7 @@ export const filterNames = [
   "min_cost",
   "max_cost",
   "request_id",
+  "internal",
 ] as const;
 export type FilterName = (typeof filterNames)[number];
 

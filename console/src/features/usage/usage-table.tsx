@@ -1,80 +1,130 @@
-/** Usage summed by one or two dimensions, such as model and key. */
+/** Usage summed by group. The name leads to the requests of the group, and the funnel shows only this group here. */
+import { Link } from "@tanstack/react-router";
+import { Filter } from "lucide-react";
+import { useState } from "react";
 import type { UsageDimension, UsageRow } from "../../../../contract/admin.ts";
+import { Swatch } from "../../charts/legend.tsx";
 import { useT } from "../../i18n/messages.ts";
-import { count, dollars, milliseconds } from "../../lib/format.ts";
-import { Table } from "../../ui/table.tsx";
+import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
+import { Button } from "../../ui/button.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import type { RequestsSearch } from "../requests/requests-search.ts";
+import { groupFilters, usageFilters } from "./drill-down.ts";
+import { groupId, groupLabel } from "./group-series.ts";
+import type { UsageFilterName } from "./usage-search.ts";
 
 interface UsageTableProps {
   readonly rows: readonly UsageRow[];
   readonly dimensions: readonly UsageDimension[];
+  /** The color of a group in the charts. Undefined: it is one of the others. */
+  readonly colorOf: (id: string) => string | undefined;
+  readonly requestsOf: (group: UsageRow["group"]) => RequestsSearch;
+  readonly onFilter: (filters: Readonly<Partial<Record<UsageFilterName, string>>>) => void;
 }
 
-export function UsageTable({ rows, dimensions }: UsageTableProps) {
+/** Rows that are shown at first. */
+const firstRows = 25;
+
+export function UsageTable({ rows, dimensions, colorOf, requestsOf, onFilter }: UsageTableProps) {
   const t = useT();
-  const nameIn = (row: UsageRow, dimension: UsageDimension): string =>
-    (dimension === "key" ? row.key_name : null) ?? row.group[dimension] ?? "–";
+  const [showsAll, setShowsAll] = useState(false);
+  const sorted = rows.toSorted((a, b) => b.cost - a.cost || b.requests - a.requests);
+  const cost = rows.reduce((sum, row) => sum + row.cost, 0);
+  const idOf = (row: UsageRow): string => groupId(row, dimensions);
+  const columns: readonly Column<UsageRow>[] = [
+    {
+      key: "group",
+      header: dimensions.map((name) => t(`usage.dimension.${name}`)).join(" · "),
+      sortBy: (row) => groupLabel(row, dimensions, t),
+      cell: (row) => {
+        const label = groupLabel(row, dimensions, t);
+        const filters = usageFilters(row.group);
+        return (
+          <span className="flex min-w-0 items-center gap-2">
+            <Swatch color={colorOf(idOf(row)) ?? "--series-other"} />
+            {groupFilters(row.group) ? (
+              <Link
+                to="/requests"
+                search={requestsOf(row.group)}
+                className="min-w-0 break-all text-accent underline-offset-2 hover:underline"
+              >
+                {label}
+              </Link>
+            ) : (
+              <span className="text-muted">{label}</span>
+            )}
+            {filters && (
+              <Button
+                size="small"
+                look="quiet"
+                className="h-5!"
+                aria-label={t("usage.only", { group: label })}
+                title={t("usage.only", { group: label })}
+                onClick={() => onFilter(filters)}
+              >
+                <Filter className="size-3.5 text-muted" />
+              </Button>
+            )}
+          </span>
+        );
+      },
+    },
+    number("cost", t("figure.cost"), (row) => row.cost, dollars),
+    {
+      key: "share",
+      header: t("usage.share"),
+      cell: (row) => <Share share={cost === 0 ? 0 : row.cost / cost} />,
+    },
+    number("requests", t("figure.requests"), (row) => row.requests, count),
+    number(
+      "errors",
+      t("figure.errors"),
+      (row) => (row.requests === 0 ? null : row.errors / row.requests),
+      percent,
+    ),
+    number("tokens", t("figure.tokens"), (row) => row.input_tokens + row.output_tokens, count),
+    number("images", t("figure.images"), (row) => row.images, count),
+    number("unpriced", t("usage.withoutCost"), (row) => row.requests_without_cost, count),
+    number("p95", t("usage.p95"), (row) => row.latency_p95_ms, milliseconds),
+  ];
   return (
-    <Table
-      label={t("nav.usage")}
-      rows={rows}
-      rowKey={({ group }) => dimensions.map((name) => group[name] ?? "").join("\n")}
-      columns={[
-        ...dimensions.map((dimension) => ({
-          key: dimension,
-          header: t(`usage.dimension.${dimension}`),
-          cell: (row: UsageRow) => nameIn(row, dimension),
-          sortBy: (row: UsageRow) => nameIn(row, dimension),
-        })),
-        {
-          key: "requests",
-          header: t("figure.requests"),
-          sortBy: ({ requests }) => requests,
-          align: "right",
-          cell: ({ requests }) => count(requests),
-        },
-        {
-          key: "errors",
-          header: t("figure.errorCount"),
-          sortBy: ({ errors }) => errors,
-          align: "right",
-          cell: ({ errors }) => count(errors),
-        },
-        {
-          key: "tokens",
-          header: t("figure.tokens"),
-          sortBy: (row) => row.input_tokens + row.output_tokens,
-          align: "right",
-          cell: (row) => count(row.input_tokens + row.output_tokens),
-        },
-        {
-          key: "images",
-          header: t("figure.images"),
-          sortBy: ({ images }) => images,
-          align: "right",
-          cell: ({ images }) => count(images),
-        },
-        {
-          key: "cost",
-          header: t("figure.cost"),
-          sortBy: ({ cost }) => cost,
-          align: "right",
-          cell: ({ cost }) => dollars(cost),
-        },
-        {
-          key: "unpriced",
-          header: t("usage.withoutCost"),
-          sortBy: ({ requests_without_cost }) => requests_without_cost,
-          align: "right",
-          cell: ({ requests_without_cost }) => count(requests_without_cost),
-        },
-        {
-          key: "p95",
-          header: t("figure.p95"),
-          sortBy: ({ latency_p95_ms }) => latency_p95_ms,
-          align: "right",
-          cell: ({ latency_p95_ms }) => milliseconds(latency_p95_ms),
-        },
-      ]}
-    />
+    <>
+      <Table
+        label={t("nav.usage")}
+        rows={showsAll ? sorted : sorted.slice(0, firstRows)}
+        rowKey={idOf}
+        columns={columns}
+      />
+      {sorted.length > firstRows && !showsAll && (
+        <div className="flex justify-center border-t border-line p-3">
+          <Button onClick={() => setShowsAll(true)}>
+            {t("usage.showAll", { count: sorted.length })}
+          </Button>
+        </div>
+      )}
+    </>
   );
 }
+
+const number = (
+  key: string,
+  header: string,
+  of: (row: UsageRow) => number | null,
+  format: (value: number | null) => string,
+): Column<UsageRow> => ({
+  key,
+  header,
+  sortBy: of,
+  align: "right",
+  cell: (row) => format(of(row)),
+});
+
+/** The share of the cost of all groups. */
+const Share = ({ share }: { share: number }) => (
+  <span className="flex items-center gap-2">
+    <span aria-hidden="true" className="h-1.5 w-16 overflow-hidden rounded-full bg-sunken">
+      <span className="block h-full bg-series-1" style={{ width: `${share * 100}%` }} />
+    </span>
+    <span className="text-xs text-muted tabular-nums">{percent(share)}</span>
+  </span>
+);

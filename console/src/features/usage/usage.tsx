@@ -1,130 +1,120 @@
-/** Usage over time and by any of the dimensions, also as CSV. */
-import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import {
-  type UsagePage as Usage,
-  type UsageDimension,
-  usageDimensions,
-} from "../../../../contract/admin.ts";
-import { call, pathWithQuery, type Query } from "../../api/client.ts";
-import { UsageCharts } from "../../charts/usage-charts.tsx";
-import { useT } from "../../i18n/messages.ts";
-import { endOf, type Range, startOf } from "../../lib/range.ts";
+/** Usage over time and by group: totals, charts and a table, each leading to the requests behind it. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { UsageDimension } from "../../../../contract/admin.ts";
+import { periodsOf, type Zone } from "../../charts/periods.ts";
+import { timeText } from "../../charts/time-text.ts";
+import { useLanguage } from "../../i18n/messages.ts";
+import { dateTime } from "../../lib/time.ts";
 import { Card } from "../../ui/card.tsx";
 import { Page } from "../../ui/page.tsx";
-import { RangeSelect } from "../../ui/range-select.tsx";
-import { Select } from "../../ui/select.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
+import { requestsOf } from "./drill-down.ts";
+import { GroupCharts } from "./group-charts.tsx";
+import { byPeriod, groupSeries } from "./group-series.ts";
+import { UsageFilters } from "./usage-filters.tsx";
+import { usageRange } from "./usage-range.ts";
+import { readUsageSearch } from "./usage-search.ts";
 import { UsageTable } from "./usage-table.tsx";
-
-/** New requests are shown within this time. */
-const refreshMs = 2000;
-/**
- * A query that takes long is repeated less often, so that an open page takes at most this share of the server's time.
- */
-const maxTimeShare = 1 / 20;
-
-const usageQuery = (query: Query) =>
-  queryOptions({
-    queryKey: ["/usage", query],
-    queryFn: async ({ signal }) => {
-      const startedAt = performance.now();
-      const usage = await call<Usage>(pathWithQuery("/usage", query), { signal });
-      return { ...usage, durationMs: performance.now() - startedAt };
-    },
-    placeholderData: keepPreviousData,
-    staleTime: 0,
-    refetchInterval: ({ state }) =>
-      Math.max(refreshMs, (state.data?.durationMs ?? 0) / maxTimeShare),
-  });
-
-/** The second dimension, if it can be combined with the first. Usage is summed by tag or by end user, not by both. */
-function combine(first: UsageDimension, second: UsageDimension | ""): UsageDimension | "" {
-  const labels: readonly string[] = ["tag", "end_user"];
-  const isExcluded = first === second || (labels.includes(first) && labels.includes(second));
-  return isExcluded ? "" : second;
-}
+import { ExportLink, UsageToolbar } from "./usage-toolbar.tsx";
+import { UsageTotals } from "./usage-totals.tsx";
+import { useUsage } from "./use-usage.ts";
 
 export function UsagePage() {
-  const t = useT();
-  const [range, setRange] = useState<Range>("week");
-  const [dimensions, setDimensions] = useState<readonly [UsageDimension, UsageDimension | ""]>([
-    "model",
-    "",
-  ]);
-  const from = startOf(range);
-  const to = endOf(from, range);
-  const interval = range === "day" || range === "week" ? "hour" : "day";
-  const groupBy = [...new Set(dimensions)].filter((name) => name !== "");
-  const series = useQuery(usageQuery({ from, interval }));
-  const groups = useQuery(usageQuery({ from, interval: "total", group_by: groupBy.join(",") }));
-  const csv = pathWithQuery("/admin/api/usage.csv", {
-    from,
-    interval: "day",
-    group_by: groupBy.join(","),
-  });
-  const optionOf = (name: UsageDimension) => ({
-    value: name,
-    label: t(`usage.dimension.${name}`),
-  });
+  const { t, language } = useLanguage();
+  const search = useSearch({ from: "/signed-in/usage" });
+  const navigate = useNavigate({ from: "/usage" });
+  const zone: Zone = search.zone === "utc" ? "UTC" : undefined;
+  const { group = "model", split } = search;
+  const dimensions = useMemo(
+    (): readonly UsageDimension[] => (split ? [group, split] : [group]),
+    [group, split],
+  );
+  const range = usageRange(search, zone, Date.now());
+  const usage = useUsage(search, range, dimensions, zone);
+  const { from, to, interval, previous } = range;
+  const [rows, allRows] = [usage.series.data?.data, usage.all.data?.data];
+  const shown = useMemo(() => {
+    const periods = periodsOf(interval, Date.parse(from), Date.parse(to), zone);
+    const times = periods.map((start) => start / 1000);
+    return {
+      periods,
+      times,
+      time: timeText({ language, timeZone: zone, interval, times }),
+      series: groupSeries(rows ?? [], dimensions, periods, t),
+      all: byPeriod(allRows ?? [], periods),
+    };
+  }, [rows, allRows, dimensions, interval, from, to, zone, language, t]);
+  // Each change is in the history, so that Back returns to the view before.
+  const change = (changes: Record<string, string | undefined>): void => {
+    navigate({ search: readUsageSearch({ ...search, ...changes }) });
+  };
+  const iso = (ms: number): string => new Date(ms).toISOString();
   return (
     <Page
       title={t("nav.usage")}
       description={t("usage.description")}
-      actions={
-        <>
-          <RangeSelect value={range} onChange={setRange} />
-          <div>
-            <Select
-              aria-label={t("usage.groupBy")}
-              value={dimensions[0]}
-              onChange={(name) => setDimensions([name, combine(name, dimensions[1])])}
-              options={usageDimensions.map(optionOf)}
-            />
-          </div>
-          <div>
-            <Select
-              aria-label={`${t("usage.groupBy")} 2`}
-              value={dimensions[1]}
-              onChange={(name) => setDimensions([dimensions[0], name])}
-              options={[
-                { value: "", label: "–" },
-                ...usageDimensions
-                  .filter((name) => combine(dimensions[0], name) !== "")
-                  .map(optionOf),
-              ]}
-            />
-          </div>
-          <a
-            href={csv}
-            download="usage.csv"
-            className="inline-flex h-9 items-center rounded-md border border-line bg-surface px-3 text-sm font-medium hover:bg-sunken"
-          >
-            {t("usage.csv")}
-          </a>
-        </>
-      }
+      actions={<ExportLink href={usage.csv} />}
     >
-      <QueryView query={series}>
+      <div className="flex flex-col gap-2">
+        <UsageToolbar
+          search={search}
+          range={range}
+          zone={zone}
+          dimensions={dimensions}
+          onChange={change}
+        />
+        <UsageFilters search={search} range={range} group={group} onChange={change} />
+      </div>
+      <QueryView query={usage.totals}>
+        {({ data }) => (
+          <UsageTotals
+            totals={data[0]}
+            previous={usage.previous.data?.data[0]}
+            previousTime={`${dateTime(previous.from, language, zone)} – ${dateTime(previous.to, language, zone)}`}
+          />
+        )}
+      </QueryView>
+      <QueryView query={usage.series}>
         {({ data }) =>
           data.length === 0 ? (
             <Card>
               <Empty title={t("usage.none")} />
             </Card>
           ) : (
-            <UsageCharts rows={data} interval={interval} from={from} to={to} />
+            <GroupCharts
+              series={shown.series}
+              rows={shown.all}
+              times={shown.times}
+              time={shown.time}
+              timeZone={zone}
+              onPick={(at, series) => {
+                const [start = 0, end = Date.parse(to)] = shown.periods.slice(at, at + 2);
+                const time = { from: iso(Math.max(start, Date.parse(from))), to: iso(end) };
+                navigate({ to: "/requests", search: requestsOf(search, time, series?.group) });
+              }}
+              onZoom={(start, end) =>
+                change({ range: undefined, from: iso(start * 1000), to: iso(end * 1000) })
+              }
+            />
           )
         }
       </QueryView>
       <Card>
-        <QueryView query={groups}>
+        <QueryView query={usage.groups}>
           {({ data, has_more }) =>
             data.length === 0 ? (
               <Empty title={t("usage.none")} />
             ) : (
               <>
                 {has_more && <p className="px-4 py-2 text-warn">{t("usage.more")}</p>}
-                <UsageTable rows={data} dimensions={groupBy} />
+                <UsageTable
+                  rows={data}
+                  dimensions={dimensions}
+                  colorOf={(id) => shown.series.find((series) => series.id === id)?.color}
+                  requestsOf={(values) => requestsOf(search, range, values)}
+                  onFilter={change}
+                />
               </>
             )
           }

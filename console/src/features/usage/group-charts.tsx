@@ -1,0 +1,180 @@
+/** Usage over time, stacked by group, and the latency of all groups. The cursor is the same in all charts, and each says its value there. */
+import { useMemo, useState } from "react";
+import type { UsageRow } from "../../../../contract/admin.ts";
+import { Legend } from "../../charts/legend.tsx";
+import type { Series } from "../../charts/plot-options.ts";
+import { TimeChart } from "../../charts/time-chart.tsx";
+import type { TimeText } from "../../charts/time-text.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
+import { useT } from "../../i18n/messages.ts";
+import { count, dollars, milliseconds } from "../../lib/format.ts";
+import { Card } from "../../ui/card.tsx";
+import type { UsageSeries } from "./group-series.ts";
+
+interface Measure {
+  readonly heading: MessageKey;
+  readonly format: (value: number | null) => string;
+  readonly of: (row: UsageRow) => number | null;
+  /** Shown only if there is any. */
+  readonly isOptional?: boolean;
+}
+
+const measures: readonly Measure[] = [
+  { heading: "overview.chart.cost", format: dollars, of: ({ cost }) => cost },
+  { heading: "figure.requests", format: count, of: ({ requests }) => requests },
+  {
+    heading: "figure.tokens",
+    format: count,
+    of: (row) => row.input_tokens + row.output_tokens,
+  },
+  {
+    heading: "figure.images",
+    format: count,
+    of: ({ images }) => images,
+    isOptional: true,
+  },
+  { heading: "figure.errorCount", format: count, of: ({ errors }) => errors },
+];
+
+const latencies = [
+  { name: "figure.p50", color: "--series-1", of: (row: UsageRow) => row.latency_p50_ms },
+  { name: "figure.p95", color: "--series-3", of: (row: UsageRow) => row.latency_p95_ms },
+  { name: "figure.p99", color: "--bad", of: (row: UsageRow) => row.latency_p99_ms },
+] as const;
+
+export interface GroupChartsProps {
+  readonly series: readonly UsageSeries[];
+  /** The usage of all groups, by period. Undefined: no request. */
+  readonly rows: readonly (UsageRow | undefined)[];
+  /** Unix seconds, ascending. */
+  readonly times: readonly number[];
+  readonly time: TimeText;
+  /** Undefined: that of the browser. */
+  readonly timeZone: string | undefined;
+  readonly onPick: (at: number, series: UsageSeries | undefined) => void;
+  readonly onZoom: (from: number, to: number) => void;
+}
+
+export function GroupCharts(props: GroupChartsProps) {
+  const { series } = props;
+  // The period under the cursor, for the charts that the pointer is not over.
+  const [hovered, setHovered] = useState<number>();
+  const hasAny = ({ of }: Measure): boolean =>
+    series.some(({ rows }) => rows.some((row) => row && (of(row) ?? 0) > 0));
+  return (
+    <>
+      {series.length > 1 && <Legend series={series} />}
+      <div className="grid gap-4 lg:grid-cols-2">
+        {measures
+          .filter((measure) => !measure.isOptional || hasAny(measure))
+          .map((measure) => (
+            <GroupChart
+              key={measure.heading}
+              {...props}
+              measure={measure}
+              hovered={hovered}
+              onHover={setHovered}
+            />
+          ))}
+        <LatencyChart {...props} onHover={setHovered} />
+      </div>
+    </>
+  );
+}
+
+interface GroupChartProps extends GroupChartsProps {
+  readonly measure: Measure;
+  readonly hovered: number | undefined;
+  readonly onHover: (at: number | undefined) => void;
+}
+
+function GroupChart(props: GroupChartProps) {
+  const { measure, series, times, time, timeZone, hovered, onHover, onPick, onZoom } = props;
+  const t = useT();
+  const drawn = useMemo(
+    () =>
+      series.map(({ label, color, rows }): Series => {
+        const values = rows.map((row) => (row ? measure.of(row) : 0));
+        return { label, color, values };
+      }),
+    [measure, series],
+  );
+  const title = t(measure.heading);
+  return (
+    <Card
+      title={title}
+      className="min-w-0"
+      actions={
+        <Readout measure={measure} series={drawn} hovered={hovered} times={times} time={time} />
+      }
+    >
+      <div className="p-3">
+        <TimeChart
+          title={title}
+          times={times}
+          series={drawn}
+          format={measure.format}
+          time={time}
+          timeZone={timeZone}
+          isStacked
+          onHover={onHover}
+          onPick={(at, index) => onPick(at, index === undefined ? undefined : series[index])}
+          onZoom={onZoom}
+        />
+      </div>
+    </Card>
+  );
+}
+
+function LatencyChart(props: GroupChartsProps & Pick<GroupChartProps, "onHover">) {
+  const { rows, times, time, timeZone, onHover, onPick, onZoom } = props;
+  const t = useT();
+  const series = useMemo(
+    () =>
+      latencies.map(({ name, color, of }): Series => {
+        const values = rows.map((row) => (row ? of(row) : null));
+        return { label: t(name), color, values };
+      }),
+    [rows, t],
+  );
+  const title = t("overview.chart.latency");
+  return (
+    <Card title={title} className="min-w-0">
+      <div className="p-3">
+        <TimeChart
+          title={title}
+          times={times}
+          series={series}
+          format={milliseconds}
+          time={time}
+          timeZone={timeZone}
+          onHover={onHover}
+          onPick={(at) => onPick(at, undefined)}
+          onZoom={onZoom}
+        />
+        <Legend series={series} />
+      </div>
+    </Card>
+  );
+}
+
+interface ReadoutProps {
+  readonly measure: Measure;
+  readonly series: readonly Series[];
+  readonly hovered: number | undefined;
+  readonly times: readonly number[];
+  readonly time: TimeText;
+}
+
+/** The sum of all groups: in the period under the cursor, or else in the whole time. */
+function Readout({ measure, series, hovered, times, time }: ReadoutProps) {
+  const shown = ({ values }: Series): readonly (number | null)[] =>
+    hovered === undefined ? values : [values[hovered] ?? null];
+  const sum = series.flatMap(shown).reduce<number>((total, value) => total + (value ?? 0), 0);
+  return (
+    <p className="flex items-baseline gap-2 text-xs text-muted tabular-nums">
+      {hovered !== undefined && <span>{time.period(times[hovered] ?? 0)}</span>}
+      <span className="text-sm font-semibold text-ink">{measure.format(sum)}</span>
+    </p>
+  );
+}

@@ -1,0 +1,144 @@
+/** The filters that are set, and one more from what the time range has. */
+import { useQuery } from "@tanstack/react-query";
+import { Plus, X } from "lucide-react";
+import { useState } from "react";
+import type { UsageDimension } from "../../../../contract/admin.ts";
+import { useT } from "../../i18n/messages.ts";
+import { count } from "../../lib/format.ts";
+import { Button } from "../../ui/button.tsx";
+import { Combobox, type ComboboxOption } from "../../ui/combobox.tsx";
+import { Field } from "../../ui/field.tsx";
+import { Popover } from "../../ui/popover.tsx";
+import { Select } from "../../ui/select.tsx";
+import { valueLabel } from "./group-series.ts";
+import type { UsageRange } from "./usage-range.ts";
+import {
+  filtersOf,
+  mayFilter,
+  type UsageFilterName,
+  type UsageSearch,
+  usageFilterNames,
+} from "./usage-search.ts";
+import { usageQuery } from "./use-usage.ts";
+
+interface UsageFiltersProps {
+  readonly search: UsageSearch;
+  readonly range: UsageRange;
+  readonly group: UsageDimension;
+  readonly onChange: (changes: Record<string, string>) => void;
+}
+
+export function UsageFilters({ search, range, group, onChange }: UsageFiltersProps) {
+  const t = useT();
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      {filtersOf(search).map(({ name, value }) => (
+        <Chip
+          key={name}
+          name={name}
+          value={value}
+          range={range}
+          onRemove={() => onChange({ [name]: "" })}
+        />
+      ))}
+      <Popover
+        label={t("usage.filter.add")}
+        trigger={
+          <Button size="small">
+            <Plus className="size-3.5" />
+            {t("usage.filter.add")}
+          </Button>
+        }
+      >
+        <NewFilter range={range} group={group} onAdd={onChange} />
+      </Popover>
+      <Button
+        size="small"
+        aria-pressed={search.internal !== undefined}
+        onClick={() => onChange({ internal: search.internal ? "" : "true" })}
+      >
+        {t("requests.internal")}
+      </Button>
+    </div>
+  );
+}
+
+/** The values of a dimension in the time range, those with the most requests first. */
+function useValues(name: UsageFilterName, range: UsageRange, isNeeded: boolean) {
+  const t = useT();
+  const { from, to } = range;
+  const query = { from, to, interval: "total", group_by: name, internal: true };
+  const { data } = useQuery({ ...usageQuery(query, false), enabled: isNeeded, staleTime: 60_000 });
+  return (data?.data ?? []).flatMap((row): ComboboxOption[] => {
+    const value = row.group[name];
+    if (typeof value !== "string" || value === "(other)") return [];
+    return [{ value, label: valueLabel(row, name, t), hint: count(row.requests) }];
+  });
+}
+
+interface ChipProps {
+  readonly name: UsageFilterName;
+  readonly value: string;
+  readonly range: UsageRange;
+  readonly onRemove: () => void;
+}
+
+function Chip({ name, value, range, onRemove }: ChipProps) {
+  const t = useT();
+  // Only keys have names that differ from their values.
+  const options = useValues(name, range, name === "key");
+  const label = options.find((option) => option.value === value)?.label ?? value;
+  const text = `${t(`usage.dimension.${name}`)}: ${label}`;
+  return (
+    <span className="inline-flex h-7 max-w-full items-center gap-1 rounded-md border border-accent bg-accent-soft pl-2 text-xs text-accent">
+      <span className="truncate">{text}</span>
+      <button
+        type="button"
+        aria-label={t("usage.filter.remove", { filter: text })}
+        className="grid size-7 place-items-center rounded-md hover:opacity-70"
+        onClick={onRemove}
+      >
+        <X className="size-3.5" />
+      </button>
+    </span>
+  );
+}
+
+interface NewFilterProps {
+  readonly range: UsageRange;
+  readonly group: UsageDimension;
+  readonly onAdd: (filter: Record<string, string>) => void;
+}
+
+function NewFilter({ range, group, onAdd }: NewFilterProps) {
+  const t = useT();
+  const [name, setName] = useState<UsageFilterName>("model");
+  const options = useValues(name, range, true);
+  return (
+    <div className="flex flex-col gap-3">
+      <Field label={t("usage.filter.by")}>
+        {(ids) => (
+          <Select
+            {...ids}
+            value={name}
+            onChange={setName}
+            options={usageFilterNames
+              .filter((each) => mayFilter(each, group))
+              .map((each) => ({ value: each, label: t(`usage.dimension.${each}`) }))}
+          />
+        )}
+      </Field>
+      <Field label={t(`usage.dimension.${name}`)}>
+        {(ids) => (
+          <Combobox
+            {...ids}
+            value=""
+            allowsOther
+            options={options}
+            onChange={(value) => onAdd({ [name]: value })}
+          />
+        )}
+      </Field>
+    </div>
+  );
+}

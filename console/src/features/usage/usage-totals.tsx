@@ -1,0 +1,103 @@
+/** The sums of the time range, each with its change against the time before. */
+import { ArrowDownRight, ArrowUpRight } from "lucide-react";
+import type { UsageSums } from "../../../../contract/admin.ts";
+import { useT } from "../../i18n/messages.ts";
+import { classNames } from "../../lib/class-names.ts";
+import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
+import { Tooltip } from "../../ui/tooltip.tsx";
+import { changeOf } from "./change.ts";
+
+interface Figure {
+  readonly name: string;
+  readonly format: (value: number | null) => string;
+  readonly of: (sums: UsageSums) => number | null;
+  /** More is worse: errors and latency. */
+  readonly isWorse?: boolean;
+}
+
+interface UsageTotalsProps {
+  readonly totals: UsageSums | undefined;
+  /** Undefined: it is not known yet. */
+  readonly previous: UsageSums | undefined;
+  /** The time before, in words. */
+  readonly previousTime: string;
+}
+
+export function UsageTotals({ totals, previous, previousTime }: UsageTotalsProps) {
+  const t = useT();
+  const figures: readonly Figure[] = [
+    { name: t("figure.cost"), format: dollars, of: ({ cost }) => cost },
+    { name: t("figure.requests"), format: count, of: ({ requests }) => requests },
+    {
+      name: t("figure.errors"),
+      format: percent,
+      of: ({ errors, requests }) => (requests === 0 ? null : errors / requests),
+      isWorse: true,
+    },
+    {
+      name: t("figure.tokens"),
+      format: count,
+      of: (sums) => sums.input_tokens + sums.output_tokens,
+    },
+    { name: t("figure.images"), format: count, of: ({ images }) => images },
+    {
+      name: t("usage.p95"),
+      format: milliseconds,
+      of: ({ latency_p95_ms }) => latency_p95_ms,
+      isWorse: true,
+    },
+  ];
+  return (
+    <dl className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-6">
+      {figures.map(({ name, format, of, isWorse = false }) => {
+        const [now, before] = [totals ? of(totals) : null, previous ? of(previous) : null];
+        return (
+          <div key={name} className="min-w-0 rounded-lg border border-line bg-surface p-4">
+            <dt className="truncate text-xs text-muted" title={name}>
+              {name}
+            </dt>
+            <dd className="mt-1 truncate text-xl font-semibold tabular-nums">{format(now)}</dd>
+            <dd className="mt-0.5 text-xs">
+              <Change
+                now={now}
+                before={before}
+                isWorse={isWorse}
+                text={t("usage.before", { value: format(before), time: previousTime })}
+              />
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+interface ChangeProps {
+  readonly now: number | null;
+  readonly before: number | null;
+  readonly isWorse: boolean;
+  readonly text: string;
+}
+
+function Change({ now, before, isWorse, text }: ChangeProps) {
+  const t = useT();
+  const change = changeOf(now, before);
+  if (change === undefined) return <span className="text-muted">{t("usage.noChange")}</span>;
+  const Arrow = change.isUp ? ArrowUpRight : ArrowDownRight;
+  const tone = change.isUp ? "text-bad" : "text-good";
+  return (
+    <Tooltip text={text}>
+      <button
+        type="button"
+        className={classNames(
+          "inline-flex cursor-default items-center gap-0.5 tabular-nums",
+          isWorse && !change.isSame ? tone : "text-muted",
+        )}
+      >
+        {!change.isSame && <Arrow className="size-3" aria-hidden="true" />}
+        {change.text}
+        <span className="sr-only"> {text}</span>
+      </button>
+    </Tooltip>
+  );
+}
