@@ -36,6 +36,10 @@ export const apiKeySchema = z
       })
       .describe("The models of requests without `model`."),
     created_at: z.string().nullable(),
+    created_by: z
+      .string()
+      .nullable()
+      .describe("The user who created it. `null`: unknown, or not created by a user."),
     expires_at: z.string().nullable(),
     revoked_at: z.string().nullable(),
     state: z.enum(["active", "expiring", "expired", "revoked"]),
@@ -46,6 +50,20 @@ export const apiKeySchema = z
   })
   .meta({ id: "ApiKey", description: "An API key as lists show it: never the key itself." });
 export type ApiKey = Infer<typeof apiKeySchema>;
+
+export const keyUseSchema = z
+  .strictObject({
+    object: z.literal("key_use"),
+    id: z.string(),
+    requests: z.number().describe("Of the last 30 days."),
+    cost: z.number().describe("US dollars of the last 30 days."),
+    used_within_days: z
+      .union([z.literal(1), z.literal(7), z.literal(30)])
+      .nullable()
+      .describe("When it was last used. `null`: not in the last 30 days."),
+  })
+  .meta({ id: "KeyUse" });
+export type KeyUse = Infer<typeof keyUseSchema>;
 
 export const createdApiKeySchema = apiKeySchema.extend({ key: z.string() }).meta({
   id: "CreatedApiKey",

@@ -28,6 +28,7 @@ import { eventRoutes } from "./routes/events.ts";
 import { type EstimateImages, imageEstimateRoutes } from "./routes/image-estimates.ts";
 import { inviteRoutes } from "./routes/invites.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { keyUseRoutes } from "./routes/key-use.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { listedPriceRoutes } from "./routes/listed-prices.ts";
 import { modelAccessRoutes } from "./routes/model-access.ts";
@@ -129,6 +130,7 @@ function adminRoutes(options: RouteOptions): readonly AdminRoute[] {
   return [
     ...(signIn ? signInRoutes({ ...options, ...dependencies, ...signIn }) : []),
     ...keyRoutes(dependencies),
+    ...keyUseRoutes(dependencies),
     ...modelAccessRoutes(dependencies),
     ...imageEstimateRoutes({ snapshot, estimate: options.estimateImages }),
     ...modelRoutes(dependencies),

@@ -1,6 +1,13 @@
 /** Usage, its CSV, the overview, budgets and limits in the admin API, and what a member of one project sees of them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Overview, Page, ShownBudget, ShownLimit, UsagePage } from "../../contract/admin.ts";
+import type {
+  KeyUse,
+  Overview,
+  Page,
+  ShownBudget,
+  ShownLimit,
+  UsagePage,
+} from "../../contract/admin.ts";
 import { readableQueries } from "../../server/admin/reads/readable-queries.ts";
 import { csvCell } from "../../server/admin/reads/usage-csv.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -52,6 +59,22 @@ describe("usage", () => {
     ]);
     const byKey = await admin<UsagePage>("/usage?interval=day&group_by=key&project=alpha");
     expect(byKey.data).toMatchObject([{ key_name: "=alpha", inputs: 2, cached_inputs: 0 }]);
+  });
+
+  test("of keys has the cost and the last use of each, and a member sees only the own project", async () => {
+    const { data: keys } = await admin<UsagePage>("/usage?interval=total&group_by=key");
+    const idOf = (requests: number) =>
+      keys.find((each) => each.requests === requests)?.group.key ?? "";
+    const path = `/key-use?ids=${idOf(1)},${idOf(2)},unused`;
+    const used = { object: "key_use", used_within_days: 1 };
+    const { data } = await admin<Page<KeyUse>>(path);
+    expect(data).toMatchObject([
+      { ...used, id: idOf(1), requests: 1 },
+      { ...used, id: idOf(2), requests: 2 },
+      { id: "unused", requests: 0, cost: 0, used_within_days: null },
+    ]);
+    const seen = await json<Page<KeyUse>>(member(path));
+    expect(seen.data.map(({ requests }) => requests)).toEqual([1, 0, 0]);
   });
 
   test("by an unknown dimension is refused with the dimensions", async () => {

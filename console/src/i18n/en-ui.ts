@@ -16,4 +16,13 @@ export const enUi = {
   "table.next": "Next page",
   "table.search": "Search",
   "table.noMatch": "Nothing matches your search.",
+  "keys.owner": "Created by",
+  "keys.until": "until",
+  "keys.lastUsed": "Last used",
+  "keys.notUsed": "not in 30 days",
+  "keys.spend": "Spend, 30 days",
+  "keys.requests": "{count, plural, one {# request} other {# requests}}",
+  "keys.used.1": "in the last 24 hours",
+  "keys.used.7": "in the last 7 days",
+  "keys.used.30": "in the last 30 days",
 } as const;

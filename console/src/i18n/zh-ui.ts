@@ -16,4 +16,13 @@ export const zhUi = {
   "table.next": "下一页",
   "table.search": "搜索",
   "table.noMatch": "没有匹配的内容。",
+  "keys.owner": "创建者",
+  "keys.until": "有效期至",
+  "keys.lastUsed": "最近使用",
+  "keys.notUsed": "30 天内未使用",
+  "keys.spend": "30 天费用",
+  "keys.requests": "{count, number} 个请求",
+  "keys.used.1": "最近 24 小时",
+  "keys.used.7": "最近 7 天",
+  "keys.used.30": "最近 30 天",
 } as const;

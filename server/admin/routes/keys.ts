@@ -75,7 +75,8 @@ export function keyRoutes({
     requireFuture(settings.expiresAt, now());
     const { name, models } = body;
     const locked = locksAfter(context.get("actor").role, undefined, settings);
-    const { text, key } = generateKey(name, models, { ...settings, locked }, now());
+    const createdBy = context.get("actor").name;
+    const { text, key } = generateKey(name, models, { ...settings, locked, createdBy }, now());
     return respond(context, "key.created", await keys.create(key), text);
   };
 
@@ -101,7 +102,11 @@ export function keyRoutes({
     const { role } = context.get("actor");
     const requested = { name: body.name, models: body.models, ...settingsOf(body) };
     requireWithinLocks(role, before, requested);
-    const changed = { ...requested, locked: locksAfter(role, before, requested) };
+    const changed = {
+      ...requested,
+      locked: locksAfter(role, before, requested),
+      ...(before.createdBy !== undefined && { createdBy: before.createdBy }),
+    };
     // The other settings of an expired key can be changed.
     if (changed.expiresAt !== before.expiresAt) requireFuture(changed.expiresAt, now());
     const after = await withVersion(context, before, () =>
@@ -388,6 +393,7 @@ const shownKey = (
   parameters: key.parameters ?? null,
   defaults: shownDefaults(key.defaults),
   created_at: timeOf(createdAt),
+  created_by: "createdBy" in key ? (key.createdBy ?? null) : null,
   expires_at: timeOf(key.expiresAt),
   revoked_at: timeOf(revokedAt),
   state: stateOf(revokedAt, key.expiresAt, now),

@@ -18,6 +18,8 @@ export interface KeySettings {
   readonly priority?: "batch";
   /** Unix milliseconds. */
   readonly expiresAt?: number;
+  /** The name of the user who created it in the console. Absent: another way, such as the command line. */
+  readonly createdBy?: string;
   /**
    * The limits and budgets that an administrator set, by field, such as `budget.day`: developers may not exceed them.
    * Absent: an administrator set all of them.

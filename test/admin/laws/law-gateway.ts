@@ -163,6 +163,7 @@ const queryValues: Readonly<Record<string, string>> = {
   model: "embed",
   endpoint: "/v1/embeddings",
   key_id: "unknown-id",
+  ids: "unknown-id",
   kind: "embedding",
   upstream: "unknown-id",
 };

@@ -1,38 +1,39 @@
 /** The API keys: create, change, rotate and revoke them. The value of a new key is shown once. */
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
+import type {
+  ApiKey,
+  CreatedApiKey,
+  KeyUse,
+  Page as ListPage,
+} from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
-import { pagedQuery } from "../../api/lists.ts";
+import { listQuery, pagedQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Input } from "../../ui/input.tsx";
-import { LongText } from "../../ui/long-text.tsx";
-import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { keyColumns } from "./key-columns.tsx";
 import { KeyForm } from "./key-form.tsx";
 import { NewKey } from "./new-key.tsx";
 import { RotateForm } from "./rotate-form.tsx";
 
 const keysQuery = (search: string) => pagedQuery<ApiKey>("/keys", { search: search.trim() });
 
-const tones: Readonly<Record<ApiKey["state"], Tone>> = {
-  active: "good",
-  expiring: "warn",
-  expired: "bad",
-  revoked: "neutral",
-};
+/** What the keys of one page were used for. */
+const useQueryOf = ({ data }: ListPage<ApiKey>) =>
+  listQuery<KeyUse>("/key-use", { ids: data.map(({ id }) => id).join(",") });
 
 export function KeysPage() {
   const t = useT();
   const [search, setSearch] = useState("");
   const query = useInfiniteQuery(keysQuery(search));
+  const loaded = useQueries({ queries: query.data?.pages.map(useQueryOf) ?? [] });
+  const uses = new Map(loaded.flatMap(({ data }) => data?.data ?? []).map((use) => [use.id, use]));
   const queryClient = useQueryClient();
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedApiKey>();
@@ -69,44 +70,7 @@ export function KeysPage() {
           rowKey={({ id }) => id}
           empty={t(search.trim() === "" ? "keys.none" : "keys.noMatch")}
           columns={[
-            {
-              key: "name",
-              header: t("keys.name"),
-              sortBy: ({ name }) => name,
-              cell: ({ name, hint, origin }) => (
-                <div className="flex flex-col gap-0.5">
-                  <span className="flex flex-wrap items-center gap-2 font-medium">
-                    <LongText text={name} /> <OriginBadge origin={origin} />
-                  </span>
-                  {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
-                </div>
-              ),
-            },
-            {
-              key: "state",
-              header: t("keys.state"),
-              sortBy: ({ state }) => t(`keys.state.${state}`),
-              cell: ({ state }) => <Badge tone={tones[state]}>{t(`keys.state.${state}`)}</Badge>,
-            },
-            {
-              key: "project",
-              header: t("keys.project"),
-              sortBy: ({ project }) => project,
-              cell: ({ project }) => <LongText text={project ?? "–"} />,
-            },
-            {
-              key: "models",
-              header: t("keys.models"),
-              cell: ({ models }) => (
-                <code className="font-mono text-xs break-all">{models.join(", ")}</code>
-              ),
-            },
-            {
-              key: "expires",
-              header: t("keys.expires"),
-              sortBy: ({ expires_at }) => expires_at,
-              cell: ({ expires_at }) => <Time iso={expires_at} />,
-            },
+            ...keyColumns(t, (id) => uses.get(id)),
             {
               key: "actions",
               header: t("column.actions"),

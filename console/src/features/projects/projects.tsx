@@ -1,7 +1,7 @@
 /** Projects: groups of API keys with shared limits and budgets, and the users that see only their own projects. */
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { LabelLimitsValue, ProjectEntity, ProjectValue } from "../../../../contract/admin.ts";
+import type { LabelLimitsValue, ProjectEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -9,7 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { budgetNames, limitNames } from "../../ui/limit-fields.tsx";
+import { limitTexts } from "../../ui/limit-texts.ts";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -127,22 +127,14 @@ export function ProjectsPage() {
 /** Limits and budgets in words: of the project, of each of its end users, and of its tags. */
 function Limits({ project: { value } }: { project: ProjectEntity }) {
   const t = useT();
-  const textsOf = ({ limits, budget }: ProjectValue): string[] => [
-    ...limitNames
-      .filter((name) => limits?.[name] !== undefined)
-      .map((name) => `${t(`limits.${name}`)}: ${limits?.[name]}`),
-    ...budgetNames
-      .filter((name) => budget?.[name] !== undefined)
-      .map((name) => `${t(`budget.${name}`)}: ${budget?.[name]}`),
-  ];
   const { perEndUser, perTag = {} } = value;
   const labels: [string, LabelLimitsValue][] = [
     ...(perEndUser ? [[t("labelLimits.endUser"), perEndUser] as [string, LabelLimitsValue]] : []),
     ...Object.entries(perTag),
   ];
   const lines = [
-    ...textsOf(value),
-    ...labels.map(([label, own]) => `${label} – ${textsOf(own).join(", ")}`),
+    ...limitTexts(value, t),
+    ...labels.map(([label, own]) => `${label} – ${limitTexts(own, t).join(", ")}`),
   ];
   if (lines.length === 0) return "–";
   return (

@@ -1,0 +1,118 @@
+/** The columns of the list of API keys. */
+import type { ApiKey, KeyUse } from "../../../../contract/admin.ts";
+import type { Translate } from "../../i18n/messages.ts";
+import { dollars } from "../../lib/format.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { limitTexts } from "../../ui/limit-texts.ts";
+import { LongText } from "../../ui/long-text.tsx";
+import { OriginBadge } from "../../ui/origin.tsx";
+import type { Column } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+
+const tones: Readonly<Record<ApiKey["state"], Tone>> = {
+  active: "good",
+  expiring: "warn",
+  expired: "bad",
+  revoked: "neutral",
+};
+
+/** `useOf`: undefined while it is loaded. */
+export const keyColumns = (
+  t: Translate,
+  useOf: (id: string) => KeyUse | undefined,
+): readonly Column<ApiKey>[] => [
+  {
+    key: "name",
+    header: t("keys.name"),
+    sortBy: ({ name }) => name,
+    cell: ({ name, hint, origin }) => (
+      <div className="flex flex-col gap-0.5">
+        <span className="flex flex-wrap items-center gap-2 font-medium">
+          <LongText text={name} /> <OriginBadge origin={origin} />
+        </span>
+        {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
+      </div>
+    ),
+  },
+  {
+    key: "state",
+    header: t("keys.state"),
+    sortBy: ({ state }) => t(`keys.state.${state}`),
+    cell: ({ state, expires_at }) => (
+      <div className="flex flex-col items-start gap-0.5">
+        <Badge tone={tones[state]}>{t(`keys.state.${state}`)}</Badge>
+        {expires_at !== null && (
+          <span className="text-xs text-muted">
+            {t("keys.until")} <Time iso={expires_at} />
+          </span>
+        )}
+      </div>
+    ),
+  },
+  {
+    key: "project",
+    header: t("keys.project"),
+    sortBy: ({ project }) => project,
+    cell: ({ project }) => project !== null && <LongText text={project} />,
+  },
+  {
+    key: "owner",
+    header: t("keys.owner"),
+    sortBy: ({ created_by }) => created_by,
+    cell: ({ created_by, created_at }) => (
+      <div className="flex flex-col">
+        <LongText text={created_by ?? "–"} />
+        <span className="text-xs text-muted">
+          <Time iso={created_at} />
+        </span>
+      </div>
+    ),
+  },
+  {
+    key: "models",
+    header: t("keys.models"),
+    cell: ({ models }) => <code className="font-mono text-xs break-all">{models.join(", ")}</code>,
+  },
+  {
+    key: "limits",
+    header: t("model.limits"),
+    cell: (key) => {
+      const texts = limitTexts(key, t);
+      return texts.length > 0 && <LimitTexts texts={texts} />;
+    },
+  },
+  {
+    key: "lastUsed",
+    header: t("keys.lastUsed"),
+    cell: ({ id }) => {
+      const use = useOf(id);
+      return use && t(use.used_within_days ? `keys.used.${use.used_within_days}` : "keys.notUsed");
+    },
+  },
+  {
+    key: "spend",
+    header: t("keys.spend"),
+    align: "right",
+    cell: ({ id }) => {
+      const use = useOf(id);
+      return (
+        use && (
+          <div className="flex flex-col">
+            {dollars(use.cost)}
+            <span className="text-xs text-muted">
+              {t("keys.requests", { count: use.requests })}
+            </span>
+          </div>
+        )
+      );
+    },
+  },
+];
+
+const LimitTexts = ({ texts }: { texts: readonly string[] }) => (
+  <ul className="text-xs">
+    {texts.map((text) => (
+      <li key={text}>{text}</li>
+    ))}
+  </ul>
+);
