@@ -1,5 +1,6 @@
 /** `limits` and `budget` of vexel.yaml, of the admin API and of the forms of the console. */
 import { z } from "zod";
+import { boundedRecord } from "./bounded-record.ts";
 
 const perMinute = z.int().min(1).max(1_000_000_000);
 
@@ -42,9 +43,4 @@ export const tagPattern = z
   );
 
 /** Limits and budgets by tag or pattern. */
-export const tagLimits = z
-  .record(tagPattern, labelLimits)
-  .refine(
-    (given) => Object.keys(given).length <= maxTagPatterns,
-    `must have at most ${maxTagPatterns} tags and patterns`,
-  );
+export const tagLimits = boundedRecord(tagPattern, labelLimits, maxTagPatterns);

@@ -104,7 +104,6 @@ export const zhServer: Readonly<Record<string, string>> = {
   "must have at most {} entries": "最多有 {1} 项",
   "must be a tag, or a pattern with * and ?, of letters, digits, spaces and the characters _ . : / @ = + -":
     "必须是标签或含 * 和 ? 的模式，由字母、数字、空格和字符 _ . : / @ = + - 组成",
-  "must have at most {} tags and patterns": "最多有 {1} 个标签和模式",
   "must have at most {} patterns with * or ?": "最多有 {1} 个含 * 或 ? 的模式",
   "must have at most {} characters in total. Use patterns with * or ?":
     "总共最多 {1} 个字符。请使用含 * 或 ? 的模式",
