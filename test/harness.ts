@@ -83,6 +83,8 @@ export interface TestGateway {
   readonly send: Gateway["send"];
   /** The caller with the test key. */
   caller(): Caller;
+  /** Replaces the configuration. */
+  reload(yaml: string): void;
   /** Clears the health and latency of all targets. */
   resetTargets(): void;
   /** Requests in flight, including requests that wait for another request. */
@@ -112,8 +114,12 @@ export function startGateway({
   const folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, yaml);
-  const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
-  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  const load = () => {
+    const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
+    if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+    return loaded.snapshot;
+  };
+  let snapshot = load();
   let lines = "";
   const log = createLog({
     level: logLevel,
@@ -131,7 +137,7 @@ export function startGateway({
   const entityStore = openConfigEntityStore(folder.path, Date.now);
   const gateway: Gateway = build({
     settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...baseSettings, ...settings }),
-    snapshot: () => loaded.snapshot,
+    snapshot: () => snapshot,
     // Keys and entities of the store are not in the snapshot of a gateway in this process.
     configChanges: {
       keys,
@@ -159,11 +165,11 @@ export function startGateway({
     execute: gateway.execute,
     send: gateway.send,
     caller: () =>
-      authenticate(
-        new Headers({ authorization: `Bearer ${testKey}` }),
-        loaded.snapshot,
-        Date.now(),
-      ),
+      authenticate(new Headers({ authorization: `Bearer ${testKey}` }), snapshot, Date.now()),
+    reload: (changed) => {
+      writeFileSync(path, changed);
+      snapshot = load();
+    },
     resetTargets: () => gateway.targetRegistry.clear(),
     inFlight: () => gateway.inFlight(),
     close: async () => {
