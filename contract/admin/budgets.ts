@@ -5,7 +5,7 @@ import type { Infer } from "./infer.ts";
 export const shownBudgetSchema = z
   .strictObject({
     object: z.literal("budget"),
-    scope: z.enum(["key", "project"]),
+    scope: z.enum(["key", "project", "end_user", "tag"]),
     id: z.string(),
     name: z.string(),
     project: z.string().nullable(),
@@ -18,14 +18,14 @@ export const shownBudgetSchema = z
   })
   .meta({
     id: "ShownBudget",
-    description: "One budget of a key or project in one period. US dollars.",
+    description: "One budget of a key, project, end user or tag in one period. US dollars.",
   });
 export type ShownBudget = Infer<typeof shownBudgetSchema>;
 
 export const shownLimitSchema = z
   .strictObject({
     object: z.literal("limit"),
-    scope: z.enum(["key", "project", "model"]),
+    scope: z.enum(["key", "project", "model", "end_user", "tag"]),
     id: z.string(),
     name: z.string(),
     project: z.string().nullable(),
@@ -43,5 +43,5 @@ export const shownLimitSchema = z
       .number()
       .describe("Requests of the replica that responds that wait for a concurrency slot."),
   })
-  .meta({ id: "ShownLimit", description: "One limit of a key, project or model." });
+  .meta({ id: "ShownLimit", description: "One limit of a key, project, model, end user or tag." });
 export type ShownLimit = Infer<typeof shownLimitSchema>;

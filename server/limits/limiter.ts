@@ -133,8 +133,8 @@ export class Limiter {
 
   /** The scope for display. A scope that no request has used is not kept. Undefined: it has no limits. */
   shown(id: string, now: number): LimitScope | undefined {
-    const used = this.#scopes.get(id);
-    const limits = this.#table.get(id);
+    const used = this.#scopes.get(id) ?? this.#labels.get(id);
+    const limits = this.#limitsOf(id);
     return used ?? (limits && new LimitScope(id, limits, this.#counters, now));
   }
 

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { line, resultLines, uploadLines } from "../batches/lines.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { arrange, clientOf } from "../conformance/arrange.ts";
+import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
 
@@ -30,7 +31,10 @@ keys:
   - { name: two, key: ${other}, project: shop }
 `;
 
-const setup = arrange({ yaml, settings: { VEXEL_BATCH_WAIT_MS: "0" } });
+const setup = arrange({
+  yaml,
+  settings: { VEXEL_BATCH_WAIT_MS: "0", VEXEL_ADMIN_TOKEN: adminToken },
+});
 const { gateway, fake } = setup;
 closeAfterAll(setup);
 
@@ -183,4 +187,27 @@ test("the lines of a batch are charged to the end users that they name", async (
   const refused = await resultLines(client, error_file_id ?? "");
   expect(refused.map(({ custom_id }) => custom_id)).toEqual(["a 2"]);
   expect(JSON.stringify(refused)).toContain("daily budget of the end user");
+});
+
+test("the admin API shows the limits and the budget of an end user and of a tag", async () => {
+  await generate({ user: "shown", tags: "customer:shown" });
+  const list = async (path: string) => {
+    const response = await asOperator(gateway.url, `/admin/api${path}`);
+    return { status: response.status, body: (await response.json()) as { data: object[] } };
+  };
+  const user = await list("/budgets?project=shop&end_user=shown");
+  expect(user.body.data).toEqual([
+    expect.objectContaining({ scope: "end_user", project: "shop", limit: 0.08, spent: 0.04 }),
+  ]);
+  expect(user.body.data[0]).toMatchObject({ name: expect.stringMatching(/^eu_/), left: 0.04 });
+  const tag = await list("/budgets?project=shop&tag=customer:shown");
+  expect(tag.body.data).toMatchObject([{ scope: "tag", id: "customer:shown", spent: 0.04 }]);
+  const limits = await list("/limits?project=shop&end_user=shown");
+  expect(limits.body.data).toMatchObject([{ scope: "end_user", rate: "requests", limit: 5 }]);
+  expect((await list("/limits?project=shop&tag=customer:unused")).body.data).toMatchObject([
+    { scope: "tag", name: "customer:unused", rate: "tokens", limit: 40, left: 40, used: 0 },
+  ]);
+  expect((await list("/budgets?project=shop&tag=other")).body.data).toEqual([]);
+  expect((await list("/budgets?project=none&tag=customer:shown")).body.data).toEqual([]);
+  expect((await list("/budgets?tag=customer:shown")).status).toBe(400);
 });

@@ -1,5 +1,7 @@
 /** English messages of the limits of end users and tags. `zh-label-limits.ts` has the same keys. */
 export const enLabelLimits = {
+  "budgets.scope.end_user": "End user",
+  "budgets.scope.tag": "Tag",
   "labelLimits.title": "End users and tags",
   "labelLimits.hint":
     "Limits and budgets of each end user, and of each tag that matches a pattern.",

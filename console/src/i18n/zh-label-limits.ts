@@ -2,6 +2,8 @@
 import type { enLabelLimits } from "./en-label-limits.ts";
 
 export const zhLabelLimits = {
+  "budgets.scope.end_user": "最终用户",
+  "budgets.scope.tag": "标签",
   "labelLimits.title": "最终用户与标签",
   "labelLimits.hint": "每个最终用户以及每个与模式匹配的标签的限额和预算。",
   "labelLimits.endUser": "每个最终用户",

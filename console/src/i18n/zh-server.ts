@@ -104,6 +104,8 @@ export const zhServer: Readonly<Record<string, string>> = {
   "must have at most {} entries": "最多有 {1} 项",
   "must be a tag, or a pattern with * and ?, of letters, digits, spaces and the characters _ . : / @ = + -":
     "必须是标签或含 * 和 ? 的模式，由字母、数字、空格和字符 _ . : / @ = + - 组成",
+  "Send 'project' with 'end_user' or with 'tag': limits of end users and tags belong to a project.":
+    "请将 'project' 与 'end_user' 或 'tag' 一起发送：最终用户和标签的限额属于项目。",
   "must have at most {} patterns with * or ?": "最多有 {1} 个含 * 或 ? 的模式",
   "must have at most {} characters in total. Use patterns with * or ?":
     "总共最多 {1} 个字符。请使用含 * 或 ? 的模式",

@@ -1,8 +1,9 @@
-/** Budgets and limits of keys, projects and models, with their use. */
+/** Budgets and limits of keys, projects, models, end users and tags, with their use. */
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
-import type { Budget, Limits } from "../../../contract/limits-and-budgets.ts";
+import { type Budget, type Limits, labelOwnerId } from "../../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../../budgets/budgets.ts";
 import type { BudgetStatus } from "../../budgets/over-budget.ts";
+import { limitedEndUser, limitedTag } from "../../config/build/label-limits.ts";
 import { keyScope, modelScope, projectScope } from "../../config/build/limits-and-budgets.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { LimitScope } from "../../limits/limiter.ts";
@@ -11,15 +12,50 @@ import { type Actor, maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 
 export interface Owner {
-  readonly scope: "key" | "project" | "model";
+  readonly scope: "key" | "project" | "model" | "end_user" | "tag";
   readonly id: string;
   readonly name: string;
   readonly project: string | null;
 }
 
 export interface BudgetOwnerEntry extends Owner {
-  readonly scope: "key" | "project";
+  readonly scope: "key" | "project" | "end_user" | "tag";
   readonly budget: Budget;
+}
+
+/** An end user or a tag, of a list that has no others. */
+export interface LabelQuery {
+  readonly project?: string | undefined;
+  /** As in the ledger. */
+  readonly endUser?: string | undefined;
+  readonly tag?: string | undefined;
+}
+
+/** The limits and the budget of the end user or the tag. Undefined: it has none that the actor may see. */
+export function labelOwner(
+  { projects }: Snapshot,
+  actor: Actor,
+  { project: name = "", endUser, tag = "" }: LabelQuery,
+) {
+  const project = maySeeProject(actor, name) ? projects?.get(name) : undefined;
+  if (!project) return undefined;
+  const label = endUser === undefined ? limitedTag(project, tag) : limitedEndUser(project, endUser);
+  return label && { ...label, id: label.name, project: name };
+}
+
+/** The budget of an end user or a tag. */
+export async function showLabelBudgets(
+  owner: NonNullable<ReturnType<typeof labelOwner>>,
+  budgets: Budgets,
+  at: number,
+): Promise<ShownBudget[]> {
+  const { scope, name, project, budget } = owner;
+  if (!budget) return [];
+  const budgeted = { scope, name, id: labelOwnerId(project, name), budget };
+  await budgets.load([budgeted], at);
+  return budgets
+    .status(budgeted, at)
+    .map((status) => showBudget({ scope, id: name, name, project, budget }, status));
 }
 
 /** Projects first, then keys. Only projects and keys that the actor may see are listed. */

@@ -1,14 +1,40 @@
 /** /budgets and /limits: the used, reserved and remaining amounts, and when they reset. */
+import { z } from "zod";
 import { shownBudgetSchema, shownLimitSchema } from "../../../contract/admin/budgets.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
-import { budgetOwners, limitOwners, showBudgets, showLimits } from "../reads/budget-status.ts";
+import { readQuery } from "../read-query.ts";
+import {
+  budgetOwners,
+  type LabelQuery,
+  labelOwner,
+  limitOwners,
+  showBudgets,
+  showLabelBudgets,
+  showLimits,
+} from "../reads/budget-status.ts";
+
+const text = (description: string) => z.string().min(1).max(1000).optional().describe(description);
+
+const listQuery = pageQuery.extend({
+  project: text("The project of `end_user` or `tag`."),
+  end_user: text("Only this end user, as the client sent it or as the ledger has it."),
+  tag: text("Only this tag."),
+});
+
+const labelError = (): GatewayError =>
+  new GatewayError(
+    "invalid_value",
+    "Send 'project' with 'end_user' or with 'tag': limits of end users and tags belong to a project.",
+    { param: "project" },
+  );
 
 export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRoute[] {
-  const { snapshot, budgets, now } = dependencies;
+  const { snapshot, budgets, endUserOf, now } = dependencies;
   /**
    * Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small.
    */
@@ -33,8 +59,23 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
     return context.json({ object: "list", data, next_cursor });
   };
 
+  /** Undefined: the list has no end user and no tag. */
+  const labelIn = (context: AdminApiContext): LabelQuery | undefined => {
+    const { project, end_user, tag } = readQuery(context, listQuery);
+    if (end_user === undefined && tag === undefined) return undefined;
+    if (project === undefined || (end_user !== undefined && tag !== undefined)) throw labelError();
+    return { project, tag, endUser: end_user === undefined ? undefined : endUserOf(end_user) };
+  };
+  const one = <Line>(context: AdminApiContext, data: readonly Line[]): Response =>
+    context.json({ object: "list", data, next_cursor: null });
+
   const listBudgets = async (context: AdminApiContext): Promise<Response> => {
     const at = now();
+    const label = labelIn(context);
+    if (label) {
+      const owner = labelOwner(snapshot(), context.get("actor"), label);
+      return one(context, owner ? await showLabelBudgets(owner, budgets, at) : []);
+    }
     const owners = budgetOwners(snapshot(), context.get("actor"));
     return respond(
       context,
@@ -44,6 +85,12 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
   };
 
   const listLimits = async (context: AdminApiContext): Promise<Response> => {
+    const label = labelIn(context);
+    if (label) {
+      const owner = labelOwner(snapshot(), context.get("actor"), label);
+      const limits = owner?.limits;
+      return one(context, limits ? await showLimits({ ...owner, limits }, dependencies) : []);
+    }
     const owners = limitOwners(snapshot(), context.get("actor"));
     return respond(
       context,
@@ -52,19 +99,21 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
     );
   };
 
-  const route = { method: "GET", role: "viewer", scope: "project", query: pageQuery } as const;
+  const route = { method: "GET", role: "viewer", scope: "project", query: listQuery } as const;
   return [
     {
       ...route,
       path: "/budgets",
-      summary: "List the budgets of projects and keys with the amounts spent, reserved and left.",
+      summary:
+        "List the budgets of projects and keys, or of an end user or a tag, with the amounts spent, reserved and left.",
       response: pageSchema(shownBudgetSchema),
       handle: listBudgets,
     },
     {
       ...route,
       path: "/limits",
-      summary: "List the limits of projects, models and keys with the amounts used and left.",
+      summary:
+        "List the limits of projects, models and keys, or of an end user or a tag, with the amounts used and left.",
       response: pageSchema(shownLimitSchema),
       handle: listLimits,
     },

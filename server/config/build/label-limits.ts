@@ -1,0 +1,36 @@
+/** The limits and budgets that a project configures for one end user, or for one tag. */
+import type { LabelLimits } from "../../../contract/limits-and-budgets.ts";
+import { matchesGlob } from "../../lib/glob.ts";
+import type { Project } from "../snapshot.ts";
+import { endUserScopes, labelScope, tagScopes } from "./limits-and-budgets.ts";
+
+/** An end user or a tag with limits or a budget. */
+export interface LimitedLabel extends LabelLimits {
+  readonly scope: "end_user" | "tag";
+  readonly name: string;
+  /** The limit scope. */
+  readonly scopeId: string;
+}
+
+/** Undefined: the project does not limit end users. */
+export function limitedEndUser(
+  { name, perEndUser }: Project,
+  endUser: string,
+): LimitedLabel | undefined {
+  if (!perEndUser) return undefined;
+  const scopeId = labelScope(endUserScopes(name), endUser);
+  return { ...perEndUser, scope: "end_user", name: endUser, scopeId };
+}
+
+/** The entry of the tag itself counts, or else the first pattern that matches. Undefined: there is none. */
+export function limitedTag(
+  { name, perTag = none }: Project,
+  tag: string,
+): LimitedLabel | undefined {
+  const pattern = perTag.has(tag) ? tag : perTag.keys().find((glob) => matchesGlob(glob, tag));
+  const own = pattern === undefined ? undefined : perTag.get(pattern);
+  if (pattern === undefined || !own) return undefined;
+  return { ...own, scope: "tag", name: tag, scopeId: labelScope(tagScopes(name, pattern), tag) };
+}
+
+const none: ReadonlyMap<string, LabelLimits> = new Map();
