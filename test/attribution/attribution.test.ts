@@ -91,7 +91,9 @@ describe("the admin API", () => {
     ]);
     const users = await admin<UsagePage>("/usage?interval=total&group_by=end_user");
     expect(users.data.map(({ requests }) => requests)).toEqual([1, 1]);
-    expect(await admin("/usage?group_by=tag&end_user=x").catch(String)).toContain("not by both");
+    expect(await admin("/usage?group_by=tag&end_user=x").catch(String)).toContain(
+      "one of tag, end user and status",
+    );
   });
 });
 
