@@ -7,6 +7,8 @@ import { chromium, type Page } from "playwright-core";
 import { settled, setUpAdmin } from "../test/browser/browser-test.ts";
 import { large, startLargeGateway } from "../test/browser/large-gateway.ts";
 import { pathOf } from "../test/programs.ts";
+import { until } from "../test/until.ts";
+import { addLargeModel, embeddingSteps, embeddingsPath } from "./console-embeddings.ts";
 
 const maxFirstLoadBytes = 200 * 1024;
 /** A task above this is felt. On two busy cores a page may exceed it; the run says so. */
@@ -49,7 +51,7 @@ const visit = (page: Page, path: string) => async (): Promise<void> => {
   await page.evaluate(`document.title = "";
     history.pushState(null, "", ${JSON.stringify(`/console${path}`)});
     dispatchEvent(new PopStateEvent("popstate"));`);
-  await page.waitForFunction(`document.title !== ""`);
+  await until(() => page.evaluate<boolean>(`document.title !== ""`));
 };
 
 const pages = [
@@ -92,6 +94,9 @@ const bytes = await firstLoadBytes(page);
 const measured = [loaded];
 for (const path of pages) measured.push(await measure(page, path, visit(page, path)));
 measured.push(...(await interactions(page)));
+await addLargeModel(gateway);
+measured.push(await measure(page, "embeddings playground", visit(page, embeddingsPath)));
+for (const { name, act } of embeddingSteps(page)) measured.push(await measure(page, name, act));
 await browser.close();
 gateway.gateway.kill("SIGTERM");
 gateway.fake.close();

@@ -66,7 +66,8 @@ browserTest("a file of texts is embedded from the browser", async ({ page, open 
   expect(await seriousFindings(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Start" }).click();
   await page.waitForURL(/\/jobs\/batch_/);
+  // The list, which also has completed jobs, stays until the page of the job is loaded.
+  await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
   await page.getByText("completed").waitFor();
   await page.getByText("2 / 2").waitFor();
-  await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
 });

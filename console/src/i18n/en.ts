@@ -309,7 +309,7 @@ export const en = {
   "model.can.edits": "edits",
   "model.can.mask": "mask",
   "model.can.stream": "partial images",
-  "model.noLimits": "none of its own",
+  "model.noLimits": "No limits",
   "model.keys": "Keys that may use it",
   "model.keys.none": "No key may use this model.",
   "model.keys.more": "{count, plural, one {# more key} other {# more keys}}",

@@ -294,7 +294,7 @@ export const zh: Messages = {
   "model.can.edits": "编辑",
   "model.can.mask": "蒙版",
   "model.can.stream": "中间图像",
-  "model.noLimits": "没有单独的限额",
+  "model.noLimits": "无限额",
   "model.keys": "可使用此模型的密钥",
   "model.keys.none": "没有密钥可以使用此模型。",
   "model.keys.more": "另有 {count} 个密钥",

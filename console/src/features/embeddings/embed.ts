@@ -11,6 +11,8 @@ export interface Embedded {
   readonly dimensions: number;
   /** The similarity of every pair of entries, row by row. */
   readonly matrix: Float32Array;
+  /** The matrix as an image. */
+  readonly pixels: Uint32Array<ArrayBuffer>;
   readonly tokens: number;
   readonly durationMs: number;
   /** One id for each request that was sent: a long list is sent in several requests. */

@@ -1,7 +1,7 @@
 /** The embeddings playground: embed texts and images with one or more models, and see what the vectors mean. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { useDeferredValue, useRef, useState } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { type AcceptedImages, acceptImages, noImages } from "../../lib/accept-images.ts";
@@ -49,6 +49,8 @@ export function EmbeddingsPage() {
       );
     },
   });
+  // A deferred value is rendered in small tasks: the page responds meanwhile.
+  const shown = useDeferredValue(run.data);
   return (
     <Workbench
       title={t("nav.embeddings")}
@@ -106,7 +108,7 @@ export function EmbeddingsPage() {
       {run.isIdle && (
         <Empty title={t("embeddings.noResults")}>{t("embeddings.noResults.hint")}</Empty>
       )}
-      {run.data && <Results key={run.submittedAt} run={run.data} />}
+      {shown && <Results key={shown.id} run={shown} />}
     </Workbench>
   );
 }

@@ -9,7 +9,7 @@ import type { Entry } from "./entries.ts";
 import { EntryName } from "./entry-name.tsx";
 import { ColumnLabels, RowLabels } from "./heat-map-labels.tsx";
 import { HoverCard } from "./hover-card.tsx";
-import { viridis, viridisGradient } from "./viridis.ts";
+import { viridisGradient } from "./viridis.ts";
 
 export interface Cell {
   readonly row: number;
@@ -19,13 +19,14 @@ export interface Cell {
 interface HeatMapProps {
   readonly entries: readonly Entry[];
   readonly matrix: Float32Array;
+  readonly pixels: Uint32Array<ArrayBuffer>;
   readonly selected: Cell;
   readonly onSelect: (cell: Cell) => void;
 }
 
 interface Hovered extends Cell, Point {}
 
-export function HeatMap({ entries, matrix, selected, onSelect }: HeatMapProps) {
+export function HeatMap({ entries, matrix, pixels, selected, onSelect }: HeatMapProps) {
   const t = useT();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [hovered, setHovered] = useState<Hovered>();
@@ -45,7 +46,7 @@ export function HeatMap({ entries, matrix, selected, onSelect }: HeatMapProps) {
       if (cell) onSelect({ row: cell.row, column: cell.column });
     },
   });
-  const image = useMemo(() => imageOf(matrix, size), [matrix, size]);
+  const image = useMemo(() => imageOf(pixels, size), [pixels, size]);
   useEffect(() => {
     if (canvas.current && viewport) draw(canvas.current, image, viewport, selected);
   }, [image, viewport, selected]);
@@ -152,22 +153,9 @@ function draw(
 }
 
 /** One pixel per pair. */
-function imageOf(matrix: Float32Array, size: number): OffscreenCanvas {
+function imageOf(pixels: Uint32Array<ArrayBuffer>, size: number): OffscreenCanvas {
   const canvas = new OffscreenCanvas(size, size);
-  const context = canvas.getContext("2d");
-  if (!context) return canvas;
-  const image = context.createImageData(size, size);
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let at = 0; at < pixels.length; at++) {
-    const share = Math.min(1, Math.max(0, matrix[at] as number));
-    pixels[at] = colors[Math.round(share * (colors.length - 1))] as number;
-  }
-  context.putImageData(image, 0, 0);
+  const bytes = new Uint8ClampedArray(pixels.buffer);
+  canvas.getContext("2d")?.putImageData(new ImageData(bytes, size, size), 0, 0);
   return canvas;
 }
-
-/** The color of each of 256 similarities from 0 to 1, as a pixel: red is the lowest byte, and opacity the highest. */
-const colors = Uint32Array.from({ length: 256 }, (_, at) => {
-  const [red, green, blue] = viridis(at / 255);
-  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-});

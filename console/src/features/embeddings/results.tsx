@@ -83,10 +83,16 @@ export function Results({ run: { entries, columns, results, failures } }: { run:
           </Card>
           <Card title={t("embeddings.similarity")}>
             <div className={classNames("grid gap-6 p-4", several && "xl:grid-cols-2")}>
-              {results.map(({ model, matrix }) => (
+              {results.map(({ model, matrix, pixels }) => (
                 <div key={model} className="max-w-[40rem] min-w-0">
                   {several && <ModelName model={model} />}
-                  <HeatMap entries={entries} matrix={matrix} selected={cell} onSelect={setCell} />
+                  <HeatMap
+                    entries={entries}
+                    matrix={matrix}
+                    pixels={pixels}
+                    selected={cell}
+                    onSelect={setCell}
+                  />
                 </div>
               ))}
             </div>

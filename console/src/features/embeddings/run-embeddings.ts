@@ -5,12 +5,16 @@ import { type Embedded, embed } from "./embed.ts";
 import type { Entry } from "./entries.ts";
 
 export interface Run {
+  /** Different for each run. */
+  readonly id: number;
   readonly entries: readonly Entry[];
   /** Of the file that the texts are from. */
   readonly columns: readonly Column[];
   readonly results: readonly Embedded[];
   readonly failures: readonly (RequestFailure & { readonly model: string })[];
 }
+
+let lastId = 0;
 
 /** One model that fails does not hide the results of the others. */
 export async function runEmbeddings(
@@ -23,7 +27,9 @@ export async function runEmbeddings(
       embed(model, entries, signal).catch((error: unknown) => ({ model, ...failureOf(error) })),
     ),
   );
+  lastId++;
   return {
+    id: lastId,
     entries,
     columns,
     results: outcomes.filter((outcome) => "vectors" in outcome),

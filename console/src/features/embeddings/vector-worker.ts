@@ -3,6 +3,7 @@
  * which the page would not respond.
  */
 import { UMAP } from "umap-js";
+import { pixelsOf } from "./heat-map-pixels.ts";
 import { principalComponents } from "./pca.ts";
 import { qualityCurve, rankingQuality } from "./ranking-quality.ts";
 import {
@@ -46,10 +47,11 @@ const operations = {
     matrix = undefined;
     return usage.total_tokens;
   },
-  /** The similarity of every pair, row by row. */
+  /** The similarity of every pair, row by row, and its color. */
   similarities: (_: null) => ({
     dimensions: vectors[0]?.length ?? 0,
     matrix: similarities(),
+    pixels: pixelsOf(similarities()),
   }),
   quality: (dimensions: number): number | null => rankingQuality(vectors, dimensions),
   curve: (_: null) => qualityCurve(vectors),

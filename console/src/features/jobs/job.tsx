@@ -22,6 +22,7 @@ export function JobPage() {
   return (
     <Page
       title={query.data ? t(`jobs.kind.${query.data.kind}`) : t("jobs.job")}
+      parent={{ to: "/jobs", title: t("nav.jobs") }}
       description={id}
       actions={<CopyButton text={id} label={t("request.copyId")} />}
     >

@@ -30,6 +30,7 @@ export function RequestPage() {
   return (
     <Page
       title={t("request.title")}
+      parent={{ to: "/requests", title: t("nav.requests") }}
       {...(query.data && { description: t(hasContent ? "request.hasContent" : "request.content") })}
       actions={<CopyButton text={id} label={t("request.copyId")} />}
     >
