@@ -8,7 +8,9 @@ import type {
   ShownLimit,
   UsagePage,
 } from "../../contract/admin.ts";
+import { adminTokenActor } from "../../server/admin/actor.ts";
 import { readableQueries } from "../../server/admin/reads/readable-queries.ts";
+import { ownerFilter } from "../../server/admin/reads/request-filter.ts";
 import { csvCell } from "../../server/admin/reads/usage-csv.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { latencyPercentile } from "../../server/storage/latency-percentile.ts";
@@ -114,6 +116,16 @@ describe("usage", () => {
     expect(await admin("/usage?top=99").catch(String)).toContain(
       "it must be a number from 1 to 50",
     );
+  });
+
+  test("has the requests of the gateway itself only if they are asked for", async () => {
+    const names = { keyNames: { idOf: async (id: string) => id }, endUserOf: String };
+    const filter = (given: Parameters<typeof ownerFilter>[0]) =>
+      ownerFilter(given, adminTokenActor, names);
+    expect(await filter({})).toEqual({ exceptProject: "vexel-internal" });
+    expect(await filter({ internal: "true" })).toEqual({});
+    expect(await filter({ key: "vexel-internal" })).toEqual({ keyId: "vexel-internal" });
+    expect(await filter({ project: "vexel-internal" })).toEqual({ project: "vexel-internal" });
   });
 
   test("has the days of a time zone, also as CSV", async () => {

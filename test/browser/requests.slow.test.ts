@@ -1,8 +1,9 @@
 /** Requests, usage and the overview in a browser: what a client does is there within moments. */
 import { expect } from "bun:test";
+import type { AttentionGroup, Overview } from "../../contract/admin.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest } from "./browser-test.ts";
+import { browserTest, settled } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 const embed = async (url: string, model: string, input: string): Promise<void> => {
@@ -88,6 +89,44 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByLabel("To", { exact: true }).blur();
   await page.getByText("No request matches.").waitFor();
 });
+
+browserTest(
+  "what needs attention is grouped below the figures, with the rest of a long list behind a link",
+  async ({ page, context }) => {
+    await context.route("**/admin/api/overview*", async (route) => {
+      const overview = (await (await route.fetch()).json()) as Overview;
+      await route.fulfill({ json: { ...overview, attention } });
+    });
+    await page.goto("/console/");
+    await settled(page);
+    const figure = await page.getByText("Error rate").boundingBox();
+    const group = page.getByRole("listitem").filter({ hasText: "Model shutdown date" }).first();
+    const place = await group.boundingBox();
+    expect(place?.y ?? 0).toBeGreaterThan(figure?.y ?? 0);
+    const links = await group.getByRole("link").allTextContents();
+    expect(links).toEqual(["model-0", "model-1", "model-2", "and 41 more"]);
+    await group.getByText("overdue").first().waitFor();
+    await group.getByRole("link", { name: "and 41 more" }).click();
+    await page.waitForURL(/\/models$/);
+    await page.unrouteAll();
+  },
+  { context: {} },
+);
+
+const attention: readonly AttentionGroup[] = [
+  {
+    type: "model_ending",
+    severity: "error",
+    count: 44,
+    items: Array.from({ length: 20 }, (_, at) => ({
+      type: "model_ending",
+      severity: at < 2 ? "error" : "warning",
+      subject: `model-${at}`,
+      detail: `2026-11-${String(at + 1).padStart(2, "0")}`,
+      link: "/models",
+    })),
+  },
+];
 
 browserTest("usage and the overview count a request", async ({ page, open, visit, url }) => {
   await embed(url, "text-embedding-ada-002", "one for the usage");

@@ -39,6 +39,6 @@ test("a failover names the target and the error before it, and the tier says why
     "The attempt at openai/small failed (upstream_rate_limit). It is in tier 1, because no target of an earlier tier was available.",
   );
   expect(selectionReason({ ...served, by: "only", tier: 0 }, t)).toBe(
-    "There was no other target to choose from. It is in tier 0.",
+    "It is the only available target of tier 0, which comes first.",
   );
 });

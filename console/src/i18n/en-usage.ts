@@ -35,6 +35,11 @@ export const enUsage = {
   "requests.internal": "Internal requests",
   "requests.internal.hidden": "Hidden",
   "requests.internal.shown": "Shown",
+  "request.why.onlyInTier": "It is the only available target of tier {tier}, which comes first.",
+  "request.why.onlyInLaterTier":
+    "It is the only available target of tier {tier}, and no target of an earlier tier was available.",
+  "request.failed": "Why it failed",
+  "request.vendor": "{target} responded {response}.",
   "requests.cached": "cached",
   "requests.replayed": "replayed",
   "requests.partlyCached": "{cached} of {inputs} inputs cached",

@@ -1,47 +1,10 @@
-/** The ledger row of one request, and what its error means. */
-import { Link } from "@tanstack/react-router";
+/** The ledger row of one request. */
 import type { RequestDetail } from "../../../../contract/admin.ts";
-import { type ErrorKind, errorTable } from "../../../../contract/errors.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
-import { serverText } from "../../i18n/server-text.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Time } from "../../ui/time.tsx";
-
-/** What the client was told, when the error occurs, and where its limit or budget is. */
-function ErrorReason({ request }: { request: RequestDetail }) {
-  const t = useT();
-  const { error, error_message, model } = request;
-  // The upstream has no model of the name that the target gives: the requested model exists, and the key may use it.
-  const isTargetModel = error === "model_not_found" && request.attempts > 0;
-  const definition = isKnown(error) && !isTargetModel ? errorTable[error] : undefined;
-  return (
-    <div className="flex flex-col gap-2 px-4 pt-4">
-      {error_message !== null && (
-        <p className="rounded-md bg-bad-soft p-3 break-words text-bad">
-          <span className="font-medium">{t("request.errorMessage")}</span> {error_message}
-        </p>
-      )}
-      {error === "model_not_found" && model === null && (
-        <p className="text-muted">{t("request.modelNotFound")}</p>
-      )}
-      {definition && (
-        <p>
-          {serverText(definition.description)}{" "}
-          {definition.status === 429 && definition.causedBy === "client" && (
-            <Link to="/budgets" className="text-accent underline">
-              {t("nav.budgets")}
-            </Link>
-          )}
-        </p>
-      )}
-    </div>
-  );
-}
-
-const isKnown = (kind: string | null): kind is ErrorKind =>
-  kind !== null && Object.hasOwn(errorTable, kind);
 
 /** An estimate is a maximum. */
 const estimateOf = ({ estimated_cost: cost }: RequestDetail, t: Translate): string =>
@@ -81,7 +44,6 @@ export function Facts({ request }: { request: RequestDetail }) {
   ];
   return (
     <Card>
-      {request.error !== null && <ErrorReason request={request} />}
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-3">
         {rows.map(([name, value]) => (
           <div key={name} className="min-w-0">

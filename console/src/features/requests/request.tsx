@@ -9,6 +9,7 @@ import { Card } from "../../ui/card.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Page } from "../../ui/page.tsx";
 import { QueryView } from "../../ui/states.tsx";
+import { ErrorReason } from "./error-reason.tsx";
 import { ContentCard } from "./request-content.tsx";
 import { Facts } from "./request-facts.tsx";
 import { RequestTimeline } from "./request-timeline.tsx";
@@ -37,6 +38,7 @@ export function RequestPage() {
       <QueryView query={query}>
         {(request) => (
           <>
+            {request.error !== null && <ErrorReason request={request} />}
             <Card title={t("request.timeline")}>
               <RequestTimeline request={request} />
             </Card>

@@ -52,9 +52,8 @@ function Attempt({ attempt }: { attempt: RequestAttempt }) {
   const { target, selection, error, upstream_message } = attempt;
   return (
     <div className="flex min-w-0 flex-col gap-1 break-words">
-      <p>
-        <span className="font-medium">{target}</span> {selectionReason(selection, t)}
-      </p>
+      <p className="font-medium">{target}</p>
+      <p>{selectionReason(selection, t)}</p>
       {error !== null && error !== "canceled" && (
         <p className="text-bad">{failureText(attempt, t)}</p>
       )}

@@ -24,6 +24,9 @@ const reasons: Readonly<Record<SelectionReason, MessageKey>> = {
 export function selectionReason(selection: TargetSelection | null, t: Translate): string {
   if (selection === null) return t("request.why.unrecorded");
   const { by, candidates, tier, is_later_tier, failed } = selection;
+  if (by === "only" && tier !== null) {
+    return t(is_later_tier ? "request.why.onlyInLaterTier" : "request.why.onlyInTier", { tier });
+  }
   const reason = t(reasons[by], {
     count: candidates,
     target: failed?.target ?? "",

@@ -1,0 +1,52 @@
+/** Why a request failed: what the client got, when the error occurs, and where its limit or budget is. */
+import { Link } from "@tanstack/react-router";
+import type { RequestDetail } from "../../../../contract/admin.ts";
+import { type ErrorKind, errorTable } from "../../../../contract/errors.ts";
+import { useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
+import { Card } from "../../ui/card.tsx";
+
+export function ErrorReason({ request }: { request: RequestDetail }) {
+  const t = useT();
+  const { error, error_message, model, timeline } = request;
+  // The upstream has no model of the name that the target gives: the requested model exists, and the key may use it.
+  const isTargetModel = error === "model_not_found" && request.attempts > 0;
+  const definition = isKnown(error) && !isTargetModel ? errorTable[error] : undefined;
+  const vendor = timeline.findLast(({ upstream_status }) => upstream_status !== null);
+  return (
+    <Card title={t("request.failed")}>
+      <div className="flex flex-col gap-2 p-4">
+        {error_message !== null && (
+          <p className="rounded-md bg-bad-soft p-3 break-words text-bad">
+            <span className="font-medium">{t("request.errorMessage")}</span> {error_message}
+          </p>
+        )}
+        {error === "model_not_found" && model === null && (
+          <p className="text-muted">{t("request.modelNotFound")}</p>
+        )}
+        {definition && (
+          <p>
+            {serverText(definition.description)}{" "}
+            {definition.status === 429 && definition.causedBy === "client" && (
+              <Link to="/budgets" className="text-accent underline">
+                {t("nav.budgets")}
+              </Link>
+            )}
+          </p>
+        )}
+        {vendor && (
+          <p className="break-words text-muted">
+            {t("request.vendor", {
+              target: vendor.target,
+              response: `HTTP ${vendor.upstream_status} ${vendor.upstream_code ?? ""}`.trim(),
+            })}
+            {vendor.upstream_message !== null && ` ${vendor.upstream_message}`}
+          </p>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+const isKnown = (kind: string | null): kind is ErrorKind =>
+  kind !== null && Object.hasOwn(errorTable, kind);
