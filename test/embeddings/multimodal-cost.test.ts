@@ -85,16 +85,16 @@ test("an image behind a link counts with its own pixels as soon as the request h
     hostname: "127.0.0.1",
     fetch: () => new Response(image as Buffer<ArrayBuffer>),
   });
-  const limited = (megapixelsPerMinute: number) =>
-    startImageGateway(cohere, {
-      ofKey: `, limits: { megapixelsPerMinute: ${megapixelsPerMinute} }`,
-      settings: { VEXEL_QUEUE_TIMEOUT: "0", VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" },
-    });
+  const gateway = startImageGateway(cohere, {
+    ofKey: ", limits: { megapixelsPerMinute: 6 }, budget: { day: 7 }",
+    ofModel: ", price: { input: 0, megapixel: 1 }",
+    settings: { VEXEL_QUEUE_TIMEOUT: "0", VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" },
+  });
   const link = imageEntry(`http://127.0.0.1:${files.port}/a.png`);
   const small = imageEntry(dataUrl(png(7)));
-  const gateway = limited(6);
-  // Reserved as one megapixel, counted as six.
+  // Admitted and reserved as one megapixel, counted and charged as six.
   expect((await embed(gateway, [link])).status).toBe(200);
+  expect(gateway.rows()[0]?.cost).toBeCloseTo(6, 9);
   const refused = await embed(gateway, [imageEntry(dataUrl(png(7, { claimed: [2000, 1000] })))]);
   expect([refused.status, (await embed(gateway, [small])).status]).toEqual([429, 200]);
   await gateway.close();
