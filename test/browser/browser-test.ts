@@ -140,6 +140,15 @@ export async function chooseModels(page: Page, ...ids: readonly string[]): Promi
   await page.keyboard.press("Escape");
 }
 
+/** Chooses a text in a combobox that is no option of it. */
+export async function chooseOther(combobox: Locator, text: string): Promise<void> {
+  const page = combobox.page();
+  await combobox.click();
+  await page.keyboard.type(text);
+  await page.getByRole("option", { name: `Use “${text}”` }).click();
+  await page.keyboard.press("Escape");
+}
+
 export async function signIn(page: Page, name: string, password: string): Promise<void> {
   await page.getByLabel("User name").fill(name);
   await page.getByLabel("Password").fill(password);

@@ -25,4 +25,5 @@ export const enUi = {
   "keys.used.1": "in the last 24 hours",
   "keys.used.7": "in the last 7 days",
   "keys.used.30": "in the last 30 days",
+  "keys.everyModel": "every model",
 } as const;

@@ -25,4 +25,5 @@ export const zhUi = {
   "keys.used.1": "最近 24 小时",
   "keys.used.7": "最近 7 天",
   "keys.used.30": "最近 30 天",
+  "keys.everyModel": "所有模型",
 } as const;

@@ -6,15 +6,16 @@ import { keyBody } from "../../../../contract/schemas/keys.ts";
 import { call } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
-import { matchesGlob } from "../../lib/glob.ts";
 import { endOfDay, localDay, timeZone } from "../../lib/time.ts";
+import { ComboboxField } from "../../ui/combobox-fields.tsx";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { ListField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { SelectField, TextField } from "../../ui/form-fields.tsx";
 import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
 import { optionsOf } from "../../ui/select.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
+import { KeyModelsField } from "./key-models-field.tsx";
 
 const dayOf = (key: ApiKey | undefined): string | undefined =>
   key?.expires_at ? localDay(new Date(key.expires_at)) : undefined;
@@ -58,11 +59,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
     apiKey ? valuesOf(apiKey) : { models: ["*"], project: ownProject },
   );
   const { control } = form;
-  const [globs = [], expires] = useWatch({ control, name: ["models", "expires"] });
-  // A glob without a model may be a mistake, or for a model that will be added.
-  const unmatched = globs.filter(
-    (glob) => models && !models.data.some(({ id }) => matchesGlob(glob, id)),
-  );
+  const expires = useWatch({ control, name: "expires" });
   const modelsOf = (kind: "embedding" | "image") =>
     models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
   return (
@@ -85,7 +82,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
     >
       {isLocked && <p className="rounded-md bg-sunken p-3 text-muted">{t("keys.locked")}</p>}
       <TextField name="name" label={t("keys.name")} required />
-      <SelectField
+      <ComboboxField
         name="project"
         disabled={isLocked}
         label={t("keys.project")}
@@ -94,19 +91,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
           ...optionsOf(projects?.data.map(({ id }) => id) ?? []),
         ]}
       />
-      <ListField
-        name="models"
-        label={t("keys.models")}
-        hint={
-          unmatched.length === 0 ? (
-            t("keys.modelsHint")
-          ) : (
-            <span className="text-warn">
-              {t("keys.modelsUnknown", { models: unmatched.join(", ") })}
-            </span>
-          )
-        }
-      />
+      <KeyModelsField name="models" />
       <TextField
         name="expires"
         label={t("keys.expires")}
@@ -138,7 +123,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
           ]}
         />
         {(["embedding", "image"] as const).map((kind) => (
-          <SelectField
+          <ComboboxField
             key={kind}
             name={`defaults.${kind}`}
             label={t(kind === "embedding" ? "keys.defaultEmbedding" : "keys.defaultImage")}
