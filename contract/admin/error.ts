@@ -1,6 +1,21 @@
-/** An error of the admin API, in OpenAI's shape. */
+/** An error of the admin API, in OpenAI's shape, with what a client needs to translate it. */
 import { z } from "zod";
+import type { Translatable } from "../messages/message-format.ts";
 import type { Infer } from "./infer.ts";
+
+export const translatableSchema: z.ZodType<Translatable> = z
+  .strictObject({
+    id: z.string().describe("A stable id of the text, such as `role_needed`."),
+    get values() {
+      return z
+        .record(z.string(), z.union([z.string(), z.number(), translatableSchema]))
+        .describe("The values in the text, by name. A value may be a text with an id of its own.");
+    },
+  })
+  .meta({
+    id: "Translatable",
+    description: "The id and the values of an English text, for clients that translate it.",
+  });
 
 export const adminErrorSchema = z
   .strictObject({
@@ -13,6 +28,7 @@ export const adminErrorSchema = z
         .array(z.strictObject({ kind: z.enum(["model", "key"]), id: z.string(), name: z.string() }))
         .exactOptional()
         .describe("What refers to the entity, with the code `in_use`: at most 100."),
+      i18n: translatableSchema.optional().describe("Of `message`. Absent: it has no id."),
     }),
   })
   .meta({ id: "AdminError", description: "An error of the admin API, in OpenAI's shape." });

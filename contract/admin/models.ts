@@ -1,6 +1,7 @@
 /** Models and targets as the console shows them. */
 import { z } from "zod";
 import { limitsValueSchema, modelEntitySchema, originSchema } from "./entities.ts";
+import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 
 export const pricePartSchema = z
@@ -62,6 +63,7 @@ export const shownTargetSchema = z
     models: z.array(z.string()),
     state: z.enum(["healthy", "cooling", "half_open", "ejected"]),
     reason: z.string().nullable(),
+    i18n: translatableSchema.optional().describe("Of `reason`."),
     until: z.string().nullable(),
     in_flight: z.number(),
     limit: z.number(),

@@ -1,5 +1,6 @@
 /** The overview: totals, charts, and conditions that need attention. */
 import { z } from "zod";
+import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 import { usageIntervalSchema, usageRowSchema, usageSumsSchema } from "./usage.ts";
 
@@ -17,6 +18,7 @@ export const attentionItemSchema = z
     severity: z.enum(["warning", "error"]),
     subject: z.string(),
     detail: z.string(),
+    i18n: translatableSchema.optional().describe("Of `detail`. Absent: it is a time."),
     link: z.string().describe("A path of the console, such as `/upstreams`."),
   })
   .meta({

@@ -1,6 +1,7 @@
 /** Kinds of upstreams with the fields of their forms, and connection tests. */
 import { z } from "zod";
 import { connectionSteps } from "./constants.ts";
+import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 
 export const formFieldSchema = z
@@ -51,6 +52,7 @@ export const connectionStepSchema = z
       .enum(["passed", "failed", "skipped"])
       .describe("`skipped`: an earlier step failed, or the step does not apply."),
     detail: z.string().describe("What was found, in words."),
+    i18n: translatableSchema.optional(),
     duration_ms: z.number().nullable(),
   })
   .meta({ id: "ConnectionStep" });

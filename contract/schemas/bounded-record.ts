@@ -1,5 +1,6 @@
 /** A map with a maximum number of entries, which Zod's `record` does not have. */
 import { z } from "zod";
+import { schemaText } from "../messages/schema-messages.ts";
 
 export const boundedRecord = <Name extends z.ZodType<string, string>, Value extends z.ZodType>(
   name: Name,
@@ -10,6 +11,6 @@ export const boundedRecord = <Name extends z.ZodType<string, string>, Value exte
     .record(name, value)
     .refine(
       (entries) => Object.keys(entries).length <= maxProperties,
-      `must have at most ${maxProperties} entries`,
+      schemaText("max_entries", { max: maxProperties }),
     )
     .meta({ maxProperties });

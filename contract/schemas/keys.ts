@@ -1,5 +1,6 @@
 /** API keys and projects: the entries of vexel.yaml, and the bodies of the admin API. */
 import { z } from "zod";
+import { schemaText } from "../messages/schema-messages.ts";
 import { budget, labelLimits, limits, tagLimits } from "./limits.ts";
 import { id, name, secret } from "./names.ts";
 
@@ -22,11 +23,11 @@ const models = z
   .max(1000)
   .refine(
     (list) => list.filter(isPattern).length <= maxPatterns,
-    `must have at most ${maxPatterns} patterns with * or ?`,
+    schemaText("max_patterns", { max: maxPatterns }),
   )
   .refine(
     (list) => list.reduce((sum, { length }) => sum + length, 0) <= maxModelCharacters,
-    `must have at most ${maxModelCharacters} characters in total. Use patterns with * or ?`,
+    schemaText("max_model_characters", { max: maxModelCharacters }),
   );
 
 /** A key without its secret, which the gateway generates for keys of the admin API. */
@@ -44,10 +45,7 @@ export const keyBody = z.strictObject({
   budget: budget.optional(),
   /** When the key stops working: a date, from midnight UTC, or a time. */
   expires: z
-    .union(
-      [z.iso.date(), z.iso.datetime({ offset: true }).max(40)],
-      "it must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
-    )
+    .union([z.iso.date(), z.iso.datetime({ offset: true }).max(40)], schemaText("date_or_time"))
     .optional(),
 });
 

@@ -1,5 +1,6 @@
 /** `limits` and `budget` of vexel.yaml, of the admin API and of the forms of the console. */
 import { z } from "zod";
+import { schemaText } from "../messages/schema-messages.ts";
 import { boundedRecord } from "./bounded-record.ts";
 
 const perMinute = z.int().min(1).max(1_000_000_000);
@@ -37,10 +38,7 @@ const maxTagPatterns = 100;
 export const tagPattern = z
   .string()
   .max(100)
-  .regex(
-    /^[\w.:/@=+*? -]+$/,
-    "must be a tag, or a pattern with * and ?, of letters, digits, spaces and the characters _ . : / @ = + -",
-  );
+  .regex(/^[\w.:/@=+*? -]+$/, schemaText("tag_pattern"));
 
 /** Limits and budgets by tag or pattern. */
 export const tagLimits = boundedRecord(tagPattern, labelLimits, maxTagPatterns);

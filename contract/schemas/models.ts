@@ -1,6 +1,7 @@
 /** Models: the entries of vexel.yaml, and the form of the console. Prices are in `prices.ts`. */
 import { z } from "zod";
 import { batchExecutions, policyNames } from "../admin/constants.ts";
+import { schemaText } from "../messages/schema-messages.ts";
 import { parameters } from "./keys.ts";
 import { limits } from "./limits.ts";
 import { id } from "./names.ts";
@@ -25,11 +26,8 @@ export const durationMs = (text: string): number =>
 export const storeContent = z.strictObject({
   for: z
     .string()
-    .regex(
-      /^[1-9]\d{0,5}[mhd]$/,
-      "must be a number of minutes, hours or days, such as 30m, 24h or 7d",
-    )
-    .refine((text) => durationMs(text) <= maxMs, "must be at most 30d"),
+    .regex(/^[1-9]\d{0,5}[mhd]$/, schemaText("duration_format"))
+    .refine((text) => durationMs(text) <= maxMs, schemaText("duration_max")),
 });
 
 export const maxTargets = 1000;

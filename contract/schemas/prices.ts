@@ -1,5 +1,6 @@
 /** `price` of vexel.yaml and of the forms of the console: the operator's price in US dollars. */
 import { z } from "zod";
+import { schemaText } from "../messages/schema-messages.ts";
 import { boundedRecord } from "./bounded-record.ts";
 
 const dollars = z.number().min(0).max(100_000);
@@ -20,10 +21,7 @@ const imagePrices = boundedRecord(
   z
     .string()
     .max(100)
-    .regex(
-      /^(?:[\w.-]+|(?:[\w.-]+ )?(?:<=)?\d+x\d+)?$/,
-      "must be a quality, a size such as 1024x1024 or <=1024x1024, or a quality and a size",
-    ),
+    .regex(/^(?:[\w.-]+|(?:[\w.-]+ )?(?:<=)?\d+x\d+)?$/, schemaText("image_price_name")),
   dollars,
   200,
 );
@@ -45,12 +43,12 @@ const imagePriceMembers = z.strictObject({
 
 export const imagePrice = imagePriceMembers
   .refine(({ input, output }) => (input === undefined) === (output === undefined), {
-    message: "needs both `input` and `output`, or neither",
+    message: schemaText("price_both"),
   })
   .refine(
     ({ imageInput, textOutput, input }) =>
       input !== undefined || (imageInput ?? textOutput) === undefined,
-    { message: "needs `input` and `output` beside `imageInput` and `textOutput`" },
+    { message: schemaText("price_beside") },
   );
 
 export type EmbeddingPrice = z.output<typeof embeddingPrice>;

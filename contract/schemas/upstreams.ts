@@ -1,5 +1,6 @@
 /** Members that every kind of upstream has. The kinds add their own. */
 import { z } from "zod";
+import { schemaText } from "../messages/schema-messages.ts";
 import { boundedRecord } from "./bounded-record.ts";
 import { limits } from "./limits.ts";
 import { id, secret } from "./names.ts";
@@ -8,14 +9,11 @@ export const headers = boundedRecord(
   z
     .string()
     .max(200)
-    .regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not a valid header name"),
+    .regex(/^[!#$%&'*+.^_`|~\w-]+$/, schemaText("header_name")),
   z
     .string()
     .max(4096)
-    .regex(
-      /^[\x20-\x7e]*$/,
-      "contains a line break or another character that is not allowed in a header",
-    ),
+    .regex(/^[\x20-\x7e]*$/, schemaText("header_value")),
   100,
 );
 
@@ -30,13 +28,12 @@ export const baseUrl = z
   });
 
 function urlProblem(text: string): string | undefined {
-  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
+  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return schemaText("no_url");
   // The parser also accepts `http:host`, without slashes.
-  if (!/^https?:\/\//i.test(text)) return "must start with http:// or https://";
+  if (!/^https?:\/\//i.test(text)) return schemaText("url_scheme");
   const url = new URL(text);
-  if (url.username || url.password) return "must not contain a user name or password: use apiKey";
-  if (text.includes("?") || text.includes("#"))
-    return "must not contain a query (?) or fragment (#)";
+  if (url.username || url.password) return schemaText("url_no_user");
+  if (text.includes("?") || text.includes("#")) return schemaText("url_no_query");
   return undefined;
 }
 

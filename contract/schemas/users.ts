@@ -2,13 +2,14 @@
 import { z } from "zod";
 import { minPasswordLength } from "../admin/constants.ts";
 import { roles } from "../admin/roles.ts";
+import { schemaText } from "../messages/schema-messages.ts";
 
 const userName = z
   .string()
   .trim()
   .min(1)
   .max(100)
-  .regex(/^[^\p{C}]*$/u, "must not contain line breaks or invisible characters");
+  .regex(/^[^\p{C}]*$/u, schemaText("no_line_breaks"));
 
 export const maxPasswordLength = 200;
 const newPassword = z
@@ -16,7 +17,7 @@ const newPassword = z
   .meta({ maxLength: maxPasswordLength })
   .refine(
     ({ length }) => length >= minPasswordLength && length <= maxPasswordLength,
-    `it must have ${minPasswordLength} to ${maxPasswordLength} characters.`,
+    schemaText("password_length", { min: minPasswordLength, max: maxPasswordLength }),
   );
 
 const projects = z

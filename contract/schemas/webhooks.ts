@@ -1,6 +1,7 @@
 /** Webhooks: their URLs, signing secrets and event types. */
 import { z } from "zod";
 import { webhookFormats } from "../admin/constants.ts";
+import { schemaText } from "../messages/schema-messages.ts";
 
 /** Unlike an upstream's URL it may have a query: many receivers are identified by it. */
 const url = z
@@ -12,25 +13,23 @@ const url = z
   });
 
 function urlProblem(text: string): string | undefined {
-  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
+  if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return schemaText("no_url");
   const { protocol, username, password, pathname } = new URL(text);
   if (protocol === "mailto:") return addressProblem(pathname, text);
-  if (protocol !== "http:" && protocol !== "https:")
-    return "must start with http://, https:// or mailto:";
-  if (username || password)
-    return "must not contain a user name or password: requests are authenticated by their signature";
-  return text.includes("#") ? "must not contain a fragment (#)" : undefined;
+  if (protocol !== "http:" && protocol !== "https:") return schemaText("webhook_scheme");
+  if (username || password) return schemaText("webhook_no_user");
+  return text.includes("#") ? schemaText("url_no_fragment") : undefined;
 }
 
 const maxAddresses = 20;
 
 /** `mailto:` and e-mail addresses with commas between them. */
 function addressProblem(pathname: string, text: string): string | undefined {
-  if (text.includes("?") || text.includes("#")) return "must have e-mail addresses only";
+  if (text.includes("?") || text.includes("#")) return schemaText("mail_only");
   const addresses = pathname.split(",");
-  if (addresses.length > maxAddresses) return `must have at most ${maxAddresses} e-mail addresses`;
+  if (addresses.length > maxAddresses) return schemaText("mail_max", { max: maxAddresses });
   const isAddress = (each: string): boolean => /^[^\s@,<>"]{1,64}@[^\s@,<>"]{1,190}$/.test(each);
-  return addresses.every(isAddress) ? undefined : "has an e-mail address that is not valid";
+  return addresses.every(isAddress) ? undefined : schemaText("mail_invalid");
 }
 
 // Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, after `whsec_`.
@@ -40,11 +39,14 @@ const base64 = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{
 const secret = z
   .string()
   .max(200)
-  .refine((text) => {
-    if (!base64.test(text)) return false;
-    const { length } = atob(text.slice("whsec_".length));
-    return length >= minSecretBytes && length <= maxSecretBytes;
-  }, `must be whsec_ and ${minSecretBytes} to ${maxSecretBytes} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"`);
+  .refine(
+    (text) => {
+      if (!base64.test(text)) return false;
+      const { length } = atob(text.slice("whsec_".length));
+      return length >= minSecretBytes && length <= maxSecretBytes;
+    },
+    schemaText("webhook_secret", { min: minSecretBytes, max: maxSecretBytes }),
+  );
 
 export const webhook = z.strictObject({
   url,

@@ -1,5 +1,6 @@
 /** The sender of an admin API request, with its role and projects, which decide what it may do. */
 import { type Role, roles } from "../../contract/admin.ts";
+import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
 export interface Actor {
@@ -22,19 +23,13 @@ export const adminTokenActor: Actor = {
 
 export function requireRole({ role }: Actor, needed: Role): void {
   if (roles.indexOf(role) >= roles.indexOf(needed)) return;
-  throw new GatewayError(
-    "permission_denied",
-    `This needs the role ${needed}, and you have the role ${role}. An administrator can change your role.`,
-  );
+  throw new GatewayError("permission_denied", message("role_needed", { needed, role }));
 }
 
 /** Throws unless the actor sees all projects. For data that cannot be separated by project. */
 export function requireAllProjects({ projects }: Actor): void {
   if (projects === null) return;
-  throw new GatewayError(
-    "permission_denied",
-    "This is only for users who see all projects. An administrator can give you access to all projects.",
-  );
+  throw new GatewayError("permission_denied", message("all_projects_needed"));
 }
 
 /** Whether the actor may see the data of a project. Data without a project is for actors that see all projects. */

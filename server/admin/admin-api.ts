@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { Role } from "../../contract/admin.ts";
+import { message } from "../../contract/messages/message.ts";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { requireAllProjects, requireRole } from "./actor.ts";
@@ -74,7 +75,7 @@ function authorize({ actor, session }: Authenticated, route: AdminRoute, role: R
 /** PostgreSQL cannot store the character U+0000, and refuses a query with it. */
 function refuseNull(url: string): void {
   if (!url.includes("%00")) return;
-  throw new GatewayError("invalid_value", "The URL contains the character U+0000 (null).");
+  throw new GatewayError("invalid_value", message("url_has_null"));
 }
 
 /** Sets the actor of the request, or throws. */

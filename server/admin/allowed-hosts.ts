@@ -4,6 +4,7 @@
  * names that another site can own.
  */
 import { isIP } from "node:net";
+import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { bearerToken, isAdminToken } from "./sign-in/admin-token.ts";
@@ -36,7 +37,7 @@ export function createCheckHost({
     if (isAdminToken(bearerToken(headers.get("authorization")), adminToken)) return;
     throw new GatewayError(
       "permission_denied",
-      `The console and the admin API are not served under the host '${host.slice(0, 200)}'. If this is the address of the console, add the host to VEXEL_CONSOLE_HOSTS.`,
+      message("wrong_host", { host: host.slice(0, 200) }),
     );
   };
 }

@@ -1,4 +1,6 @@
 /** Optimistic locking over HTTP: the version of an entity is its ETag, and a change names it in `if-match`. */
+
+import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 
@@ -8,11 +10,7 @@ export function ifMatch(context: AdminApiContext): number | undefined {
   if (text === "*") return undefined;
   const version = /^(?:W\/)?"?(\d{1,15})"?$/.exec(text)?.[1];
   if (version !== undefined) return Number(version);
-  throw new GatewayError(
-    "invalid_value",
-    `Invalid 'if-match': it must be the version of the entity, such as "3".`,
-    { param: "if-match" },
-  );
+  throw new GatewayError("invalid_value", message("wrong_if_match"), { param: "if-match" });
 }
 
 export const setEtag = (context: AdminApiContext, version: number | undefined): void => {

@@ -1,4 +1,6 @@
 /** The maximum number of API keys of a project: the keys of all projects are in memory. */
+
+import { message } from "../../contract/messages/message.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
@@ -15,7 +17,7 @@ export function requireKeyCapacity(
   if (count < maxKeysPerProject) return;
   throw new GatewayError(
     "invalid_value",
-    `The project ${JSON.stringify(project)} has ${count} API keys, and ${maxKeysPerProject} is the maximum. Revoke keys that are not used.`,
+    message("too_many_keys", { project: JSON.stringify(project), count, max: maxKeysPerProject }),
     { param: "project" },
   );
 }

@@ -4,6 +4,8 @@
  * its project and its end, and gets no further models: otherwise its requests would leave the bound.
  */
 import type { Role } from "../../contract/admin.ts";
+import { message } from "../../contract/messages/message.ts";
+import type { Message } from "../../contract/messages/message-format.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import type { KeySettings, KeyUpdate } from "../storage/ports/key-store.ts";
@@ -43,15 +45,13 @@ export function requireWithinLocks(role: Role, before: KeyUpdate, after: KeyUpda
   const bounds = boundsOf(after);
   for (const [name, locked] of Object.entries(locksOf(before))) {
     if (isWithin(bounds[name], locked)) continue;
-    throw refused(
-      name,
-      `An administrator set '${name}' of this key to ${locked}. Only an administrator may raise or remove it.`,
-    );
+    throw refused(name, message("limit_locked", { name, value: locked }));
   }
-  if (after.project !== before.project) throw refusedFor("project", "change its project");
-  if (expiryOf(after) > expiryOf(before)) throw refusedFor("expires", "let it expire later");
+  if (after.project !== before.project) throw refused("project", message("key_project_locked"));
+  if (expiryOf(after) > expiryOf(before)) throw refused("expires", message("key_expiry_locked"));
   const added = after.models.find((pattern) => !isCovered(pattern, before.models));
-  if (added !== undefined) throw refusedFor("models", `add the models ${JSON.stringify(added)}`);
+  if (added !== undefined)
+    throw refused("models", message("key_models_locked", { models: JSON.stringify(added) }));
 }
 
 /** Whether the user may change everything of the key. */
@@ -68,11 +68,5 @@ const isCovered = (pattern: string, patterns: readonly string[]): boolean =>
   patterns.includes("*") ||
   (!/[*?]/.test(pattern) && patterns.some((each) => matchesGlob(each, pattern)));
 
-const refused = (param: string, message: string): GatewayError =>
-  new GatewayError("permission_denied", message, { param });
-
-const refusedFor = (param: string, change: string): GatewayError =>
-  refused(
-    param,
-    `An administrator set a limit or a budget of this key. Only an administrator may ${change}.`,
-  );
+const refused = (param: string, reason: Message): GatewayError =>
+  new GatewayError("permission_denied", reason, { param });

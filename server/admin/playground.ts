@@ -2,6 +2,8 @@
  * The playgrounds of the console (/admin/api/playground): requests to OpenAI's endpoints, authenticated by a session
  * instead of an API key. Limits, budgets and the ledger treat them like any other request, under the user's id.
  */
+
+import { message } from "../../contract/messages/message.ts";
 import { keyBudgets, keyLimits } from "../config/build/limits-and-budgets.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
@@ -80,18 +82,19 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
   const exists = (name: string): boolean => snapshot.projects?.has(name) ?? false;
   const payer = project ?? actor.projects?.find(exists);
   if (payer === undefined && actor.projects !== null) {
-    throw new GatewayError(
-      "permission_denied",
-      "You are not a member of a project to which the request can be charged. An administrator can add you to one.",
-    );
+    throw new GatewayError("permission_denied", message("no_project_to_charge"));
   }
   if (payer !== undefined && actor.projects?.includes(payer) === false) {
-    throw new GatewayError("permission_denied", `You are not a member of the project ${payer}.`);
+    throw new GatewayError("permission_denied", message("not_a_member", { project: payer }));
   }
   if (payer !== undefined && !exists(payer)) {
-    throw new GatewayError("invalid_value", `There is no project ${JSON.stringify(payer)}.`, {
-      param: "vexel-project",
-    });
+    throw new GatewayError(
+      "invalid_value",
+      message("no_such_project", { project: JSON.stringify(payer) }),
+      {
+        param: "vexel-project",
+      },
+    );
   }
   const key: Key = {
     id: actor.userId ?? "admin-token",

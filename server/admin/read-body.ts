@@ -1,10 +1,11 @@
 /** Reads and validates the JSON body of a request to the admin API. */
 import type { z } from "zod";
-import { validate } from "../http/read-body.ts";
+import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Actor } from "./actor.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 import { notSignedIn } from "./sign-in/authenticate-actor.ts";
+import { validate } from "./validate.ts";
 
 const maxBytes = 1024 * 1024;
 /** For clients that are not signed in: enough for a name, a password and a token. */
@@ -20,7 +21,7 @@ export async function readBody<Schema extends z.ZodType>(
   // The user may have been removed or changed while the body was on its way.
   if (!isAnonymous && !(await context.get("isStillAllowed")())) throw notSignedIn();
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw new GatewayError("invalid_json", "The body must be a JSON object.");
+    throw new GatewayError("invalid_json", message("body_is_no_object"));
   }
   refuseNull(body);
   return validate(schema, { ...body });
@@ -30,9 +31,6 @@ export async function readBody<Schema extends z.ZodType>(
 function refuseNull(body: object): void {
   JSON.stringify(body, (name, value: unknown) => {
     if (!name.includes("\0") && !(typeof value === "string" && value.includes("\0"))) return value;
-    throw new GatewayError(
-      "invalid_value",
-      "The body contains the character U+0000 (null), which cannot be stored.",
-    );
+    throw new GatewayError("invalid_value", message("body_has_null"));
   });
 }

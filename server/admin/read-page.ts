@@ -1,5 +1,6 @@
 /** Pagination: the query parameters `cursor` and `limit` of a list. */
 import { z } from "zod";
+import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { PageRequest } from "../storage/ports/page.ts";
 import type { AdminApiContext } from "./admin-route.ts";
@@ -35,9 +36,5 @@ function readCursor({ req }: AdminApiContext, cursor: string): string {
   } catch {
     // Refused below.
   }
-  throw new GatewayError(
-    "invalid_value",
-    "Invalid 'cursor': it is not the next_cursor of a page of this list. Start again without 'cursor'.",
-    { param: "cursor" },
-  );
+  throw new GatewayError("invalid_value", message("wrong_cursor"), { param: "cursor" });
 }

@@ -1,8 +1,9 @@
 /** Reads and validates the query parameters of a request to the admin API. An empty parameter counts as absent. */
 import type { z } from "zod";
-import { validate } from "../http/read-body.ts";
+import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdminApiContext, AdminOperation } from "./admin-route.ts";
+import { validate } from "./validate.ts";
 
 export function readQuery<Schema extends z.ZodType>(
   context: AdminApiContext,
@@ -21,18 +22,16 @@ export function refuseUnknownParameters(
   const given = Object.entries(req.queries());
   const repeated = given.find(([, values]) => values.length > 1)?.[0].slice(0, 100);
   if (repeated !== undefined) {
-    throw new GatewayError("invalid_value", `Invalid '${repeated}': it is in the URL twice.`, {
+    throw new GatewayError("invalid_value", message("parameter_twice", { param: repeated }), {
       param: repeated,
     });
   }
   const unknown = given.find(([name]) => !known.includes(name))?.[0];
   if (unknown === undefined) return;
   const name = unknown.slice(0, 100);
-  const hint =
+  const reason =
     known.length === 0
-      ? "This path has no query parameters."
-      : `The query parameters of this path are: ${known.join(", ")}.`;
-  throw new GatewayError("unknown_parameter", `Unknown parameter: '${name}'. ${hint}`, {
-    param: name,
-  });
+      ? message("no_query", { param: name })
+      : message("unknown_query", { param: name, known: known.join(", ") });
+  throw new GatewayError("unknown_parameter", reason, { param: name });
 }

@@ -8,6 +8,7 @@ import {
   type ErrorKind,
   errorTable,
 } from "../../contract/errors.ts";
+import type { Message, Translatable } from "../../contract/messages/message-format.ts";
 import { errorMessage } from "./error-code.ts";
 
 /** The error response of an upstream, for operators. */
@@ -61,11 +62,17 @@ export class GatewayError extends Error {
   /** The error kind: the name of its row in the error table. The field `code` of the body can differ. */
   readonly kind: ErrorKind;
   readonly details: ErrorDetails;
+  /** Of errors of the admin API, which the console translates. */
+  readonly i18n?: Translatable;
 
-  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  constructor(kind: ErrorKind, message: string | Message, details: ErrorDetails = {}) {
+    super(
+      typeof message === "string" ? message : message.text,
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.kind = kind;
     this.details = details;
+    if (typeof message !== "string") this.i18n = message.i18n;
   }
 
   get definition(): ErrorDefinition {
@@ -75,7 +82,10 @@ export class GatewayError extends Error {
   get body(): ErrorBody {
     const { type, code } = this.definition;
     const { param, extra } = this.details;
-    return { error: { ...extra, message: this.message, type, param: param ?? null, code } };
+    const i18n = this.i18n && { i18n: this.i18n };
+    return {
+      error: { ...extra, message: this.message, type, param: param ?? null, code, ...i18n },
+    };
   }
 }
 

@@ -1,8 +1,11 @@
 /** The health of targets as JSON for the admin API, without addresses or keys. */
-
 import type { ShownTarget } from "../../contract/admin.ts";
+import { errorTable } from "../../contract/errors.ts";
+import { message } from "../../contract/messages/message.ts";
+import type { Message, Translatable } from "../../contract/messages/message-format.ts";
+import type { CircuitBreaker } from "./health/circuit-breaker.ts";
 import { sizeClasses } from "./health/latency-stats.ts";
-import type { TargetHealth } from "./health/target-health.ts";
+import { rateLimit, type TargetHealth } from "./health/target-health.ts";
 import type { ConfiguredTarget, TargetRegistry } from "./target-registry.ts";
 
 /** `now`: Unix milliseconds. */
@@ -32,6 +35,7 @@ function showTarget(
     models,
     state,
     reason: state === "healthy" ? null : breaker.reason(clockMs),
+    ...(state !== "healthy" && translatable(breaker.cause(clockMs))),
     until: state === "healthy" ? null : new Date(at + leftMs).toISOString(),
     in_flight: inFlight,
     limit: concurrency.limit,
@@ -43,6 +47,17 @@ function showTarget(
       message,
     })),
   };
+}
+
+/** For clients that translate the reason. */
+function translatable({ failures, last }: ReturnType<CircuitBreaker["cause"]>): {
+  readonly i18n?: Translatable;
+} {
+  if (last === rateLimit) return { i18n: message("target_rate_limited").i18n };
+  if (!(last in errorTable)) return {};
+  const error: Message = { text: last, i18n: { id: `error.${last}`, values: {} } };
+  if (failures === 0) return { i18n: error.i18n };
+  return { i18n: message("target_failures", { count: failures, error }).i18n };
 }
 
 /** Only the size classes that have been measured. */

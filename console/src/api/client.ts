@@ -1,5 +1,6 @@
 /** Requests to the admin API. The session is a cookie; changes also send the CSRF token of the session. */
 import type { AdminError } from "../../../contract/admin.ts";
+import type { Translatable } from "../../../contract/messages/message-format.ts";
 import { serverText } from "../i18n/server-text.ts";
 
 /** An error response of the admin API. */
@@ -7,18 +8,20 @@ export class ApiError extends Error {
   readonly status: number;
   readonly param: string | null;
   readonly code: string | null;
+  readonly i18n: Translatable | undefined;
   /** Of the request that failed, so that the page can link to it. */
   readonly requestId: string | null;
 
   constructor(
     status: number,
-    { message, param, code }: AdminError["error"],
+    { message, param, code, i18n }: AdminError["error"],
     requestId: string | null = null,
   ) {
     super(message);
     this.status = status;
     this.param = param;
     this.code = code;
+    this.i18n = i18n;
     this.requestId = requestId;
   }
 }
@@ -28,7 +31,10 @@ export const isConnectionProblem = (error: unknown): boolean =>
   error !== null && error !== undefined && !(error instanceof ApiError && error.status < 500);
 
 export const errorText = (error: unknown): string =>
-  serverText(error instanceof Error ? error.message : String(error));
+  error instanceof ApiError ? serverText(error.message, error.i18n) : messageOf(error);
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 /** A request that failed, as a page shows it. */
 export interface RequestFailure {

@@ -5,16 +5,29 @@
 import { IntlMessageFormat } from "intl-messageformat";
 import { createContext, use } from "react";
 import type { MessageKey, Messages, Translate } from "./message-keys.ts";
+import type { ServerTexts } from "./server-text.ts";
 
 export type { Translate } from "./message-keys.ts";
 
 export const languages = { en: "English", zh: "简体中文" } as const;
 export type Language = keyof typeof languages;
 
+export interface Catalog {
+  readonly messages: Messages;
+  /** Translations of the texts of the gateway. Absent: English, as the gateway sends them. */
+  readonly server?: ServerTexts;
+}
+
 /** Only the messages of the chosen language are loaded. */
-export const loadMessages: Readonly<Record<Language, () => Promise<Messages>>> = {
-  en: async () => (await import("./en.ts")).en,
-  zh: async () => (await import("./zh.ts")).zh,
+export const loadCatalog: Readonly<Record<Language, () => Promise<Catalog>>> = {
+  en: async () => ({ messages: (await import("./en.ts")).en }),
+  zh: async () => {
+    const [{ zh }, { zhServer }] = await Promise.all([
+      import("./zh.ts"),
+      import("./zh-server/index.ts"),
+    ]);
+    return { messages: zh, server: zhServer };
+  },
 };
 
 export function translator(messages: Messages, language: Language): Translate {

@@ -1,24 +1,23 @@
 /** Provides the current language and its translation function to all components. */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import type { Messages } from "./message-keys.ts";
 import {
+  type Catalog,
   initialLanguage,
   type Language,
   LanguageContext,
-  loadMessages,
+  loadCatalog,
   storeLanguage,
   translator,
 } from "./messages.ts";
-import { setServerTextLanguage } from "./server-text.ts";
+import { setServerTexts } from "./server-text.ts";
 
-export interface LoadedLanguage {
+export interface LoadedLanguage extends Catalog {
   readonly language: Language;
-  readonly messages: Messages;
 }
 
 const load = async (language: Language): Promise<LoadedLanguage> => ({
   language,
-  messages: await loadMessages[language](),
+  ...(await loadCatalog[language]()),
 });
 
 /** The language with which the console starts. */
@@ -32,12 +31,12 @@ export function LanguageProvider({
   children: ReactNode;
 }) {
   const [loaded, setLoaded] = useState(initial);
-  const { language, messages } = loaded;
+  const { language, messages, server } = loaded;
   useEffect(() => {
     document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
   }, [language]);
   const value = useMemo(() => {
-    setServerTextLanguage(language);
+    setServerTexts(server, language);
     // A language that was not chosen is not stored: the language of the browser may change.
     const choose = async (chosen: Language): Promise<void> => {
       setLoaded(await load(chosen));
@@ -48,6 +47,6 @@ export function LanguageProvider({
       setLanguage: (chosen: Language) => void choose(chosen),
       t: translator(messages, language),
     };
-  }, [language, messages]);
+  }, [language, messages, server]);
   return <LanguageContext value={value}>{children}</LanguageContext>;
 }

@@ -1,38 +1,51 @@
-/** Translates texts that the server generates. A text that is not in the catalog stays English. */
-import type { Language } from "./messages.ts";
-import { zhServer } from "./zh-server.ts";
+/** Texts of the gateway in the language of the user, translated by their ids. In English they are shown as sent. */
+import { IntlMessageFormat } from "intl-messageformat";
+import type { ErrorKind } from "../../../contract/errors.ts";
+import type { MessageId } from "../../../contract/messages/message.ts";
+import type { Translatable } from "../../../contract/messages/message-format.ts";
+import { schemaMessageOf } from "../../../contract/messages/schema-messages.ts";
 
-interface Template {
-  readonly pattern: RegExp;
-  readonly translation: string;
+/** The translations of one language. */
+export interface ServerTexts {
+  readonly messages: Readonly<Record<MessageId, string>>;
+  /** Of the fields of upstreams, by `kind.field`, or by `field` if it is the same for every kind. */
+  readonly fieldHelp: Readonly<Record<string, string>>;
 }
 
-/** Templates with more text of their own first: `Invalid '{}': {}` matches many texts. */
-const templates: readonly Template[] = Object.entries(zhServer)
-  .sort(([a], [b]) => b.length - a.length)
-  .map(([english, translation]) => ({
-    pattern: new RegExp(
-      `^${english.replaceAll(/[.*+?^$()|[\]\\/]/g, "\\$&").replaceAll("{}", "(.*)")}$`,
-      "s",
-    ),
-    translation,
-  }));
-
-let shownLanguage: Language = "en";
-/** Called before the components are rendered in this language. */
-export const setServerTextLanguage = (language: Language): void => {
-  shownLanguage = language;
+let shown: { readonly texts: ServerTexts; readonly language: string } | undefined;
+/** Called before the components are rendered in this language. Undefined: English. */
+export const setServerTexts = (texts: ServerTexts | undefined, language: string): void => {
+  shown = texts && { texts, language };
 };
 
-export function serverText(text: string, language = shownLanguage): string {
-  if (language === "en") return text;
-  for (const { pattern, translation } of templates) {
-    const values = pattern.exec(text)?.slice(1);
-    if (values) {
-      return translation.replaceAll(/\{(\d)\}/g, (_, number: string) =>
-        serverText(values[Number(number) - 1] ?? "", language),
-      );
-    }
-  }
-  return text;
+/** `text`: English. */
+export function serverText(text: string, i18n: Translatable | undefined): string {
+  return (i18n && translated(i18n)) ?? text;
 }
+
+function translated({ id, values }: Translatable): string | undefined {
+  if (!shown || !isKnown(id, shown.texts)) return undefined;
+  const message = shown.texts.messages[id];
+  const format = new IntlMessageFormat(message, shown.language, undefined, { ignoreTag: true });
+  const given = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === "object" ? (translated(value) ?? value.id) : value,
+  ]);
+  return String(format.format(Object.fromEntries(given)));
+}
+
+/** A newer gateway may send an id that this page does not know. */
+const isKnown = (id: string, { messages }: ServerTexts): id is MessageId =>
+  Object.hasOwn(messages, id);
+
+/** The message of a schema that the form has validated itself, or a text that is translated already. */
+export const fieldErrorText = (text: string): string =>
+  serverText(text, schemaMessageOf(text)?.i18n);
+
+/** When an error occurs. `description`: English, of the error table, which only some pages load. */
+export const errorDescription = (kind: ErrorKind, description: string): string =>
+  serverText(description, { id: `error.${kind}`, values: {} });
+
+/** The help of a field of an upstream. `description`: English. */
+export const fieldHelp = (kind: string, field: string, description: string): string =>
+  shown?.texts.fieldHelp[`${kind}.${field}`] ?? shown?.texts.fieldHelp[field] ?? description;

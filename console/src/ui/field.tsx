@@ -1,6 +1,6 @@
 /** A labeled form control with its hint and its error. The error is announced to screen readers. */
 import { type ReactNode, useId } from "react";
-import { serverText } from "../i18n/server-text.ts";
+import { fieldErrorText } from "../i18n/server-text.ts";
 
 export interface ControlIds {
   readonly id: string;
@@ -28,7 +28,7 @@ export function Field({ label, hint, error, required = false, children }: FieldP
       {children({ id, "aria-describedby": describedBy, "aria-invalid": error !== undefined })}
       {error !== undefined ? (
         <p id={describedBy} role="alert" className="text-xs text-bad first-letter:uppercase">
-          {serverText(error)}
+          {fieldErrorText(error)}
         </p>
       ) : (
         hint !== undefined && (

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { message } from "../../../contract/messages/message.ts";
 import { name } from "../../../contract/schemas/names.ts";
 import { EntityInUse, EntityRefused } from "../../config/entities/config-entities.ts";
 import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
@@ -151,10 +152,10 @@ function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: Jso
     return { id, value };
   }
   throw id === undefined
-    ? new GatewayError("missing_parameter", `Missing required parameter: '${identity}'.`, {
+    ? new GatewayError("missing_parameter", message("parameter_missing", { param: identity }), {
         param: identity,
       })
-    : new GatewayError("invalid_type", `Invalid '${identity}': it must be a string.`, {
+    : new GatewayError("invalid_type", message("parameter_is_no_string", { param: identity }), {
         param: identity,
       });
 }
@@ -163,11 +164,9 @@ function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: Jso
 function refuseUnusableId(kind: EntityKind, identity: string, id: string): void {
   if (kind === "webhook") validate(z.object({ name }), { name: id });
   if (id !== "." && id !== "..") return;
-  throw new GatewayError(
-    "invalid_value",
-    `Invalid '${identity}': in a URL, '.' and '..' mean another path. Choose another one.`,
-    { param: identity },
-  );
+  throw new GatewayError("invalid_value", message("id_is_path", { param: identity }), {
+    param: identity,
+  });
 }
 
 /** Removes the name of a webhook: the store keeps the name as its id, not as a member. */

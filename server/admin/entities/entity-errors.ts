@@ -1,5 +1,9 @@
 /** Errors of changes to entities, for the clients of the admin API. */
 import type { AdminError } from "../../../contract/admin.ts";
+
+import { message } from "../../../contract/messages/message.ts";
+import type { Message } from "../../../contract/messages/message-format.ts";
+import { schemaMessageOf } from "../../../contract/messages/schema-messages.ts";
 import type { EntityRefused } from "../../config/entities/config-entities.ts";
 import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
 import type { EntityOrigin } from "../../config/snapshot.ts";
@@ -17,31 +21,41 @@ interface Versioned {
   readonly id: string;
 }
 
-const nameOf = ({ kind, id }: Versioned): string => `The ${kind} ${JSON.stringify(id)}`;
+const nameOf = ({ kind, id }: Versioned): { kind: string; id: string } => ({
+  kind,
+  id: JSON.stringify(id),
+});
 
-export const notFound = ({ kind, id }: Named): GatewayError =>
-  new GatewayError("entity_not_found", `There is no ${kind} ${JSON.stringify(id)}.`);
+export const notFound = (entity: Named): GatewayError =>
+  new GatewayError("entity_not_found", message("no_such_entity", nameOf(entity)));
 
 /** Says where the entity is defined, and what to do. */
 export const readOnly = (entity: Named & { origin: EntityOrigin }): GatewayError =>
-  new GatewayError("entity_read_only", `${nameOf(entity)} ${howToChange(entity.origin)}`);
+  new GatewayError("entity_read_only", howToChange(entity));
 
-function howToChange({ source, location }: EntityOrigin): string {
+function howToChange(entity: Named & { origin: EntityOrigin }): Message {
+  const { source, location = "" } = entity.origin;
+  const values = { ...nameOf(entity), location };
   switch (source) {
     case "yaml":
-      return `is defined in ${location}. Change it there: the gateway applies the file within a second.`;
+      return message("entity_in_file", values);
     case "environment":
-      return `comes from the environment variable ${location}. Change the variable and restart the gateway, or create an entity with another id.`;
+      return message("entity_in_environment", values);
     default:
-      return "is built into the gateway. Create an entity with another id.";
+      return message("entity_built_in", nameOf(entity));
   }
 }
 
 export function alreadyExists(entity: Named & { origin: EntityOrigin }): GatewayError {
   const { source, location } = entity.origin;
-  const where =
-    source === "store" ? "exists" : `exists: it comes from ${location ?? "the gateway"}`;
-  return new GatewayError("entity_exists", `${nameOf(entity)} ${where}. Choose another id.`, {
+  const reason =
+    source === "store"
+      ? message("entity_exists", nameOf(entity))
+      : message("entity_exists_elsewhere", {
+          ...nameOf(entity),
+          location: location ?? "the gateway",
+        });
+  return new GatewayError("entity_exists", reason, {
     param: entityKinds[entity.kind].identity ?? "name",
   });
 }
@@ -56,10 +70,10 @@ export function inUse(entity: Named, usedBy: readonly EntityUser[]): GatewayErro
   const names = usedBy.slice(0, maxNamed).map(({ name }) => name);
   const more = usedBy.length > maxNamed ? ` and ${usedBy.length - maxNamed} more` : "";
   const [first] = usedBy;
-  const noun = first?.kind === "key" ? "API keys" : "models";
+  const id = first?.kind === "key" ? "used_by_keys" : "used_by_models";
   return new GatewayError(
     "entity_in_use",
-    `${nameOf(entity)} is used by the ${noun} ${names.join(", ")}${more}. Change or delete them first.`,
+    message(id, { ...nameOf(entity), names: names.join(", "), more }),
     { extra: { used_by: usedBy.slice(0, maxListed) } },
   );
 }
@@ -73,13 +87,22 @@ export const versionConflict = (
   new GatewayError(
     "version_conflict",
     version === 0
-      ? `${nameOf(entity)} was deleted in the meantime.`
-      : `${nameOf(entity)} has version ${version}, and your change is based on version ${based}. Reload it and repeat your change.`,
+      ? message("entity_deleted", nameOf(entity))
+      : message("entity_changed", { ...nameOf(entity), version, based: String(based) }),
   );
+
+/** A reason of a schema that the console has, too, is translated. */
+function invalid(param: string, reason: string, sentence: string): Message {
+  const known = schemaMessageOf(reason);
+  return message("parameter_invalid", {
+    param,
+    reason: known ? { ...known, text: sentence } : sentence,
+  });
+}
 
 export function refusedChange({ field, reason }: EntityRefused): GatewayError {
   const sentence = /[.!?]$/.test(reason) ? reason : `${reason}.`;
   return field === ""
     ? new GatewayError("invalid_value", sentence.charAt(0).toUpperCase() + sentence.slice(1))
-    : new GatewayError("invalid_value", `Invalid '${field}': ${sentence}`, { param: field });
+    : new GatewayError("invalid_value", invalid(field, reason, sentence), { param: field });
 }

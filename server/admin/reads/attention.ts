@@ -1,6 +1,8 @@
 /** Conditions that need attention, each with the page of the console where it is fixed. */
 import type { AttentionGroup, AttentionItem, ShownTarget } from "../../../contract/admin.ts";
 import type { EventData } from "../../../contract/events.ts";
+import { message } from "../../../contract/messages/message.ts";
+import type { Message } from "../../../contract/messages/message-format.ts";
 import type { Key, Snapshot } from "../../config/snapshot.ts";
 import type { Actor } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -77,7 +79,7 @@ function ledgerItems({ ledger }: AdminDependencies): ScopedItem[] {
     type: "ledger_unwritable",
     severity: "error",
     subject: "ledger.db",
-    detail: "Rows cannot be written. Check the disk of VEXEL_DATA; the events have the reason.",
+    ...detailOf(message("ledger_unwritable")),
     link: "/events",
   };
   return [{ item, owner: "operator" }];
@@ -91,10 +93,11 @@ const configItems = ({ fileProblems }: AdminDependencies): ScopedItem[] =>
       type: "config_rejected",
       severity: "error",
       subject: file,
-      detail:
-        file === "vexel.yaml"
-          ? `${sentence} The previous configuration stays in force.`
-          : `${sentence} The previous certificate stays in force.`,
+      ...detailOf(
+        message(file === "vexel.yaml" ? "configuration_rejected" : "certificate_rejected", {
+          problem: sentence,
+        }),
+      ),
       link: "/events",
     };
     return [{ item, owner: "operator" }];
@@ -103,12 +106,13 @@ const configItems = ({ fileProblems }: AdminDependencies): ScopedItem[] =>
 const targetItems = (targets: readonly ShownTarget[]): ScopedItem[] =>
   targets
     .filter(({ state }) => state !== "healthy")
-    .map(({ upstream, model, models, state, reason }): ScopedItem => {
+    .map(({ upstream, model, models, state, reason, i18n }): ScopedItem => {
       const item: AttentionItem = {
         type: "target_unhealthy",
         severity: state === "cooling" ? "warning" : "error",
         subject: `${upstream}/${model}`,
         detail: reason ?? state,
+        ...(i18n && { i18n }),
         link: models[0] === undefined ? "/models" : `/model/${models[0]}`,
       };
       return { item, owner: "gateway" };
@@ -136,14 +140,21 @@ async function budgetItems(options: AdminDependencies, at: number): Promise<Scop
         type: isExhausted ? "budget_exhausted" : "budget_nearly_exhausted",
         severity: isExhausted ? "error" : "warning",
         subject: name,
-        detail: `$${rounded(spent)} of $${rounded(limit)} (${period})`,
+        ...detailOf(
+          message("budget_spent", { spent: rounded(spent), limit: rounded(limit), period }),
+        ),
         link: "/budgets",
       };
       return { item, owner: { project } };
     });
 }
 
-const rounded = (dollars: number): string => String(Number(dollars.toPrecision(4)));
+const rounded = (dollars: number): string => `$${Number(dollars.toPrecision(4))}`;
+
+const detailOf = ({ text, i18n }: Message): Pick<AttentionItem, "detail" | "i18n"> => ({
+  detail: text,
+  i18n,
+});
 
 const projectsWithBudget = ({ projects }: Snapshot): BudgetOwnerEntry[] =>
   [...(projects?.values() ?? [])]

@@ -2,6 +2,7 @@
 import { adminTokenSchema, createdAdminTokenSchema } from "../../../contract/admin/account.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { AdminToken, CreatedAdminToken } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { newTokenBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StoredAdminToken } from "../../storage/ports/admin-token-store.ts";
@@ -41,7 +42,7 @@ export function accountTokenRoutes({
   const revoke = async (context: AdminApiContext): Promise<Response> => {
     const { user } = requireSession(context);
     const token = await tokens.revoke(user.id, context.req.param("id") ?? "");
-    if (!token) throw new GatewayError("entity_not_found", "You have no token with this id.");
+    if (!token) throw new GatewayError("entity_not_found", message("no_such_token"));
     await audit.record({
       ...senderOf(context),
       action: "admin_token.revoked",

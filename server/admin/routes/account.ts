@@ -12,6 +12,7 @@ import type {
   RecoveryCodes,
   TotpEnrollment,
 } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import {
   changedPasswordBody,
   confirmBody,
@@ -49,7 +50,7 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
     throttle.check(attempt);
     throttle.fail(attempt);
     if (!(await passwords.verify(password, user.passwordHash))) {
-      throw new GatewayError("invalid_value", "The password is wrong.", { param: "password" });
+      throw new GatewayError("invalid_value", message("wrong_password"), { param: "password" });
     }
     throttle.succeed(attempt);
     return user;
@@ -69,7 +70,7 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
     const body = await readBody(context, changedPasswordBody);
     const { id } = await confirm(context, body.current_password);
     if (body.new_password === body.current_password) {
-      throw new GatewayError("invalid_value", "Choose a password that you do not have now.", {
+      throw new GatewayError("invalid_value", message("password_unchanged"), {
         param: "new_password",
       });
     }
@@ -91,7 +92,7 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
   const endSession = async (context: AdminApiContext): Promise<Response> => {
     const { user } = requireSession(context);
     if (!(await sessions.endOne(user.id, context.req.param("id") ?? ""))) {
-      throw new GatewayError("entity_not_found", "You have no session with this id.");
+      throw new GatewayError("entity_not_found", message("no_such_session"));
     }
     await record(context, "session.ended");
     return context.body(null, 204);
@@ -126,10 +127,7 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
     const { id, totp } = await confirm(context, password);
     const codes = totp && (await secondFactor.renewRecoveryCodes(id, totp));
     if (!codes) {
-      throw new GatewayError(
-        "invalid_value",
-        "The account has no second factor. Turn it on first.",
-      );
+      throw new GatewayError("invalid_value", message("no_second_factor"));
     }
     await record(context, "account.recovery_codes_renewed");
     return context.json(shownCodes(codes));
@@ -213,17 +211,11 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
 export function requireSession(context: AdminApiContext): ActiveSession {
   const session = context.get("session");
   if (session) return session;
-  throw new GatewayError(
-    "permission_denied",
-    "Only a signed-in user has an account. A token cannot read or change it.",
-  );
+  throw new GatewayError("permission_denied", message("only_signed_in_users"));
 }
 
 const withoutPassword = (): GatewayError =>
-  new GatewayError(
-    "invalid_value",
-    "You sign in with OpenID Connect: your password and second factor are at the issuer.",
-  );
+  new GatewayError("invalid_value", message("account_at_issuer"));
 
 const shownSession = (stored: StoredSession, current: string): AccountSession => ({
   object: "account_session",

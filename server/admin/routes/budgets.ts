@@ -3,6 +3,7 @@ import { z } from "zod";
 import { shownBudgetSchema, shownLimitSchema } from "../../../contract/admin/budgets.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
@@ -27,11 +28,7 @@ const listQuery = pageQuery.extend({
 });
 
 const labelError = (): GatewayError =>
-  new GatewayError(
-    "invalid_value",
-    "Send 'project' with 'end_user' or with 'tag': limits of end users and tags belong to a project.",
-    { param: "project" },
-  );
+  new GatewayError("invalid_value", message("project_of_label_needed"), { param: "project" });
 
 export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, budgets, endUserOf, now } = dependencies;

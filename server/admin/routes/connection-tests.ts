@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { connectionTestSchema } from "../../../contract/admin/upstreams.ts";
 import type { ConnectionTest, DiscoveredModel } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
+import type { Translatable } from "../../../contract/messages/message-format.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { JsonObject } from "../../storage/ports/config-entity-store.ts";
@@ -50,7 +52,10 @@ export function connectionTestRoutes({
   ): Promise<Response> => {
     const paidRequest = paidRequestFor(upstream, request, sendTestRequest);
     if (running >= maxConcurrent) {
-      throw new GatewayError("overloaded", `${running} connection tests are running. Retry soon.`);
+      throw new GatewayError(
+        "overloaded",
+        message("too_many_connection_tests", { count: running }),
+      );
     }
     running += 1;
     try {
@@ -118,21 +123,15 @@ function paidRequestFor(
 ): TestConnectionOptions["paidRequest"] {
   if (!mayCost) return undefined;
   if (model === undefined) {
-    throw new GatewayError(
-      "missing_parameter",
-      "Missing required parameter: 'model', for the test request that the vendor may bill.",
-      {
-        param: "model",
-      },
-    );
+    throw new GatewayError("missing_parameter", message("test_model_needed"), {
+      param: "model",
+    });
   }
   const kind = modelKind ?? guessModelKind(model, upstream.kind);
   if (kind !== undefined) return (signal) => send({ upstream, model }, kind, signal);
-  throw new GatewayError(
-    "missing_parameter",
-    "Missing required parameter: 'modelKind'. The name does not show whether it is 'embedding' or 'image'.",
-    { param: "modelKind" },
-  );
+  throw new GatewayError("missing_parameter", message("test_model_kind_needed"), {
+    param: "modelKind",
+  });
 }
 
 function shownTest(result: ConnectionTestResult, upstream: Upstream): ConnectionTest {
@@ -140,11 +139,25 @@ function shownTest(result: ConnectionTestResult, upstream: Upstream): Connection
   const hide = hideSecretsOf(upstream);
   return {
     ...result,
-    steps: steps.map((step) => ({ ...step, detail: hide(step.detail) })),
+    steps: steps.map(({ i18n, ...step }) => ({
+      ...step,
+      detail: hide(step.detail),
+      ...(i18n && { i18n: hidden(i18n, hide) }),
+    })),
     problem: problem === null ? null : hide(problem),
     models: models && sorted(models.map((id) => discovered(id, upstream.kind))),
   };
 }
+
+const hidden = ({ id, values }: Translatable, hide: (text: string) => string): Translatable => ({
+  id,
+  values: Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === "string" ? hide(value) : value,
+    ]),
+  ),
+});
 
 const discovered = (id: string, kind: string): DiscoveredModel => ({
   id,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { shownEventSchema } from "../../../contract/admin/events.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { eventTypes } from "../../../contract/events.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { matchingTypes } from "../../events/show-events.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -32,19 +33,12 @@ export function eventRoutes({ eventViews, audit }: AdminDependencies): readonly 
     const { limit = defaultLimit, ...filter } = readQuery(context, eventsQuery);
     const page = await eventViews.events({ ...filter, limit });
     if (page) return context.json(page);
-    throw new GatewayError(
-      "invalid_value",
-      "Invalid 'cursor': no stored event has this ID. Start again without 'cursor'.",
-      { param: "cursor" },
-    );
+    throw new GatewayError("invalid_value", message("wrong_event_cursor"), { param: "cursor" });
   };
   const redeliver = async (context: AdminApiContext): Promise<Response> => {
     const { id = "", webhook = "" } = context.req.param();
     if (!(await eventViews.redeliver(id, webhook))) {
-      throw new GatewayError(
-        "entity_not_found",
-        "No delivery of this event to this webhook exists. GET /admin/api/events lists the deliveries of each event.",
-      );
+      throw new GatewayError("entity_not_found", message("no_such_delivery"));
     }
     await audit.record({
       ...senderOf(context),

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { imageEstimateSchema } from "../../../contract/admin/models.ts";
 import type { ImageEstimate, ImageEstimateRequest } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { boundedRecord } from "../../../contract/schemas/bounded-record.ts";
 import type { Model, Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -66,9 +67,13 @@ export function imageEstimateRoutes({
     const request = await readBody(context, body);
     const model = snapshot().models.get(request.model);
     if (model?.kind !== "image") {
-      throw new GatewayError("model_not_found", `There is no image model ${request.model}.`, {
-        param: "model",
-      });
+      throw new GatewayError(
+        "model_not_found",
+        message("no_such_image_model", { model: request.model }),
+        {
+          param: "model",
+        },
+      );
     }
     return context.json(show(model, request));
   };

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { inviteSchema, shownInviteSchema } from "../../../contract/admin/account.ts";
 import type { Invite, InvitePreview } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import {
   acceptedInviteBody,
   inviteTokenBody,
@@ -26,7 +27,7 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
   const create = async (context: AdminApiContext): Promise<Response> => {
     const { expires_in_hours: hours } = await readBody(context, newInviteBody);
     const user = await users.findById(context.req.param("id") ?? "");
-    if (!user) throw new GatewayError("entity_not_found", "No user has this id.");
+    if (!user) throw new GatewayError("entity_not_found", message("no_such_user"));
     refuseWithoutPassword(user);
     const token = randomBytes(tokenBytes).toString("base64url");
     const expiresAt = now() + hours * hourMs;
@@ -110,17 +111,11 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
 
 function refuseWithoutPassword({ disabledAt, oidcSubject, passwordHash }: StoredUser): void {
   if (disabledAt !== null) {
-    throw new GatewayError("invalid_value", "The user is disabled. Enable the user first.");
+    throw new GatewayError("invalid_value", message("enable_user_first"));
   }
   if (oidcSubject === null || passwordHash !== null) return;
-  throw new GatewayError(
-    "invalid_value",
-    "The user signs in with OpenID Connect and needs no password.",
-  );
+  throw new GatewayError("invalid_value", message("user_needs_no_password"));
 }
 
 const invalidLink = (): GatewayError =>
-  new GatewayError(
-    "invalid_credentials",
-    "This link is not valid: it was used, was replaced or has expired. Ask an administrator for a new one.",
-  );
+  new GatewayError("invalid_credentials", message("invite_link_invalid"));

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { jobDetailSchema, shownJobSchema } from "../../../contract/admin/jobs.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { findKey } from "../../auth/authenticate.ts";
 import { ownerOf, ownerOfProject, projectOfOwner } from "../../auth/owner.ts";
 import { type BatchEndpoint, batchDataOf, batchEndpoints } from "../../batches/stored-batch.ts";
@@ -41,7 +42,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
   const find = async (context: AdminApiContext): Promise<StoredJob> => {
     const job = await available(clientJobs).jobs.findById(context.req.param("id") ?? "");
     if (job && maySeeProject(context.get("actor"), projectOfOwner(job.owner))) return job;
-    throw new GatewayError("entity_not_found", "No job has this id.");
+    throw new GatewayError("entity_not_found", message("no_such_job"));
   };
 
   const respond = async (
@@ -62,7 +63,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
     const { receive, batches } = available(clientJobs);
     const key = findKey(keyId, snapshot());
     if (!key || !maySeeProject(context.get("actor"), key.project ?? null)) {
-      throw new GatewayError("invalid_value", "No active API key has this id.", {
+      throw new GatewayError("invalid_value", message("no_active_api_key"), {
         param: "key_id",
       });
     }
@@ -82,10 +83,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
     async (context: AdminApiContext): Promise<Response> => {
       const job = await find(context);
       if (job.endedAt !== null) {
-        throw new GatewayError(
-          "invalid_state",
-          `The job is ${job.status}, and cannot be changed any more.`,
-        );
+        throw new GatewayError("invalid_state", message("job_has_ended", { status: job.status }));
       }
       const changed = await apply(available(clientJobs).jobs, job);
       await audit.record({ ...senderOf(context), action: `job.${action}`, subject: job.id });
@@ -98,7 +96,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
       const job = await find(context);
       const file = await fileOf(available(clientJobs), job, kind);
       if (!file) {
-        throw new GatewayError("entity_not_found", `The job has no ${kind} now.`);
+        throw new GatewayError("entity_not_found", message("job_has_no_file", { kind }));
       }
       const extension = job.kind === "image" ? "json" : "jsonl";
       return context.body(file.read(), 200, {
@@ -180,10 +178,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
 
 function available(jobs: ClientJobs | undefined): ClientJobs {
   if (jobs) return jobs;
-  throw new GatewayError(
-    "jobs_unavailable",
-    "The replicas of this gateway share a database, and no storage for jobs. Set BLOB_URL.",
-  );
+  throw new GatewayError("jobs_unavailable", message("no_job_storage"));
 }
 
 /** Undefined: there is none, or it was deleted. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { apiKeySchema, createdApiKeySchema } from "../../../contract/admin/keys.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
 import { budgetOf, configuredLimits } from "../../config/build/limits-and-budgets.ts";
@@ -212,10 +213,7 @@ export function keyRoutes({
       (each) => each.id === id && each.source !== "store",
     );
     throw isConfigured && context.get("actor").projects === null
-      ? new GatewayError(
-          "entity_read_only",
-          "This key is defined in the configuration file. Change it there.",
-        )
+      ? new GatewayError("entity_read_only", message("key_in_file"))
       : noActiveKey();
   };
 
@@ -298,29 +296,25 @@ function requireProject(
   if (project !== null && maySeeProject(actor, project) && !projects?.has(project)) {
     throw new GatewayError(
       "invalid_value",
-      `There is no project ${JSON.stringify(project)}. Create it first.`,
+      message("create_project_first", { project: JSON.stringify(project) }),
       { param: "project" },
     );
   }
   if (maySeeProject(actor, project)) return;
-  const message =
+  const reason =
     actor.projects?.length === 0
-      ? "You are not a member of a project to which the key can belong. An administrator can add you to one."
-      : `Choose one of your projects for the key: ${actor.projects?.join(", ")}.`;
-  throw new GatewayError("permission_denied", message, { param: "project" });
+      ? message("no_project_for_key")
+      : message("choose_own_project", { projects: actor.projects?.join(", ") ?? "" });
+  throw new GatewayError("permission_denied", reason, { param: "project" });
 }
 
 function requireFuture(expiresAt: number | undefined, now: number): void {
   if (expiresAt === undefined || expiresAt > now) return;
-  throw new GatewayError(
-    "invalid_value",
-    "The key would have expired already. Choose a time in the future for 'expires'; a date means its start in UTC.",
-    { param: "expires" },
-  );
+  throw new GatewayError("invalid_value", message("key_expired"), { param: "expires" });
 }
 
 const noActiveKey = (): GatewayError =>
-  new GatewayError("entity_not_found", "No active key has this id.");
+  new GatewayError("entity_not_found", message("no_active_key"));
 
 const settingsOf = (body: z.output<typeof keyBody>): KeySettings => ({
   ...(body.defaults && { defaults: withoutUndefined(body.defaults) }),

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { modelAccessSchema } from "../../../contract/admin/models.ts";
 import type { ModelAccess } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { allowsModel } from "../../auth/authenticate.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { maySeeProject } from "../actor.ts";
@@ -18,7 +19,9 @@ export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonl
     const { models, keys } = snapshot();
     const found = models.get(model);
     if (!found) {
-      throw new GatewayError("model_not_found", `There is no model ${model}.`, { param: "model" });
+      throw new GatewayError("model_not_found", message("no_such_model", { model }), {
+        param: "model",
+      });
     }
     const allowed = [...keys.values()].filter(
       (key) =>

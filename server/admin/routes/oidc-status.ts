@@ -1,6 +1,8 @@
 /** /oidc: the settings of sign-in with OpenID Connect, what is missing, and the result of a test sign-in. */
+
 import { oidcStatusSchema, oidcTestSchema } from "../../../contract/admin/oidc.ts";
 import type { OidcStatus } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { oidcTestBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Oidc } from "../admin-dependencies.ts";
@@ -28,7 +30,7 @@ export function oidcStatusRoutes(oidc: Oidc | undefined): readonly AdminRoute[] 
   const readTest = async (context: AdminApiContext): Promise<Response> => {
     const { result } = await readBody(context, oidcTestBody);
     if (oidc) return context.json(oidc.tests.read(result));
-    throw new GatewayError("invalid_value", "There is no sign-in with OpenID Connect.");
+    throw new GatewayError("invalid_value", message("no_oidc"));
   };
 
   return [

@@ -1,5 +1,6 @@
 /** /session/oidc: sign-in with OpenID Connect. The browser goes to the issuer and comes back with a code. */
 import { z } from "zod";
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Oidc, SignInDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
@@ -41,7 +42,7 @@ export function oidcRoutes(
 
   const limited = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (concurrent >= maxConcurrent) {
-      throw new GatewayError("overloaded", "Too many sign-ins at the same time. Try again soon.", {
+      throw new GatewayError("overloaded", message("too_many_sign_ins_now"), {
         retryAfterMs: 5_000,
       });
     }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { overviewSchema } from "../../../contract/admin/overview.ts";
 import type { Overview } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { internalName } from "../../auth/authenticate.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { originOf } from "../../config/snapshot.ts";
@@ -34,7 +35,7 @@ export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[
     const given = readQuery(context, overviewQuery);
     const { to = now(), from = to - dayMs } = given;
     if (from >= to) {
-      throw new GatewayError("invalid_value", "Invalid 'from': it must be before 'to'.", {
+      throw new GatewayError("invalid_value", message("from_after_to"), {
         param: "from",
       });
     }

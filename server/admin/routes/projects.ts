@@ -1,6 +1,7 @@
 /** /projects: groups of keys with shared limits and budgets, and the users that belong to them. */
 import { projectEntitySchema } from "../../../contract/admin/entities.ts";
 import type { ProjectEntity, ProjectValue } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { membersBody, project } from "../../../contract/schemas/keys.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -136,16 +137,14 @@ const isMember =
 function requireUser(users: readonly StoredUser[], id: string): StoredUser {
   const user = users.find((each) => each.id === id);
   if (!user) {
-    throw new GatewayError("invalid_value", `No user has the id ${JSON.stringify(id)}.`, {
+    throw new GatewayError("invalid_value", message("unknown_user", { id: JSON.stringify(id) }), {
       param: "users",
     });
   }
   if (user.projects !== null) return user;
-  throw new GatewayError(
-    "invalid_value",
-    `${user.name} sees all projects. Limit the user to projects on the page of users first.`,
-    { param: "users" },
-  );
+  throw new GatewayError("invalid_value", message("user_sees_all_projects", { name: user.name }), {
+    param: "users",
+  });
 }
 
 function countKeys({ keys }: Snapshot): ReadonlyMap<string, number> {

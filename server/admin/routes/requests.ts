@@ -6,6 +6,7 @@ import {
   requestPageSchema,
 } from "../../../contract/admin/requests.ts";
 import type { RequestContent, RequestPage } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseContent } from "../../request/content-format.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
@@ -58,7 +59,7 @@ export function requestRoutes({
       limit: 1,
     });
     const [row] = entries;
-    if (!row) throw new GatewayError("entity_not_found", "No request in the ledger has this id.");
+    if (!row) throw new GatewayError("entity_not_found", message("no_such_request"));
     return row;
   };
 
@@ -90,10 +91,7 @@ export function requestRoutes({
     const stored = await content.find(model ?? "", requestId);
     const bytes = await stored?.read();
     if (!stored || !bytes) {
-      throw new GatewayError(
-        "entity_not_found",
-        "The content of this request is not stored. It is stored only for models with storeContent, until it expires.",
-      );
+      throw new GatewayError("entity_not_found", message("content_not_stored"));
     }
     const { request, files, status, contentType, body, end } = parseContent(bytes);
     const shown: RequestContent = {
@@ -115,11 +113,7 @@ export function requestRoutes({
       isAllowed: context.get("isStillAllowed"),
     });
     if (!viewer) {
-      throw new GatewayError(
-        "overloaded",
-        "Too many live views are open. Close one, or try again later.",
-        { retryAfterMs: 5000 },
-      );
+      throw new GatewayError("overloaded", message("too_many_live_views"), { retryAfterMs: 5000 });
     }
     context.req.raw.signal.addEventListener("abort", () => viewer.close(), { once: true });
     const stream = new ReadableStream<Uint8Array>(

@@ -5,6 +5,7 @@ import {
   signInOptionsSchema,
 } from "../../../contract/admin/session.ts";
 import type { Session, SignedOut, SignInOptions } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { setupBody, signInBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { StoredUser } from "../../storage/ports/user-store.ts";
@@ -39,7 +40,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     const matches = await passwords.verify(password, user?.passwordHash);
     if (!user?.passwordHash || !matches) {
       await recordRefusal(name, address);
-      throw new GatewayError("invalid_credentials", "The user name or the password is wrong.");
+      throw new GatewayError("invalid_credentials", message("wrong_credentials"));
     }
     refuseDisabled(user);
     await checkCode(user, code, address);
@@ -56,19 +57,11 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
   const checkCode = async (user: StoredUser, code: string | undefined, address: string) => {
     if (!user.totp) return;
     if (code === undefined) {
-      throw new GatewayError(
-        "second_factor_required",
-        "Enter the code of your authenticator app, or a recovery code.",
-        { param: "code" },
-      );
+      throw new GatewayError("second_factor_required", message("code_needed"), { param: "code" });
     }
     if (await secondFactor.accept(user, code)) return;
     await recordRefusal(user.name, address);
-    throw new GatewayError(
-      "invalid_credentials",
-      "The code is wrong or was used before. Wait for the next code.",
-      { param: "code" },
-    );
+    throw new GatewayError("invalid_credentials", message("wrong_code"), { param: "code" });
   };
 
   const setUp = async (context: AdminApiContext): Promise<Response> => {
@@ -76,10 +69,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     await throttle.waitInLine(address);
     const { name, password, token } = await readBody(context, setupBody);
     if (!setupToken.matches(token)) {
-      throw new GatewayError(
-        "invalid_credentials",
-        "This link is not valid. Use the link that the gateway printed at its last start.",
-      );
+      throw new GatewayError("invalid_credentials", message("setup_link_invalid"));
     }
     const passwordHash = await passwords.hash(password);
     const user = newUser({
@@ -90,10 +80,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       createdAt: now(),
     });
     if (!(await users.createFirst(user))) {
-      throw new GatewayError(
-        "invalid_credentials",
-        "This link was used before. Sign in, or ask an administrator to create a user for you.",
-      );
+      throw new GatewayError("invalid_credentials", message("setup_link_used"));
     }
     await audit.record({ actor: name, action: "user.created", subject: name, address });
     const session = await startSession(context, user, options);
@@ -104,7 +91,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
   const show = async (context: AdminApiContext): Promise<Response> => {
     const session = context.get("session");
     if (session) return context.json(shownSession(session));
-    throw new GatewayError("not_signed_in", "The admin token has no session. Sign in as a user.");
+    throw new GatewayError("not_signed_in", message("token_has_no_session"));
   };
 
   /** Ends all sessions of the user, also sessions on other devices and tokens that were rotated a moment ago. */
@@ -198,10 +185,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
 /** After the password was verified: otherwise a stranger could find out which names exist. */
 function refuseDisabled({ disabledAt }: StoredUser): void {
   if (disabledAt === null) return;
-  throw new GatewayError(
-    "invalid_credentials",
-    "An administrator has disabled this user. Ask an administrator to enable it.",
-  );
+  throw new GatewayError("invalid_credentials", message("user_disabled"));
 }
 
 const shownSession = ({ user, csrfToken, expiresAt }: ActiveSession): Session => ({

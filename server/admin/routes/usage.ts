@@ -10,6 +10,7 @@ import {
   usageDimensions,
   usageIntervals,
 } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isTimeZone, LocalPeriods } from "../../lib/local-periods.ts";
 import type { UsageQuery } from "../../storage/ports/ledger-queries.ts";
@@ -86,25 +87,21 @@ export function usageRoutes({
     const given = readQuery(context, usageQuery);
     const { to = now(), from = to - 7 * dayMs, interval = "day" } = given;
     if (from >= to) {
-      throw new GatewayError("invalid_value", "Invalid 'from': it must be before 'to'.", {
+      throw new GatewayError("invalid_value", message("from_after_to"), {
         param: "from",
       });
     }
     const dimensions: readonly UsageDimension[] = [...new Set(given.group_by ?? [])];
     if (countLabels(dimensions, given) > 1) {
-      throw new GatewayError(
-        "invalid_value",
-        "Usage is summed by one of tag, end user and status: give one of them in 'group_by' or as a filter.",
-        { param: "group_by" },
-      );
+      throw new GatewayError("invalid_value", message("one_label_dimension"), {
+        param: "group_by",
+      });
     }
     const single = dimensions.find((name) => singleDimensions.includes(name));
     if (single !== undefined && dimensions.length > 1) {
-      throw new GatewayError(
-        "invalid_value",
-        `Usage by ${single} is not summed by another dimension as well: give 'group_by=${single}' and filters.`,
-        { param: "group_by" },
-      );
+      throw new GatewayError("invalid_value", message("single_dimension", { dimension: single }), {
+        param: "group_by",
+      });
     }
     const query: UsageQuery = {
       ...(await ownerFilter(given, context.get("actor"), { keyNames, endUserOf })),

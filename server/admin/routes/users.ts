@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { userSchema } from "../../../contract/admin/users.ts";
 import type { Role, User } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import {
@@ -41,7 +42,7 @@ export function userRoutes({
   const find = async (context: AdminApiContext): Promise<StoredUser> => {
     const user = await users.findById(context.req.param("id") ?? "");
     if (user) return user;
-    throw new GatewayError("entity_not_found", "No user has this id.");
+    throw new GatewayError("entity_not_found", message("no_such_user"));
   };
 
   const list = async (context: AdminApiContext): Promise<Response> =>
@@ -110,7 +111,7 @@ export function userRoutes({
     if (unknown === undefined) return;
     throw new GatewayError(
       "invalid_value",
-      `Invalid 'projects': there is no project ${JSON.stringify(unknown)}. Create it first, or leave it out.`,
+      message("unknown_project_of_user", { project: JSON.stringify(unknown) }),
       { param: "projects" },
     );
   };
@@ -175,11 +176,7 @@ function accountChanges(
 
 function refuseLastAdministrator(error: unknown): never {
   if (!(error instanceof LastAdministrator)) throw error;
-  throw new GatewayError(
-    "invalid_value",
-    "This is the last administrator who can sign in. Create another first.",
-    { param: "role" },
-  );
+  throw new GatewayError("invalid_value", message("last_admin"), { param: "role" });
 }
 
 /** Administrators can change their own membership, so a restriction to projects would restrict nothing. */
@@ -187,7 +184,7 @@ const projectsFor = (role: Role, visible: User["projects"]): StoredUser["project
   role === "admin" || visible === "all" ? null : visible;
 
 const nameTaken = (): GatewayError =>
-  new GatewayError("invalid_value", "Another user has this name. Choose another one.", {
+  new GatewayError("invalid_value", message("user_name_taken"), {
     param: "name",
   });
 

@@ -8,6 +8,7 @@ import {
   type WebhookValue,
   webhookFormats,
 } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -44,7 +45,7 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
   const testOne = async (context: AdminApiContext): Promise<Response> => {
     const result = await eventViews.testWebhook(context.req.param("id") ?? "");
     if (result) return context.json(result);
-    throw new GatewayError("entity_not_found", "No webhook has this ID.");
+    throw new GatewayError("entity_not_found", message("no_such_webhook"));
   };
 
   const { list, ...others } = entityRoutes({

@@ -3,6 +3,7 @@
  * a user, whose changes must also carry the CSRF token.
  */
 import { parse as parseCookies } from "hono/utils/cookie";
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
 import type { StoredUser } from "../../storage/ports/user-store.ts";
@@ -78,10 +79,7 @@ async function checkAdminToken(
     });
   }
   throttle.refuseWrongTokens(address);
-  throw new GatewayError(
-    "invalid_api_key",
-    "Incorrect admin token. Use the value of VEXEL_ADMIN_TOKEN when the gateway started, or a token of your account that has not expired.",
-  );
+  throw new GatewayError("invalid_api_key", message("wrong_admin_token"));
 }
 
 /** The entries of a long series of wrong tokens are few, so that they cannot fill the audit log. */
@@ -101,7 +99,7 @@ async function authenticateSession(
   ) {
     throw new GatewayError(
       "invalid_csrf_token",
-      `The header ${csrfHeader} is missing or wrong. It must be the csrf_token of GET /admin/api/session.`,
+      message("wrong_csrf_token", { header: csrfHeader }),
     );
   }
   const { id, name, role, projects } = session.user;
@@ -116,17 +114,11 @@ export const needsNewPassword = ({ mustChangePassword, passwordHash }: StoredUse
 /** A user whose password an administrator has declared to be old may do nothing but choose a new one. */
 export function refuseOldPassword(session: ActiveSession | undefined): void {
   if (!session || !needsNewPassword(session.user)) return;
-  throw new GatewayError(
-    "password_change_required",
-    "Choose a new password first, with POST /admin/api/account/password or in the console.",
-  );
+  throw new GatewayError("password_change_required", message("choose_password_first"));
 }
 
 export const notSignedIn = (): GatewayError =>
-  new GatewayError(
-    "not_signed_in",
-    "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.",
-  );
+  new GatewayError("not_signed_in", message("not_signed_in"));
 
 const sessionToken = (request: RequestCredentials): string | undefined =>
   parseCookies(request.header("cookie") ?? "", sessionCookie)[sessionCookie];

@@ -1,6 +1,8 @@
 /**
  * Refuses changes that the page of another site sends (CSRF), also a sign-in. Browsers send `origin` with every change.
  */
+
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 /** `publicUrl`: the base URL that the client used. */
@@ -14,6 +16,6 @@ export function checkOrigin(
   if (header("sec-fetch-site") === "same-origin") return;
   throw new GatewayError(
     "invalid_csrf_token",
-    `Requests from ${origin.slice(0, 200)} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.`,
+    message("wrong_origin", { origin: origin.slice(0, 200) }),
   );
 }

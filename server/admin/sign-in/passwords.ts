@@ -2,6 +2,8 @@
  * Password hashing for users of the console, with argon2id. It is slow and takes memory on purpose, so few passwords
  * are hashed at the same time.
  */
+
+import { message } from "../../../contract/messages/message.ts";
 import { maxPasswordLength } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
@@ -60,13 +62,9 @@ export class Passwords {
   async #limited<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#running >= maxConcurrent) {
       if (this.#waiting.length >= maxWaiting) {
-        throw new GatewayError(
-          "overloaded",
-          "Too many sign-ins at the same time. Try again soon.",
-          {
-            retryAfterMs: 5_000,
-          },
-        );
+        throw new GatewayError("overloaded", message("too_many_sign_ins_now"), {
+          retryAfterMs: 5_000,
+        });
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {

@@ -2,6 +2,9 @@
  * The second factor of users with a password: a code of an authenticator app, or a recovery code. Each is accepted
  * once. The secret is encrypted at rest.
  */
+
+import { message } from "../../../contract/messages/message.ts";
+import type { Message } from "../../../contract/messages/message-format.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
@@ -64,10 +67,10 @@ export function createSecondFactor({ users, secrets, now }: SecondFactorOptions)
     /** Turns the second factor on. Returns the recovery codes, which are shown once. */
     async enable(id: string, enrollment: string, code: string): Promise<string[]> {
       const { secret, until } = readEnrollment(enrollment, id);
-      if (until < now()) throw invalid("enrollment", "it has expired. Start again.");
+      if (until < now()) throw invalid("enrollment", message("enrollment_expired"));
       const step = matchingStep(normalizedCode(code), secret, now(), 0);
       if (step === undefined) {
-        throw invalid("code", "it is not the current code. Check the clock of your device.");
+        throw invalid("code", message("code_not_current"));
       }
       const codes = newRecoveryCodes();
       const totp = {
@@ -94,7 +97,7 @@ export function createSecondFactor({ users, secrets, now }: SecondFactorOptions)
     try {
       return JSON.parse(secrets.decrypt(enrollment, enrollmentContext(id)));
     } catch (cause) {
-      throw invalid("enrollment", "it is not one of this account. Start again.", cause);
+      throw invalid("enrollment", message("foreign_enrollment"), cause);
     }
   }
 }
@@ -102,5 +105,5 @@ export function createSecondFactor({ users, secrets, now }: SecondFactorOptions)
 const hashesOf = (codes: readonly string[]): string[] =>
   codes.map((code) => secretHash(normalizedCode(code)));
 
-const invalid = (param: string, reason: string, cause?: unknown): GatewayError =>
-  new GatewayError("invalid_value", `Invalid '${param}': ${reason}`, { param, cause });
+const invalid = (param: string, reason: Message, cause?: unknown): GatewayError =>
+  new GatewayError("invalid_value", reason, { param, cause });

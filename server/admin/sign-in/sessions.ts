@@ -3,6 +3,7 @@
  * hour, ended by sign-out, idleness or age. The session cookie holds the token; the store has only its hash.
  */
 import { randomBytes } from "node:crypto";
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { SessionStore, StoredSession } from "../../storage/ports/session-store.ts";
@@ -91,10 +92,7 @@ export class Sessions {
     const current = await this.#users.findById(id);
     if (current?.passwordHash === passwordHash && current.disabledAt === null) return;
     await this.#sessions.deleteOfUser(id);
-    throw new GatewayError(
-      "invalid_credentials",
-      "The user was changed or deleted during the sign-in. Sign in again.",
-    );
+    throw new GatewayError("invalid_credentials", message("user_changed"));
   }
 
   /** Undefined: the token is unknown, or its session has ended. */

@@ -5,6 +5,8 @@
  * its attempts share a token bucket and wait in line for it: a client that sends more requests does not get all of it.
  * Wrong admin tokens are only counted: the right one is long and random, and always passes.
  */
+
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { TokenBucket } from "../../limits/token-bucket.ts";
 
@@ -57,7 +59,7 @@ export class SignInThrottle {
     const bucket = this.#buckets.get(key) ?? new TokenBucket(attemptsPerMinute, now);
     setLast(this.#buckets, key, bucket);
     const waitMs = bucket.waitMs(1, now);
-    if (waitMs > maxLineMs) throw tooMany("sign-ins from your address", waitMs - maxLineMs);
+    if (waitMs > maxLineMs) throw tooMany("too_many_sign_ins_from_address", waitMs - maxLineMs);
     bucket.take(1, now);
     if (waitMs > 0) await this.#sleep(waitMs);
   }
@@ -68,7 +70,7 @@ export class SignInThrottle {
     if (!failures || failures.count < freeFailures) return;
     const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (failures.count - freeFailures));
     const leftMs = failures.lastAt + waitMs - this.#now();
-    if (leftMs > 0) throw tooMany("failed sign-ins", leftMs);
+    if (leftMs > 0) throw tooMany("too_many_failed_sign_ins", leftMs);
   }
 
   fail(attempt: Attempt): void {
@@ -89,7 +91,7 @@ export class SignInThrottle {
   refuseWrongTokens(address: string): void {
     const failures = this.#current(tokenKeyOf(address));
     if (failures && failures.count > maxWrongTokens) {
-      throw tooMany("requests with a wrong admin token", firstWaitMs);
+      throw tooMany("too_many_wrong_tokens", firstWaitMs);
     }
   }
 
@@ -107,9 +109,14 @@ export class SignInThrottle {
   }
 }
 
-function tooMany(what: string, waitMs: number): GatewayError {
+type TooManyId =
+  | "too_many_failed_sign_ins"
+  | "too_many_sign_ins_from_address"
+  | "too_many_wrong_tokens";
+
+function tooMany(id: TooManyId, waitMs: number): GatewayError {
   const seconds = Math.ceil(waitMs / 1000);
-  return new GatewayError("rate_limited", `Too many ${what}. Try again in ${seconds} seconds.`, {
+  return new GatewayError("rate_limited", message(id, { seconds }), {
     retryAfterMs: waitMs,
   });
 }

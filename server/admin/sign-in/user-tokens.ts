@@ -3,6 +3,7 @@
  * at the time of the request. Its text is shown once; only its hash is stored.
  */
 import { randomBytes } from "node:crypto";
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { AdminTokenStore, StoredAdminToken } from "../../storage/ports/admin-token-store.ts";
@@ -54,10 +55,7 @@ export class UserTokens {
       lastUsedAt: null,
     };
     if (await this.#store.create(token, maxTokens)) return { text, token };
-    throw new GatewayError(
-      "invalid_value",
-      `You have ${maxTokens} tokens, which is the maximum. Revoke one of them.`,
-    );
+    throw new GatewayError("invalid_value", message("too_many_tokens", { max: maxTokens }));
   }
 
   /** Undefined: the token is unknown, revoked or expired, or its user cannot sign in. */

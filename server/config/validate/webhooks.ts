@@ -1,6 +1,7 @@
 /** The webhooks of `vexel.yaml`: their URLs, signing secrets and event types. */
 import { z } from "zod";
 import { eventTypes } from "../../../contract/events.ts";
+import { schemaText } from "../../../contract/messages/schema-messages.ts";
 import { webhook as webhookSchema } from "../../../contract/schemas/webhooks.ts";
 import { nearestMatch } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
@@ -27,11 +28,15 @@ const webhook = webhookSchema
       context.addIssue({
         code: "custom",
         path: ["secret"],
-        message: "is missing: it signs requests",
+        message: schemaText("webhook_secret_missing"),
       });
     }
     if (format !== "standard" && url.startsWith("mailto:")) {
-      context.addIssue({ code: "custom", path: ["format"], message: "must be absent for e-mail" });
+      context.addIssue({
+        code: "custom",
+        path: ["format"],
+        message: schemaText("webhook_secret_absent"),
+      });
     }
   });
 

@@ -30,7 +30,8 @@ export class CircuitBreaker {
   #failures = 0;
   /** Undefined: the circuit is closed. */
   #openedAt: number | undefined;
-  #openReason = "";
+  /** The kind of the last failure before the circuit opened. */
+  #openedBy = "";
   /** The opening or the last probe, and the wait from then until the next probe. */
   #waitsSince = 0;
   #waitMs = 0;
@@ -63,7 +64,15 @@ export class CircuitBreaker {
 
   /** Why the target is not healthy, for the operator. */
   reason(now: number): string {
-    return this.isOpen && this.blockedMs(now) === 0 ? this.#openReason : this.#coolReason;
+    const { failures, last } = this.cause(now);
+    return failures === 0 ? last : `${failures} failures in a row, the last: ${last}`;
+  }
+
+  /** The last error, or why the target cools down. `failures`: those that opened the circuit. */
+  cause(now: number): { readonly failures: number; readonly last: string } {
+    return this.isOpen && this.blockedMs(now) === 0
+      ? { failures: failureThreshold, last: this.#openedBy }
+      : { failures: 0, last: this.#coolReason };
   }
 
   /** Milliseconds until the cool-down ends. */
@@ -123,7 +132,7 @@ export class CircuitBreaker {
   recordFailure(now: number, reason: string): boolean {
     if (this.isOpen || ++this.#failures < failureThreshold) return false;
     this.#openedAt = now;
-    this.#openReason = `${this.#failures} failures in a row, the last: ${reason}`;
+    this.#openedBy = reason;
     this.#failures = 0;
     this.#isProbing = false;
     this.#probes = 0;

@@ -26,7 +26,7 @@ const maxErrors = 5;
 const rateLimitMs = 1000;
 /** The cool-down after an error about the gateway's API key or credit. */
 const refusedMs = 30_000;
-const rateLimit = "its rate limit is reached";
+export const rateLimit = "its rate limit is reached";
 /** A target that has responded within this time serves a part of its requests. */
 const servesMs = 500;
 

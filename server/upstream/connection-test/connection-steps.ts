@@ -1,6 +1,8 @@
 /** The first steps of a connection: the name is resolved, the port is connected to, the certificate is checked. */
 import { isIP } from "node:net";
 import type { ConnectionStep, ConnectionStepName } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
+import type { Message } from "../../../contract/messages/message-format.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { withTimeout } from "../../lib/timers.ts";
@@ -17,6 +19,9 @@ export interface ConnectionStepsOptions {
   readonly tls?: TlsTrust | undefined;
 }
 
+/** What a step found. Without `i18n`: a text of the vendor. */
+export type FoundMessage = Pick<Message, "text"> & Partial<Message>;
+
 /** Resolves with one step each for DNS, TCP and TLS. The steps after a failed one are skipped. */
 export async function runConnectionSteps(
   url: URL,
@@ -26,7 +31,7 @@ export async function runConnectionSteps(
   const { hostname, port } = address;
   const isEncrypted = url.protocol === "https:";
   let checked: readonly string[] = [];
-  const work: readonly (readonly [ConnectionStepName, (() => Promise<string>)?])[] = [
+  const work: readonly (readonly [ConnectionStepName, (() => Promise<Message>)?])[] = [
     [
       "dns",
       async () => {
@@ -34,7 +39,10 @@ export async function runConnectionSteps(
         if (!addresses) throw { code: "ETIMEDOUT" };
         if (addresses.length === 0) throw { code: "ENOTFOUND" };
         checked = addresses;
-        return `${hostname} resolves to ${addresses.slice(0, 4).join(", ")}.`;
+        return message("dns_resolved", {
+          host: hostname,
+          addresses: addresses.slice(0, 4).join(", "),
+        });
       },
     ],
     [
@@ -42,7 +50,7 @@ export async function runConnectionSteps(
       async () =>
         connectToFirst(checked, (hostname) =>
           checkConnection({ ...address, hostname }, timeoutMs),
-        ).then(() => `Port ${port} accepts connections.`),
+        ).then(() => message("tcp_open", { port: String(port) })),
     ],
     isEncrypted
       ? [
@@ -53,7 +61,7 @@ export async function runConnectionSteps(
             await connectToFirst(checked, (hostname) =>
               checkConnection({ ...address, hostname, tls: { ...tls, serverName } }, timeoutMs),
             );
-            return `The certificate is valid for ${hostname}.`;
+            return message("tls_valid", { host: hostname });
           },
         ]
       : ["tls"],
@@ -61,9 +69,9 @@ export async function runConnectionSteps(
   const steps: ConnectionStep[] = [];
   for (const [step, run] of work) {
     const hasFailed = steps.some(({ result }) => result === "failed");
-    if (hasFailed) steps.push(stepOf(step, "skipped", ""));
+    if (hasFailed) steps.push(stepOf(step, "skipped"));
     else if (run) steps.push(await runStep(step, run, { hostname, port, clock }));
-    else steps.push(stepOf(step, "skipped", "The address is plain http."));
+    else steps.push(stepOf(step, "skipped", message("tls_plain")));
   }
   return steps;
 }
@@ -83,12 +91,24 @@ async function connectToFirst(
   }
 }
 
+/** The vendor's or the guard's own text has no id. */
+export const messageOf = ({ message: text, i18n }: GatewayError): FoundMessage => ({
+  text,
+  ...(i18n && { i18n }),
+});
+
 export const stepOf = (
   step: ConnectionStepName,
   result: ConnectionStep["result"],
-  detail: string,
+  found?: FoundMessage,
   duration_ms: number | null = null,
-): ConnectionStep => ({ step, result, detail, duration_ms });
+): ConnectionStep => ({
+  step,
+  result,
+  detail: found?.text ?? "",
+  ...(found?.i18n && { i18n: found.i18n }),
+  duration_ms,
+});
 
 interface StepContext {
   readonly hostname: string;
@@ -98,53 +118,48 @@ interface StepContext {
 
 async function runStep(
   step: ConnectionStepName,
-  run: () => Promise<string>,
+  run: () => Promise<Message>,
   { hostname, port, clock }: StepContext,
 ): Promise<ConnectionStep> {
   const startedAt = clock();
-  const end = (result: "passed" | "failed", detail: string): ConnectionStep =>
-    stepOf(step, result, detail, Math.round(clock() - startedAt));
+  const end = (result: "passed" | "failed", found: FoundMessage): ConnectionStep =>
+    stepOf(step, result, found, Math.round(clock() - startedAt));
   try {
     return end("passed", await run());
   } catch (error) {
-    if (error instanceof GatewayError) return end("failed", error.message);
+    if (error instanceof GatewayError) return end("failed", messageOf(error));
     const code = error instanceof NotConnected ? error.code : errorCode(error);
     return end("failed", explain(step, code, `${hostname}:${port}`, hostname));
   }
 }
 
-const certificateProblems: Readonly<Record<string, string>> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: "it is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "it is signed by an authority that the gateway does not know",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "it is signed by an authority that the gateway does not know",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "it is signed by an authority that the gateway does not know",
-  CERT_HAS_EXPIRED: "it has expired",
-  CERT_NOT_YET_VALID: "it is not valid yet",
-  ERR_TLS_CERT_ALTNAME_INVALID: "it is for another host name",
-};
+const certificateProblems = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: "certificate_self_signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "certificate_unknown_authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate_unknown_authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate_unknown_authority",
+  CERT_HAS_EXPIRED: "certificate_expired",
+  CERT_NOT_YET_VALID: "certificate_not_yet_valid",
+  ERR_TLS_CERT_ALTNAME_INVALID: "certificate_other_host",
+} as const;
 
-function explain(
-  step: ConnectionStepName,
-  code: string,
-  address: string,
-  hostname: string,
-): string {
+function explain(step: ConnectionStepName, code: string, address: string, host: string): Message {
   const suffix = code === "" ? "" : ` (${code})`;
   if (step === "dns") {
     return code === "EAI_AGAIN" || code === "ETIMEDOUT"
-      ? `The name server did not answer for ${hostname}${suffix}. Check the network of the gateway.`
-      : `The name ${hostname} does not exist${suffix}. Check the base URL.`;
+      ? message("dns_no_answer", { host, code: suffix })
+      : message("dns_unknown", { host, code: suffix });
   }
   if (step === "tls") {
-    const problem = certificateProblems[code];
+    const problem = certificateProblems[code as keyof typeof certificateProblems];
     return problem === undefined
-      ? `The TLS handshake with ${address} failed${suffix}. Check whether the port speaks https.`
-      : `The certificate of ${hostname} is not valid: ${problem}${suffix}. To trust another authority, set NODE_EXTRA_CA_CERTS.`;
+      ? message("tls_failed", { address, code: suffix })
+      : message("tls_invalid", { host, problem: message(problem), code: suffix });
   }
   if (code === "ECONNREFUSED" || code === "ConnectionRefused") {
-    return `Nothing listens at ${address}${suffix}. Check the port, and whether the server runs.`;
+    return message("tcp_refused", { address, code: suffix });
   }
   return code === "ETIMEDOUT"
-    ? `${address} did not accept a connection in time${suffix}. A firewall may block it.`
-    : `${address} cannot be connected to${suffix}.`;
+    ? message("tcp_timeout", { address, code: suffix })
+    : message("tcp_failed", { address, code: suffix });
 }

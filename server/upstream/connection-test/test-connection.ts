@@ -3,15 +3,22 @@
  * which models it serves. Without `paidRequest` it sends only requests that cost nothing.
  */
 import type { ConnectionStep, ConnectionTest } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
+import type { Message } from "../../../contract/messages/message-format.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { adapters } from "../adapters/index.ts";
 import { messageIn, readErrorBody, redact, replayBody } from "../adapters/wire/error-body.ts";
 import type { Upstream } from "../contract.ts";
 import type { CredentialCache } from "../credentials/credential-cache.ts";
-import { describeCredentialError } from "../credentials/request-credential.ts";
 import type { SendUpstreamRequest } from "../transport/index.ts";
-import { type ConnectionStepsOptions, runConnectionSteps, stepOf } from "./connection-steps.ts";
+import {
+  type ConnectionStepsOptions,
+  type FoundMessage,
+  messageOf,
+  runConnectionSteps,
+  stepOf,
+} from "./connection-steps.ts";
 import { type FreeRequest, freeRequest, validModelIds } from "./list-models.ts";
 
 export interface TestConnectionOptions extends ConnectionStepsOptions {
@@ -47,15 +54,15 @@ export async function testConnection(
   const adapter = adapters.get(upstream.kind);
   const free = freeRequest(upstream);
   if (!adapter || !free) {
-    const steps = [stepOf("http", "passed", "The model runs inside the gateway.")];
+    const steps = [stepOf("http", "passed", message("model_inside"))];
     return end({ steps, reachable: true, credential: "none" });
   }
   const url = new URL(free.request.url);
   const steps = options.isProxied(url)
-    ? [stepOf("dns", "skipped", "Requests to this address go through a proxy.")]
+    ? [stepOf("dns", "skipped", message("http_proxy"))]
     : await runConnectionSteps(url, options);
   if (steps.some(({ result }) => result === "failed")) {
-    const later = [stepOf("http", "skipped", ""), stepOf("credential", "skipped", "")];
+    const later = [stepOf("http", "skipped"), stepOf("credential", "skipped")];
     return end({ steps: [...steps, ...later], reachable: false, credential: "unverified" });
   }
   const checked = await checkByHttp(upstream, adapter, free, options);
@@ -96,10 +103,10 @@ async function checkByHttp(
   const refusal = isExpected(status) ? undefined : await readRefusal(response, adapter, upstream);
   if (refusal && !refusal.isAboutCredential) {
     const problem = statusProblem(status, host, refusal.message);
-    const steps = [stepOf("http", "failed", problem, took()), stepOf("credential", "skipped", "")];
+    const steps = [stepOf("http", "failed", problem, took()), stepOf("credential", "skipped")];
     return { steps, reachable: true, credential: "unverified", models: null };
   }
-  const http = stepOf("http", "passed", `The server responded with status ${status}.`, took());
+  const http = stepOf("http", "passed", message("http_status", { status }), took());
   const ids = isSuccess(status) ? modelIds(await readJson(response)) : undefined;
   const models = ids ? validModelIds(ids) : null;
   const { credential, step } = refusal
@@ -117,18 +124,21 @@ function notReached(
 ): Checked {
   const shared = { models: null };
   if (signal.aborted) {
-    const detail = `${host} sent no response within ${timeoutMs / 1000} s.`;
-    const steps = [stepOf("http", "failed", detail, took), stepOf("credential", "skipped", "")];
+    const detail = message("http_timeout", { host, seconds: timeoutMs / 1000 });
+    const steps = [stepOf("http", "failed", detail, took), stepOf("credential", "skipped")];
     return { ...shared, steps, reachable: false, credential: "unverified" };
   }
   if (!(error instanceof GatewayError)) throw error;
-  const detail = describeCredentialError(error);
+  const detail = credentialProblem(error);
   if (error.kind === "upstream_credentials") {
     // The token service of the vendor responded.
-    const steps = [stepOf("http", "passed", "", took), stepOf("credential", "failed", detail)];
+    const steps = [
+      stepOf("http", "passed", undefined, took),
+      stepOf("credential", "failed", detail),
+    ];
     return { ...shared, steps, reachable: true, credential: "refused" };
   }
-  const steps = [stepOf("http", "failed", detail, took), stepOf("credential", "skipped", "")];
+  const steps = [stepOf("http", "failed", detail, took), stepOf("credential", "skipped")];
   return { ...shared, steps, reachable: false, credential: "unverified" };
 }
 
@@ -137,10 +147,10 @@ interface CredentialCheck {
   readonly step: ConnectionStep;
 }
 
-function refusedCredential(upstream: Upstream, status: number, message: string): CredentialCheck {
+function refusedCredential(upstream: Upstream, status: number, reason: string): CredentialCheck {
   const detail = isAnonymous(upstream)
-    ? `The server requires a credential (status ${status})${message}, and none is set.`
-    : `The server refuses the credential (status ${status})${message}. Check it and its permissions.`;
+    ? message("credential_required", { status, message: reason })
+    : message("credential_refused", { status, message: reason });
   return { credential: "refused", step: stepOf("credential", "failed", detail) };
 }
 
@@ -154,10 +164,13 @@ async function checkCredential(
   { send, timeoutMs }: TestConnectionOptions,
 ): Promise<CredentialCheck> {
   if (isAnonymous(upstream)) {
-    return { credential: "none", step: stepOf("credential", "skipped", "No credential is set.") };
+    return {
+      credential: "none",
+      step: stepOf("credential", "skipped", message("credential_none")),
+    };
   }
   if (adapter.credential?.(upstream) && !adapter.sign) {
-    const detail = "The vendor's token service accepted the credential.";
+    const detail = message("credential_token_accepted");
     return { credential: "accepted", step: stepOf("credential", "passed", detail) };
   }
   const anonymousRequest = freeRequest(anonymous(upstream));
@@ -166,11 +179,10 @@ async function checkCredential(
   if (anonymousStatus === 401 || anonymousStatus === 403) {
     return {
       credential: "accepted",
-      step: stepOf("credential", "passed", "The credential is accepted."),
+      step: stepOf("credential", "passed", message("credential_accepted")),
     };
   }
-  const detail =
-    "The vendor has no free request that checks a credential. A test that may cost money does.";
+  const detail = message("credential_unverified");
   return { credential: "unverified", step: stepOf("credential", "skipped", detail) };
 }
 
@@ -184,18 +196,24 @@ async function checkByPaidRequest(
   const took = () => Math.round(clock() - startedAt);
   try {
     await paidRequest(signal);
-    const detail = "The model responded to a request that may cost money.";
+    const detail = message("model_responded");
     return { credential: "accepted", step: stepOf("credential", "passed", detail, took()) };
   } catch (error) {
     if (!(error instanceof GatewayError) && !signal.aborted) throw error;
     const isRefused = error instanceof GatewayError && error.kind === "upstream_credentials";
     const detail =
-      error instanceof GatewayError
-        ? describeCredentialError(error)
-        : "The model did not respond in time.";
+      error instanceof GatewayError ? credentialProblem(error) : message("model_timeout");
     const credential = isRefused ? "refused" : "unverified";
     return { credential, step: stepOf("credential", "failed", detail, took()) };
   }
+}
+
+/** For operators, with the message of the token service. Clients get only the message of the error. */
+function credentialProblem(error: GatewayError): FoundMessage {
+  const { isAboutCredential, logDetail } = error.details;
+  if (!isAboutCredential || !logDetail) return messageOf(error);
+  const id = error.kind === "upstream_credentials" ? "token_refused" : "token_unavailable";
+  return message(id, { reason: logDetail });
 }
 
 interface Refusal {
@@ -266,14 +284,14 @@ const isSuccess = (status: number): boolean => status >= 200 && status <= 299;
 const isExpected = (status: number): boolean =>
   isSuccess(status) || status === 404 || status === 405;
 
-function statusProblem(status: number, host: string, message: string): string {
+function statusProblem(status: number, host: string, reason: string): Message {
   if (status >= 300 && status <= 399) {
-    return `${host} redirects to another address (status ${status}). Set the base URL to that address.`;
+    return message("http_redirect", { host, status });
   }
   if (status === 429) {
-    return `${host} limits the rate of requests (status 429)${message}. Test it later, or check the quota of the account.`;
+    return message("http_rate_limit", { host, message: reason });
   }
   return status >= 500
-    ? `${host} has an error (status ${status})${message}. Test it later, or check that the base URL is the address of its API.`
-    : `${host} refuses the request (status ${status})${message}. Check the base URL, the credential and the options.`;
+    ? message("http_error", { host, status, message: reason })
+    : message("http_refused", { host, status, message: reason });
 }

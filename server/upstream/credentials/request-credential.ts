@@ -73,12 +73,6 @@ export const refused = (logDetail: string): GatewayError =>
     { logDetail },
   );
 
-/** For operators, with the message of the token service. Clients get only the message of the error. */
-export function describeCredentialError({ message, details }: GatewayError): string {
-  const { isAboutCredential, logDetail } = details;
-  return isAboutCredential && logDetail ? `${message} (${logDetail})` : message;
-}
-
 /**
  * OAuth's `{error, error_description}`, Google's `{error: {status, message}}`, AWS's `{Code, Message}` or its XML. A
  * token in it is redacted.

@@ -3,6 +3,7 @@
  * addresses are allowed, because self-hosted servers have them. The checked address is the one that is connected to: a
  * second lookup could return another (DNS rebinding).
  */
+import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { type SendUpstreamRequest, urlAddress } from "../transport/index.ts";
@@ -26,7 +27,7 @@ export async function resolveAllowed(
   if (refused === undefined) return addresses;
   throw new GatewayError(
     "upstream_unreachable",
-    `${hostname} has the address ${refused}, which is link-local or a metadata service. The gateway does not connect to it.`,
+    message("dns_link_local", { host: hostname, address: refused }),
     { notSent: true, logDetail: `${refused} is link-local` },
   );
 }

@@ -1,6 +1,7 @@
 /** The values of the form of a model: the members of vexel.yaml, for both kinds. */
 import { z } from "zod";
 import type { ModelEntity } from "../../../../contract/admin.ts";
+import { schemaText } from "../../../../contract/messages/schema-messages.ts";
 import {
   embeddingMembers,
   imageMembers,
@@ -24,7 +25,7 @@ const price = z.looseObject({
   images: z
     .string()
     .refine((text) => parseImagePrices(text) !== undefined, {
-      error: "each line must be a price, such as high 1024x1024 = 0.17",
+      error: schemaText("image_price_lines"),
     })
     .optional(),
 });

@@ -20,7 +20,7 @@ export function TargetState({ target }: { target: ShownTarget }) {
     <span className="flex flex-wrap items-center gap-1.5">
       <Badge tone={tones[target.state]}>{t(`target.${target.state}`)}</Badge>
       {target.reason !== null && (
-        <span className="text-xs text-muted">{serverText(target.reason)}</span>
+        <span className="text-xs text-muted">{serverText(target.reason, target.i18n)}</span>
       )}
     </span>
   );

@@ -66,7 +66,7 @@ function Group({ group: { type, severity, count: total, items } }: { group: Atte
   );
 }
 
-function Item({ item: { type, severity, subject, detail, link } }: { item: AttentionItem }) {
+function Item({ item: { type, severity, subject, detail, i18n, link } }: { item: AttentionItem }) {
   const { t, language } = useLanguage();
   const isOverdue = type === "model_ending" && severity === "error";
   return (
@@ -77,7 +77,7 @@ function Item({ item: { type, severity, subject, detail, link } }: { item: Atten
       <span className="min-w-0 break-words text-muted">
         {type === "key_expiring" && <Time iso={detail} />}
         {type === "model_ending" && dateOnly(detail, language)}
-        {type !== "key_expiring" && type !== "model_ending" && serverText(detail)}
+        {type !== "key_expiring" && type !== "model_ending" && serverText(detail, i18n)}
         {isOverdue && ` · ${t("attention.overdue")}`}
       </span>
     </li>

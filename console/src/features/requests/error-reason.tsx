@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { RequestDetail } from "../../../../contract/admin.ts";
 import { type ErrorKind, errorTable } from "../../../../contract/errors.ts";
 import { useT } from "../../i18n/messages.ts";
-import { serverText } from "../../i18n/server-text.ts";
+import { errorDescription } from "../../i18n/server-text.ts";
 import { Card } from "../../ui/card.tsx";
 
 export function ErrorReason({ request }: { request: RequestDetail }) {
@@ -11,7 +11,8 @@ export function ErrorReason({ request }: { request: RequestDetail }) {
   const { error, error_message, model, timeline } = request;
   // The upstream has no model of the name that the target gives: the requested model exists, and the key may use it.
   const isTargetModel = error === "model_not_found" && request.attempts > 0;
-  const definition = isKnown(error) && !isTargetModel ? errorTable[error] : undefined;
+  const definition =
+    isKnown(error) && !isTargetModel ? { kind: error, ...errorTable[error] } : undefined;
   const vendor = timeline.findLast(({ upstream_status }) => upstream_status !== null);
   return (
     <Card title={t("request.failed")}>
@@ -26,7 +27,7 @@ export function ErrorReason({ request }: { request: RequestDetail }) {
         )}
         {definition && (
           <p>
-            {serverText(definition.description)}{" "}
+            {errorDescription(definition.kind, definition.description)}{" "}
             {definition.status === 429 && definition.causedBy === "client" && (
               <Link to="/budgets" className="text-accent underline">
                 {t("nav.budgets")}

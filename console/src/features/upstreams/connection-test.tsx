@@ -64,6 +64,7 @@ function outcomeOf({ reachable, credential, problem }: ConnectionTest): MessageK
 
 function TestResult({ test }: { test: ConnectionTest }) {
   const t = useT();
+  const failed = test.steps.find(({ result }) => result === "failed");
   const isBad = !test.reachable || test.problem !== null;
   const goodTone = test.credential === "unverified" ? "warn" : "good";
   return (
@@ -72,16 +73,18 @@ function TestResult({ test }: { test: ConnectionTest }) {
         <Badge tone={isBad ? "bad" : goodTone}>{t(outcomeOf(test))}</Badge>
         <span className="text-muted">{milliseconds(test.duration_ms)}</span>
       </p>
-      {test.problem !== null && (
-        <p className="text-sm break-words text-bad">{serverText(test.problem)}</p>
+      {failed && (
+        <p className="text-sm break-words text-bad">{serverText(failed.detail, failed.i18n)}</p>
       )}
       <ul className="flex flex-col gap-1">
-        {test.steps.map(({ step, result, detail }) => (
+        {test.steps.map(({ step, result, detail, i18n }) => (
           <li key={step} className="flex flex-wrap items-center gap-2">
             <Badge tone={tones[result]}>
               {t(`upstreams.step.${step}`)}: {t(`upstreams.result.${result}`)}
             </Badge>
-            <span className="min-w-0 text-xs break-words text-muted">{serverText(detail)}</span>
+            <span className="min-w-0 text-xs break-words text-muted">
+              {serverText(detail, i18n)}
+            </span>
           </li>
         ))}
       </ul>

@@ -1,19 +1,26 @@
 /** One field of the upstream form. Its control depends on the type that the kind gives it. */
 import type { FormField } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { serverText } from "../../i18n/server-text.ts";
+import { fieldHelp } from "../../i18n/server-text.ts";
 import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
 import { optionsOf } from "../../ui/select.tsx";
 import { fieldLabel } from "./field-label.ts";
 import { PairsField } from "./pairs-field.tsx";
 import { isSecretValue } from "./upstream-values.ts";
 
-/** `stored`: the value of the upstream that is changed. */
-export function KindField({ field, stored }: { field: FormField; stored: unknown }) {
+interface KindFieldProps {
+  readonly kind: string;
+  readonly field: FormField;
+  /** The value of the upstream that is changed. */
+  readonly stored: unknown;
+}
+
+export function KindField({ kind, field, stored }: KindFieldProps) {
   const t = useT();
   const { name, type, required, description, choices } = field;
-  if (type === "pairs") return <PairsField field={field} stored={stored} />;
-  const shared = { name, label: fieldLabel(name, t), hint: serverText(description), required };
+  const hint = fieldHelp(kind, name, description);
+  if (type === "pairs") return <PairsField field={field} hint={hint} stored={stored} />;
+  const shared = { name, label: fieldLabel(name, t), hint, required };
   if (choices || type === "boolean") {
     return (
       <SelectField

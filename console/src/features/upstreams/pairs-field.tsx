@@ -2,13 +2,18 @@
 import { useFieldArray, useFormContext } from "react-hook-form";
 import type { FormField } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { serverText } from "../../i18n/server-text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Input } from "../../ui/input.tsx";
 import { fieldLabel } from "./field-label.ts";
 import { isSecretValue } from "./upstream-values.ts";
 
-export function PairsField({ field, stored }: { field: FormField; stored: unknown }) {
+interface PairsFieldProps {
+  readonly field: FormField;
+  readonly hint: string;
+  readonly stored: unknown;
+}
+
+export function PairsField({ field, hint, stored }: PairsFieldProps) {
   const t = useT();
   const { register, getValues } = useFormContext();
   const { fields, append, remove } = useFieldArray({ name: field.name });
@@ -21,7 +26,7 @@ export function PairsField({ field, stored }: { field: FormField; stored: unknow
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="text-xs font-medium text-muted">{fieldLabel(field.name, t)}</legend>
-      <p className="text-xs text-muted">{serverText(field.description)}</p>
+      <p className="text-xs text-muted">{hint}</p>
       {fields.map(({ id }, at) => (
         <div key={id} className="flex gap-2">
           <Input

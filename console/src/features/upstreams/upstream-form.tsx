@@ -84,6 +84,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
   const showField = (field: FormField) => (
     <KindField
       key={`${kindName} ${field.name}`}
+      kind={kindName}
       field={field}
       stored={valueAt(stored?.value, field.name)}
     />

@@ -3,7 +3,10 @@
  * The issuer sends the browser back without the session of the administrator, so the result travels encrypted in the
  * fragment of the address, and only an administrator can read it.
  */
+
 import type { OidcTest } from "../../../../contract/admin.ts";
+import { message } from "../../../../contract/messages/message.ts";
+import type { Message } from "../../../../contract/messages/message-format.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { SecretBox } from "../../../storage/encrypt-secret.ts";
 import type { StoredUser, UserStore } from "../../../storage/ports/user-store.ts";
@@ -52,7 +55,7 @@ export function createOidcTests({ settings, users, secrets, now }: OidcTestsOpti
     read: (text: string): OidcTest => {
       const { result, until } = readSealed(text);
       if (until >= now()) return result;
-      throw invalid("it has expired. Test the sign-in again.");
+      throw invalid(message("oidc_result_expired"));
     },
   };
 
@@ -60,7 +63,7 @@ export function createOidcTests({ settings, users, secrets, now }: OidcTestsOpti
     try {
       return JSON.parse(secrets.decrypt(text, context));
     } catch (cause) {
-      throw invalid("it is not a result of this gateway. Test the sign-in again.", cause);
+      throw invalid(message("foreign_oidc_result"), cause);
     }
   }
 }
@@ -96,5 +99,5 @@ function problemOf(role: OidcTest["role"], disabledAt: number | null): string | 
   return role === null ? "no value of the claim has a role, and VEXEL_OIDC_ROLE is none" : null;
 }
 
-const invalid = (reason: string, cause?: unknown): GatewayError =>
-  new GatewayError("invalid_value", `Invalid 'result': ${reason}`, { param: "result", cause });
+const invalid = (reason: Message, cause?: unknown): GatewayError =>
+  new GatewayError("invalid_value", reason, { param: "result", cause });

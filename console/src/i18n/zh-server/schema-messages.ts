@@ -1,0 +1,36 @@
+/** How a value violates a schema, in Simplified Chinese. */
+import type { schemaMessages } from "../../../../contract/messages/schema-messages.ts";
+
+export const zhSchemaMessages: Readonly<Record<keyof typeof schemaMessages, string>> = {
+  no_line_breaks: "不得包含换行符或不可见字符",
+  no_spaces: "不得包含空格、换行符或不可见字符",
+  only_visible_ascii: "包含空格、换行符或其他非可见 ASCII 字符",
+  password_length: "必须有 {min} 到 {max} 个字符。",
+  duration_format: "必须是分钟、小时或天数，例如 30m、24h 或 7d",
+  duration_max: "最多为 30d",
+  header_name: "不是有效的标头名称",
+  header_value: "包含换行符或标头中不允许的其他字符",
+  no_url: "不是 URL",
+  url_scheme: "必须以 http:// 或 https:// 开头",
+  url_no_user: "不得包含用户名或密码：请使用 apiKey",
+  url_no_query: "不得包含查询（?）或片段（#）",
+  url_no_fragment: "不得包含片段（#）",
+  webhook_no_user: "不得包含用户名或密码：请求通过签名验证",
+  webhook_secret:
+    '必须是 whsec_ 加 {min} 到 {max} 个随机字节的 base64，例如：echo "whsec_$(openssl rand -base64 32)"',
+  max_patterns: "最多有 {max} 个含 * 或 ? 的模式",
+  max_model_characters: "总共最多 {max} 个字符。请使用含 * 或 ? 的模式",
+  max_entries: "最多有 {max} 项",
+  webhook_scheme: "必须以 http://、https:// 或 mailto: 开头",
+  mail_only: "只能包含电子邮件地址",
+  mail_max: "最多包含 {max} 个电子邮件地址",
+  mail_invalid: "包含无效的电子邮件地址",
+  webhook_secret_missing: "缺失：它用于对请求签名",
+  webhook_secret_absent: "电子邮件不能设置此项",
+  tag_pattern: "必须是标签，或含 * 和 ? 的模式，由字母、数字、空格和字符 _ . : / @ = + - 组成",
+  image_price_name: "必须是质量、尺寸（如 1024x1024 或 <=1024x1024），或质量加尺寸",
+  image_price_lines: "每行必须是一个价格，例如 high 1024x1024 = 0.17",
+  price_both: "必须同时给出 `input` 和 `output`，或都不给出",
+  price_beside: "给出 `imageInput` 或 `textOutput` 时，也必须给出 `input` 和 `output`",
+  date_or_time: "必须是日期（例如 2027-01-31）或时间（例如 2027-01-31T12:00:00Z）",
+};

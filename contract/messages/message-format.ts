@@ -1,0 +1,45 @@
+/** Messages for people with an id and values, so that clients translate by the id and never by the English text. */
+
+/** A text to translate. A value may be a text of its own. */
+export interface Translatable {
+  readonly id: string;
+  readonly values: Readonly<Record<string, string | number | Translatable>>;
+}
+
+export interface Message {
+  /** English. */
+  readonly text: string;
+  readonly i18n: Translatable;
+}
+
+type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
+/** Nothing, if the text has no values. */
+export type ValuesIn<Text> = [NamesIn<Text>] extends [never]
+  ? []
+  : [values: Readonly<Record<NamesIn<Text>, string | number | Message>>];
+
+type Value = string | number | Message;
+const textOf = (value: Value | undefined): string =>
+  typeof value === "object" ? value.text : String(value);
+
+/** Makes the messages of a table of English texts, whose values are `{name}`. */
+export const createMessages =
+  <Texts extends Readonly<Record<string, string>>>(texts: Texts) =>
+  <Id extends keyof Texts & string>(id: Id, ...[values]: ValuesIn<Texts[Id]>): Message => {
+    const given: Readonly<Record<string, Value>> = values ?? {};
+    return {
+      text: (texts[id] ?? "").replaceAll(/\{(\w+)\}/g, (_, name: string) => textOf(given[name])),
+      i18n: {
+        id,
+        values: Object.fromEntries(
+          Object.entries(given).map(([name, value]) => [
+            name,
+            typeof value === "object" ? value.i18n : value,
+          ]),
+        ),
+      },
+    };
+  };
