@@ -32,7 +32,7 @@ export interface UpstreamRequest {
   readonly streams?: boolean;
   /** Maximum size of the response, after decompression. Absent: `VEXEL_MAX_RESPONSE_BYTES`, which is never exceeded. */
   readonly maxResponseBytes?: number;
-  /** The response is a file, and written to disk as it arrives: its maximum size. Absent: it is not. */
+  /** The streamed response is a file, and written to disk as it arrives: its maximum size. Absent: it is not. */
   readonly fileBytes?: number;
   /** Each copy may be billed: the transport never retries it. */
   readonly isNonIdempotent?: boolean;

@@ -49,7 +49,7 @@ interface BatchesWiringOptions {
 }
 
 export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): WiredBatches {
-  const { settings, snapshot, now } = runtime;
+  const { settings, snapshot, log, now } = runtime;
   const { files, findWebhook, requestPath, stopping } = options;
   const { jobs: store, contents, isShared } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
@@ -89,6 +89,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
       now,
     }),
     isShared,
+    log,
     now,
   });
   return {

@@ -35,8 +35,8 @@ interface VendorEndpointOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Files are uploaded and downloaded in this time. */
-const timeoutMs = 30 * 60_000;
+/** A vendor that does not respond must not keep other batches waiting. Files are uploaded and downloaded in longer. */
+const [timeoutMs, fileTimeoutMs] = [60_000, 30 * 60_000];
 
 /** Undefined: requests to the target do not run in batches of its vendor. */
 export function vendorEndpointOf(
@@ -54,7 +54,9 @@ export function vendorEndpointOf(
     headers,
     send: async (request) => {
       try {
-        const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+        const isFile = typeof request.body === "object" || request.fileBytes !== undefined;
+        const timeout = AbortSignal.timeout(isFile ? fileTimeoutMs : timeoutMs);
+        const signal = AbortSignal.any([stopping, timeout]);
         const response = await send(request, signal);
         if (response.status >= 200 && response.status <= 299) return response;
         const { message } = await adapter.readError(response, context);

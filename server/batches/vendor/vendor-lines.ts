@@ -6,6 +6,7 @@
 import { type JobLine, RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
 import { jobFolder } from "../../jobs/segments.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Log } from "../../lib/log.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
 import type { ClaimedRange, StoredJob } from "../../storage/ports/job-store.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
@@ -47,6 +48,7 @@ export interface VendorLinesOptions {
   readonly budget: VendorBudget;
   /** Other processes may hold the budget of a range. */
   readonly isShared: boolean;
+  readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -147,9 +149,15 @@ class VendorRange<L extends NumberedLine> {
     } catch (error) {
       if (error instanceof VendorRefusal || (error instanceof VendorError && !error.isTemporary))
         return this.#save({ kind: "refused", reason: error.message });
-      if (error instanceof VendorError) throw new RangeWaits(this.#options.now() + retryMs);
-      throw error;
+      throw error instanceof VendorError ? this.#tryAgain(error) : error;
     }
+  }
+
+  /** The vendor, or the storage, does not respond as it should. */
+  #tryAgain(error: Error): RangeWaits {
+    const { log, now } = this.#options;
+    log.warn("vendor-batch-delayed", { job: this.#range.job.id, reason: error.message });
+    return new RangeWaits(now() + retryMs);
   }
 
   async #save<S extends VendorState>(state: S): Promise<S> {
@@ -263,8 +271,7 @@ class VendorRange<L extends NumberedLine> {
       );
     } catch (error) {
       const isExternal = error instanceof VendorError || error instanceof GatewayError;
-      if (isExternal && now() < this.#range.job.deadline + cancelMs)
-        throw new RangeWaits(now() + retryMs);
+      if (isExternal && now() < this.#range.job.deadline + cancelMs) throw this.#tryAgain(error);
       throw error instanceof VendorError ? failedError(error.message) : error;
     }
   }

@@ -102,7 +102,8 @@ export class HttpClient {
 
   /** Throws GatewayError. */
   async send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-    const maxBytes = request.streams ? this.#maxBytes : this.#maxBytesOf(request);
+    const { streams, fileBytes = this.#maxBytes } = request;
+    const maxBytes = streams ? fileBytes : this.#maxBytesOf(request);
     try {
       return request.streams
         ? toUpstreamResponse(await this.#sendStreamed(request, signal), signal, maxBytes)
@@ -132,15 +133,16 @@ export class HttpClient {
     });
   }
 
-  #maxBytesOf({ fileBytes, maxResponseBytes = this.#maxBytes }: UpstreamRequest): number {
-    return fileBytes ?? Math.min(this.#maxBytes, maxResponseBytes);
+  #maxBytesOf({ maxResponseBytes = this.#maxBytes }: UpstreamRequest): number {
+    return Math.min(this.#maxBytes, maxResponseBytes);
   }
 
   /** Images, which must not be generated twice: the upstream may close a reused connection just as it is used. */
   #sendStreamed(request: UpstreamRequest, signal: AbortSignal): Promise<StreamedResponse> {
     const endpoint = this.#endpointOf(request.url);
     const text = serializeRequest(request, endpoint);
-    return openStream({ address: endpoint, request: text, maxBytes: this.#maxBytes, signal });
+    const { fileBytes: maxBytes = this.#maxBytes } = request;
+    return openStream({ address: endpoint, request: text, maxBytes, signal });
   }
 
   close(): void {

@@ -25,6 +25,8 @@ describe.each(kinds)("at %s", (kind) => {
   beforeAll(() => {
     gateway = startGateway({
       yaml: vendorYaml(kind, vendor.url, { model: "batches: vendor" }),
+      // A file of results may be larger than any response.
+      settings: { VEXEL_MAX_RESPONSE_BYTES: "50000" },
     });
     client = sdk(gateway.url);
   });

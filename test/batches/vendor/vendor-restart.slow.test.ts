@@ -1,7 +1,12 @@
 /** A batch at a vendor survives the end of the gateway, and is not created twice. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { startFakeS3 } from "../../fake-s3.ts";
 import type { FakeVendor } from "../../fake-upstream/batches/fake-batches.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../../harness.ts";
+import { testsWith } from "../../programs.ts";
+import { sharedPostgres } from "../../storage/postgres-server.ts";
 import { until } from "../../until.ts";
 import {
   createBatch,
@@ -63,6 +68,44 @@ describe.each([
     });
     expect([...(await resultsOf(client, batch)).keys()].sort()).toEqual(ids.toSorted());
     expect(vendor.batches).toHaveLength(1);
+  });
+});
+
+testsWith(["postgresql"], import.meta.file, () => {
+  test("another replica reads the results of a vendor's batch when the one that created it is killed", async () => {
+    vendor = startVendor("openai");
+    vendor.control.isReady = false;
+    const s3 = startFakeS3();
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const startReplica = async (name: string): Promise<GatewayProcess> => {
+      const own = join(folder.path, name);
+      mkdirSync(own);
+      return startProcess({
+        folder: own,
+        yaml: vendorYaml("openai", vendor.url, { model: "batches: vendor" }),
+        env: {
+          DATABASE_URL: databaseUrl,
+          BLOB_URL: s3.url("vexel"),
+          VEXEL_SECRET: "the-secret-of-all-replicas",
+        },
+      });
+    };
+    const first = await startReplica("a");
+    try {
+      const { id } = await createBatch(sdk(first.url), file);
+      await until(() => vendor.batches[0]?.state === "running");
+      running = await startReplica("b");
+      await first.close();
+      vendor.control.isReady = true;
+      const client = sdk(running.url);
+      const batch = await endOf(client, id);
+      expect(batch).toMatchObject({ status: "completed", request_counts: { completed: 200 } });
+      expect([...(await resultsOf(client, batch)).keys()].sort()).toEqual(ids.toSorted());
+      expect(vendor.batches).toHaveLength(1);
+    } finally {
+      await first.close();
+      s3.stop();
+    }
   });
 });
 
