@@ -105,8 +105,7 @@ describe("usage", () => {
       [true, 3],
       [false, 2],
     ]);
-    // All errors are errors of this key.
-    expect(data[1]?.key_name).toBe("none-key");
+    expect(data[1]?.key_name).toBe("beta-key");
     const { data: targets } = await admin<UsagePage>(`${path}&group_by=target,model`);
     expect(targets.map(({ group }) => group)).toContainEqual({
       target: "(other)",

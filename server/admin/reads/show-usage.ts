@@ -48,13 +48,15 @@ export const otherGroup = "(other)";
 
 const measures: readonly ((sums: LedgerSums) => number)[] = [
   ({ requests }) => requests,
-  ({ errors }) => errors,
   ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
   ({ images }) => images,
   ({ cost }) => cost,
 ];
 
-/** The groups with the largest share of any measure: none of them is hidden in a chart that it dominates. */
+/**
+ * The groups with the largest share of any measure: none of them is hidden in a chart that it dominates. Errors do not
+ * count: the only error of a day would displace a large group.
+ */
 export function largestGroups(groups: readonly UsageGroup[], count: number): UsageGroup[] {
   const totals = measures.map((of) => groups.reduce((sum, group) => sum + of(group), 0));
   const shareOf = (group: UsageGroup): number =>

@@ -63,7 +63,7 @@ const usageQuery = csvQuery.extend({
     .transform(Number)
     .optional()
     .describe(
-      "The number of groups with rows of their own: those with the largest share of requests, errors, tokens, images or cost of the whole time. All others are summed as `(other)`.",
+      "The number of groups with rows of their own: those with the largest share of requests, tokens, images or cost of the whole time. All others are summed as `(other)`.",
     ),
 });
 

@@ -125,6 +125,6 @@ const Share = ({ share }: { share: number }) => (
     <span aria-hidden="true" className="h-1.5 w-16 overflow-hidden rounded-full bg-sunken">
       <span className="block h-full bg-series-1" style={{ width: `${share * 100}%` }} />
     </span>
-    <span className="text-xs text-muted tabular-nums">{percent(share)}</span>
+    <span className="text-xs whitespace-nowrap text-muted tabular-nums">{percent(share)}</span>
   </span>
 );
