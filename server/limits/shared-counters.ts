@@ -75,8 +75,8 @@ class SharedRateCounter implements RateCounter, SharedRate {
 
   #change(count: number, now: number): void {
     const share = this.#shareAt(now);
-    // What is taken from the share counts in the shared bucket as soon as that is reachable again.
-    if (share) this.#limiter.owe(this, count);
+    // What is taken from the share, and has not refilled, counts in the shared bucket as soon as that is reachable again.
+    if (share) this.#limiter.owe(this, share.limit, count);
     else this.#limiter.settleRate(this.demand(count, now));
     const bucket = share ?? this.#bucket;
     if (count > 0) bucket.take(count, now);

@@ -317,6 +317,22 @@ testWithRedis(
   },
 );
 
+testWithRedis(
+  "after a long outage of Redis, what has refilled meanwhile is available again",
+  async () => {
+    let [now, isReachable] = [0, false];
+    const [replica] = testReplicas(1, { redis, now: () => now, isReachable: () => isReachable });
+    if (!replica) throw new Error("no replica");
+    const scope = scopeOf(replica, 60);
+    for (; now < 3_600_000; now += 1000) expect(take([scope], oneRequest, now)).toBeUndefined();
+    isReachable = true;
+    replica.limiter.recover();
+    await replica.settle();
+    // One request each second leaves the bucket almost full.
+    expect(await sendAll([replica], [scope], now)).toBeGreaterThanOrEqual(58);
+  },
+);
+
 testWithRedis("each replica has at least one slot and one request without Redis", async () => {
   const replicas = testReplicas(10, { redis, now: () => 0, isReachable: () => false });
   const scopes = replicas.map((replica) => scopeOf(replica, 3));
