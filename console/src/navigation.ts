@@ -1,6 +1,7 @@
 /** The pages of the menu, and the role that may open each. The server checks every request again. */
 import {
   Bell,
+  BellRing,
   BookOpen,
   ChartColumn,
   ChartScatter,
@@ -11,6 +12,7 @@ import {
   KeyRound,
   LayoutDashboard,
   ListChecks,
+  LogIn,
   type LucideIcon,
   Package,
   ScrollText,
@@ -77,12 +79,14 @@ export const menu: readonly MenuGroup[] = [
       { path: "/projects", label: "nav.projects", icon: Folder, role: "viewer" },
       { path: "/upstreams", label: "nav.upstreams", icon: Cloud, role: "admin" },
       { path: "/webhooks", label: "events.webhooks", icon: Webhook, role: "admin" },
+      { path: "/alerts", label: "nav.alerts", icon: BellRing, role: "admin" },
     ],
   },
   {
     label: "nav.group.administer",
     entries: [
       { path: "/users", label: "nav.users", icon: Users, role: "admin" },
+      { path: "/sign-in-settings", label: "nav.signIn", icon: LogIn, role: "admin" },
       { path: "/audit", label: "nav.audit", icon: FileClock, role: "admin" },
       { path: "/settings", label: "nav.settings", icon: Settings, role: "admin" },
     ],

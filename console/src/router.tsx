@@ -30,6 +30,7 @@ const signedIn = createRoute({
   beforeLoad: async ({ context, location }) => {
     const session = await context.queryClient.ensureQueryData(sessionQuery);
     if (!session) throw redirect({ to: "/sign-in", search: { next: location.href } });
+    if (session.user.must_change_password) throw redirect({ to: "/new-password" });
     return { session };
   },
   component: Shell,
@@ -48,9 +49,26 @@ const setupRoute = createRoute({
   component: lazyRouteComponent(() => import("./features/sign-in/setup.tsx"), "SetupPage"),
 });
 
+const inviteRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/invite",
+  component: lazyRouteComponent(() => import("./features/sign-in/invite.tsx"), "InvitePage"),
+});
+
+const newPasswordRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/new-password",
+  component: lazyRouteComponent(
+    () => import("./features/sign-in/new-password.tsx"),
+    "NewPasswordPage",
+  ),
+});
+
 const routeTree = root.addChildren([
   signInRoute,
   setupRoute,
+  inviteRoute,
+  newPasswordRoute,
   signedIn.addChildren([
     createRoute({
       getParentRoute: () => signedIn,
@@ -175,6 +193,24 @@ const routeTree = root.addChildren([
       getParentRoute: () => signedIn,
       path: "/users",
       component: lazyRouteComponent(() => import("./features/users/users.tsx"), "UsersPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/account",
+      component: lazyRouteComponent(() => import("./features/account/account.tsx"), "AccountPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/alerts",
+      component: lazyRouteComponent(() => import("./features/alerts/alerts.tsx"), "AlertsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/sign-in-settings",
+      component: lazyRouteComponent(
+        () => import("./features/settings/sign-in-settings.tsx"),
+        "SignInSettingsPage",
+      ),
     }),
     createRoute({
       getParentRoute: () => signedIn,

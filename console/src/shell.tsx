@@ -1,17 +1,15 @@
-/** The frame around every page: menu, user, theme and language. */
+/** The frame around every page: the menu and the user. */
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { Menu as MenuIcon, X } from "lucide-react";
+import { CircleUser, Menu as MenuIcon, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { sessionQuery, signOut } from "./api/session.ts";
-import { type Language, languages, useLanguage, useT } from "./i18n/messages.ts";
+import { useT } from "./i18n/messages.ts";
 import { classNames } from "./lib/class-names.ts";
 import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
 import { Button } from "./ui/button.tsx";
 import { ConnectionLost } from "./ui/connection-lost.tsx";
 import { Page } from "./ui/page.tsx";
-import { Select } from "./ui/select.tsx";
-import { themes, useTheme } from "./ui/theme.ts";
 
 export function Shell() {
   const t = useT();
@@ -42,7 +40,7 @@ export function Shell() {
       </header>
       <aside
         className={classNames(
-          "flex w-full shrink-0 flex-col gap-4 border-line bg-surface p-3 lg:sticky lg:top-0 lg:h-dvh lg:w-60 lg:overflow-y-auto lg:border-r",
+          "flex w-full shrink-0 flex-col gap-4 border-line bg-surface p-3 lg:sticky lg:top-0 lg:h-dvh lg:w-60 lg:border-r",
           isMenuOpen ? "flex border-b" : "hidden lg:flex",
         )}
       >
@@ -50,7 +48,7 @@ export function Shell() {
           <Brand />
         </div>
         <Menu />
-        <Preferences />
+        <SignedInUser />
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
         <ConnectionLost />
@@ -80,7 +78,10 @@ function Menu() {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
   return (
-    <nav aria-label={t("app.menu")} className="flex flex-1 flex-col gap-3">
+    <nav
+      aria-label={t("app.menu")}
+      className="flex min-h-0 flex-1 flex-col gap-3 lg:overflow-y-auto"
+    >
       {menu.map(({ label, entries }) => {
         const visible = entries.filter((entry) => session && mayOpen(session.user, entry));
         if (visible.length === 0) return null;
@@ -108,9 +109,9 @@ function Menu() {
   );
 }
 
-function Preferences() {
-  const { t, language, setLanguage } = useLanguage();
-  const [theme, setTheme] = useTheme();
+/** The signed-in user, with the page of the account, and sign-out. */
+function SignedInUser() {
+  const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const queryClient = useQueryClient();
   const navigate = useNavigate();
@@ -121,30 +122,18 @@ function Preferences() {
     else window.location.assign(continue_at);
   };
   return (
-    <div className="flex flex-col gap-2 border-t border-line pt-3">
-      <div className="flex gap-2">
-        <Select
-          aria-label={t("app.theme")}
-          value={theme}
-          onChange={setTheme}
-          options={themes.map((each) => ({ value: each, label: t(`app.theme.${each}`) }))}
-        />
-        <Select
-          aria-label={t("app.language")}
-          value={language}
-          onChange={setLanguage}
-          options={Object.entries(languages).map(([code, name]) => ({
-            value: code as Language,
-            label: name,
-          }))}
-        />
-      </div>
-      <div className="flex items-center justify-between gap-2 px-1">
-        <span className="min-w-0 truncate text-muted">{session?.user.name}</span>
-        <Button size="small" look="quiet" onClick={leave}>
-          {t("app.signOut")}
-        </Button>
-      </div>
+    <div className="flex items-center justify-between gap-2 border-t border-line pt-3">
+      <Link
+        to="/account"
+        title={t("nav.account")}
+        className="flex min-w-0 flex-1 items-center gap-2 rounded-md px-2 py-1 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+      >
+        <CircleUser />
+        <span className="min-w-0 truncate">{session?.user.name}</span>
+      </Link>
+      <Button size="small" look="quiet" onClick={leave}>
+        {t("app.signOut")}
+      </Button>
     </div>
   );
 }

@@ -289,7 +289,9 @@ browserTest(
     await dialog.getByLabel("Name").fill("alerts");
     await dialog.getByLabel("URL").fill("https://hooks.example/vexel?token=secret-token");
     await dialog.getByRole("button", { name: "Generate" }).click();
-    await dialog.getByLabel("Events").fill("budget.*");
+    await dialog.getByLabel("Events").click();
+    await page.getByRole("option", { name: "budget.*" }).click();
+    await page.keyboard.press("Escape");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
     const row = page.getByRole("row", { name: /^alerts/ });

@@ -2,6 +2,7 @@
 import type { AdminError } from "../../../contract/admin.ts";
 import type { Translatable } from "../../../contract/messages/message-format.ts";
 import { serverText } from "../i18n/server-text.ts";
+import { setConnected } from "./connection.ts";
 
 /** An error response of the admin API. */
 export class ApiError extends Error {
@@ -9,12 +10,14 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly code: string | null;
   readonly i18n: Translatable | undefined;
+  /** What refers to an entity that cannot be deleted. */
+  readonly usedBy: NonNullable<AdminError["error"]["used_by"]>;
   /** Of the request that failed, so that the page can link to it. */
   readonly requestId: string | null;
 
   constructor(
     status: number,
-    { message, param, code, i18n }: AdminError["error"],
+    { message, param, code, i18n, used_by: usedBy = [] }: AdminError["error"],
     requestId: string | null = null,
   ) {
     super(message);
@@ -22,6 +25,7 @@ export class ApiError extends Error {
     this.param = param;
     this.code = code;
     this.i18n = i18n;
+    this.usedBy = usedBy;
     this.requestId = requestId;
   }
 }
@@ -86,10 +90,22 @@ interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Reports at once whether the gateway responds: the queries of a page try again before they fail. */
+async function watched(url: string, init: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(url, init);
+    setConnected(true);
+    return response;
+  } catch (error) {
+    if (!init.signal?.aborted) setConnected(false);
+    throw error;
+  }
+}
+
 /** The response of a successful request. Throws ApiError. */
 export async function callRaw(path: string, options: CallOptions = {}): Promise<Response> {
   const { method = "GET", body, form, version, signal } = options;
-  const response = await fetch(`/admin/api${path}`, {
+  const response = await watched(`/admin/api${path}`, {
     method,
     headers: {
       ...(method !== "GET" && { "x-csrf-token": csrfToken }),

@@ -3,6 +3,7 @@ import { enJobs } from "./en-jobs.ts";
 import { enLabelLimits } from "./en-label-limits.ts";
 import { enModelForm } from "./en-model-form.ts";
 import { enMonitor } from "./en-monitor.ts";
+import { enPeople } from "./en-people.ts";
 import { enPlayground } from "./en-playground.ts";
 import { enUi } from "./en-ui.ts";
 import { enUpstreamFields } from "./en-upstream-fields.ts";
@@ -13,6 +14,7 @@ export const en = {
   ...enLabelLimits,
   ...enModelForm,
   ...enMonitor,
+  ...enPeople,
   ...enPlayground,
   ...enUi,
   ...enUpstreamFields,
@@ -134,19 +136,16 @@ export const en = {
   "origin.built-in": "Built in",
   "origin.store": "Console or admin API",
   "users.description": "People who may sign in to this console, and what they may do.",
-  "users.create": "Create user",
   "users.edit": "Edit user",
   "users.name": "User name",
   "users.role": "Role",
   "users.projects": "Projects",
-  "users.projectsHint": "Administrators see all projects.",
   "users.projects.none": "There is no project yet.",
   "users.seesAll": "Sees all projects",
   "users.allProjects": "all projects",
   "users.lastSignIn": "Last sign-in",
-  "users.passwordHint": "Leave it empty to keep the present password.",
-  "users.delete.title": "Delete the user {name}?",
-  "users.delete.description": "The user is signed out at once. Requests and audit entries stay.",
+  "users.title.delete": "Delete the user {name}?",
+  "users.explain.delete": "The user is signed out at once. Requests and audit entries stay.",
   "audit.description":
     "Every change and every sign-in, with the user and the values before and after.",
   "audit.actor": "User",
@@ -157,9 +156,6 @@ export const en = {
   "audit.none": "No entry matches.",
   "settings.description":
     "The settings in force. They are read from the environment when the gateway starts.",
-  "settings.name": "Setting",
-  "settings.value": "Value",
-  "settings.changed": "changed",
   "keys.description": "API keys for applications. A key is shown once, when it is created.",
   "keys.create": "Create key",
   "keys.none": "There is no key yet.",
@@ -438,14 +434,12 @@ export const en = {
   "webhooks.create": "Add webhook",
   "webhooks.edit": "Edit webhook",
   "webhooks.name": "Name",
-  "webhooks.url": "URL",
   "webhooks.secret": "Signing secret",
   "webhooks.secretHint":
     "Requests are signed with it. Copy it to the receiver now: it is not shown again.",
   "webhooks.generate": "Generate",
   "webhooks.events": "Events",
-  "webhooks.eventsHint": "Event types, separated by commas. * matches any characters.",
-  "webhooks.types": "All event types",
+  "webhooks.eventsHint": "Event types or patterns. * matches any characters.",
   "webhooks.delivered": "Delivered",
   "webhooks.delete.title": "Delete the webhook {name}?",
   "webhooks.delete.description": "No further events are sent to it.",

@@ -4,6 +4,7 @@ import { zhJobs } from "./zh-jobs.ts";
 import { zhLabelLimits } from "./zh-label-limits.ts";
 import { zhModelForm } from "./zh-model-form.ts";
 import { zhMonitor } from "./zh-monitor.ts";
+import { zhPeople } from "./zh-people.ts";
 import { zhPlayground } from "./zh-playground.ts";
 import { zhUi } from "./zh-ui.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
@@ -14,6 +15,7 @@ export const zh: Messages = {
   ...zhLabelLimits,
   ...zhModelForm,
   ...zhMonitor,
+  ...zhPeople,
   ...zhPlayground,
   ...zhUi,
   ...zhUpstreamFields,
@@ -130,19 +132,16 @@ export const zh: Messages = {
   "origin.built-in": "内置",
   "origin.store": "控制台或管理 API",
   "users.description": "可以登录此控制台的人及其权限。",
-  "users.create": "创建用户",
   "users.edit": "编辑用户",
   "users.name": "用户名",
   "users.role": "角色",
   "users.projects": "项目",
-  "users.projectsHint": "管理员可查看所有项目。",
   "users.projects.none": "还没有项目。",
   "users.seesAll": "可查看所有项目",
   "users.allProjects": "所有项目",
   "users.lastSignIn": "上次登录",
-  "users.passwordHint": "留空则保留当前密码。",
-  "users.delete.title": "删除用户 {name}？",
-  "users.delete.description": "该用户会立即退出登录。请求和审计记录会保留。",
+  "users.title.delete": "删除用户 {name}？",
+  "users.explain.delete": "该用户会立即退出登录。请求和审计记录会保留。",
   "audit.description": "每次更改和登录，包括用户以及更改前后的值。",
   "audit.actor": "用户",
   "audit.action": "操作",
@@ -151,9 +150,6 @@ export const zh: Messages = {
   "audit.address": "地址",
   "audit.none": "没有匹配的记录。",
   "settings.description": "当前生效的设置。网关启动时从环境变量读取。",
-  "settings.name": "设置",
-  "settings.value": "值",
-  "settings.changed": "已更改",
   "keys.description": "供应用程序使用的 API 密钥。密钥只在创建时显示一次。",
   "keys.create": "创建密钥",
   "keys.none": "还没有密钥。",
@@ -419,13 +415,11 @@ export const zh: Messages = {
   "webhooks.create": "添加 Webhook",
   "webhooks.edit": "编辑 Webhook",
   "webhooks.name": "名称",
-  "webhooks.url": "URL",
   "webhooks.secret": "签名密钥",
   "webhooks.secretHint": "请求用它签名。请立即复制到接收方：之后不再显示。",
   "webhooks.generate": "生成",
   "webhooks.events": "事件",
-  "webhooks.eventsHint": "事件类型，用逗号分隔。* 匹配任意字符。",
-  "webhooks.types": "所有事件类型",
+  "webhooks.eventsHint": "事件类型或模式。* 匹配任意字符。",
   "webhooks.delivered": "已送达",
   "webhooks.delete.title": "删除 webhook {name}？",
   "webhooks.delete.description": "不再向其发送事件。",

@@ -1,9 +1,11 @@
 /** The confirmation dialog of actions that cannot be undone. */
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { errorText } from "../api/client.ts";
+import { ApiError, errorText } from "../api/client.ts";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
+import { showToast } from "./toast.tsx";
 
 interface ConfirmProps {
   readonly label: string;
@@ -13,40 +15,92 @@ interface ConfirmProps {
 }
 
 export function ConfirmButton({ label, title, description, onConfirm }: ConfirmProps) {
-  const t = useT();
   const [isOpen, setOpen] = useState(false);
-  const [error, setError] = useState<string>();
-  const confirm = async (): Promise<void> => {
-    try {
-      await onConfirm();
-      setOpen(false);
-    } catch (reason) {
-      setError(errorText(reason));
-    }
-  };
   return (
     <>
       <Button size="small" look="quiet" onClick={() => setOpen(true)}>
         {label}
       </Button>
-      <Dialog
+      <ConfirmDialog
+        label={label}
         title={title}
         description={description}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
-      >
-        {error !== undefined && (
-          <p role="alert" className="mb-3 text-bad">
-            {error}
-          </p>
-        )}
-        <div className="flex justify-end gap-2">
-          <Button onClick={() => setOpen(false)}>{t("action.cancel")}</Button>
-          <Button look="danger" onClick={confirm}>
-            {label}
-          </Button>
+        onConfirm={onConfirm}
+      />
+    </>
+  );
+}
+
+interface ConfirmDialogProps extends ConfirmProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Without a button, for an action of a menu. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { label, title, description, isOpen, onClose, onConfirm } = props;
+  const t = useT();
+  const [error, setError] = useState<unknown>();
+  const close = (): void => {
+    setError(undefined);
+    onClose();
+  };
+  const confirm = async (): Promise<void> => {
+    try {
+      await onConfirm();
+      showToast(t("toast.done"));
+      close();
+    } catch (reason) {
+      setError(reason);
+    }
+  };
+  return (
+    <Dialog title={title} description={description} isOpen={isOpen} onClose={close}>
+      {error !== undefined && (
+        <div role="alert" className="mb-3 text-bad">
+          <p>{errorText(error)}</p>
+          {error instanceof ApiError && <UsedBy users={error.usedBy} />}
         </div>
-      </Dialog>
+      )}
+      <div className="flex justify-end gap-2">
+        <Button onClick={close}>{t("action.cancel")}</Button>
+        <Button look="danger" onClick={confirm}>
+          {label}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+const maxListed = 20;
+
+/** What refers to an entity that cannot be deleted, with links. */
+function UsedBy({ users }: { users: ApiError["usedBy"] }) {
+  const t = useT();
+  if (users.length === 0) return null;
+  return (
+    <>
+      <p className="mt-2 text-ink">{t("confirm.usedBy", { count: users.length })}</p>
+      <ul className="mt-1 max-h-48 overflow-y-auto text-ink">
+        {users.slice(0, maxListed).map(({ kind, id, name }) => (
+          <li key={id}>
+            {kind === "model" ? (
+              <Link to="/model/$" params={{ _splat: id }} className="text-accent hover:underline">
+                {name}
+              </Link>
+            ) : (
+              <Link to="/keys" className="text-accent hover:underline">
+                {name}
+              </Link>
+            )}
+          </li>
+        ))}
+        {users.length > maxListed && (
+          <li className="text-muted">{t("confirm.more", { count: users.length - maxListed })}</li>
+        )}
+      </ul>
     </>
   );
 }

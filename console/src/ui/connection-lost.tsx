@@ -5,6 +5,7 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { isConnectionProblem } from "../api/client.ts";
+import { isGatewayConnected, subscribeToConnection } from "../api/connection.ts";
 import { useLanguage } from "../i18n/messages.ts";
 import { dateTime } from "../lib/time.ts";
 
@@ -25,12 +26,15 @@ export function ConnectionLost() {
     (onChange) => queryClient.getQueryCache().subscribe(onChange),
     () => oldestData(queryClient),
   );
+  const isConnected = useSyncExternalStore(subscribeToConnection, isGatewayConnected);
+  const text =
+    since === undefined
+      ? t("state.offline")
+      : t("state.connectionLost", { time: dateTime(new Date(since).toISOString(), language) });
   return (
     <div role="status">
-      {since !== undefined && (
-        <p className="bg-bad-soft px-4 py-2 text-bad">
-          {t("state.connectionLost", { time: dateTime(new Date(since).toISOString(), language) })}
-        </p>
+      {(since !== undefined || !isConnected) && (
+        <p className="bg-bad-soft px-4 py-2 text-bad">{text}</p>
       )}
     </div>
   );

@@ -1,12 +1,14 @@
 /**
  * A modal dialog. It keeps the focus inside and closes with Escape, but not with a click beside it: input would be
- * lost.
+ * lost. If a form in it has changes that are not saved, it asks before it closes.
  */
 import * as Radix from "@radix-ui/react-dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useT } from "../i18n/messages.ts";
 import { classNames } from "../lib/class-names.ts";
+import { Button } from "./button.tsx";
+import { UnsavedChangesContext } from "./unsaved-changes.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -30,8 +32,21 @@ export function Dialog(props: DialogProps) {
   const { size = "normal", ignoresEscape = false } = props;
   const t = useT();
   const opener = useRef<Element>(null);
+  const [hasChanges, setHasChanges] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const close = (): void => {
+    setAsking(false);
+    onClose();
+  };
   return (
-    <Radix.Root open={isOpen} onOpenChange={(isNowOpen) => !isNowOpen && onClose()}>
+    <Radix.Root
+      open={isOpen}
+      onOpenChange={(isNowOpen) => {
+        if (isNowOpen) return;
+        if (hasChanges) setAsking(true);
+        else close();
+      }}
+    >
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-30 bg-black/40" />
         <Radix.Content
@@ -64,7 +79,46 @@ export function Dialog(props: DialogProps) {
               <X />
             </Radix.Close>
           </div>
-          {children}
+          <UnsavedChangesContext value={setHasChanges}>{children}</UnsavedChangesContext>
+          <DiscardQuestion
+            isOpen={isOpen && isAsking}
+            onKeep={() => setAsking(false)}
+            onDiscard={close}
+          />
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+interface DiscardQuestionProps {
+  readonly isOpen: boolean;
+  readonly onKeep: () => void;
+  readonly onDiscard: () => void;
+}
+
+/** Escape keeps the changes: two presses of the key must not lose them. */
+function DiscardQuestion({ isOpen, onKeep, onDiscard }: DiscardQuestionProps) {
+  const t = useT();
+  return (
+    <Radix.Root open={isOpen} onOpenChange={(isNowOpen) => !isNowOpen && onKeep()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-black/40" />
+        <Radix.Content
+          role="alertdialog"
+          onInteractOutside={(event) => event.preventDefault()}
+          className="fixed top-1/2 left-1/2 z-40 w-[min(26rem,94vw)] -translate-1/2 rounded-lg border border-line bg-surface p-5 text-ink shadow-xl"
+        >
+          <Radix.Title className="text-base font-semibold">{t("dialog.discard.title")}</Radix.Title>
+          <Radix.Description className="mt-1 mb-4 text-muted">
+            {t("dialog.discard.description")}
+          </Radix.Description>
+          <div className="flex justify-end gap-2">
+            <Button onClick={onKeep}>{t("dialog.discard.keep")}</Button>
+            <Button look="danger" onClick={onDiscard}>
+              {t("dialog.discard.confirm")}
+            </Button>
+          </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

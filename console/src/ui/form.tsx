@@ -17,6 +17,8 @@ import { ApiError, errorText } from "../api/client.ts";
 import { type Translate, useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 import { FormError } from "./form-error.tsx";
+import { showToast } from "./toast.tsx";
+import { useUnsavedChanges } from "./unsaved-changes.ts";
 
 // Compiled schemas need `eval`, which the content security policy refuses.
 z.config({ jitless: true });
@@ -58,18 +60,22 @@ interface SchemaFormProps<Values extends FieldValues> {
   readonly save: (values: Values) => Promise<unknown>;
   /** The text of the button. Absent: "Save". */
   readonly action?: string;
+  /** False: the result is shown otherwise. Absent: a form in a dialog says that it was saved. */
+  readonly toast?: false;
   readonly children: ReactNode;
 }
 
 export function SchemaForm<Values extends FieldValues>(props: SchemaFormProps<Values>) {
-  const { form, save, action, children } = props;
+  const { form, save, action, toast, children } = props;
   const t = useT();
-  const { errors, isSubmitting } = form.formState;
+  const { errors, isSubmitting, isDirty } = form.formState;
+  const isInDialog = useUnsavedChanges(isDirty);
   const submit = (element: HTMLFormElement) =>
     form.handleSubmit(
       async (values) => {
         try {
           await save(values);
+          if (isInDialog && toast !== false) showToast(t("toast.saved"));
         } catch (error) {
           const name = error instanceof ApiError ? fieldOf(element, error.param ?? "") : undefined;
           if (name !== undefined) openGroup(element, name);

@@ -1,4 +1,7 @@
-/** The theme: light, dark, or that of the system. `console/src/theme.ts` sets it before the first paint. */
+/**
+ * The theme: light, dark, or that of the system. `console/src/theme.ts` sets it before the first paint, and follows the
+ * system.
+ */
 import { useEffect, useState } from "react";
 
 export const themes = ["system", "light", "dark"] as const;
@@ -19,14 +22,12 @@ const apply = (theme: Theme): void => {
 
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(storedTheme);
-  useEffect(() => {
-    apply(theme);
-    localStorage.setItem(storageKey, theme);
-    const onChange = (): void => apply(theme);
-    systemIsDark.addEventListener("change", onChange);
-    return () => systemIsDark.removeEventListener("change", onChange);
-  }, [theme]);
-  return [theme, setTheme];
+  const choose = (chosen: Theme): void => {
+    localStorage.setItem(storageKey, chosen);
+    apply(chosen);
+    setTheme(chosen);
+  };
+  return [theme, choose];
 }
 
 /** The theme that is shown, for drawings whose colors are not CSS. */

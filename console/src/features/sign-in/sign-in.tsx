@@ -1,7 +1,10 @@
 /** The sign-in page: with a password, or with OpenID Connect if it is configured. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { useFormContext } from "react-hook-form";
 import { signInBody } from "../../../../contract/schemas/users.ts";
+import { ApiError } from "../../api/client.ts";
 import { sessionQuery, signIn, signInOptionsQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
@@ -17,6 +20,7 @@ export function SignInPage() {
   const queryClient = useQueryClient();
   const { data: options } = useQuery(signInOptionsQuery);
   const form = useSchemaForm(signInBody, {});
+  const [needsCode, setNeedsCode] = useState(false);
   return (
     <SignInFrame title={t("signIn.title")}>
       {options?.needs_setup && (
@@ -31,7 +35,13 @@ export function SignInPage() {
         form={form}
         action={t("signIn.submit")}
         save={async (body) => {
-          queryClient.setQueryData(sessionQuery.queryKey, await signIn(body));
+          try {
+            queryClient.setQueryData(sessionQuery.queryKey, await signIn(body));
+          } catch (error) {
+            if (!isCodeMissing(error)) throw error;
+            setNeedsCode(true);
+            return;
+          }
           await navigate({ href: next ?? "/" });
         }}
       >
@@ -43,6 +53,7 @@ export function SignInPage() {
           autoComplete="current-password"
           read={String}
         />
+        {needsCode && <CodeField />}
       </SchemaForm>
       {options?.oidc && (
         <a
@@ -53,5 +64,23 @@ export function SignInPage() {
         </a>
       )}
     </SignInFrame>
+  );
+}
+
+export const isCodeMissing = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === "second_factor_required";
+
+/** Appears after the password was accepted, and takes the focus. */
+function CodeField() {
+  const t = useT();
+  const { setFocus } = useFormContext();
+  useEffect(() => setFocus("code"), [setFocus]);
+  return (
+    <TextField
+      name="code"
+      label={t("signIn.code")}
+      hint={t("signIn.codeHint")}
+      autoComplete="one-time-code"
+    />
   );
 }

@@ -1,112 +1,148 @@
-/** The users of the console: create, change and delete them. */
+/** The users of the console: invite, change, disable and delete them. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { User } from "../../../../contract/admin.ts";
+import type { Invite, User } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { listQuery } from "../../api/lists.ts";
-import { useT } from "../../i18n/messages.ts";
-import { Badge } from "../../ui/badge.tsx";
+import { useLanguage } from "../../i18n/messages.ts";
+import { dateTime } from "../../lib/time.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Page } from "../../ui/page.tsx";
-import { QueryView } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
+import { ShownOnce } from "../../ui/shown-once.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { UserActions } from "./user-actions.tsx";
 import { UserForm } from "./user-form.tsx";
 
 const usersQuery = listQuery<User>("/users");
 
+const tones: Readonly<Record<User["status"], Tone>> = {
+  active: "good",
+  invited: "accent",
+  disabled: "bad",
+};
+
+interface ShownLink {
+  readonly user: User;
+  readonly invite: Invite;
+}
+
 export function UsersPage() {
-  const t = useT();
+  const { t, language } = useLanguage();
   const query = useQuery(usersQuery);
   const queryClient = useQueryClient();
   const [edited, setEdited] = useState<User | "new">();
+  const [link, setLink] = useState<ShownLink>();
   const reload = () => queryClient.invalidateQueries({ queryKey: usersQuery.queryKey });
-  const remove = async ({ id }: User): Promise<void> => {
-    await call(`/users/${id}`, { method: "DELETE" });
+  const showLink = async (user: User): Promise<void> => {
+    const invite = await call<Invite>(`/users/${user.id}/invite`, { method: "POST", body: {} });
+    setLink({ user, invite });
     await reload();
   };
+  const columns = useColumns((user) => (
+    <UserActions
+      user={user}
+      onEdit={() => setEdited(user)}
+      onLink={() => showLink(user)}
+      onChanged={reload}
+    />
+  ));
   return (
     <Page
       title={t("nav.users")}
       description={t("users.description")}
       actions={
         <Button look="primary" onClick={() => setEdited("new")}>
-          {t("users.create")}
+          {t("users.invite")}
         </Button>
       }
     >
       <Card>
         <QueryView query={query}>
           {({ data }) => (
-            <Table
-              label={t("nav.users")}
-              rows={data}
-              rowKey={({ id }) => id}
-              columns={[
-                {
-                  key: "name",
-                  header: t("users.name"),
-                  sortBy: ({ name }) => name,
-                  cell: ({ name }) => name,
-                },
-                {
-                  key: "role",
-                  header: t("users.role"),
-                  sortBy: ({ role }) => t(`role.${role}`),
-                  cell: ({ role }) => <Badge>{t(`role.${role}`)}</Badge>,
-                },
-                {
-                  key: "projects",
-                  header: t("users.projects"),
-                  cell: ({ projects }) =>
-                    projects === "all" ? t("users.allProjects") : projects.join(", ") || "–",
-                },
-                {
-                  key: "last",
-                  header: t("users.lastSignIn"),
-                  sortBy: ({ last_sign_in_at }) => last_sign_in_at,
-                  cell: ({ last_sign_in_at }) => <Time iso={last_sign_in_at} />,
-                },
-                {
-                  key: "actions",
-                  header: t("column.actions"),
-                  cell: (user) => (
-                    <span className="flex gap-1">
-                      <Button size="small" look="quiet" onClick={() => setEdited(user)}>
-                        {t("action.edit")}
-                      </Button>
-                      <ConfirmButton
-                        label={t("action.delete")}
-                        title={t("users.delete.title", { name: user.name })}
-                        description={t("users.delete.description")}
-                        onConfirm={() => remove(user)}
-                      />
-                    </span>
-                  ),
-                },
-              ]}
-            />
+            <>
+              <Table label={t("nav.users")} rows={data} rowKey={({ id }) => id} columns={columns} />
+              {data.length < 2 && (
+                <Empty title={t("users.none")}>
+                  <p className="mb-3">{t("users.noneHint")}</p>
+                  <Button onClick={() => setEdited("new")}>{t("users.invite")}</Button>
+                </Empty>
+              )}
+            </>
           )}
         </QueryView>
       </Card>
       <Dialog
-        title={edited === "new" ? t("users.create") : t("users.edit")}
+        title={edited === "new" ? t("users.invite") : t("users.edit")}
         isOpen={edited !== undefined}
         onClose={() => setEdited(undefined)}
       >
         {edited !== undefined && (
           <UserForm
             user={edited === "new" ? undefined : edited}
-            onSaved={async () => {
+            onSaved={async (user) => {
               setEdited(undefined);
-              await reload();
+              if (edited === "new") await showLink(user);
+              else await reload();
             }}
           />
         )}
       </Dialog>
+      <ShownOnce
+        title={t("users.link.title", { name: link?.user.name ?? "" })}
+        description={t("users.link.description", {
+          time: dateTime(link?.invite.expires_at ?? null, language),
+        })}
+        text={link?.invite.url}
+        onClose={() => setLink(undefined)}
+      />
     </Page>
   );
+}
+
+function useColumns(actions: (user: User) => React.ReactNode): readonly Column<User>[] {
+  const { t } = useLanguage();
+  return [
+    {
+      key: "name",
+      header: t("users.name"),
+      sortBy: ({ name }) => name,
+      cell: ({ name }) => <span className="font-medium">{name}</span>,
+    },
+    {
+      key: "status",
+      header: t("users.status"),
+      sortBy: ({ status }) => t(`users.status.${status}`),
+      cell: ({ status, two_factor, must_change_password }) => (
+        <span className="flex flex-wrap gap-1">
+          <Badge tone={tones[status]}>{t(`users.status.${status}`)}</Badge>
+          {two_factor && <Badge>{t("users.twoFactor")}</Badge>}
+          {must_change_password && <Badge tone="warn">{t("users.mustChange")}</Badge>}
+        </span>
+      ),
+    },
+    {
+      key: "role",
+      header: t("users.role"),
+      sortBy: ({ role }) => t(`role.${role}`),
+      cell: ({ role }) => t(`role.${role}`),
+    },
+    {
+      key: "projects",
+      header: t("users.projects"),
+      cell: ({ projects }) =>
+        projects === "all" ? t("users.allProjects") : projects.join(", ") || "–",
+    },
+    {
+      key: "last",
+      header: t("users.lastSignIn"),
+      sortBy: ({ last_sign_in_at }) => last_sign_in_at,
+      cell: ({ last_sign_in_at }) => <Time iso={last_sign_in_at} />,
+    },
+    { key: "actions", header: t("column.actions"), cell: actions },
+  ];
 }

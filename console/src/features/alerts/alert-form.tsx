@@ -1,0 +1,104 @@
+/** The form of an alert rule: the value, the bound, the window, and the requests that it is about. */
+import { useQuery } from "@tanstack/react-query";
+import { useWatch } from "react-hook-form";
+import { type AlertEntity, alertMetrics } from "../../../../contract/admin.ts";
+import { alert as alertSchema } from "../../../../contract/schemas/alerts.ts";
+import { saveEntity } from "../../api/entities.ts";
+import { useT } from "../../i18n/messages.ts";
+import { ComboboxField } from "../../ui/combobox-fields.tsx";
+import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { modelsQuery } from "../models/models-query.ts";
+import { projectsQuery } from "../projects/projects-query.ts";
+import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
+
+interface AlertFormProps {
+  readonly alert: AlertEntity | undefined;
+  readonly onSaved: () => unknown;
+}
+
+export function AlertForm({ alert, onSaved }: AlertFormProps) {
+  const t = useT();
+  const form = useSchemaForm(alertSchema, {
+    metric: "error_rate",
+    ...alert?.value,
+    ...(alert && { name: alert.id }),
+  });
+  const metric = useWatch({ control: form.control, name: "metric" }) ?? "error_rate";
+  const isOfRequests = metric !== "unhealthy_targets";
+  return (
+    <SchemaForm
+      form={form}
+      save={async ({ name, ...value }) => {
+        await saveEntity("/alerts", alert, alert ? value : { name, ...value });
+        await onSaved();
+      }}
+    >
+      <TextField
+        name="name"
+        label={t("alerts.name")}
+        required
+        autoComplete="off"
+        disabled={alert !== undefined}
+      />
+      <SelectField
+        name="metric"
+        label={t("alerts.metric")}
+        options={alertMetrics.map((each) => ({ value: each, label: t(`alerts.metric.${each}`) }))}
+      />
+      <NumberField name="above" label={t(`alerts.above.${metric}`)} required />
+      {isOfRequests && (
+        <div className="grid gap-3 sm:grid-cols-2">
+          <NumberField
+            name="minutes"
+            label={t("alerts.minutes")}
+            hint={t("alerts.minutesHint")}
+            placeholder="15"
+          />
+          {metric !== "spend" && (
+            <NumberField
+              name="minRequests"
+              label={t("alerts.minRequests")}
+              hint={t("alerts.minRequestsHint")}
+              placeholder="20"
+            />
+          )}
+        </div>
+      )}
+      <Filters hasProject={isOfRequests} />
+    </SchemaForm>
+  );
+}
+
+function Filters({ hasProject }: { hasProject: boolean }) {
+  const t = useT();
+  const models = useQuery(modelsQuery).data?.data ?? [];
+  const projects = useQuery(projectsQuery).data?.data ?? [];
+  const upstreams = useQuery(upstreamsQuery).data?.data ?? [];
+  const optionsOf = (entries: readonly { readonly id: string }[]) =>
+    entries.map(({ id }) => ({ value: id, label: id }));
+  return (
+    <div className="grid gap-3 sm:grid-cols-3">
+      <ComboboxField
+        name="model"
+        label={t("alerts.model")}
+        placeholder={t("alerts.all")}
+        options={optionsOf(models)}
+      />
+      {hasProject && (
+        <ComboboxField
+          name="project"
+          label={t("alerts.project")}
+          placeholder={t("alerts.all")}
+          options={optionsOf(projects)}
+        />
+      )}
+      <ComboboxField
+        name="upstream"
+        label={t("alerts.upstream")}
+        placeholder={t("alerts.all")}
+        options={optionsOf(upstreams)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,83 @@
+/** The webhooks that are told about alerts. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { WebhookEntity } from "../../../../contract/admin.ts";
+import { listQuery } from "../../api/lists.ts";
+import { useT } from "../../i18n/messages.ts";
+import { matchesGlob } from "../../lib/glob.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
+import { WebhookForm } from "../webhooks/webhook-form.tsx";
+import { WebhookTestButton } from "../webhooks/webhook-test.tsx";
+
+const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
+
+const isTold = ({ events, state }: WebhookEntity): boolean =>
+  state === "active" && events.some((glob) => matchesGlob(glob, "alert.firing"));
+
+export function AlertReceivers() {
+  const t = useT();
+  const query = useQuery(webhooksQuery);
+  const queryClient = useQueryClient();
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <Card
+      title={t("alerts.receivers")}
+      actions={
+        <span className="flex items-center gap-3">
+          <Link to="/webhooks" className="text-sm text-accent hover:underline">
+            {t("alerts.receivers.manage")}
+          </Link>
+          <Button size="small" onClick={() => setAdding(true)}>
+            {t("alerts.receivers.add")}
+          </Button>
+        </span>
+      }
+    >
+      <QueryView query={query}>
+        {({ data }) => <Receivers webhooks={data.filter(isTold)} />}
+      </QueryView>
+      <Dialog title={t("alerts.receivers.add")} isOpen={isAdding} onClose={() => setAdding(false)}>
+        {isAdding && (
+          <WebhookForm
+            webhook={undefined}
+            events={["alert.*"]}
+            format="slack"
+            onSaved={async () => {
+              setAdding(false);
+              await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+            }}
+          />
+        )}
+      </Dialog>
+    </Card>
+  );
+}
+
+function Receivers({ webhooks }: { webhooks: readonly WebhookEntity[] }) {
+  const t = useT();
+  if (webhooks.length === 0) {
+    return <Empty title={t("alerts.receivers.none")}>{t("alerts.receivers.noneHint")}</Empty>;
+  }
+  return (
+    <ul>
+      {webhooks.map(({ id, name, url, format }) => (
+        <li
+          key={id}
+          className="flex flex-wrap items-center justify-between gap-3 border-t border-line px-4 py-2.5 first:border-t-0"
+        >
+          <span className="flex min-w-0 flex-wrap items-center gap-2">
+            <Badge>{t(`webhooks.format.${format}`)}</Badge>
+            {name !== null && <span className="font-medium">{name}</span>}
+            <code className="min-w-0 font-mono text-xs break-all text-muted">{url}</code>
+          </span>
+          <WebhookTestButton id={id} />
+        </li>
+      ))}
+    </ul>
+  );
+}

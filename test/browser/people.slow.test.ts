@@ -1,0 +1,189 @@
+/** People: an invitation, the second factor, own tokens, a disabled user, and alert rules, as users do it. */
+import { expect } from "bun:test";
+import { totpCode } from "../../server/admin/sign-in/totp.ts";
+import { browserTest, settled } from "./browser-test.ts";
+import { adminPassword } from "./console-gateway.ts";
+
+const password = "a password of the user";
+/** After a sign-in or a change, the console loads a page. */
+const signedOut = /^401 /;
+
+browserTest(
+  "a user accepts an invitation, sets up a second factor, and signs in with it until an administrator disables the user",
+  async ({ page, open, context, url, admin, problems }) => {
+    problems.expectFailure(signedOut);
+    await open("/users");
+    await page.getByRole("button", { name: "Invite user" }).first().click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("User name").fill("ines@example.com");
+    await form.getByRole("button", { name: "Invite user" }).click();
+    const link = page.getByRole("dialog").locator("code");
+    await link.waitFor();
+    const address = await link.innerText();
+    expect(address).toStartWith(`${url}/console/invite#`);
+
+    const browser = context.browser();
+    const guest = await browser?.newContext({ baseURL: url });
+    if (!guest) throw new Error("the browser has closed");
+    const theirs = await guest.newPage();
+    theirs.setDefaultTimeout(90_000);
+    await theirs.goto(address);
+    await theirs.getByText("Welcome, ines@example.com").waitFor();
+    await theirs.getByLabel("Password").fill(password);
+    await theirs.getByRole("button", { name: "Set password and sign in" }).click();
+    await theirs.getByRole("button", { name: "Sign out" }).waitFor();
+
+    await theirs.goto("/console/account");
+    await settled(theirs);
+    await theirs.getByRole("button", { name: "Set up" }).click();
+    await theirs.getByLabel("Confirm with your password").fill(password);
+    await theirs.getByRole("button", { name: "Continue" }).click();
+    await theirs.getByAltText("QR code for the authenticator app").waitFor();
+    const secret = await theirs.getByRole("dialog").locator("code").innerText();
+    await theirs.getByLabel("Code of the app").fill(totpCode(secret, Date.now()));
+    await theirs.getByRole("button", { name: "Turn on" }).click();
+    await theirs.getByText("Your recovery codes").waitFor();
+    const recoveryCode = await theirs.getByRole("dialog").getByRole("listitem").first().innerText();
+    await theirs.getByRole("button", { name: "I have saved them" }).click();
+    await theirs.getByText("10 recovery codes are left.").waitFor();
+
+    await theirs.getByRole("button", { name: "Sign out" }).click();
+    await theirs.getByLabel("User name").fill("ines@example.com");
+    await theirs.getByLabel("Password").fill(password);
+    await theirs.getByRole("button", { name: "Sign in" }).click();
+    await theirs.getByLabel("Code").fill(recoveryCode);
+    await theirs.getByRole("button", { name: "Sign in" }).click();
+    await theirs.getByRole("button", { name: "Sign out" }).waitFor();
+
+    await page.getByRole("button", { name: "Close" }).last().click();
+    await page.getByRole("button", { name: "Actions for ines@example.com" }).click();
+    await page.getByRole("menuitem", { name: "Disable" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+    await page.getByText("disabled").waitFor();
+    await theirs.goto("/console/account");
+    await theirs.getByText("Sign in to Vexel").waitFor();
+    await guest.close();
+    await admin("GET", "/users");
+  },
+);
+
+browserTest("a user creates a token that opens the admin API, and revokes it", async (test) => {
+  const { page, open, url } = test;
+  await open("/account");
+  await page.getByRole("button", { name: "Create token" }).click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Name").fill("deploy");
+  await form.getByRole("button", { name: "Create token" }).click();
+  const text = page.getByRole("dialog").locator("code");
+  await text.waitFor();
+  const headers = { authorization: `Bearer ${await text.innerText()}` };
+  const statusOf = async () => (await fetch(`${url}/admin/api/users`, { headers })).status;
+  expect(await statusOf()).toBe(200);
+  // Escape does not close what is shown once.
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("No token yet").waitFor();
+  expect(await statusOf()).toBe(401);
+});
+
+browserTest(
+  "a user who must change the password does so before anything else",
+  async (test) => {
+    const { page, admin, problems } = test;
+    problems.expectFailure(signedOut);
+    const must_change_password = true;
+    await admin("POST", "/users", {
+      name: "otto",
+      role: "viewer",
+      password: adminPassword,
+      must_change_password,
+    });
+    await page.goto("/console/sign-in");
+    await page.getByLabel("User name").fill("otto");
+    await page.getByLabel("Password").fill(adminPassword);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Choose a new password").waitFor();
+    await page.getByLabel("Current password").fill(adminPassword);
+    await page.getByLabel("New password").fill(password);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+  },
+  { as: "visitor" },
+);
+
+browserTest("an alert rule and a Slack receiver are created, changed and deleted", async (test) => {
+  const { page, open, admin } = test;
+  await open("/alerts");
+  await page.getByRole("button", { name: "Add alert" }).first().click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Name").fill("too many errors");
+  await form.getByLabel("Fires above (percent)").fill("lots");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByRole("alert").waitFor();
+  await form.getByLabel("Fires above (percent)").fill("5");
+
+  // Escape asks before it discards the form, and keeps it.
+  await page.keyboard.press("Escape");
+  await page.getByText("Discard your changes?").waitFor();
+  await page.getByRole("button", { name: "Keep editing" }).click();
+  expect(await form.getByLabel("Name").inputValue()).toBe("too many errors");
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved", { exact: true }).first().waitFor();
+  await page.getByText("Error rate > 5 % in 15 minutes").waitFor();
+
+  await page.getByRole("button", { name: "Add receiver" }).click();
+  await page.getByLabel("Incoming webhook URL").fill("https://hooks.slack.com/services/T0/B0/x");
+  await page.getByRole("dialog").getByLabel("Name").fill("ops");
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.getByText("https://hooks.slack.com/services/T0/B0/x").waitFor();
+  const { data } = (await admin("GET", "/webhooks")) as {
+    data: { name: string; format: string }[];
+  };
+  expect(data.find(({ name }) => name === "ops")?.format).toBe("slack");
+
+  await page.getByRole("button", { name: "Delete" }).first().click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No alert yet").waitFor();
+  await admin("DELETE", "/webhooks/ops");
+});
+
+browserTest("a delete of an upstream that a model uses lists the model", async (test) => {
+  const { page, open, admin, problems } = test;
+  problems.expectFailure(/^409 DELETE .*\/upstreams\//);
+  await admin("POST", "/upstreams", { id: "used-up", kind: "openai", apiKey: "sk-x" });
+  const targets = [{ upstream: "used-up", model: "text-embedding-3-small" }];
+  await admin("POST", "/models", { id: "uses-it", kind: "embedding", targets });
+  await open("/upstreams");
+  const row = page.getByRole("row").filter({ hasText: "used-up" });
+  await row.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await dialog.getByRole("link", { name: "uses-it" }).waitFor();
+  await admin("DELETE", "/models/uses-it");
+  await admin("DELETE", "/upstreams/used-up");
+});
+
+browserTest("settings are found by words, and the source of each value is shown", async (test) => {
+  const { page, open } = test;
+  await open("/settings");
+  await page.getByLabel("Search settings").fill("address listen");
+  const shown = page.getByRole("listitem").filter({ hasText: "HOST" }).first();
+  await shown.getByText("default").waitFor();
+  expect(await page.getByText("VEXEL_TLS_CERT").count()).toBe(0);
+  await page.getByLabel("Search settings").fill("");
+  await page.getByLabel("Only changed").check();
+  await page.getByText("VEXEL_DATA", { exact: true }).waitFor();
+  expect(await page.getByText("VEXEL_TLS_CERT").count()).toBe(0);
+});
+
+browserTest("a page says within a second that the gateway does not respond", async (test) => {
+  const { page, context, open, problems } = test;
+  problems.expectFailure(/.*/);
+  await open("/users");
+  await context.setOffline(true);
+  await page.getByText("No connection to the gateway").waitFor();
+  await context.setOffline(false);
+  await page.getByText("No connection to the gateway").waitFor({ state: "detached" });
+});
