@@ -2,17 +2,18 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { LucideProvider } from "lucide-react";
-import { StrictMode } from "react";
+import { lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
 import { isConnectionProblem, setUnauthorizedHandler } from "./api/client.ts";
 import { sessionQuery } from "./api/session.ts";
 import { LanguageProvider, loadInitialLanguage } from "./i18n/provider.tsx";
 import { createConsoleRouter } from "./router.tsx";
 import "./ui/style-nonce.ts";
-import { Toasts } from "./ui/toast.tsx";
 import { TooltipProvider } from "./ui/tooltip.tsx";
 
 const initialLanguage = await loadInitialLanguage();
+
+const Toasts = lazy(async () => ({ default: (await import("./ui/toasts.tsx")).Toasts }));
 
 const queryClient = new QueryClient({
   defaultOptions: {
@@ -56,7 +57,9 @@ createRoot(root).render(
         <LucideProvider size={16} strokeWidth={1.75} className="shrink-0">
           <TooltipProvider>
             <RouterProvider router={router} />
-            <Toasts />
+            <Suspense>
+              <Toasts />
+            </Suspense>
           </TooltipProvider>
         </LucideProvider>
       </QueryClientProvider>

@@ -1,19 +1,23 @@
 /** The overview: totals, what needs attention, and charts. */
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { Overview } from "../../../../contract/admin.ts";
 import { call, pathWithQuery } from "../../api/client.ts";
-import { UsageCharts } from "../../charts/usage-charts.tsx";
 import { useT } from "../../i18n/messages.ts";
 import { type Range, startOf } from "../../lib/range.ts";
 import { Card } from "../../ui/card.tsx";
 import { Page } from "../../ui/page.tsx";
 import { RangeSelect } from "../../ui/range-select.tsx";
-import { Empty, QueryView } from "../../ui/states.tsx";
+import { Empty, Loading, QueryView } from "../../ui/states.tsx";
 import { Attention } from "./attention.tsx";
 import { FirstRunGuide } from "./first-run-guide.tsx";
 import { StatisticsCard } from "./statistics.tsx";
 import { Totals } from "./totals.tsx";
+
+/** Loaded after the figures: the charts are large, and lower on the page. */
+const UsageCharts = lazy(async () => ({
+  default: (await import("../../charts/usage-charts.tsx")).UsageCharts,
+}));
 
 const overviewQuery = (range: Range) =>
   queryOptions({
@@ -45,12 +49,14 @@ export function OverviewPage() {
                 <Empty title={t("overview.none")} />
               </Card>
             ) : (
-              <UsageCharts
-                rows={overview.series}
-                interval={overview.interval}
-                from={overview.from}
-                to={overview.to}
-              />
+              <Suspense fallback={<Loading />}>
+                <UsageCharts
+                  rows={overview.series}
+                  interval={overview.interval}
+                  from={overview.from}
+                  to={overview.to}
+                />
+              </Suspense>
             )}
           </>
         )}
