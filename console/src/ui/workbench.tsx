@@ -24,7 +24,7 @@ export function Workbench({ title, request, actions, resultsRef, children }: Wor
   }, [title]);
   return (
     <div className="lg:flex">
-      <div className="flex flex-col border-line bg-surface max-lg:border-b lg:sticky lg:top-0 lg:h-dvh lg:w-96 lg:shrink-0 lg:border-r">
+      <div className="flex flex-col border-line bg-surface max-lg:border-b lg:sticky lg:top-0 lg:h-dvh lg:w-80 lg:shrink-0 xl:w-96 lg:border-r">
         <h1 className="px-4 pt-4 pb-3 text-lg font-semibold tracking-tight">{title}</h1>
         <div className="flex min-h-0 flex-1 flex-col gap-4 px-4 pb-4 *:shrink-0 lg:overflow-y-auto">
           {request}

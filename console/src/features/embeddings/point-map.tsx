@@ -85,7 +85,7 @@ export function PointMap({ entries, points, column, selected, onSelect }: PointM
         {...gestures}
         onBlur={() => setHighlighted(undefined)}
         onKeyDown={onKeyDown}
-        className="aspect-square max-h-[70dvh] w-full sm:aspect-[4/3] cursor-crosshair touch-pan-y rounded-md border border-line bg-sunken"
+        className="aspect-square max-h-[70dvh] w-full cursor-crosshair touch-pan-y rounded-md border border-line bg-sunken"
       />
       <ZoomButtons panZoom={panZoom} className="absolute top-2 right-2 border border-line" />
       {shown && viewport && highlighted !== undefined && (

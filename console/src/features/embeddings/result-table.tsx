@@ -1,9 +1,10 @@
 /** Dimensions, tokens, latency and cost of each model. */
 import { useQuery } from "@tanstack/react-query";
+import { Download } from "lucide-react";
 import { requestCostsQuery } from "../../api/request-cost.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
-import { Button } from "../../ui/button.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
 import { Table } from "../../ui/table.tsx";
 import { downloadVectors } from "./download-vectors.ts";
 import type { Embedded } from "./embed.ts";
@@ -64,9 +65,11 @@ export function ResultTable({ entries, results }: ResultTableProps) {
           key: "download",
           header: t("column.actions"),
           cell: (embedded) => (
-            <Button size="small" onClick={() => downloadVectors(entries, embedded)}>
-              {t("embeddings.download")}
-            </Button>
+            <IconButton
+              icon={Download}
+              label={t("embeddings.download")}
+              onClick={() => downloadVectors(entries, embedded)}
+            />
           ),
         },
       ]}
