@@ -6,7 +6,7 @@ import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { openKeyStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
-import { type ConsoleGateway, startConsoleGateway } from "./console-gateway.ts";
+import { type ConsoleGateway, startConsoleGateway, testKey } from "./console-gateway.ts";
 
 export const large = { models: 300, keys: 2000, projects: 20, requests: 50_000 } as const;
 const days = 30;
@@ -43,7 +43,20 @@ const yamlOf = (fakeUrl: string): string => {
     name: projectOf(at),
     budget: { month: 50 * (at + 1) },
   }));
-  return JSON.stringify({ upstreams, models, projects });
+  return JSON.stringify({
+    upstreams,
+    models: [
+      ...models,
+      // The model and the key of the requests that tests send.
+      {
+        id: "text-embedding-3-small",
+        kind: "embedding",
+        targets: [{ upstream: "us-east", model: "text-embedding-3-small" }],
+      },
+    ],
+    projects,
+    keys: [{ name: "test", key: testKey }],
+  });
 };
 
 /** The same rows in every run: a small generator of random numbers with a fixed seed. */
