@@ -3,11 +3,13 @@ import type { MayMerge } from "../batches/merge-lines.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { countedTokens, tokensPerInput } from "../embeddings/embedding-usage.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";
+import { copyOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { StreamedJson } from "../lib/json-stream.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import { serveOthers } from "../lib/tasks.ts";
-import type { Endpoint } from "../pipeline/endpoint.ts";
-import { joinChunks, type ResponseBody } from "../request/http-types.ts";
+import type { Endpoint, WrittenResponse } from "../pipeline/endpoint.ts";
+import { joinChunks, type RequestUsage } from "../request/http-types.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody } from "./embeddings.ts";
 
@@ -38,9 +40,11 @@ export const mergedEndpoint = (
 ): Embeddings => ({
   ...endpoint,
   write: async (response, query, context) => {
+    // Reading the response took milliseconds, and writing it takes as long.
+    await serveOthers();
     const { vectors, usage, deviations } = response;
     const tokens = usage && tokensPerInput(usage, query.input);
-    const chunks: Uint8Array[] = [];
+    const body: Uint8Array[] = [];
     let [from, bytes] = [0, 0];
     for (const inputs of inputsOfLines) {
       const to = from + inputs;
@@ -48,25 +52,23 @@ export const mergedEndpoint = (
         vectors: vectors.slice(from, to),
         ...(tokens && { usage: { inputTokens: sumOf(tokens.slice(from, to)) } }),
       };
-      const written = await endpoint.write(part, partOf(query, from, to), context);
-      if (written.kind !== "buffered") throw new GatewayError("internal", "A line is streamed.");
-      const chunk = await bytesOf(written.body);
-      chunks.push(chunk);
-      bytes += chunk.length;
+      const written = bytesOf(await endpoint.write(part, partOf(query, from, to), context));
+      const chunk = written instanceof Promise ? await written : written;
+      body.push(chunk);
       from = to;
+      bytes += chunk.length;
       if (bytes < bytesPerTurn) continue;
       bytes = 0;
       await serveOthers();
     }
-    const counted = countedTokens(response);
-    return {
-      kind: "buffered",
-      body: chunks,
-      usage: counted === undefined ? undefined : { inputTokens: counted },
-      deviations,
-    };
+    return { kind: "buffered", body, usage: reportedUsage(response), deviations };
   },
 });
+
+function reportedUsage(response: EmbeddingsResponse): RequestUsage | undefined {
+  const inputTokens = countedTokens(response);
+  return inputTokens === undefined ? undefined : { inputTokens };
+}
 
 function partOf(query: EmbeddingsQuery, from: number, to: number): EmbeddingsQuery {
   const { input } = query;
@@ -74,12 +76,18 @@ function partOf(query: EmbeddingsQuery, from: number, to: number): EmbeddingsQue
   return { ...query, input: { kind: "text", texts: input.texts.slice(from, to) } };
 }
 
-async function bytesOf(body: ResponseBody): Promise<Uint8Array> {
+/** A promise for a long body only. */
+function bytesOf(written: WrittenResponse): Uint8Array | Promise<Uint8Array> {
+  if (written.kind !== "buffered") throw new GatewayError("internal", "A line is streamed.");
+  const { body } = written;
   if (typeof body === "string") return Buffer.from(body);
   if (body instanceof Uint8Array) return body;
-  if (!("open" in body)) return joinChunks(body);
+  return "open" in body ? readAll(body) : joinChunks(body);
+}
+
+async function readAll(body: StreamedJson): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
-  for await (const chunk of body.open()) parts.push(Uint8Array.from(chunk));
+  for await (const chunk of body.open()) parts.push(copyOf(chunk));
   return Buffer.concat(parts);
 }
 

@@ -13,16 +13,15 @@ export function formatLine(
   customId: string,
   result: LineResult,
 ): AsyncIterable<BorrowedBytes> | Uint8Array {
-  const head = `{"id":${JSON.stringify(id)},"custom_id":${JSON.stringify(customId)}`;
+  const head = `{"id":"${id}","custom_id":${JSON.stringify(customId)}`;
   if (result.kind === "none") {
     const { code, message } = result.error.body.error;
     const error = JSON.stringify({ code, message });
     return Buffer.from(`${head},"response":null,"error":${error}}\n`);
   }
   const { status, requestId, body } = result;
-  const request = JSON.stringify(requestId);
   const before = Buffer.from(
-    `${head},"response":{"status_code":${status},"request_id":${request},"body":`,
+    `${head},"response":{"status_code":${status},"request_id":"${requestId}","body":`,
   );
   return body instanceof Uint8Array
     ? joinCopies([before, onOneLine(body), after])

@@ -155,6 +155,7 @@ export class RangeRun {
     const result = await this.#run(merged ?? only, first);
     const results = merged ? await resultsOfLines(result, lines.length) : [result];
     if (!results) return this.#runAll(lines.map(alone), first);
+    if (merged) await serveOthers();
     const formatted: FormattedLine[] = [];
     for (const [at, line] of lines.entries())
       formatted.push(await this.#read(line, results[at] as LineResult));
