@@ -39,7 +39,7 @@ const report: Report = (line, missed) => {
 
 if (only.includes("interactive")) {
   const gateway = await startJobsGateway(join(folder, "interactive"), upstream);
-  await measureInteractive(gateway, source.pid, Math.min(lines, 400_000), report);
+  await measureInteractive(gateway, source.pid, Math.min(lines, 150_000), report);
   await gateway.stop();
 }
 if (only.includes("kills")) {
