@@ -68,7 +68,7 @@ export const enModelForm = {
   "models.form.moderation.onFailure.refuse": "Refuse the request (default)",
   "models.form.moderation.onFailure.allow": "Generate without the check",
   "models.form.moderation.timeout": "Time for the check (seconds)",
-  "keys.parametersOfModel": "As the model",
+  "keys.parametersOfModel": "Same as the model",
   "keys.parameters.adapt": "Adapt",
   "keys.parameters.strict": "Refuse",
   "keys.parameters.drop": "Leave out",

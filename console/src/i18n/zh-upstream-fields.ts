@@ -7,7 +7,7 @@ export const zhUpstreamFields: UpstreamFieldMessages = {
   "upstreamField.apiKey": "API 密钥",
   "upstreamField.pooling": "池化方式",
   "upstreamField.normalize": "归一化",
-  "upstreamField.maxTokens": "最大词元数",
+  "upstreamField.maxTokens": "最大 Token 数",
   "upstreamField.headers": "标头",
   "upstreamField.auth_type": "云凭据",
   "upstreamField.auth_tenantId": "租户 ID",

@@ -3,7 +3,7 @@ export const zhFieldHelp: Readonly<Record<string, string>> = {
   path: "模型所在的文件夹。",
   baseUrl: "API 的地址。",
   apiKey: "供应商的 API 密钥或令牌。",
-  pooling: "词元向量的合并方式。留空：按文件夹中的设置。",
+  pooling: "Token 向量的合并方式。留空：按文件夹中的设置。",
   normalize: "是否将向量归一化为长度 1。",
   maxTokens: "最长输入，若应短于模型允许的长度。",
   headers: "发往上游的每个请求的附加标头。",
