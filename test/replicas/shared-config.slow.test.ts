@@ -2,6 +2,7 @@
 import { afterAll, expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CreatedAdminToken, Session, User } from "../../contract/admin.ts";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, temporaryFolder } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
@@ -20,8 +21,22 @@ const statusWith = async (gateway: GatewayProcess, key: string): Promise<number>
     .status;
 };
 
+/** Without the API key that `post` of a gateway sends. */
+const postAs = (url: string, body: object, headers: Record<string, string>): Promise<Response> =>
+  fetch(url, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+const cookieOf = (response: Response): string =>
+  response.headers
+    .getSetCookie()
+    .map((each) => each.split(";")[0])
+    .join("; ");
+
 testWithPostgres(
-  "a key that is created or revoked in the database is accepted or refused by every replica, and the setup link and a console session of one replica are valid on the others",
+  "a key that is created or revoked in the database is accepted or refused by every replica, and the setup link and a console session of one replica are valid on the others until the user is disabled",
   async () => {
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
@@ -49,13 +64,39 @@ testWithPostgres(
       password: "correct horse battery staple",
     });
     expect(setUp.status).toBeLessThan(300);
-    const cookie = setUp.headers
-      .getSetCookie()
-      .map((each) => each.split(";")[0])
-      .join("; ");
+    const cookie = cookieOf(setUp);
     const session = await fetch(`${b.url}/admin/api/session`, { headers: { cookie } });
     expect(session.status).toBe(200);
-    expect(JSON.stringify(await session.json())).toContain("ada");
+    const { csrf_token: csrf, user } = (await session.json()) as Session;
+    expect(user.name).toBe("ada");
+
+    // A user who is disabled on one replica is refused on the other, with a session and with a token.
+    const asAda = { cookie, "x-csrf-token": csrf };
+    const bob = { name: "bob", password: "correct horse battery staple" };
+    const added = await postAs(`${a.url}/admin/api/users`, { ...bob, role: "admin" }, asAda);
+    const { id } = (await added.json()) as User;
+    const signedIn = await b.post("/admin/api/session", bob);
+    const bobCookie = cookieOf(signedIn);
+    const bobSession = (await signedIn.json()) as Session;
+    const made = await postAs(
+      `${b.url}/admin/api/account/tokens`,
+      { name: "script", expires_in_days: 1 },
+      { cookie: bobCookie, "x-csrf-token": bobSession.csrf_token },
+    );
+    const { token: script } = (await made.json()) as CreatedAdminToken;
+    const statusesOnB = async () =>
+      Promise.all(
+        [{ cookie: bobCookie }, { authorization: `Bearer ${script}` }].map(
+          async (headers) => (await fetch(`${b.url}/admin/api/users`, { headers })).status,
+        ),
+      );
+    expect(await statusesOnB()).toEqual([200, 200]);
+    await fetch(`${a.url}/admin/api/users/${id}`, {
+      method: "PATCH",
+      headers: { ...asAda, "content-type": "application/json" },
+      body: JSON.stringify({ disabled: true }),
+    });
+    expect(await statusesOnB()).toEqual([401, 401]);
   },
 );
 
@@ -70,11 +111,6 @@ testWithPostgres("a replica with a wrong clock ends no session of other replicas
   const wrong = await start({ ...options, name: "wrong", preload: skew });
   const token = /\/console\/setup#(\S+)/.exec(right.output())?.[1];
   const user = { name: "ada", password: "correct horse battery staple" };
-  const cookieOf = (response: Response): string =>
-    response.headers
-      .getSetCookie()
-      .map((each) => each.split(";")[0])
-      .join("; ");
   const first = cookieOf(await right.post("/admin/api/session/setup", { token, ...user }));
   // A sign-in deletes expired sessions.
   const signedIn = await wrong.post("/admin/api/session", user);

@@ -80,6 +80,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "marks" },
     { table: "webhook_endpoints" },
     { table: "alerts" },
+    { table: "leases" },
   ],
 };
 
