@@ -269,8 +269,10 @@ browserTest(
     expect(await stored()).toEqual({ perEndUser, perTag });
 
     const row = page.getByRole("row", { name: /^shop/ });
-    await row.getByText("Each end user – Requests per minute: 20, Budget per day: 0.5").waitFor();
-    await row.getByText("customer:* – Budget per month: 50").waitFor();
+    await row
+      .getByText(/^Each end user – Requests per minute: 20, Budget per day: \$0.50?$/)
+      .waitFor();
+    await row.getByText(/^customer:\* – Budget per month: \$50(?:\.00)?$/).waitFor();
     await row.getByRole("button", { name: "Edit" }).click();
     await dialog.getByLabel("Requests per minute").first().fill("60");
     await endUser.getByRole("button", { name: "Remove" }).click();

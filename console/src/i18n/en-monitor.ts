@@ -2,7 +2,7 @@
 export const enMonitor = {
   "nav.group.monitor": "Monitor",
 
-  "overview.description": "How this gateway is doing, and what needs attention.",
+  "overview.description": "How this gateway is doing.",
   "overview.guide": "First steps",
   "overview.guide.key": "Create an API key",
   "overview.guide.request": "Try a model",

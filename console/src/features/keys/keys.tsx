@@ -32,7 +32,8 @@ export function KeysPage() {
   const t = useT();
   const [search, setSearch] = useState("");
   const query = useInfiniteQuery(keysQuery(search));
-  const loaded = useQueries({ queries: query.data?.pages.map(useQueryOf) ?? [] });
+  const pages = query.data?.pages.filter(({ data }) => data.length > 0) ?? [];
+  const loaded = useQueries({ queries: pages.map(useQueryOf) });
   const uses = new Map(loaded.flatMap(({ data }) => data?.data ?? []).map((use) => [use.id, use]));
   const queryClient = useQueryClient();
   const [isCreating, setCreating] = useState(false);
