@@ -1,9 +1,9 @@
 /** What the batches of vendors cost, as a part of the list price. */
 
 /**
- * By the kind of the upstream. OpenAI and Gemini: half (platform.openai.com/docs/guides/batch,
- * ai.google.dev/gemini-api/docs/batch-api). Mistral: half (docs.mistral.ai/capabilities/batch). Voyage: "a 33%
- * discount" (docs.voyageai.com/docs/batch-inference). Read on 2026-11-18.
+ * By the kind of the upstream. OpenAI: half (platform.openai.com/docs/guides/batch). Gemini: half, also of embeddings
+ * (developers.googleblog.com, gemini-batch-api-now-supports-embeddings, 2025-09-10). Voyage: "a 33% discount"
+ * (docs.voyageai.com/docs/batch-inference). Mistral: half, by summaries of its prices; its own page was not read.
  */
 const factors: ReadonlyMap<string, number> = new Map([
   ["openai", 0.5],
