@@ -28,7 +28,8 @@ beforeEach(() => {
 afterEach(async () => {
   await running?.close();
   running = undefined;
-  vendor.close();
+  // A test that failed early has started none.
+  (vendor as FakeVendor | undefined)?.close();
   folder[Symbol.dispose]();
 });
 
