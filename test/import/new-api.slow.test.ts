@@ -40,8 +40,8 @@ function createDatabase(): void {
       model_limits_enabled numeric, model_limits text, allow_ips text DEFAULT '', used_quota integer DEFAULT 0,
       "group" text DEFAULT '', deleted_at datetime);
     CREATE TABLE options (key text PRIMARY KEY, value text);
-    CREATE TABLE users (id integer PRIMARY KEY, username text, quota integer, deleted_at datetime);
-    INSERT INTO users VALUES (1, 'root', 100, NULL);
+    CREATE TABLE users (id integer PRIMARY KEY, username text, status integer DEFAULT 1, quota integer, deleted_at datetime);
+    INSERT INTO users VALUES (1, 'root', 1, 100, NULL);
     INSERT INTO options VALUES ('QuotaPerUnit', '250000');
     INSERT INTO channels (id, type, key, name, models, base_url, priority, model_mapping) VALUES
       (1, 1, 'sk-fake', 'main', 'search,gpt-5', '${base}', 10, '{"search":"text-embedding-3-small"}'),
@@ -50,10 +50,10 @@ function createDatabase(): void {
       (4, 38, 'jina-x', 'two', 'mixed', '', 0, '{"mixed":"jina-embeddings-v3"}'),
       (5, 14, 'sk-ant', 'claude', 'claude-5', '', 0, NULL);
     INSERT INTO channels (id, type, key, name, models, status) VALUES (6, 1, 'sk-y', 'off', 'text-embedding-3-large', 2);
-    INSERT INTO tokens (id, key, name, status, remain_quota, unlimited_quota, model_limits_enabled, model_limits) VALUES
-      (1, '${token}', 'web', 1, 500000, 0, 1, 'search,gpt-5'),
-      (2, 'disabled', 'disabled', 2, 0, 1, 0, ''),
-      (3, 'chat', 'chat', 1, 0, 1, 1, 'gpt-5');
+    INSERT INTO tokens (id, user_id, key, name, status, remain_quota, unlimited_quota, model_limits_enabled, model_limits) VALUES
+      (1, 1, '${token}', 'web', 1, 500000, 0, 1, 'search,gpt-5'),
+      (2, 1, 'disabled', 'disabled', 2, 0, 1, 0, ''),
+      (3, 1, 'chat', 'chat', 1, 0, 1, 1, 'gpt-5');
   `);
 }
 

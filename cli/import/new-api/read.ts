@@ -10,7 +10,8 @@ import { UsageError } from "../../command.ts";
 export interface NewApiSource {
   readonly channels: readonly JsonObject[];
   readonly tokens: readonly JsonObject[];
-  readonly users: number;
+  /** The owners of the tokens, by their id: `status`, `quota` and `deleted_at`. */
+  readonly users: readonly JsonObject[];
   /** `QuotaPerUnit`: the quota of one US dollar, if the site has changed it. */
   readonly quotaPerUnit: number | undefined;
 }
@@ -43,12 +44,11 @@ export async function readNewApiDatabase(address: string): Promise<NewApiSource>
 }
 
 async function readTables(query: Query): Promise<NewApiSource> {
-  const [users] = await query("SELECT count(*) AS rows FROM users WHERE deleted_at IS NULL");
   return fromRows(
     await query("SELECT * FROM channels ORDER BY id"),
     await query("SELECT * FROM tokens ORDER BY id"),
     await query("SELECT * FROM options"),
-    Number(users?.rows ?? 0),
+    await query("SELECT id, status, quota, deleted_at FROM users ORDER BY id"),
   );
 }
 
@@ -65,14 +65,18 @@ export function readNewApiExport(path: string): NewApiSource {
     Array.isArray(exported?.[table]) ? (exported[table] as JsonObject[]) : [];
   if (rows("channels").length + rows("tokens").length === 0)
     throw new UsageError(`${path} has neither channels nor tokens.`);
-  return fromRows(rows("channels"), rows("tokens"), rows("options"), rows("users").length);
+  if (rows("tokens").length > 0 && rows("users").length === 0)
+    throw new UsageError(
+      `${path} has tokens and no users. Export the table users too: tokens of disabled users are left out.`,
+    );
+  return fromRows(rows("channels"), rows("tokens"), rows("options"), rows("users"));
 }
 
 function fromRows(
   channels: readonly JsonObject[],
   tokens: readonly JsonObject[],
   options: readonly JsonObject[],
-  users: number,
+  users: readonly JsonObject[],
 ): NewApiSource {
   const quota = Number(options.find(({ key }) => key === "QuotaPerUnit")?.value);
   return {
