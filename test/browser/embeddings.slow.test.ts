@@ -27,7 +27,7 @@ browserTest(
     expect(await neighbors.getByRole("listitem").first().textContent()).toContain("A kitten naps");
     await neighbors.getByRole("button").first().click();
     await page.getByText("Nearest to A kitten naps on the couch.").waitFor();
-    expect(await page.getByText(/also in embedding-model/).count()).toBe(1);
+    expect(await page.getByText(/also found by embedding-model/).count()).toBe(1);
 
     const slider = page.getByRole("slider", { name: /all-minilm-l6-v2/ });
     await slider.fill("8");
@@ -61,7 +61,7 @@ browserTest(
     });
     await page.getByText("texts.txt is not a text file").waitFor();
     await page.getByRole("button", { name: "Embed", exact: true }).click();
-    await page.getByText(/Principal components/).waitFor();
+    await page.getByRole("img", { name: /^Map of the texts/ }).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download vectors" }).click(),

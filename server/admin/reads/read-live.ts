@@ -9,10 +9,14 @@ import type { RequestFilter } from "./request-filter.ts";
 const name = z.string().nullable().optional();
 const range = z.object({ min: z.number().optional(), max: z.number().optional() }).optional();
 
-const filterSchema = z.strictObject({
+/** Each member of a filter: a filter with another one is of another version. */
+const members = {
   keyId: z.string().optional(),
   project: name,
   projects: z.array(z.string()).optional(),
+  exceptProject: z.string().optional(),
+  tag: z.string().optional(),
+  endUser: z.string().optional(),
   model: name,
   upstream: name,
   targetModel: name,
@@ -21,7 +25,8 @@ const filterSchema = z.strictObject({
   status: range,
   latencyMs: range,
   cost: range,
-});
+} satisfies Record<keyof RequestFilter, z.ZodType>;
+const filterSchema = z.strictObject(members);
 
 const batchSchema = z.object({ data: z.array(shownRequestSchema), skipped: z.number() });
 
