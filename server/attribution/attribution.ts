@@ -47,18 +47,20 @@ export class Attribution {
   }
 
   /**
-   * Sets the tags and the end user of the record. Returns the extra fields without `metadata`, which no upstream gets;
+   * Sets the tags and the end user of the record, and names the metadata that cannot be tags. Returns the extra fields without `metadata`, which no upstream gets;
    * undefined: there is none. The metadata of a job stays with the job (`isJob`). Throws GatewayError.
    */
   attribute(
-    record: Pick<RequestRecord, "tags" | "endUser">,
+    record: Pick<RequestRecord, "tags" | "endUser" | "deviations">,
     header: string | null,
     query: AttributedQuery,
     isJob: boolean,
   ): ExtraFields | undefined {
     const { metadata, ...extraFields } = query.extraFields ?? {};
     const isTagged = metadata !== undefined && !isJob;
-    record.tags = textOf([...tagsOf(header), ...(isTagged ? metadataTags(metadata) : [])]);
+    const { tags, dropped } = isTagged ? metadataTags(metadata) : noTags;
+    record.tags = textOf([...tagsOf(header), ...tags]);
+    if (dropped.length > 0) record.deviations = { dropped };
     const name = namedIn(query);
     if (name !== undefined) record.endUser = this.#stored(name);
     return isTagged ? extraFields : undefined;
@@ -109,19 +111,45 @@ function tagsOf(header: string | null): readonly string[] {
   );
 }
 
-function metadataTags(metadata: unknown): readonly string[] {
-  const isObject = typeof metadata === "object" && metadata !== null && !Array.isArray(metadata);
-  const pairs = isObject ? Object.entries(metadata) : [];
-  const tags = pairs.map(([name, value]) => (typeof value === "string" ? `${name}:${value}` : ""));
-  if (isObject && tags.length <= maxTags && tags.every(isTag)) return tags;
-  throw new GatewayError(
-    "invalid_value",
-    `Invalid 'metadata': expected an object of strings whose pairs are ${rule}. In a form, send the header '${tagsHeader}' instead.`,
-    { param: "metadata" },
-  );
+interface MetadataTags {
+  readonly tags: readonly string[];
+  /** The fields that are not, or not only, tags. */
+  readonly dropped: readonly string[];
 }
 
-const isTag = (tag: string): boolean => tag.length <= maxTagLength && tagPattern.test(tag);
+const noTags: MetadataTags = { tags: [], dropped: [] };
+
+/**
+ * The pairs of `metadata`, and the tags in its list `tags`, as LiteLLM's clients send them. Clients send metadata of any
+ * kind to other gateways: what cannot be a tag is left out, and the request is served.
+ */
+function metadataTags(metadata: unknown): MetadataTags {
+  if (metadata === null) return noTags;
+  if (typeof metadata !== "object" || Array.isArray(metadata))
+    return { tags: [], dropped: ["metadata"] };
+  const tags = new Set<string>();
+  const dropped = new Set<string>();
+  for (const [name, tag] of Object.entries(metadata).flatMap(possibleTags)) {
+    if (isTag(tag) && (tags.size < maxTags || tags.has(tag))) tags.add(tag);
+    else dropped.add(dropped.size < maxDropped ? fieldName(name) : "metadata");
+  }
+  return { tags: [...tags], dropped: [...dropped] };
+}
+
+/** Each with the name of its pair. */
+function possibleTags([name, value]: [string, unknown]): [string, unknown][] {
+  if (name === "tags" && Array.isArray(value)) return value.map((tag) => [name, tag]);
+  return [[name, typeof value === "string" ? `${name}:${value}` : value]];
+}
+
+/** The response names as many fields, and then `metadata`. */
+const maxDropped = 20;
+/** A name that a header cannot have is not repeated. */
+const fieldName = (name: string): string =>
+  /^[\w.:/@=+-]{1,64}$/.test(name) ? `metadata.${name}` : "metadata";
+
+const isTag = (tag: unknown): tag is string =>
+  typeof tag === "string" && tag.length <= maxTagLength && tagPattern.test(tag);
 
 /** Both sources together have at most twice the tags of one. */
 const textOf = (tags: readonly string[]): string | null =>

@@ -5,6 +5,7 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import { ignoreRejection, startGenerator } from "../lib/tasks.ts";
 import { clientClosedError } from "../request/deadline.ts";
+import { joinDeviations } from "../request/deviations.ts";
 import {
   type BodyChunks,
   joinChunks,
@@ -55,7 +56,7 @@ async function writeBuffered(
   const { record, idempotent } = lifetime;
   record.usage = usage;
   record.images.delivered = images;
-  if (deviations) record.deviations = deviations;
+  if (deviations) record.deviations = withEarlier(record.deviations, deviations);
   record.outcome.bytesOut = lengthOf(body);
   const headers = addDeviations(record.deviations, { "content-type": "application/json" });
   if (estimated) headers[usageHeader] = "estimated";
@@ -104,13 +105,14 @@ async function writeStream(
   streamTimes: StreamTimes,
 ): Promise<OutgoingResponse> {
   const { record, idempotent } = lifetime;
+  const earlier = record.deviations;
   const chunks = await withHeartbeats(written.chunks, streamTimes);
   const settle = async (bytesSent: number, failure?: GatewayError): Promise<Settled> => {
     const error = failure ?? (idempotent?.isDetached ? clientClosedError() : undefined);
     lifetime.logIfThrows(() => {
       record.usage = written.usage();
       record.images.delivered = record.usage?.images;
-      record.deviations = written.deviations();
+      record.deviations = withEarlier(earlier, written.deviations());
     });
     record.outcome.bytesOut = bytesSent;
     await lifetime.logIfRejects(async () => idempotent?.onStreamEnd(failure, record.usage?.images));
@@ -118,7 +120,7 @@ async function writeStream(
   };
   const clear = () => lifetime.clearFiles();
   try {
-    const headers = addDeviations(written.deviations(), {
+    const headers = addDeviations(withEarlier(earlier, written.deviations()), {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
     });
@@ -165,6 +167,10 @@ function ok(
 
 /** US dollars without an exponent, which not every client reads. */
 const dollars = (cost: number): string => cost.toFixed(12).replace(/\.?0+$/, "");
+
+/** `earlier`: what the request lost before an upstream got it. */
+const withEarlier = (earlier: Deviations, own: Deviations): Deviations =>
+  earlier.dropped ? { ...own, ...joinDeviations(earlier, own) } : own;
 
 /** Proxies refuse responses with long headers, and a client chooses the names of the fields it sends. */
 const maxBytes = 1024;

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RequestPage, UsagePage } from "../../contract/admin.ts";
 import { keys, startReads } from "../admin/reads-fixture.ts";
+import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 
 const setup = startReads();
@@ -113,16 +114,47 @@ describe("a request is refused and names the header", () => {
     expect(error.param).toBe("vexel-tags");
     expect(error.message).toContain("up to 10 tags");
   });
+});
+
+describe("metadata never refuses a request: what cannot be a tag is left out and named", () => {
+  const pairs = Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`t${at}`, "x"]));
+  const tenTags = Array.from({ length: 10 }, (_, at) => `t${at}:x`).join(",");
 
   test.each([
-    ["a text", "team"],
-    ["a list", ["team"]],
-    ["a value that is no text", { team: 1 }],
-    ["a comma, which would make two tags", { team: "a,b" }],
-    ["too many pairs", Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`t${at}`, "x"]))],
-  ])("or metadata, for %s", async (_, metadata) => {
+    ["LiteLLM's list of tags", { tags: ["jobID:1", "nightly"] }, "jobID:1,nightly", null],
+    ["a list with other values", { tags: ["ok", 1, "a,b"] }, "ok", "metadata.tags"],
+    ["a number", { a: 1, team: "search" }, "team:search", "metadata.a"],
+    ["a comma, which would make two tags", { a: "x,y" }, null, "metadata.a"],
+    ["a value that is not ASCII", { team: "Gr\u00f6\u00dfe" }, null, "metadata.team"],
+    ["a name that no header can have", { "Gr\u00f6\u00dfe\n": "x" }, null, "metadata"],
+    ["more than ten pairs", pairs, tenTags, "metadata.t10"],
+    ["a text", "team", null, "metadata"],
+    ["a list", ["team"], null, "metadata"],
+    ["null", null, null, null],
+  ])("%s", async (_, metadata, tags, dropped) => {
     const response = await embed({ metadata });
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { param: "metadata" } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("vexel-dropped")).toBe(dropped);
+    expect(gateway.rows().at(-1)?.tags).toBe(tags);
+  });
+
+  test("thousands of pairs are named in a short header", async () => {
+    const many = Object.fromEntries(Array.from({ length: 4000 }, (_, at) => [`f${at}`, at]));
+    const response = await embed({ metadata: many });
+    expect(response.status).toBe(200);
+    const names = (response.headers.get("vexel-dropped") ?? "").split(", ");
+    expect(names).toHaveLength(21);
+    expect(names.at(-1)).toBe("metadata");
+  });
+
+  test("the header names also the fields of the request that had no effect", async () => {
+    const own = startGateway({
+      yaml: `upstreams: [{ id: here, kind: sketch }]\nmodels: [{ id: sketch, kind: image, targets: [{ upstream: here, model: x }] }]\nkeys: [{ name: test, key: ${testKey} }]\n`,
+    });
+    const image = { model: "sketch", prompt: "x", size: "64x64", guidance: 3, metadata: { a: 1 } };
+    const response = await own.post("/v1/images/generations", image);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("vexel-dropped")).toBe("metadata.a, guidance");
+    await own.close();
   });
 });
