@@ -34,11 +34,15 @@ export function limitsOf(given: GivenLimits, report: SubjectReport): { limits?: 
 const dayHours = 24;
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** `budget` of vexel.yaml, or nothing. `duration`: such as `30d`; absent for a budget that is never reset. */
+/**
+ * `budget` of vexel.yaml, or nothing. `duration`: such as `30d`; absent for a budget that is never reset. `gap`: what
+ * the budget does not cover.
+ */
 export function budgetOf(
   max: unknown,
   duration: unknown,
   report: SubjectReport,
+  gap = "",
 ): { budget?: JsonObject } {
   if (max === null || max === undefined) return {};
   const dollars = Number(max);
@@ -48,8 +52,9 @@ export function budgetOf(
   }
   const { period, note } = periodOf(duration);
   const became = `budget.${period}: ${dollars}`;
-  if (note === "") report.carried("max_budget", became);
-  else report.approximated("max_budget", `${became}. ${note}`);
+  const notes = [note, gap].filter((text) => text !== "");
+  if (notes.length === 0) report.carried("max_budget", became);
+  else report.approximated("max_budget", [became, ...notes].join(". "));
   return { budget: { [period]: dollars } };
 }
 

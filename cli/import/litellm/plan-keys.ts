@@ -5,6 +5,7 @@ import type { NewKey } from "../../../server/storage/ports/key-store.ts";
 import { budgetOf, limitsOf } from "../limits.ts";
 import { importedKeyId, printableName, type Secret } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
+import type { PlannedModels } from "./plan-models.ts";
 import { secretOf } from "./plan-upstream.ts";
 import { type LitellmSource, listOf, objectOf } from "./source.ts";
 
@@ -12,52 +13,68 @@ interface Team {
   readonly project: string;
   readonly models: readonly string[];
   readonly isBlocked: boolean;
+  /** Of the project. */
+  readonly settings: JsonObject;
 }
 
-/** `models`: the ids of the imported models. `now`: Unix milliseconds. */
+/** `now`: Unix milliseconds. */
 export function planKeys(
   source: LitellmSource,
-  models: ReadonlySet<string>,
+  planned: PlannedModels,
   report: Report,
   now: number,
 ): { readonly keys: readonly NewKey[]; readonly projects: Map<string, JsonObject> } {
   const projects = new Map<string, JsonObject>();
   const teams = new Map<string, Team>();
-  for (const row of source.teams) planTeam(row, teams, projects, report);
+  for (const [project, row] of namedTeams(source.teams)) {
+    const team = planTeam(project, row, planned, report);
+    teams.set(String(row.team_id), team);
+    projects.set(project, team.settings);
+  }
   const budgets = new Map(source.budgets.map((row) => [String(row.budget_id), row]));
   const keys = source.keys.flatMap((row) => {
     const about = report.about(`key ${JSON.stringify(nameOf(row))}`);
-    return planKey(withBudget(row, budgets), { teams, models, report: about, now }) ?? [];
+    return planKey(withBudget(row, budgets), { teams, planned, report: about, now }) ?? [];
   });
   return { keys, projects };
 }
 
-function planTeam(
-  row: JsonObject,
-  teams: Map<string, Team>,
-  projects: Map<string, JsonObject>,
-  report: Report,
-): void {
-  const id = String(row.team_id);
-  const given = printableName(String(row.team_alias ?? id));
-  // Names of projects are unique, those of teams are not.
-  const project = projects.has(given) ? printableName(`${given} ${id}`) : given;
-  const about = report.about(`team ${JSON.stringify(given)}`);
+/** The teams by the name of their project. Names of projects are unique, those of teams are not. */
+function namedTeams(rows: readonly JsonObject[]): ReadonlyMap<string, JsonObject> {
+  const given = ({ team_alias, team_id }: JsonObject): string =>
+    printableName(String(team_alias ?? team_id));
+  const byName = Map.groupBy(rows, given);
+  const sorted = rows.toSorted((a, b) => (String(a.team_id) < String(b.team_id) ? -1 : 1));
+  return new Map(
+    sorted.map((row) => {
+      const name = given(row);
+      const isUnique = byName.get(name)?.length === 1;
+      return [isUnique ? name : printableName(`${name.slice(0, 100)} ${row.team_id}`), row];
+    }),
+  );
+}
+
+function planTeam(project: string, row: JsonObject, planned: PlannedModels, report: Report): Team {
+  const about = report.about(`team ${JSON.stringify(project)}`);
   about.carried("", `project ${JSON.stringify(project)}`);
-  projects.set(project, { ...ownLimits(row, about), ...ownBudget(row, about) });
-  teams.set(id, { project, models: names(row.models), isBlocked: row.blocked === true });
+  const models = names(row.models);
+  const settings = {
+    ...ownLimits(row, about),
+    ...ownBudget(row, unpricedOf(models.length === 0 ? ["*"] : models, planned), about),
+  };
   reportUnused(row, unusedOfTeam, about);
+  return { project, models, isBlocked: row.blocked === true, settings };
 }
 
 interface KeyContext {
   readonly teams: ReadonlyMap<string, Team>;
-  readonly models: ReadonlySet<string>;
+  readonly planned: PlannedModels;
   readonly report: SubjectReport;
   readonly now: number;
 }
 
 /** Undefined: the key is not imported, which was reported. */
-function planKey(row: JsonObject, { teams, models, report, now }: KeyContext): NewKey | undefined {
+function planKey(row: JsonObject, { teams, planned, report, now }: KeyContext): NewKey | undefined {
   const hash = String(row.token);
   const team = teams.get(String(row.team_id));
   const expiresAt = timeOf(row.expires);
@@ -66,7 +83,7 @@ function planKey(row: JsonObject, { teams, models, report, now }: KeyContext): N
     report.dropped("", refusal);
     return undefined;
   }
-  const allowed = modelsOf(row, team, models, report);
+  const allowed = modelsOf(row, team, planned.models, report);
   if (!allowed) return undefined;
   report.carried("token", "by its hash: clients keep the key");
   if (expiresAt !== undefined) report.carried("expires", new Date(expiresAt).toISOString());
@@ -81,7 +98,7 @@ function planKey(row: JsonObject, { teams, models, report, now }: KeyContext): N
     ...(team && { project: team.project }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...ownLimits(row, report),
-    ...withUnknownPrice(ownBudget(row, report)),
+    ...withUnknownPrice(ownBudget(row, unpricedOf(allowed, planned), report)),
   };
   reportUnused(row, unusedOfKey, report);
   return key;
@@ -106,7 +123,7 @@ function refusalOf(
 function modelsOf(
   row: JsonObject,
   team: Team | undefined,
-  imported: ReadonlySet<string>,
+  imported: ReadonlyMap<string, unknown>,
   report: SubjectReport,
 ): readonly string[] | undefined {
   const own = names(row.models);
@@ -146,8 +163,26 @@ const ownLimits = (row: JsonObject, report: SubjectReport) =>
     report,
   );
 
-const ownBudget = (row: JsonObject, report: SubjectReport) =>
-  budgetOf(row.max_budget, row.budget_duration, report);
+const ownBudget = (row: JsonObject, unpriced: readonly string[], report: SubjectReport) =>
+  budgetOf(
+    row.max_budget,
+    row.budget_duration,
+    report,
+    unpriced
+      .map(
+        (name) =>
+          `Not enforced for model ${name}: its price is unknown; set price or unknownPrice: refuse`,
+      )
+      .join(". "),
+  );
+
+/** Of the models that may be used, the names of those without a price. */
+const unpricedOf = (allowed: readonly string[], { unpriced }: PlannedModels): readonly string[] =>
+  [...unpriced].filter((name) => allowed.some((pattern) => matches(pattern, name)));
+
+/** `*` in a pattern stands for any text. */
+const matches = (pattern: string, name: string): boolean =>
+  new RegExp(`^${pattern.split("*").map(RegExp.escape).join(".*")}$`).test(name);
 
 /** A stored key has all members of its budget. */
 const withUnknownPrice = ({ budget }: { budget?: JsonObject }) =>

@@ -5,11 +5,11 @@ import { guessModelKind } from "../../../server/upstream/catalog/served-models.t
 import { limitsOf } from "../limits.ts";
 import type { Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
+import { addAliases, aliasesOf, reportRouting } from "./plan-aliases.ts";
+import { type ModelKind, planPrice } from "./plan-price.ts";
 import { Parameters, planUpstream } from "./plan-upstream.ts";
 import { providers, splitModel } from "./providers.ts";
-import { type LitellmModel, type LitellmSource, listOf, objectOf } from "./source.ts";
-
-type ModelKind = "embedding" | "image";
+import type { LitellmModel, LitellmSource } from "./source.ts";
 
 interface PlannedTarget {
   readonly kind: ModelKind;
@@ -19,23 +19,41 @@ interface PlannedTarget {
   readonly baseModel: string | undefined;
   readonly dimensions: number | undefined;
   readonly timeout: number | undefined;
+  /** By the entry or by a list. */
+  readonly hasPrice: boolean;
+}
+
+export interface PlannedModels {
+  readonly models: Map<string, JsonObject>;
+  /** Names of models with a target whose price is not known. */
+  readonly unpriced: ReadonlySet<string>;
 }
 
 export function planModels(
   source: LitellmSource,
   upstreams: Upstreams,
   report: Report,
-): Map<string, JsonObject> {
+): PlannedModels {
   const models = new Map<string, JsonObject>();
+  const unpriced = new Set<string>();
+  const aliases = aliasesOf(source.routerSettings);
+  const shared = new Set(aliases.values());
   const byName = Map.groupBy(source.models, ({ model_name }) => model_name);
   for (const [name, entries] of byName) {
     const about = report.about(`model ${JSON.stringify(name)}`);
-    const targets = entries.flatMap((entry) => planTarget(entry, source, upstreams, report) ?? []);
+    const targets = entries.flatMap(
+      (entry) => planTarget(entry, { source, upstreams, report, isShared: shared.has(name) }) ?? [],
+    );
     const model = joinTargets(name, targets, about);
-    if (model) models.set(name, model);
+    if (!model) continue;
+    models.set(name, model);
+    if (targets.some(({ kind, hasPrice }) => kind === model.kind && !hasPrice)) unpriced.add(name);
   }
-  addAliases(source.routerSettings, models, report);
-  return models;
+  addAliases(aliases, models, report);
+  for (const [alias, name] of aliases)
+    if (models.has(alias) && unpriced.has(name)) unpriced.add(alias);
+  reportRouting(source.routerSettings, models, report);
+  return { models, unpriced };
 }
 
 function joinTargets(
@@ -103,12 +121,18 @@ const describeMixture = (targets: readonly PlannedTarget[]): string => {
   );
 };
 
+interface TargetContext {
+  readonly source: LitellmSource;
+  readonly upstreams: Upstreams;
+  readonly report: Report;
+  /** Several models have the target. */
+  readonly isShared: boolean;
+}
+
 /** Undefined: the entry is not served by Vexel, which was reported. */
 function planTarget(
   { model_name, litellm_params, model_info, where }: LitellmModel,
-  { credentials }: LitellmSource,
-  upstreams: Upstreams,
-  report: Report,
+  { source: { credentials }, upstreams, report, isShared }: TargetContext,
 ): PlannedTarget | undefined {
   const about = report.about(`model ${JSON.stringify(model_name)} (${where})`);
   const params = new Parameters(withCredential(litellm_params, credentials));
@@ -130,29 +154,63 @@ function planTarget(
   const upstream = planUpstream(split.provider, params, about);
   if (!upstream) return undefined;
   about.carried("model", `${split.name} at ${upstream.kind}`);
+  const order = orderOf(params, about);
+  const limits = deploymentLimits(params, about);
+  const baseModel = textOf(model_info.base_model);
+  const { price, isKnown } = planPrice(
+    {
+      kind,
+      name: split.name,
+      baseModel,
+      upstreamKind: upstream.kind,
+      providerKind: providers[split.provider]?.kind ?? upstream.kind,
+    },
+    params,
+    model_info,
+    about,
+  );
   const planned = {
     kind,
     upstreamKind: upstream.kind,
     target: {
-      upstream: upstreams.add(upstream),
+      // A limit of a target counts for one model, a limit of an upstream for all.
+      upstream: addUpstream(upstreams, isShared ? { ...upstream, ...limits } : upstream, about),
       model: split.name,
-      ...orderOf(params, about),
-      ...limitsOf(
-        {
-          requestsPerMinute: ["rpm", params.take("rpm")],
-          tokensPerMinute: ["tpm", params.take("tpm")],
-          concurrent: ["max_parallel_requests", params.take("max_parallel_requests")],
-        },
-        about,
-      ),
-      ...priceOf(kind, params, model_info, about),
+      ...order,
+      ...(!isShared && limits),
+      ...(price && { price }),
     },
-    baseModel: textOf(model_info.base_model),
+    baseModel,
     dimensions: numberOf(params, "dimensions", about),
     timeout: numberOf(params, "timeout", about),
+    hasPrice: isKnown,
   };
   reportRest(params, model_info, about);
   return planned;
+}
+
+const deploymentLimits = (params: Parameters, report: SubjectReport) =>
+  limitsOf(
+    {
+      requestsPerMinute: ["rpm", params.take("rpm")],
+      tokensPerMinute: ["tpm", params.take("tpm")],
+      concurrent: ["max_parallel_requests", params.take("max_parallel_requests")],
+    },
+    report,
+  );
+
+function addUpstream(
+  upstreams: Upstreams,
+  upstream: JsonObject & { readonly kind: string },
+  report: SubjectReport,
+): string {
+  const before = upstreams.all.size;
+  const id = upstreams.add(upstream);
+  if (upstream.limits === undefined) return id;
+  if (upstreams.all.size === before)
+    report.approximated("limits", `shared with the other entries of the upstream ${id}`);
+  else report.carried("limits", `of the upstream ${id}, because the model has an alias`);
+  return id;
 }
 
 const withCredential = (
@@ -180,38 +238,6 @@ function orderOf(params: Parameters, report: SubjectReport): JsonObject {
   if (weight > 0) report.carried("weight", `weight: ${weight}`);
   if (Number.isInteger(order)) report.carried("order", `tier: ${order}`);
   return { ...(weight > 0 && { weight }), ...(Number.isInteger(order) && { tier: order }) };
-}
-
-/** Prices of LiteLLM are in US dollars for one token, one image or one pixel. */
-function priceOf(
-  kind: ModelKind,
-  params: Parameters,
-  info: JsonObject,
-  report: SubjectReport,
-): { price?: JsonObject } {
-  const take = (name: string): number | undefined => {
-    const value = Number(params.take(name) ?? info[name] ?? Number.NaN);
-    return value >= 0 ? value : undefined;
-  };
-  const perToken = take("input_cost_per_token");
-  const perImage = take("output_cost_per_image") ?? take("input_cost_per_image");
-  const perPixel = take("output_cost_per_pixel") ?? take("input_cost_per_pixel");
-  const million = (value: number): number => Number((value * 1e6).toPrecision(12));
-  if (kind === "embedding") {
-    if (perToken === undefined) return {};
-    report.carried("input_cost_per_token", `price.input: ${million(perToken)}`);
-    return { price: { input: million(perToken) } };
-  }
-  if (perToken !== undefined)
-    report.dropped("input_cost_per_token", "the price of images by tokens is Vexel's list price");
-  if (perImage === undefined && perPixel === undefined) return {};
-  report.carried("output_cost_per_image, output_cost_per_pixel", "price");
-  return {
-    price: {
-      ...(perImage !== undefined && { image: perImage }),
-      ...(perPixel !== undefined && { megapixel: million(perPixel) }),
-    },
-  };
 }
 
 const textOf = (value: unknown): string | undefined =>
@@ -252,32 +278,4 @@ function reportRest(params: Parameters, info: JsonObject, report: SubjectReport)
     if (usedInfo.has(name) || value === null) continue;
     report.dropped(`model_info.${name}`, "Vexel takes facts about models from its catalog");
   }
-}
-
-/** `model_group_alias` gives a model further names. */
-function addAliases(settings: JsonObject, models: Map<string, JsonObject>, report: Report): void {
-  const about = report.about("router_settings");
-  const { model_group_alias, fallbacks, ...others } = settings;
-  for (const [alias, named] of Object.entries(objectOf(model_group_alias))) {
-    const name = typeof named === "string" ? named : String(objectOf(named).model);
-    const model = models.get(name);
-    if (model && !models.has(alias)) {
-      models.set(alias, model);
-      about.carried(`model_group_alias.${alias}`, `a model with the targets of "${name}"`);
-    } else {
-      about.dropped(`model_group_alias.${alias}`, `"${name}" was not imported`);
-    }
-  }
-  for (const entry of listOf(fallbacks))
-    for (const [from, to] of Object.entries(objectOf(entry))) {
-      const isEmbedding = models.get(from)?.kind === "embedding";
-      about.dropped(
-        `fallbacks.${from}`,
-        isEmbedding
-          ? `refused: the vectors of ${JSON.stringify(to)} cannot be compared with those of "${from}"`
-          : `add the targets of ${JSON.stringify(to)} to "${from}", with a higher tier`,
-      );
-    }
-  for (const name of Object.keys(others))
-    about.dropped(name, "Vexel balances, retries and fails over by its own rules");
 }

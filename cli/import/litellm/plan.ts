@@ -13,8 +13,9 @@ export function planLitellm(
   now: number,
 ): ImportPlan {
   const upstreams = new Upstreams();
-  const models = planModels(source, upstreams, report);
-  const { keys, projects } = planKeys(source, new Set(models.keys()), report, now);
+  const planned = planModels(source, upstreams, report);
+  const { models } = planned;
+  const { keys, projects } = planKeys(source, planned, report, now);
   const master = planMasterKey(source.masterKey, resolve, report, now);
   reportOtherParts(source, report);
   const used = new Set(

@@ -1,0 +1,54 @@
+/** Second names of models, and the other settings of LiteLLM's router. */
+import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { Report } from "../report.ts";
+import { listOf, objectOf } from "./source.ts";
+
+/** `model_group_alias` gives a model further names: the alias, and the name that it stands for. */
+export const aliasesOf = ({ model_group_alias }: JsonObject): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(objectOf(model_group_alias)).map(([alias, named]) => [
+      alias,
+      typeof named === "string" ? named : String(objectOf(named).model),
+    ]),
+  );
+
+export function addAliases(
+  aliases: ReadonlyMap<string, string>,
+  models: Map<string, JsonObject>,
+  report: Report,
+): void {
+  const about = report.about("router_settings");
+  for (const [alias, name] of aliases) {
+    const model = models.get(name);
+    if (model && !models.has(alias)) {
+      models.set(alias, model);
+      about.carried(`model_group_alias.${alias}`, `a model with the targets of "${name}"`);
+    } else {
+      about.dropped(
+        `model_group_alias.${alias}`,
+        model ? "a model has this name" : `"${name}" was not imported`,
+      );
+    }
+  }
+}
+
+/** What LiteLLM's router does beside the aliases. */
+export function reportRouting(
+  { model_group_alias, fallbacks, ...others }: JsonObject,
+  models: ReadonlyMap<string, JsonObject>,
+  report: Report,
+): void {
+  const about = report.about("router_settings");
+  for (const entry of listOf(fallbacks))
+    for (const [from, to] of Object.entries(objectOf(entry))) {
+      const isEmbedding = models.get(from)?.kind === "embedding";
+      about.dropped(
+        `fallbacks.${from}`,
+        isEmbedding
+          ? `refused: the vectors of ${JSON.stringify(to)} cannot be compared with those of "${from}"`
+          : `add the targets of ${JSON.stringify(to)} to "${from}", with a higher tier`,
+      );
+    }
+  for (const name of Object.keys(others))
+    about.dropped(name, "Vexel balances, retries and fails over by its own rules");
+}
