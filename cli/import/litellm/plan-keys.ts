@@ -5,12 +5,15 @@ import type { NewKey } from "../../../server/storage/ports/key-store.ts";
 import { budgetOf, limitsOf } from "../limits.ts";
 import { importedKeyId, printableName, type Secret } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
+import { hasContent, isTrue, timeOf } from "./column-values.ts";
+import { allowedBy, matches, modelsOf } from "./key-models.ts";
 import type { PlannedModels } from "./plan-models.ts";
 import { secretOf } from "./plan-upstream.ts";
-import { type LitellmSource, listOf, objectOf } from "./source.ts";
+import { type LitellmSource, objectOf } from "./source.ts";
 
 interface Team {
   readonly project: string;
+  /** Names and patterns. */
   readonly models: readonly string[];
   readonly isBlocked: boolean;
   /** Of the project. */
@@ -57,13 +60,18 @@ function namedTeams(rows: readonly JsonObject[]): ReadonlyMap<string, JsonObject
 function planTeam(project: string, row: JsonObject, planned: PlannedModels, report: Report): Team {
   const about = report.about(`team ${JSON.stringify(project)}`);
   about.carried("", `project ${JSON.stringify(project)}`);
-  const models = names(row.models);
+  const models = allowedBy(row.models);
+  if (!models)
+    about.dropped(
+      "models",
+      `${JSON.stringify(row.models)} is no list of names: its keys are refused`,
+    );
   const settings = {
     ...ownLimits(row, about),
-    ...ownBudget(row, unpricedOf(models.length === 0 ? ["*"] : models, planned), about),
+    ...ownBudget(row, unpricedOf(models ?? [], planned), about),
   };
   reportUnused(row, unusedOfTeam, about);
-  return { project, models, isBlocked: row.blocked === true, settings };
+  return { project, models: models ?? [], isBlocked: isTrue(row.blocked), settings };
 }
 
 interface KeyContext {
@@ -88,6 +96,8 @@ function planKey(row: JsonObject, { teams, planned, report, now }: KeyContext): 
   report.carried("token", "by its hash: clients keep the key");
   if (expiresAt !== undefined) report.carried("expires", new Date(expiresAt).toISOString());
   if (team) report.carried("team_id", `project ${JSON.stringify(team.project)}`);
+  else if (hasContent(row.team_id))
+    report.dropped("team_id", `the team ${JSON.stringify(row.team_id)} was not found`);
   const key: NewKey = {
     id: importedKeyId(hash),
     name: nameOf(row),
@@ -112,46 +122,17 @@ function refusalOf(
   now: number,
 ): string | undefined {
   if (!/^[0-9a-f]{64}$/.test(hash)) return "not imported: the token is no SHA-256 in hex";
-  if (row.blocked === true) return "not imported: the key is blocked";
+  if (isTrue(row.blocked)) return "not imported: the key is blocked";
   if (team?.isBlocked) return "not imported: its team is blocked";
+  if (expiresAt === undefined && hasContent(row.expires))
+    return `not imported: its expires ${JSON.stringify(row.expires)} is no time`;
   if (expiresAt !== undefined && expiresAt <= now)
     return `not imported: the key expired at ${new Date(expiresAt).toISOString()}`;
   return undefined;
 }
 
-/** Undefined: none of the models that the key may use was imported. */
-function modelsOf(
-  row: JsonObject,
-  team: Team | undefined,
-  imported: ReadonlyMap<string, unknown>,
-  report: SubjectReport,
-): readonly string[] | undefined {
-  const own = names(row.models);
-  const isTeams = own.length === 0 || own.includes("all-team-models");
-  const given = isTeams ? (team?.models ?? []) : own;
-  if (given.includes("no-default-models")) {
-    report.dropped("", "not imported: the key may use no model");
-    return undefined;
-  }
-  if (given.length === 0 || given.includes("all-proxy-models")) {
-    report.carried("models", "all models");
-    return ["*"];
-  }
-  const known = given.filter((name) => imported.has(name) || name.includes("*"));
-  const others = given.filter((name) => !known.includes(name));
-  if (known.length === 0) {
-    report.dropped("", `not imported: Vexel serves none of its models (${others.join(", ")})`);
-    return undefined;
-  }
-  if (others.length > 0) report.dropped("models", `not served: ${others.join(", ")}`);
-  report.carried("models", known.join(", "));
-  return known;
-}
-
 const nameOf = ({ key_alias, key_name, token }: JsonObject): string =>
   printableName(String(key_alias ?? key_name ?? String(token).slice(0, 10)));
-
-const names = (value: unknown): readonly string[] => listOf(value).map(String);
 
 const ownLimits = (row: JsonObject, report: SubjectReport) =>
   limitsOf(
@@ -180,10 +161,6 @@ const ownBudget = (row: JsonObject, unpriced: readonly string[], report: Subject
 const unpricedOf = (allowed: readonly string[], { unpriced }: PlannedModels): readonly string[] =>
   [...unpriced].filter((name) => allowed.some((pattern) => matches(pattern, name)));
 
-/** `*` in a pattern stands for any text. */
-const matches = (pattern: string, name: string): boolean =>
-  new RegExp(`^${pattern.split("*").map(RegExp.escape).join(".*")}$`).test(name);
-
 /** A stored key has all members of its budget. */
 const withUnknownPrice = ({ budget }: { budget?: JsonObject }) =>
   budget ? { budget: { ...budget, unknownPrice: "allow" as const } } : {};
@@ -200,12 +177,6 @@ const withBudget = (row: JsonObject, budgets: ReadonlyMap<string, JsonObject>): 
   ];
   return { ...row, ...Object.fromEntries(fields.map((name) => [name, row[name] ?? shared[name]])) };
 };
-
-function timeOf(value: unknown): number | undefined {
-  if (value === null || value === undefined) return undefined;
-  const time = value instanceof Date ? value.getTime() : Date.parse(String(value));
-  return Number.isNaN(time) ? undefined : time;
-}
 
 const budgetsStartAnew = "the budget starts at zero: Vexel counts what it has served itself";
 const noUsers = "Vexel's keys belong to projects";
@@ -245,11 +216,6 @@ function reportUnused(
   for (const [field, reason] of Object.entries(reasons))
     if (hasContent(row[field])) report.dropped(field, reason);
 }
-
-const hasContent = (value: unknown): boolean =>
-  typeof value === "object" && value !== null
-    ? Object.keys(value).length > 0
-    : value !== undefined && value !== null && value !== false && value !== 0 && value !== "";
 
 /** LiteLLM's master key authenticates clients, too. `resolve` returns undefined if the variable is not set. */
 export function planMasterKey(

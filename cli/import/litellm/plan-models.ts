@@ -151,10 +151,11 @@ function planTarget(
     about.dropped("model", `"${model}" is a wildcard: Vexel has a target for each model`);
     return undefined;
   }
+  const order = orderOf(params, about);
+  if (!order) return undefined;
   const upstream = planUpstream(split.provider, params, about);
   if (!upstream) return undefined;
   about.carried("model", `${split.name} at ${upstream.kind}`);
-  const order = orderOf(params, about);
   const limits = deploymentLimits(params, about);
   const baseModel = textOf(model_info.base_model);
   const { price, isKnown } = planPrice(
@@ -232,12 +233,23 @@ const notServed = (mode: unknown, model: string): string =>
     ? `not served: "${model}" is no embedding or image model that Vexel knows. If it is one, set model_info.mode`
     : `not served: its mode is ${mode}, and Vexel serves embeddings and images`;
 
-function orderOf(params: Parameters, report: SubjectReport): JsonObject {
-  const weight = Number(params.take("weight") ?? Number.NaN);
-  const order = Number(params.take("order") ?? Number.NaN);
-  if (weight > 0) report.carried("weight", `weight: ${weight}`);
-  if (Number.isInteger(order)) report.carried("order", `tier: ${order}`);
-  return { ...(weight > 0 && { weight }), ...(Number.isInteger(order) && { tier: order }) };
+/** The ranges are those of vexel.yaml. Undefined: LiteLLM sends no requests to the entry, which was reported. */
+function orderOf(params: Parameters, report: SubjectReport): JsonObject | undefined {
+  const weight = params.take("weight");
+  const order = params.take("order");
+  if (weight !== undefined && Number(weight) === 0) {
+    report.dropped("", "not imported: its weight is 0, so LiteLLM sends no requests to it");
+    return undefined;
+  }
+  const hasWeight = Number(weight) > 0 && Number(weight) <= 1e6;
+  const hasOrder = Number.isInteger(Number(order)) && Number(order) >= 0 && Number(order) <= 1000;
+  if (hasWeight) report.carried("weight", `weight: ${weight}`);
+  else if (weight !== undefined)
+    report.dropped("weight", `"${weight}" is not a number above 0 and up to 1000000`);
+  if (hasOrder) report.carried("order", `tier: ${order}`);
+  else if (order !== undefined)
+    report.dropped("order", `"${order}" is not an integer from 0 to 1000`);
+  return { ...(hasWeight && { weight: Number(weight) }), ...(hasOrder && { tier: Number(order) }) };
 }
 
 const textOf = (value: unknown): string | undefined =>
