@@ -93,7 +93,7 @@ export const en = {
   "setup.submit": "Create and sign in",
   "setup.passwordHint": "At least {count} characters.",
 
-  "models.description": "The ids that clients send as `model`, and the targets behind them.",
+  "models.description": "The ids that clients send as the model, and the targets behind them.",
   "models.search": "Search models",
   "models.none": "No model matches.",
   "models.id": "Model",
