@@ -12,7 +12,7 @@ const token = { id: 1, user_id: 1, key: "k".repeat(48), name: "web", remain_quot
 
 function plan(source: Partial<NewApiSource>): ImportPlan & { readonly text: string } {
   const report = new Report();
-  const full = { channels: [channel], tokens: [], users: [owner], ...source };
+  const full = { channels: [channel], tokens: [], users: [owner], options: [], ...source };
   const planned = planNewApi({ quotaPerUnit: undefined, ...full }, report, {
     quotaPerDollar: 500_000,
     isConfirmed: true,
@@ -74,4 +74,96 @@ test("the report of a token without a quota names the quota of its user", () => 
   expect(keys[0]?.budget).toBeUndefined();
   expect(text).toContain("dropped      unlimited_quota: the key has no budget");
   expect(text).toContain("the quota of its user, 700, limited it");
+});
+
+const planChannel = (...channels: readonly JsonObject[]): ReturnType<typeof plan> =>
+  plan({ channels: channels.map((fields) => ({ ...channel, ...fields })) });
+const baseUrls = ({ upstreams }: ImportPlan): unknown[] =>
+  [...upstreams.values()].map(({ baseUrl }) => baseUrl);
+
+test("a name with channels for embeddings and for images becomes a model of one kind", () => {
+  const { models, text } = planChannel(
+    { models: "art", model_mapping: '{"art":"text-embedding-3-small"}' },
+    { models: "art", model_mapping: '{"art":"gpt-image-1"}', key: "sk-b" },
+  );
+  expect(models.get("art")).toMatchObject({
+    kind: "embedding",
+    targets: [{ model: "text-embedding-3-small" }],
+  });
+  expect(text).toContain("only the 1 for embeddings are imported");
+  expect(text).not.toContain("cannot be compared");
+});
+
+test("a key that is disabled in multi_key_status_list is not used", () => {
+  const info = { is_multi_key: true, multi_key_status_list: { 1: 2, 3: 3 } };
+  for (const channel_info of [info, JSON.stringify(info)]) {
+    const { upstreams, text } = planChannel({ key: "sk-a\nsk-b\nsk-c\nsk-d", channel_info });
+    const keys = [...upstreams.values()].map(({ apiKey }) => apiKey);
+    expect(keys).toMatchObject([{ text: "sk-a" }, { text: "sk-c" }]);
+    expect(text).toContain("2 of 4 keys are disabled");
+  }
+});
+
+test("the full address of a custom channel becomes a base URL, or is refused by name", () => {
+  const at = (base_url: string) => planChannel({ type: 8, base_url });
+  for (const path of ["embeddings", "embeddings/", "images/generations", "images/edits"])
+    expect(baseUrls(at(`https://a.example/v1/${path}`))).toEqual(["https://a.example/v1"]);
+  for (const url of [
+    "https://a.example/v1/chat/completions",
+    "https://a.example/{model}/embeddings",
+    "",
+  ]) {
+    const { models, text } = at(url);
+    expect(models.size).toBe(0);
+    expect(text).toContain('channel "main"\n  dropped      base_url: not imported');
+  }
+});
+
+test("several service accounts become an upstream each, and another key is refused by name", () => {
+  const account = (name: string) => ({ project_id: name, client_email: "a@b", private_key: "p" });
+  const vertex = { type: 41, models: "text-embedding-005" };
+  const key = JSON.stringify([account("one"), account("two")]);
+  const { upstreams } = planChannel({ ...vertex, key, channel_info: { is_multi_key: true } });
+  const accounts = [...upstreams.values()].map(({ serviceAccount }) => serviceAccount);
+  expect(accounts).toMatchObject(["one", "two"].map((n) => ({ text: JSON.stringify(account(n)) })));
+  expect([...upstreams.values()]).toMatchObject([{ project: "one" }, { project: "two" }]);
+  for (const other of ["AIza", "[]", '["x"]', "{}"]) {
+    const refused = planChannel({ ...vertex, key: other });
+    expect(refused.models.size).toBe(0);
+    expect(refused.text).not.toContain("undefined");
+    expect(refused.text).toContain("not imported");
+  }
+});
+
+test("a chain in model_mapping is followed, and a circle is not served", () => {
+  const mapping = { a: "b", b: "text-embedding-3-small", x: "y", y: "x" };
+  const { models, text } = planChannel({ models: "a,x", model_mapping: JSON.stringify(mapping) });
+  expect(models.get("a")).toMatchObject({ targets: [{ model: "text-embedding-3-small" }] });
+  expect(text).toContain("not served: x");
+});
+
+test("a model_mapping that cannot be read leaves the channel out", () => {
+  expect(planChannel({ model_mapping: "{" }).models.size).toBe(0);
+});
+
+test("a channel whose priority or weight is not a number is refused by name", () => {
+  for (const field of ["priority", "weight", "status"]) {
+    const { models, text } = planChannel({ [field]: "abc" });
+    expect(models.size).toBe(0);
+    expect(text).toContain(`its ${field} is not a number: "abc"`);
+  }
+});
+
+test("the report has a line for priority, weight, auto_ban and prices", () => {
+  const options = ["QuotaPerUnit", "ModelRatio", "ModelPrice", "SMTPServer"];
+  const { text } = plan({
+    channels: [{ ...channel, priority: 5, weight: 3, auto_ban: 1 }],
+    options,
+  });
+  expect(text).toContain("carried      priority: ");
+  expect(text).toContain("carried      weight: weight: 3");
+  expect(text).toContain("dropped      auto_ban: ");
+  expect(text).toContain("dropped      ModelRatio: ");
+  expect(text).toContain("dropped      ModelPrice: ");
+  expect(text).toContain("dropped      1 others");
 });

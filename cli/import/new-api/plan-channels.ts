@@ -2,9 +2,11 @@
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
-import { Secret, type Upstreams } from "../plan.ts";
+import type { Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { channelTypes } from "./channel-types.ts";
+import { keysOf, upstreamOf } from "./plan-upstream.ts";
+import { numberOf } from "./values.ts";
 
 interface PlannedTarget {
   readonly model: string;
@@ -38,8 +40,9 @@ function planChannel(channel: JsonObject, upstreams: Upstreams, report: Report):
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean);
-  if (Number(channel.status ?? 1) !== 1) {
-    about.dropped("", "not imported: the channel is disabled");
+  const refused = refusalOf(channel);
+  if (refused !== undefined) {
+    about.dropped("", `not imported: ${refused}`);
     return [];
   }
   if (!type) {
@@ -47,8 +50,10 @@ function planChannel(channel: JsonObject, upstreams: Upstreams, report: Report):
     return [];
   }
   const mapping = mappingOf(channel.model_mapping, about);
+  if (!mapping) return [];
   const served = names.flatMap((model) => {
-    const upstreamModel = mapping.get(model) ?? model;
+    const upstreamModel = lastOf(mapping, model);
+    if (upstreamModel === undefined) return [];
     const kind = guessModelKind(upstreamModel, type.kind) ?? guessModelKind(model, type.kind);
     return kind === undefined ? [] : [{ model, upstreamModel, kind }];
   });
@@ -57,23 +62,50 @@ function planChannel(channel: JsonObject, upstreams: Upstreams, report: Report):
   if (served.length === 0) return [];
   reportRest(channel, about);
   const kind = kindOf(type.kind, channel);
-  const ids = keysOf(channel).flatMap((key) => {
+  const ids = keysOf(channel, about).flatMap((key) => {
     const upstream = upstreamOf(kind, type.path ?? "", key, channel, about);
     return upstream ? [upstreams.add(upstream)] : [];
   });
+  if (ids.length === 0) {
+    about.dropped("", "not imported: it has no credential and address that Vexel can use");
+    return [];
+  }
   about.carried(
     "",
     `${served.length} models at ${kind}, ${ids.length} ${ids.length === 1 ? "credential" : "credentials"}`,
   );
+  const priority = Number(channel.priority ?? 0);
+  const weight = Number(channel.weight ?? 0);
+  reportOrder(priority, weight, ids.length, about);
   return ids.flatMap((upstream) =>
-    served.map((entry) => ({
-      ...entry,
-      upstream,
-      upstreamKind: kind,
-      priority: Number(channel.priority ?? 0),
-      weight: Number(channel.weight ?? 0),
-    })),
+    served.map((entry) => ({ ...entry, upstream, upstreamKind: kind, priority, weight })),
   );
+}
+
+/** Why a channel gives no upstream. */
+function refusalOf(channel: JsonObject): string | undefined {
+  const field = ["status", "priority", "weight"].find(
+    (name) => numberOf(channel[name], 0) === undefined,
+  );
+  if (field !== undefined) return `its ${field} is not a number: "${channel[field]}"`;
+  return numberOf(channel.status, 1) === 1 ? undefined : "the channel is disabled";
+}
+
+function reportOrder(
+  priority: number,
+  weight: number,
+  credentials: number,
+  report: SubjectReport,
+): void {
+  if (priority !== 0)
+    report.carried("priority", "the tier of its targets: a higher priority is a lower tier");
+  if (weight <= 0) return;
+  if (credentials === 1) report.carried("weight", `weight: ${weight} of its targets`);
+  else
+    report.approximated(
+      "weight",
+      `weight: ${weight} of each of its ${credentials} credentials, which new-api counts once`,
+    );
 }
 
 const kindOf = (kind: string, { base_url }: JsonObject): string =>
@@ -81,100 +113,41 @@ const kindOf = (kind: string, { base_url }: JsonObject): string =>
     ? "openai-compatible"
     : kind;
 
-/** A channel may have several credentials, one in each line. */
-const keysOf = ({ key, channel_info }: JsonObject): readonly string[] => {
-  const text = String(key ?? "");
-  const info = typeof channel_info === "string" ? channel_info : JSON.stringify(channel_info ?? {});
-  if (!/"is_multi_key":\s*true/.test(info)) return [text.trim()];
-  return text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
-};
-
-type Upstream = JsonObject & { readonly kind: string };
-
-function upstreamOf(
-  kind: string,
-  path: string,
-  key: string,
-  channel: JsonObject,
-  report: SubjectReport,
-): Upstream | undefined {
-  if (kind === "bedrock") return bedrockOf(key, report);
-  if (kind === "vertex")
-    return { kind, serviceAccount: Secret.ofText(key), location: locationOf(channel.other) };
-  if (key === "" && !keyless.has(kind)) {
-    report.dropped("key", "the channel has none");
-    return undefined;
-  }
-  const organization = channel.openai_organization;
-  return {
-    kind,
-    ...baseUrlOf(channel.base_url, path),
-    ...(organization ? { headers: { "OpenAI-Organization": String(organization) } } : {}),
-    ...(key !== "" && { apiKey: Secret.ofText(key) }),
-    ...otherOf(kind, channel.other),
-  };
-}
-
-/** Servers that may have no credential. */
-const keyless = new Set(["ollama", "xinference"]);
-
-function baseUrlOf(given: unknown, path: string): { baseUrl?: string } {
-  const base = typeof given === "string" ? given.replace(/\/+$/, "") : "";
-  if (base === "") return {};
-  return { baseUrl: base.endsWith(path) ? base : `${base}${path}` };
-}
-
-/** The column `other` has a meaning of its own for each type. */
-function otherOf(kind: string, other: unknown): JsonObject {
-  if (!other) return {};
-  if (kind === "azure") return { apiVersion: String(other) };
-  return kind === "cloudflare" ? { accountId: String(other) } : {};
-}
-
-/** `ACCESS_KEY|SECRET|REGION`, or `API_KEY|REGION`. */
-function bedrockOf(key: string, report: SubjectReport): Upstream | undefined {
-  const parts = key.split("|");
-  const region = parts.at(-1) ?? "";
-  const [first = "", second = ""] = parts.map((part) => Secret.ofText(part));
-  if (parts.length === 3)
-    return { kind: "bedrock", region, accessKeyId: first, secretAccessKey: second };
-  if (parts.length === 2) return { kind: "bedrock", region, apiKey: first };
-  report.dropped("key", "it has no region");
-  return undefined;
-}
-
-/** new-api has a region, or a JSON object with the region of each model and a default. */
-function locationOf(other: unknown): string {
-  const text = String(other ?? "").trim();
-  if (!text.startsWith("{")) return text || "global";
-  try {
-    return String((JSON.parse(text) as JsonObject).default ?? "global");
-  } catch {
-    return "global";
-  }
-}
-
-function mappingOf(given: unknown, report: SubjectReport): ReadonlyMap<string, string> {
+/** Undefined: it cannot be read, which was reported. Without it, a name would stand for another model. */
+function mappingOf(given: unknown, report: SubjectReport): ReadonlyMap<string, string> | undefined {
   if (typeof given !== "string" || given.trim() === "") return new Map();
   try {
     const entries = Object.entries(JSON.parse(given) as JsonObject);
     if (entries.length > 0) report.carried("model_mapping", "the model of each target");
     return new Map(entries.map(([name, target]) => [name, String(target)]));
   } catch {
-    report.dropped("model_mapping", "it is not valid JSON");
-    return new Map();
+    report.dropped("model_mapping", "not imported: it is not valid JSON");
+    return undefined;
   }
 }
 
-function joinTargets(
-  targets: readonly PlannedTarget[],
-  report: SubjectReport,
-): JsonObject | undefined {
-  const [first] = targets;
+/** new-api maps the mapped name again, until a name is not mapped. Undefined: it never ends. */
+function lastOf(mapping: ReadonlyMap<string, string>, model: string): string | undefined {
+  const seen = new Set([model]);
+  let current = model;
+  for (;;) {
+    const next = mapping.get(current);
+    if (!next || next === current) return current;
+    if (seen.has(next)) return undefined;
+    seen.add(next);
+    current = next;
+  }
+}
+
+function joinTargets(all: readonly PlannedTarget[], report: SubjectReport): JsonObject | undefined {
+  const [first] = all;
   if (!first) return undefined;
+  const targets = all.filter(({ kind }) => kind === first.kind);
+  if (targets.length < all.length)
+    report.dropped(
+      "",
+      `the channels are for embeddings and for images; only the ${targets.length} for ${first.kind}s are imported`,
+    );
   const spaces = new Set(
     targets.map((target) => vectorSpaceOf(target.upstreamModel, target.upstreamKind)),
   );
@@ -216,6 +189,11 @@ function reportRest(channel: JsonObject, report: SubjectReport): void {
     const value = channel[field];
     if (typeof value === "string" && value !== "" && value !== "{}") report.dropped(field, reason);
   }
+  if (channel.auto_ban !== null && channel.auto_ban !== undefined)
+    report.dropped(
+      "auto_ban",
+      "the circuit breaker of Vexel ejects each target that fails, and uses it again when it works",
+    );
   if (channel.group && channel.group !== "default")
     report.dropped("group", "Vexel has no groups: restrict keys by their models");
 }

@@ -37,6 +37,7 @@ export function planNewApi(source: NewApiSource, report: Report, options: Option
         "",
         `${present}: create users of the console, and their quota as budgets of projects`,
       );
+  reportOptions(source.options, report);
   const used = new Set(
     [...models.values()].flatMap(({ targets }) =>
       (targets as readonly { upstream: string }[]).map(({ upstream }) => upstream),
@@ -48,6 +49,20 @@ export function planNewApi(source: NewApiSource, report: Report, options: Option
     projects: new Map(),
     keys,
   };
+}
+
+/** Options with prices: JSON objects with a number for each model, or for each group of users. */
+const priceOptions =
+  /^(?:Model|Completion|Cache|CreateCache|Image|Audio|AudioCompletion|Group|GroupGroup|TopupGroup)(?:Ratio|Price)$/;
+
+function reportOptions(names: readonly string[], report: Report): void {
+  const about = report.about("options");
+  const prices = names.filter((name) => priceOptions.test(name));
+  for (const name of prices)
+    about.dropped(name, "Vexel has list prices of its own: set the price of a target instead");
+  const others = names.filter((name) => name !== "QuotaPerUnit" && !prices.includes(name));
+  if (others.length > 0)
+    about.dropped("", `${others.length} others: Vexel has settings of its own`);
 }
 
 const nameOf = ({ name, id }: JsonObject): string => printableName(String(name || `token ${id}`));

@@ -12,6 +12,8 @@ export interface NewApiSource {
   readonly tokens: readonly JsonObject[];
   /** The owners of the tokens, by their id: `status`, `quota` and `deleted_at`. */
   readonly users: readonly JsonObject[];
+  /** The names of the site's options. */
+  readonly options: readonly string[];
   /** `QuotaPerUnit`: the quota of one US dollar, if the site has changed it. */
   readonly quotaPerUnit: number | undefined;
 }
@@ -83,6 +85,7 @@ function fromRows(
     channels,
     tokens: tokens.filter(({ deleted_at }) => deleted_at === null || deleted_at === undefined),
     users,
+    options: options.map(({ key }) => String(key)),
     quotaPerUnit: quota > 0 ? quota : undefined,
   };
 }
