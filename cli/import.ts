@@ -117,10 +117,14 @@ async function fromNewApi(values: Values, report: Report): Promise<ImportPlan> {
   if (database === undefined && exported === undefined)
     throw new UsageError("name new-api's --database or --export.");
   const perDollar = quota === undefined ? undefined : Number(quota);
-  if (perDollar !== undefined && !(perDollar > 0))
+  if (perDollar !== undefined && !(perDollar > 0 && Number.isFinite(perDollar)))
     throw new UsageError(`--quota-per-dollar must be a number above 0, not "${quota}".`);
   const source =
     database === undefined ? readNewApiExport(exported ?? "") : await readNewApiDatabase(database);
+  if (perDollar === undefined && Number.isNaN(source.quotaPerUnit))
+    throw new UsageError(
+      "new-api's option QuotaPerUnit is not a number above 0: name --quota-per-dollar.",
+    );
   return planNewApi(source, report, {
     quotaPerDollar: perDollar ?? source.quotaPerUnit ?? defaultQuotaPerDollar,
     isConfirmed: perDollar !== undefined,

@@ -155,6 +155,9 @@ describe("metadata never refuses a request: what cannot be a tag is left out and
     const response = await own.post("/v1/images/generations", image);
     expect(response.status).toBe(200);
     expect(response.headers.get("vexel-dropped")).toBe("metadata.a, guidance");
+    const streamed = await own.post("/v1/images/generations", { ...image, stream: true });
+    expect(await streamed.text()).toContain("completed");
+    expect(streamed.headers.get("vexel-dropped")).toStartWith("metadata.a");
     await own.close();
   });
 });

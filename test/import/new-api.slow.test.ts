@@ -114,3 +114,22 @@ test("an export of the tables gives the same plan, and a MySQL address names the
   expect(code).toBe(2);
   expect(err).toContain("use --export");
 });
+
+test("a quota of one dollar that is not a number is refused, unless the user names it", async () => {
+  const path = join(folder.path, "quota.json");
+  const options = [{ key: "QuotaPerUnit", value: "abc" }];
+  writeFileSync(path, JSON.stringify({ channels: [{ id: 1, type: 1, key: "sk-x" }], options }));
+  const { code, err } = await newApi("--export", path);
+  expect(code).toBe(2);
+  expect(err).toContain("QuotaPerUnit is not a number above 0");
+  expect((await newApi("--export", path, "--quota-per-dollar", "500000")).code).toBe(0);
+  expect((await newApi("--export", path, "--quota-per-dollar", "Infinity")).code).toBe(2);
+});
+
+test("an export with tokens and without users is refused", async () => {
+  const path = join(folder.path, "users.json");
+  writeFileSync(path, JSON.stringify({ tokens: [{ id: 1, user_id: 1, key: "x" }] }));
+  const { code, err } = await newApi("--export", path);
+  expect(code).toBe(2);
+  expect(err).toContain("Export the table users too");
+});

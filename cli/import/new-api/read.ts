@@ -6,6 +6,7 @@ import { Database } from "bun:sqlite";
 import { existsSync, readFileSync } from "node:fs";
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
+import { numberOf } from "./values.ts";
 
 export interface NewApiSource {
   readonly channels: readonly JsonObject[];
@@ -14,7 +15,7 @@ export interface NewApiSource {
   readonly users: readonly JsonObject[];
   /** The names of the site's options. */
   readonly options: readonly string[];
-  /** `QuotaPerUnit`: the quota of one US dollar, if the site has changed it. */
+  /** `QuotaPerUnit`: the quota of one US dollar, if the site has changed it. NaN: it is not a number above 0. */
   readonly quotaPerUnit: number | undefined;
 }
 
@@ -80,12 +81,13 @@ function fromRows(
   options: readonly JsonObject[],
   users: readonly JsonObject[],
 ): NewApiSource {
-  const quota = Number(options.find(({ key }) => key === "QuotaPerUnit")?.value);
+  const quota = options.find(({ key }) => key === "QuotaPerUnit");
+  const perUnit = numberOf(quota?.value, Number.NaN) ?? Number.NaN;
   return {
     channels,
     tokens: tokens.filter(({ deleted_at }) => deleted_at === null || deleted_at === undefined),
     users,
     options: options.map(({ key }) => String(key)),
-    quotaPerUnit: quota > 0 ? quota : undefined,
+    quotaPerUnit: quota && (perUnit > 0 ? perUnit : Number.NaN),
   };
 }
