@@ -10,7 +10,7 @@ export interface ImportPlan {
   readonly keys: readonly NewKey[];
 }
 
-/** A secret of the imported gateway: its text, or the environment variable that has it. */
+/** A secret of the imported gateway: its text, the environment variable that has it, or both. */
 export class Secret {
   readonly variable: string | undefined;
   readonly text: string | undefined;
@@ -20,7 +20,8 @@ export class Secret {
     this.text = text;
   }
 
-  static ofVariable = (name: string): Secret => new Secret(name, undefined);
+  /** `text`: the value of the variable, if the imported gateway has it. */
+  static ofVariable = (name: string, text?: string): Secret => new Secret(name, text);
   static ofText = (text: string): Secret => new Secret(undefined, text);
 }
 
@@ -40,7 +41,7 @@ export class Upstreams {
 export const importedKeyId = (hash: string): string => `key_${hash.slice(0, 16)}`;
 
 /** Replaces each secret in a value. */
-export function mapSecrets(value: unknown, replace: (secret: Secret) => string): unknown {
+export function mapSecrets(value: unknown, replace: (secret: Secret) => unknown): unknown {
   if (value instanceof Secret) return replace(value);
   if (Array.isArray(value)) return value.map((entry) => mapSecrets(entry, replace));
   if (typeof value !== "object" || value === null) return value;

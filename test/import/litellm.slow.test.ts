@@ -6,11 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { litellmDecryption } from "../../cli/import/litellm/decrypt.ts";
+import { planLitellm } from "../../cli/import/litellm/plan.ts";
+import { readLitellmDatabase } from "../../cli/import/litellm/read-database.ts";
+import { Report } from "../../cli/import/report.ts";
 import { secretHash } from "../../server/lib/secret-hash.ts";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
-import { testIf } from "../programs.ts";
+import { testIf, testWith } from "../programs.ts";
 import { litellmMigrations } from "../python.ts";
 import { databaseName, sharedPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
@@ -232,6 +235,28 @@ describe("LiteLLM's database:", () => {
     expect(code).toBe(2);
     expect(err).toContain("LiteLLM's database cannot be read");
   });
+});
+
+testWith("postgresql")("a database without the tables that are only counted is read", async () => {
+  const server = await sharedPostgres();
+  const url = await server.createDatabase();
+  await server.execute(
+    databaseName(url),
+    `CREATE TABLE "LiteLLM_ProxyModelTable" (model_id text);
+     CREATE TABLE "LiteLLM_CredentialsTable" (credential_name text);
+     CREATE TABLE "LiteLLM_TeamTable" (team_id text);
+     CREATE TABLE "LiteLLM_BudgetTable" (budget_id text);
+     CREATE TABLE "LiteLLM_TagTable" (tag_name text);
+     INSERT INTO "LiteLLM_TagTable" VALUES ('a');
+     CREATE TABLE "LiteLLM_VerificationToken" (token text, key_alias text, models text[], expires timestamp(3));
+     INSERT INTO "LiteLLM_VerificationToken" VALUES ('${secretHash("a")}', 'web', '{}', '2099-01-02 03:04:05')`,
+  );
+  const source = await readLitellmDatabase(url, undefined);
+  expect([...source.otherTables]).toEqual([["LiteLLM_TagTable", 1]]);
+  const { keys } = planLitellm(source, new Report(), () => undefined, Date.now());
+  expect(keys).toMatchObject([
+    { name: "web", models: ["*"], expiresAt: Date.parse("2099-01-02T03:04:05Z") },
+  ]);
 });
 
 /** All migrations of LiteLLM, in their order. They run in one transaction, which cannot create an index concurrently. */

@@ -9,7 +9,7 @@ import { hasContent, isTrue, timeOf } from "./column-values.ts";
 import { allowedBy, matches, modelsOf } from "./key-models.ts";
 import type { PlannedModels } from "./plan-models.ts";
 import { secretOf } from "./plan-upstream.ts";
-import { type LitellmSource, objectOf } from "./source.ts";
+import type { LitellmSource } from "./source.ts";
 
 interface Team {
   readonly project: string;
@@ -37,6 +37,8 @@ export function planKeys(
   const budgets = new Map(source.budgets.map((row) => [String(row.budget_id), row]));
   const keys = source.keys.flatMap((row) => {
     const about = report.about(`key ${JSON.stringify(nameOf(row))}`);
+    if (hasContent(row.budget_id) && !budgets.has(String(row.budget_id)))
+      about.dropped("budget_id", `the budget ${JSON.stringify(row.budget_id)} was not found`);
     return planKey(withBudget(row, budgets), { teams, planned, report: about, now }) ?? [];
   });
   return { keys, projects };
@@ -208,14 +210,42 @@ const unusedOfTeam: Readonly<Record<string, string>> = {
   organization_id: "Vexel has no organizations",
 };
 
+/** Columns that are imported, or that say only when and by whom the row was changed. */
+const usedColumns: ReadonlySet<string> = new Set([
+  "token",
+  "key_name",
+  "key_alias",
+  "team_id",
+  "team_alias",
+  "models",
+  "blocked",
+  "expires",
+  "max_budget",
+  "budget_duration",
+  "budget_id",
+  "budget_reset_at",
+  "rpm_limit",
+  "tpm_limit",
+  "max_parallel_requests",
+  "created_at",
+  "created_by",
+  "updated_at",
+  "updated_by",
+  "last_active",
+]);
+
 function reportUnused(
   row: JsonObject,
   reasons: Readonly<Record<string, string>>,
   report: SubjectReport,
 ): void {
-  for (const [field, reason] of Object.entries(reasons))
-    if (hasContent(row[field])) report.dropped(field, reason);
+  for (const [field, value] of Object.entries(row)) {
+    if (usedColumns.has(field) || !hasContent(value)) continue;
+    report.dropped(field, reasons[field] ?? "Vexel has no such field");
+  }
 }
+
+const shortestSafeKey = 16;
 
 /** LiteLLM's master key authenticates clients, too. `resolve` returns undefined if the variable is not set. */
 export function planMasterKey(
@@ -233,8 +263,14 @@ export function planMasterKey(
     return undefined;
   }
   about.approximated("", "an API key for all models; it is no credential of Vexel's admin API");
+  const isShort = text.length < shortestSafeKey;
+  if (isShort)
+    about.approximated(
+      "master_key",
+      `imported, but it has fewer than ${shortestSafeKey} characters and can be guessed: replace it`,
+    );
   const hash = secretHash(text);
-  const hint = `${text.slice(0, 3)}...${text.slice(-4)}`;
+  const hint = isShort ? "****" : `${text.slice(0, 3)}...${text.slice(-4)}`;
   return {
     id: importedKeyId(hash),
     name: "litellm master key",
@@ -243,18 +279,4 @@ export function planMasterKey(
     models: ["*"],
     createdAt: now,
   };
-}
-
-/** Settings and tables that are not carried. */
-export function reportOtherParts(source: LitellmSource, report: Report): void {
-  for (const [section, settings] of source.otherSettings) {
-    const about = report.about(section);
-    for (const name of Object.keys(objectOf(settings)))
-      about.dropped(name, "a setting of LiteLLM's process");
-  }
-  for (const [table, rows] of source.otherTables)
-    if (rows > 0)
-      report
-        .about(table)
-        .dropped("", `${rows} ${rows === 1 ? "row" : "rows"}: Vexel has no such entities`);
 }

@@ -1,8 +1,10 @@
 /** The plan of an import from LiteLLM. */
-import { type ImportPlan, type Secret, Upstreams } from "../plan.ts";
+import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import { type ImportPlan, mapSecrets, Secret, Upstreams } from "../plan.ts";
 import type { Report } from "../report.ts";
-import { planKeys, planMasterKey, reportOtherParts } from "./plan-keys.ts";
+import { planKeys, planMasterKey } from "./plan-keys.ts";
 import { planModels } from "./plan-models.ts";
+import { reportOtherParts } from "./report-others.ts";
 import type { LitellmSource } from "./source.ts";
 
 /** `now`: Unix milliseconds. */
@@ -16,7 +18,12 @@ export function planLitellm(
   const planned = planModels(source, upstreams, report);
   const { models } = planned;
   const { keys, projects } = planKeys(source, planned, report, now);
-  const master = planMasterKey(source.masterKey, resolve, report, now);
+  const master = planMasterKey(
+    source.masterKey,
+    (secret) => resolve(withValue(secret, source.environment)),
+    report,
+    now,
+  );
   reportOtherParts(source, report);
   const used = new Set(
     [...models.values()].flatMap(({ targets }) =>
@@ -24,9 +31,25 @@ export function planLitellm(
     ),
   );
   return {
-    upstreams: new Map([...upstreams.all].filter(([id]) => used.has(id))),
+    upstreams: new Map(
+      [...upstreams.all]
+        .filter(([id]) => used.has(id))
+        .map(([id, upstream]) => [
+          id,
+          mapSecrets(upstream, (secret) => withValue(secret, source.environment)) as JsonObject,
+        ]),
+    ),
     models,
     projects,
     keys: master ? [...keys, master] : keys,
   };
+}
+
+/** A variable has its value in the file itself, or else in the environment. */
+function withValue(secret: Secret, environment: JsonObject): Secret {
+  const { variable = "" } = secret;
+  const value = Object.hasOwn(environment, variable) ? environment[variable] : undefined;
+  return value === undefined || value === null
+    ? secret
+    : Secret.ofVariable(variable, String(value));
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parse } from "yaml";
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
-import { emptySource, type LitellmSource, listOf, objectOf } from "./source.ts";
+import { emptySource, environmentSection, type LitellmSource, listOf, objectOf } from "./source.ts";
 
 export function readLitellmConfig(path: string): LitellmSource {
   const config = readFile(path, 0);
@@ -33,12 +33,8 @@ export function readLitellmConfig(path: string): LitellmSource {
       }),
     ),
     routerSettings: objectOf(router_settings),
-    otherSettings: new Map(
-      sections.map(([name, value]) => [
-        name,
-        typeof value === "object" && value !== null ? (value as JsonObject) : { "": value },
-      ]),
-    ),
+    otherSettings: new Map(sections),
+    environment: objectOf(config[environmentSection]),
     masterKey: master_key,
   };
 }

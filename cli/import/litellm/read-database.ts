@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
 import { type Decrypt, litellmDecryption } from "./decrypt.ts";
-import { emptySource, type LitellmSource, listOf, objectOf } from "./source.ts";
+import { emptySource, type LitellmSource, objectOf } from "./source.ts";
 
 const read = [
   "LiteLLM_ProxyModelTable",
@@ -38,6 +38,9 @@ export async function readLitellmDatabase(
     for (const table of read) tables.set(table, await sql`SELECT * FROM ${sql(table)}`);
     const counts = new Map<string, number>();
     for (const table of counted) {
+      // Versions of LiteLLM differ in their tables.
+      const [found] = await sql`SELECT to_regclass(${`"${table}"`}) IS NOT NULL AS exists`;
+      if (!found.exists) continue;
       const [row] = await sql`SELECT count(*)::int AS rows FROM ${sql(table)}`;
       counts.set(table, row.rows);
     }
@@ -64,11 +67,21 @@ export function readLitellmExport(
       `${path} cannot be read: ${error instanceof Error ? error.message : error}`,
     );
   }
-  const tables: Tables = (table) => listOf(exported[table]).map(objectOf);
+  const tables: Tables = (table) => rowsOf(exported[table] ?? [], `${path}: ${table}`);
   if (!read.some((table) => table in exported))
     throw new UsageError(`${path} has none of the tables ${read.join(", ")}.`);
   const counts = new Map(counted.map((table) => [table, tables(table).length]));
   return fromTables(tables, counts, saltKey);
+}
+
+function rowsOf(value: unknown, where: string): readonly JsonObject[] {
+  if (!Array.isArray(value)) throw new UsageError(`${where} must be a list of rows.`);
+  const wrong = value.findIndex(
+    (row) => typeof row !== "object" || row === null || Array.isArray(row),
+  );
+  if (wrong >= 0)
+    throw new UsageError(`${where}[${wrong}] must be a row, a JSON object with its columns.`);
+  return value;
 }
 
 async function fromTables(

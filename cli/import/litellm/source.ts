@@ -22,11 +22,16 @@ export interface LitellmSource {
   readonly budgets: readonly JsonObject[];
   readonly routerSettings: JsonObject;
   /** Other settings by section, which Vexel has no use for. */
-  readonly otherSettings: ReadonlyMap<string, JsonObject>;
+  readonly otherSettings: ReadonlyMap<string, unknown>;
+  /** Values of variables that the file has itself. They override the environment. */
+  readonly environment: JsonObject;
   readonly masterKey: unknown;
   /** Tables with rows that cannot be carried, with their number of rows. */
   readonly otherTables: ReadonlyMap<string, number>;
 }
+
+/** The section of config.yaml with values of variables. */
+export const environmentSection = "environment_variables";
 
 export const emptySource: LitellmSource = {
   models: [],
@@ -36,6 +41,7 @@ export const emptySource: LitellmSource = {
   budgets: [],
   routerSettings: {},
   otherSettings: new Map(),
+  environment: {},
   masterKey: undefined,
   otherTables: new Map(),
 };
@@ -54,6 +60,7 @@ export const joinSources = (file: LitellmSource, database: LitellmSource): Litel
   budgets: database.budgets,
   routerSettings: file.routerSettings,
   otherSettings: file.otherSettings,
+  environment: file.environment,
   masterKey: file.masterKey,
   otherTables: database.otherTables,
 });
