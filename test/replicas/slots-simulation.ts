@@ -32,6 +32,8 @@ export interface SlotsResult {
 }
 
 const renewMs = 2000;
+/** A quarter of a lease in Redis. */
+const maxRealMs = 750;
 const warmUpMs = 1000;
 /** The default of image requests. */
 const queueTimeoutMs = 30_000;
@@ -65,6 +67,7 @@ class SlotsSimulation {
   #longestWaitMs = 0;
   #refused = 0;
   readonly #served: number[];
+  #renewedAt = performance.now();
 
   constructor(redis: RedisConnection, slotsCase: SlotsCase) {
     this.#case = slotsCase;
@@ -143,7 +146,12 @@ class SlotsSimulation {
   }
 
   async settle(): Promise<void> {
-    if (this.now % renewMs === 0) for (const { limiter } of this.#replicas) limiter.renew();
+    // Leases expire by the clock of Redis: on a busy machine, two virtual seconds take longer than a lease.
+    const isDue = performance.now() - this.#renewedAt > maxRealMs;
+    if (this.now % renewMs === 0 || isDue) {
+      this.#renewedAt = performance.now();
+      for (const { limiter } of this.#replicas) limiter.renew();
+    }
     await Promise.all(this.#replicas.map((replica) => replica.settle()));
   }
 
