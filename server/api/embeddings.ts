@@ -163,7 +163,10 @@ const outputTypeFields = {
 
 /** For the OpenAPI document: the pipeline takes it out of the extra fields. */
 const attributionFields = {
-  metadata: z.record(z.string(), z.string()).optional().describe("Tags of the request."),
+  metadata: z
+    .unknown()
+    .optional()
+    .describe("Tags of the request: an object of texts. What is no tag is left out and reported."),
 };
 
 interface EmbeddingsBody {

@@ -119,7 +119,7 @@ export function toQuery({
 
 /** For the OpenAPI document: the pipeline takes it out of the extra fields. */
 export const metadata = z
-  .record(z.string(), z.string())
+  .unknown()
   .optional()
   .describe("Tags of the request. The metadata of a job stays with the job.");
 
