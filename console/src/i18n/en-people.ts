@@ -190,7 +190,7 @@ export const enPeople = {
   "alerts.delete.title": "Delete the alert {name}?",
   "alerts.delete.description": "If it is firing, its receivers are told that it is resolved.",
   "alerts.receivers": "Receivers",
-  "alerts.receivers.none": "Nobody is notified",
+  "alerts.receivers.none": "No receiver yet",
   "alerts.receivers.noneHint": "Add a receiver: Slack, Microsoft Teams, e-mail or a webhook.",
   "alerts.receivers.add": "Add receiver",
   "alerts.receivers.manage": "All webhooks",

@@ -183,7 +183,7 @@ export const zhPeople = {
   "alerts.delete.title": "删除告警 {name}？",
   "alerts.delete.description": "如果它正在告警，接收方会收到已恢复的通知。",
   "alerts.receivers": "接收方",
-  "alerts.receivers.none": "没有人会收到通知",
+  "alerts.receivers.none": "还没有接收方",
   "alerts.receivers.noneHint": "添加接收方：Slack、Microsoft Teams、电子邮件或 Webhook。",
   "alerts.receivers.add": "添加接收方",
   "alerts.receivers.manage": "全部 Webhook",

@@ -64,7 +64,7 @@ export function largestGroups(groups: readonly UsageGroup[], count: number): Usa
   return groups.toSorted((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }
 
-/** What is left of the sums without a part of them. */
+/** The sums minus a part of them. */
 export const subtractSums = (sums: LedgerSums, part: LedgerSums): LedgerSums => ({
   requests: sums.requests - part.requests,
   errors: sums.errors - part.errors,

@@ -20,7 +20,7 @@ const startQuery = z.object({
     .literal("true")
     .optional()
     .describe(
-      "Nobody is signed in: the browser returns to the page of the console with the result.",
+      "No session starts: the browser returns to the page of the console with the result.",
     ),
 });
 

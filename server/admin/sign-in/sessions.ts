@@ -137,7 +137,7 @@ export class Sessions {
     return isReplaced ? { ...active(replacement, user), token } : undefined;
   }
 
-  /** The sessions of a user that have not ended, the one that was seen last first. */
+  /** The sessions of a user that have not ended. The session with the latest request is first. */
   async listOfUser(userId: string): Promise<readonly StoredSession[]> {
     const at = await this.#now();
     return (await this.#sessions.listOfUser(userId)).filter((stored) => expiryOf(stored) > at);

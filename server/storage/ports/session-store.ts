@@ -25,7 +25,7 @@ export interface SessionStore {
   touch(tokenHash: string, at: number): Promise<void>;
   /** Stores the new token and marks the old one as replaced. False: another request has replaced it already. */
   replace(tokenHash: string, replacement: StoredSession): Promise<boolean>;
-  /** The current token of each session of a user, the one that was seen last first. */
+  /** The current token of each session of a user. The session with the latest request is first. */
   listOfUser(userId: string): Promise<readonly StoredSession[]>;
   /** Ends one session of a user. False: the user has no such session. */
   deleteById(userId: string, id: string): Promise<boolean>;

@@ -24,7 +24,7 @@ export interface SharedOption {
 /** The page shows images itself, and requests a stream if it shows partial images. */
 const ownOptions: ReadonlySet<string> = new Set(["stream", "response_format"]);
 
-/** The options of the images API, those that most people use first. */
+/** The options of the images API. The options that most people use are first. */
 const knownOptions: readonly string[] = [
   "size",
   "quality",

@@ -13,7 +13,7 @@ export interface PendingSignIn {
   readonly nonce: string;
   /** PKCE. */
   readonly codeVerifier: string;
-  /** Nobody is signed in: an administrator sees what would happen. */
+  /** A test sign-in: no session starts, and an administrator sees the role and the projects of the identity. */
   readonly isTest?: boolean;
 }
 

@@ -36,7 +36,7 @@ export function createOidcTests({ settings, users, secrets, now }: OidcTestsOpti
 
   return {
     /** The page of the console that shows why the issuer has refused. */
-    failed: (problem: string): string => address({ ...nobody, problem }),
+    failed: (problem: string): string => address({ ...noAccess, problem }),
 
     /** The page of the console that shows what the person would get. */
     finished: async ({ subject, claims }: OidcIdentity): Promise<string> => {
@@ -44,7 +44,7 @@ export function createOidcTests({ settings, users, secrets, now }: OidcTestsOpti
       const values = [...valuesOf(claims, settings.claim)].slice(0, maxValues);
       const email = typeof claims.email === "string" ? claims.email : null;
       if (typeof access === "string") {
-        return address({ ...nobody, problem: access, email, values });
+        return address({ ...noAccess, problem: access, email, values });
       }
       const user =
         (await users.findByOidcSubject(subject)) ?? (await users.findByName(access.email));
@@ -68,7 +68,8 @@ export function createOidcTests({ settings, users, secrets, now }: OidcTestsOpti
   }
 }
 
-const nobody: Omit<OidcTest, "problem"> = {
+/** The result for an identity without access. */
+const noAccess: Omit<OidcTest, "problem"> = {
   object: "oidc_test",
   email: null,
   values: [],
@@ -86,7 +87,7 @@ function resultOf(
   const role = isMapped ? (mappedRole ?? settings.defaultRole) : user.role;
   const projects = settings.projects.size > 0 || !user ? mappedProjects : user.projects;
   return {
-    ...nobody,
+    ...noAccess,
     problem: problemOf(role, user?.disabledAt ?? null),
     role,
     projects: role === "admin" ? "all" : (projects ?? "all"),
