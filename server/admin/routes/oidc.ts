@@ -19,9 +19,7 @@ const startQuery = z.object({
   test: z
     .literal("true")
     .optional()
-    .describe(
-      "No session starts: the browser returns to the page of the console with the result.",
-    ),
+    .describe("No session starts: the browser returns to the page of the console with the result."),
 });
 
 const callbackQuery = z.object({
