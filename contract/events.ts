@@ -82,15 +82,12 @@ export type Emit = <T extends EventType>(emitted: EmittedEvent<T>) => void;
 /** When each event occurs, for people. docs/observability.md has the same sentences. */
 export const eventTypes = {
   "budget.threshold": "An API key, a project or a tag has spent 50, 80 or 100 percent of a budget.",
-  "target.ejected":
-    "The circuit breaker of a target opened, and the target gets no requests for now.",
-  "target.recovered": "The target responds again and gets requests again.",
-  "target.drifted":
-    "A target's vectors differ from those of the model's first target (vector space drift).",
-  "target.realigned": "The target's vectors match those of the first target again.",
+  "target.ejected": "The circuit breaker of a target opened.",
+  "target.recovered": "The target is used again.",
+  "target.drifted": "A target's vectors differ from those of the model's first target.",
+  "target.realigned": "The target's vectors match again.",
   "alert.firing": "A value is above the bound of an alert rule.",
-  "alert.resolved":
-    "The value of an alert that was firing is no longer above its bound, or the rule was deleted.",
+  "alert.resolved": "The value is no longer above its bound, or the rule was deleted.",
   "key.created": "An API key was created.",
   "key.revoked": "An API key was revoked.",
   "key.expiring": "An API key expires within a week.",
@@ -100,17 +97,15 @@ export const eventTypes = {
     "The configuration file, or the TLS certificate, has an error; the previous one stays in force.",
   "ledger.unwritable": "Ledger rows cannot be written.",
   "ledger.recovered": "Ledger rows can be written again.",
-  "database.unavailable":
-    "The database (`DATABASE_URL`) cannot be reached. Requests are served, and ledger rows wait in the data folder.",
-  "database.recovered": "The database can be reached again, and the waiting ledger rows are in it.",
+  "database.unavailable": "The database cannot be reached. Ledger rows wait in the data folder.",
+  "database.recovered": "The database can be reached again, and has the waiting ledger rows.",
   "redis.unavailable":
-    "The Redis server (`REDIS_URL`) cannot be used. Requests are served, and each replica applies its share of the limits and budgets.",
-  "redis.recovered": "The Redis server can be used again, and limits and budgets are shared again.",
+    "Redis cannot be used. Each replica applies its share of the limits and budgets.",
+  "redis.recovered": "Redis can be used again.",
   "object_store.unavailable":
-    "The object store (`BLOB_URL`) cannot be used. Requests are served, images are delivered as base64, and links of stored images fail.",
+    "The object store cannot be used. Images are delivered as base64, and links of stored images fail.",
   "object_store.recovered": "The object store can be used again.",
-  "webhook.test":
-    "A test of one webhook was requested. The event goes to that webhook only and is not recorded.",
+  "webhook.test": "A test of one webhook was requested. It is not recorded.",
 } as const satisfies Readonly<Record<EventType, string>>;
 
 /** Events of the jobs of a project. The webhook endpoints of the project get them, in OpenAI's form. */
