@@ -49,7 +49,7 @@ export function entityRoutes<Schema extends z.ZodType>(
       path,
       role: "admin",
       scope,
-      summary: `Create ${noun} in the store.`,
+      summary: `Create ${noun}.`,
       body,
       response: entity,
       status: 201,
@@ -74,7 +74,7 @@ export function entityRoutes<Schema extends z.ZodType>(
       path: one,
       role: "admin",
       scope,
-      summary: `Replace ${noun} of the store. Accepts if-match.`,
+      summary: `Replace ${noun}. Accepts if-match.`,
       body,
       response: entity,
       handle: async (context) => context.json(await show(await changes.replace(context), context)),
@@ -84,7 +84,7 @@ export function entityRoutes<Schema extends z.ZodType>(
       path: one,
       role: "admin",
       scope,
-      summary: `Delete ${noun} of the store, unless another entity refers to it.`,
+      summary: `Delete ${noun}, unless another entity refers to it.`,
       response: null,
       handle: async (context) => {
         await changes.remove(context);

@@ -101,16 +101,14 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
     {
       ...route,
       path: "/budgets",
-      summary:
-        "List the budgets of projects and keys, or of an end user or a tag, with the amounts spent, reserved and left.",
+      summary: "List budgets with the amounts spent, reserved and left.",
       response: pageSchema(shownBudgetSchema),
       handle: listBudgets,
     },
     {
       ...route,
       path: "/limits",
-      summary:
-        "List the limits of projects, models and keys, or of an end user or a tag, with the amounts used and left.",
+      summary: "List limits with the amounts used and left.",
       response: pageSchema(shownLimitSchema),
       handle: listLimits,
     },

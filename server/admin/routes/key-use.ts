@@ -45,7 +45,7 @@ export function keyUseRoutes({
       path: "/key-use",
       role: "developer",
       scope: "project",
-      summary: "Show the requests, the cost and the last use of API keys in the last 30 days.",
+      summary: "Show requests, cost and last use of API keys in the last 30 days.",
       query,
       response: pageSchema(keyUseSchema),
       handle: list,

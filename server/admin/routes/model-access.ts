@@ -44,7 +44,7 @@ export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonl
       path: "/model-access",
       role: "developer",
       scope: "project",
-      summary: "List the API keys that may use a model, without expired and revoked keys.",
+      summary: "List the API keys that may use a model.",
       query,
       response: modelAccessSchema,
       handle: get,

@@ -123,7 +123,7 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     },
     {
       ...entities.remove,
-      summary: "Delete a project of the store, unless an API key belongs to it.",
+      summary: "Delete a project, unless an API key belongs to it.",
       handle: remove,
     },
   ];

@@ -165,7 +165,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       role: "viewer",
       scope: "gateway",
       isForPasswordChange: true,
-      summary: "Get the session of the signed-in user, with its CSRF token.",
+      summary: "Get your session, with its CSRF token.",
       response: sessionSchema,
       handle: show,
     },

@@ -143,7 +143,7 @@ export function userRoutes({
       role: "admin",
       scope: "all-projects",
       summary:
-        "Change or disable a user, or remove the second factor. The sessions of the user end, except the session of this request.",
+        "Change or disable a user, or remove the second factor. The other sessions of the user end.",
       body: changedUserBody,
       response: userSchema,
       handle: update,
