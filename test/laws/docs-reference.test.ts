@@ -68,11 +68,7 @@ const typeOf = ({ type }: ErrorDefinition): string =>
 function retryOf({ retry, clientShouldNotRetry }: ErrorDefinition): string[] {
   if (retry === "never") return [];
   if (retry === "later") return ["Retry later."];
-  return [
-    clientShouldNotRetry
-      ? "Other targets are tried first."
-      : "Other targets are tried first; a retry may help.",
-  ];
+  return [clientShouldNotRetry ? "Fails over." : "Fails over; a retry may help."];
 }
 
 describe("docs/settings.md", () => {
