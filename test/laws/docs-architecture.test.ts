@@ -1,8 +1,7 @@
-/** ARCHITECTURE.md and CONTRIBUTING.md agree with the code: folders, imports, stages, errors and decisions. */
+/** ARCHITECTURE.md and CONTRIBUTING.md agree with the code: folders, imports, stages and decisions. */
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { errorTable } from "../../contract/errors.ts";
 import { root } from "../harness.ts";
 import { codesIn, firstCodes, linksOf, proseOf, rowsOf, sectionOf } from "./markdown.ts";
 import { filesBelow, foldersIn, textOf } from "./tree.ts";
@@ -70,13 +69,6 @@ describe("ARCHITECTURE.md", () => {
     ];
     const silent = filesBelow("server").filter((file) => isStage(file) && !files.includes(file));
     expect(silent.filter((file) => !own.includes(file))).toEqual([]);
-  });
-
-  test("names only error kinds of the table as the end of a step", () => {
-    const rows = rowsOf(sectionOf("ARCHITECTURE.md", "Life of a request"));
-    const ends = rows.flatMap((cells) => codesIn(cells.at(-1) ?? ""));
-    expect(ends.length).toBeGreaterThan(rows.length);
-    expect(ends.filter((name) => !Object.hasOwn(errorTable, name))).toEqual([]);
   });
 
   test("lists every decision", () => {
