@@ -43,19 +43,21 @@ const slowWeight = 10;
 /** Smaller shares are not worth a process of their own, which takes half a second to load the gateway. */
 const minShare = 32;
 const files = testFolders().flatMap(testFiles);
+/** Files with PostgreSQL. The files of one process share a server: `initdb` takes a second of CPU. */
+const withPostgres = files.filter((file) =>
+  /sharedPostgres|postgres-implementations/.test(readFileSync(join(root, file), "utf8")),
+);
 /**
- * Groups that run in one process each: files that share a browser, files that share a PostgreSQL server, and a file
- * with thousands of tests. They take longest, so they start first.
+ * Groups that run in one process each: files that share a browser, the halves of the files with PostgreSQL, and a file
+ * with more than a thousand tests. They take longest, so they start first.
  */
-const ownProcess = [
-  /^\.\/test\/browser\//,
-  /^\.\/test\/(?:replicas\/|storage\/postgres-)/,
-  /^\.\/test\/laws\/images\./,
+const groups = [
+  files.filter((file) => file.startsWith("./test/browser/")),
+  ...[0, 1].map((half) => withPostgres.filter((_, at) => at % 2 === half)),
+  files.filter((file) => file.startsWith("./test/laws/images.")),
 ];
-const groups = ownProcess.map((pattern) => files.filter((file) => pattern.test(file)));
 const others = files.filter((file) => !groups.flat().includes(file));
-const shards =
-  only.length > 0 ? [only] : [...groups, ...split(others)].filter((shard) => shard.length > 0);
+const shards = shardsOf().filter((shard) => shard.length > 0);
 /** One thread: several threads check the types of the libraries once each, and the other cores run tests. */
 const tsc = ["tsc", "--singleThreaded"];
 const checks = [
@@ -111,7 +113,7 @@ function runBun(args, more = {}) {
   return run([...command, ...args], env);
 }
 
-/** Resolves with the output of both streams when the process has ended. */
+/** Resolves with the output of both streams, and with how the process ended. */
 function run([program, ...args], env) {
   const child = spawn(program, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
@@ -121,7 +123,10 @@ function run([program, ...args], env) {
     });
   }
   return new Promise((resolve) =>
-    child.on("close", (code) => resolve({ succeeded: code === 0, output })),
+    child.on("close", (code, signal) => {
+      const ending = signal ? `signal ${signal}` : `exit code ${code}`;
+      resolve({ succeeded: code === 0, output, ending });
+    }),
   );
 }
 
@@ -150,17 +155,18 @@ async function runTests(files, path) {
     `--reporter-outfile=${path}`,
     ...files,
   ];
-  const { succeeded, output } = await runBun(args, env);
+  const { succeeded, output, ending } = await runBun(args, env);
   process.stdout.write(output);
   if (isTimed) timings.push(timingOf(files, output, (performance.now() - start) / 1000));
   const counts = readReport(path);
-  for (const name of Object.keys(counted)) counted[name] += counts[name];
+  for (const name of Object.keys(counted)) counted[name] += counts?.[name] ?? 0;
   failures.push(...failuresIn(output));
   // A test process that crashed, or ran no test, is a failure even if no test failed.
-  if (!succeeded && counts.failed === 0) {
+  if (!counts || (!succeeded && counts.failed === 0)) {
     counted.failed++;
+    const last = output.trimEnd().split("\n").slice(-40).join("\n");
     failures.push(
-      `A test process with ${files.length} files ended before all of its tests had run.`,
+      `${last}\nA test process ended with ${ending} before all of its tests had run: ${files.join(" ")}`,
     );
   }
 }
@@ -192,12 +198,17 @@ function testFiles(path) {
     .sort();
 }
 
+function shardsOf() {
+  const isChosen = (file) => only.length === 0 || only.some((path) => file.includes(path));
+  if (isTimed) return files.filter(isChosen).map((file) => [file]);
+  return only.length > 0 ? [only] : [...groups, ...split(others)];
+}
+
 /**
  * Guided self-scheduling: each process gets a share of the remaining work, so that the last processes are short and all
  * workers end at about the same time.
  */
 function split(files) {
-  if (isTimed) return files.map((file) => [file]);
   const queue = inOrder(files);
   let remaining = queue.reduce((sum, file) => sum + weightOf(file), 0);
   const shards = [];
@@ -235,13 +246,13 @@ function buildInfoPath() {
   return join(root, "node_modules", ".cache", "vexel", "tsbuildinfo");
 }
 
-/** The counts of a test process. */
+/** The counts of a test process. Undefined: it ended before it wrote them. */
 function readReport(path) {
   let text = "";
   try {
     text = readFileSync(path, "utf8");
   } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+    return undefined;
   }
   const [head = ""] = /<testsuites[^>]*>/.exec(text) ?? [];
   const number = (name) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
