@@ -72,10 +72,17 @@ function retryOf({ retry, clientShouldNotRetry }: ErrorDefinition): string[] {
 }
 
 describe("docs/settings.md", () => {
-  const table: [string, z.ZodType][] = Object.entries(settingsTable);
+  const all: [string, z.ZodType][] = Object.entries(settingsTable);
+  /** The path of a file with the value of another setting. */
+  const isFile = (name: string): boolean =>
+    name.endsWith("_FILE") && Object.hasOwn(settingsTable, name.slice(0, -"_FILE".length));
+  const table = all.filter(([name]) => !isFile(name));
 
   test("has every setting and no other", () => {
     expect(codeHeadings("docs/settings.md", 3).sort()).toEqual(table.map(([name]) => name).sort());
+    expect(codesIn(sectionOf("docs/settings.md", "Secrets in files").body).sort()).toEqual(
+      all.flatMap(([name]) => (isFile(name) ? [name] : [])).sort(),
+    );
   });
 
   test("describes each as the table does", () => {
