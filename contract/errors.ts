@@ -32,12 +32,12 @@ export const errorTable = {
   ),
   invalid_credentials: invalidRequest(
     "invalid_credentials",
-    "The user name, the password or the one-time link is wrong.",
+    "The username, the password or the one-time link is wrong.",
     401,
   ),
   second_factor_required: invalidRequest(
     "second_factor_required",
-    "The password is right, and the user also needs a code of the authenticator app or a recovery code.",
+    "The password is right, and a code from the authenticator app or a recovery code is also required.",
     401,
   ),
   password_change_required: invalidRequest(
@@ -55,13 +55,13 @@ export const errorTable = {
     "A change through the console's session lacks its CSRF token, or comes from another site.",
     403,
   ),
-  entity_not_found: invalidRequest("not_found", "No entity has this id.", 404),
+  entity_not_found: invalidRequest("not_found", "No entity has this ID.", 404),
   entity_read_only: invalidRequest(
     "read_only",
     "The entity is defined in the configuration file or the environment, and can only be changed there, or it is built in and cannot be changed.",
     409,
   ),
-  entity_exists: invalidRequest("already_exists", "Another entity has this id.", 409),
+  entity_exists: invalidRequest("already_exists", "Another entity has this ID.", 409),
   entity_in_use: invalidRequest(
     "in_use",
     "The entity cannot be deleted, because others refer to it. `used_by` lists them.",
@@ -163,12 +163,12 @@ export const errorTable = {
   // Files and jobs
   object_not_found: invalidRequest(
     "not_found",
-    "The project of the API key has no file, batch or other object with this id.",
+    "The project of the API key has no file, batch or other object with this ID.",
     404,
   ),
   invalid_state: invalidRequest(
     "invalid_state",
-    "The upload or the batch has ended, so that it cannot be changed any more.",
+    "The upload or the batch has ended and can no longer be changed.",
   ),
   file_quota_exceeded: invalidRequest(
     "file_quota_exceeded",
@@ -199,11 +199,7 @@ export const errorTable = {
     409,
   ),
   job_cancelled: invalidRequest("job_cancelled", "The job was canceled before it ended.", 409),
-  job_expired: invalidRequest(
-    "job_expired",
-    "The deadline of the job was over before it ended.",
-    408,
-  ),
+  job_expired: invalidRequest("job_expired", "The job did not end before its deadline.", 408),
   job_interrupted: {
     ...temporaryGatewayError(
       500,
@@ -219,7 +215,7 @@ export const errorTable = {
       502,
       "server_error",
       "vendor_batch_failed",
-      "The batch at the vendor that should have run the line failed, or was refused.",
+      "The vendor batch that should have run the line failed or was refused.",
     ),
     retry: "never",
   },
@@ -252,7 +248,7 @@ export const errorTable = {
   // Permissions, limits and budgets
   model_not_found: invalidRequest(
     "model_not_found",
-    "No model has this ID, or the API key may not use it.",
+    "No model has this ID, or the API key has no access to it.",
     404,
   ),
   not_an_embedding_model: invalidRequest(null, "An embeddings request names an image model.", 403),
@@ -301,7 +297,7 @@ export const errorTable = {
     "invalid_request_error",
     null,
     "never",
-    "The upstream account may not use this model.",
+    "The upstream account has no access to this model.",
   ),
   upstream_rate_limit: failoverError(
     429,

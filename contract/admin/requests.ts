@@ -1,6 +1,7 @@
 /** Requests: rows of the ledger, and the live tail. */
 import { z } from "zod";
 import { selectionReasons } from "./constants.ts";
+import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 import { pageSchema } from "./page.ts";
 
@@ -116,6 +117,14 @@ export const requestAttemptSchema = z
   });
 export type RequestAttempt = Infer<typeof requestAttemptSchema>;
 
+export const requestStepSchema = z
+  .strictObject({
+    text: z.string(),
+    i18n: translatableSchema.optional().describe("Of `text`. Absent: it has no id."),
+  })
+  .meta({ id: "RequestStep" });
+export type RequestStep = Infer<typeof requestStepSchema>;
+
 export const requestDetailSchema = shownRequestSchema
   .extend({
     upstream_tokens: z
@@ -148,7 +157,7 @@ export const requestDetailSchema = shownRequestSchema
         "Until when prompts, inputs, vectors and images are stored. `null`: they are not stored.",
       ),
     steps: z
-      .array(z.string())
+      .array(requestStepSchema)
       .describe(
         "Skipped, failed and hedged targets with the reason, and steps of image requests, in order.",
       ),

@@ -25,21 +25,26 @@ type Value = string | number | Message;
 const textOf = (value: Value | undefined): string =>
   typeof value === "object" ? value.text : String(value);
 
-/** Makes the messages of a table of English texts, whose values are `{name}`. */
+/** `text`: English, with `{name}` for each value. */
+export const formatMessage = (
+  id: string,
+  text: string,
+  values: Readonly<Record<string, Value>>,
+): Message => ({
+  text: text.replaceAll(/\{(\w+)\}/g, (_, name: string) => textOf(values[name])),
+  i18n: {
+    id,
+    values: Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        typeof value === "object" ? value.i18n : value,
+      ]),
+    ),
+  },
+});
+
+/** Makes the messages of a table of English texts. */
 export const createMessages =
   <Texts extends Readonly<Record<string, string>>>(texts: Texts) =>
-  <Id extends keyof Texts & string>(id: Id, ...[values]: ValuesIn<Texts[Id]>): Message => {
-    const given: Readonly<Record<string, Value>> = values ?? {};
-    return {
-      text: (texts[id] ?? "").replaceAll(/\{(\w+)\}/g, (_, name: string) => textOf(given[name])),
-      i18n: {
-        id,
-        values: Object.fromEntries(
-          Object.entries(given).map(([name, value]) => [
-            name,
-            typeof value === "object" ? value.i18n : value,
-          ]),
-        ),
-      },
-    };
-  };
+  <Id extends keyof Texts & string>(id: Id, ...[values]: ValuesIn<Texts[Id]>): Message =>
+    formatMessage(id, texts[id] ?? "", values ?? {});

@@ -4,8 +4,14 @@ import { adminErrors } from "./admin-errors.ts";
 import { createMessages } from "./message-format.ts";
 import { schemaMessages } from "./schema-messages.ts";
 import { statusMessages } from "./status-messages.ts";
+import { stepMessages } from "./step-messages.ts";
 
-export const messageTexts = { ...adminErrors, ...schemaMessages, ...statusMessages } as const;
+export const messageTexts = {
+  ...adminErrors,
+  ...schemaMessages,
+  ...statusMessages,
+  ...stepMessages,
+} as const;
 
 /** Messages whose English text depends on the value that is refused. */
 export const validationIds = [

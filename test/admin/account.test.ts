@@ -188,7 +188,7 @@ test("the sessions and tokens of a disabled user end at once, and the user canno
   ]);
   // A stranger does not learn that the user exists.
   const guess = await bob.signIn("Bob", "a wrong password");
-  expect(guess.json.error.message).toBe("The user name or the password is wrong.");
+  expect(guess.json.error.message).toBe("The username or password is wrong.");
   await patch(browser, bobId, { disabled: false });
   expect((await bob.signIn("Bob")).status).toBe(200);
   expect((await withToken(script, "/users", json.token)).status).toBe(401);

@@ -69,14 +69,14 @@ test("a small response is sent at once, with its length", async () => {
 test("a query parameter that is in the URL twice is refused", async () => {
   const path = "/admin/api/requests?project=a&project=b";
   const message = await expectError(await send(path, "GET"), "invalid_value", "project");
-  expect(message).toBe("Invalid 'project': it is in the URL twice.");
+  expect(message).toBe("Invalid 'project': it occurs more than once in the URL.");
 });
 
 test("a date that does not exist is refused, and the error shows a valid one", async () => {
   const body = JSON.stringify({ name: "a", expires: "2027-02-30" });
   const response = await send("/admin/api/keys", "POST", body);
   const message = await expectError(response, "invalid_value", "expires");
-  expect(message).toContain("it must be a date such as 2027-01-31");
+  expect(message).toContain("must be a date such as 2027-01-31");
 });
 
 test("an id that no URL can have, and a webhook name that no page can show, are refused", async () => {

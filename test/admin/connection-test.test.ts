@@ -40,7 +40,7 @@ test("a name server that does not answer fails the DNS step after its timeout", 
     clock: () => performance.now(),
   });
   expect(dns).toMatchObject({ step: "dns", result: "failed" });
-  expect(dns?.detail).toContain("The name server did not answer for cloud.example (ETIMEDOUT)");
+  expect(dns?.detail).toContain("The DNS server did not respond for cloud.example (ETIMEDOUT)");
   expect(tcp).toMatchObject({ step: "tcp", result: "skipped" });
 });
 
@@ -91,8 +91,8 @@ test("a wrong credential is reported without repeating it", async () => {
   const wrong = "sk-wrong-credential-987654321";
   const { json, text } = await run(openai(fake.url, { apiKey: wrong }));
   expect(json).toMatchObject({ reachable: true, credential: "refused" });
-  expect(json.problem).toStartWith("The server refuses the credential (status 401)");
-  expect(json.problem).toEndWith(". Check it and its permissions.");
+  expect(json.problem).toStartWith("The server rejected the credential (status 401)");
+  expect(json.problem).toEndWith(". Check the credential and its permissions.");
   expect(text).not.toContain(wrong);
   expect(gateway.log()).not.toContain(wrong);
 });
@@ -110,7 +110,7 @@ describe("the failed step is named with its reason", () => {
     closed[Symbol.dispose]();
     const { json, results } = await run(openai(closed.url));
     expect(results).toMatchObject({ dns: "passed", tcp: "failed", http: "skipped" });
-    expect(json.problem).toContain("Nothing listens at 127.0.0.1:");
+    expect(json.problem).toContain(" refused the connection");
   });
 
   testWith("openssl")("a self-signed certificate", async () => {
@@ -128,7 +128,7 @@ describe("the failed step is named with its reason", () => {
   });
 
   test.each([
-    [500, "has an error (status 500)"],
+    [500, "returned an error (status 500)"],
     [302, "redirects to another address"],
   ])("a server that responds with %d", async (status, problem) => {
     const headers = { location: "http://169.254.169.254/latest/meta-data" };

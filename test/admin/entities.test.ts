@@ -431,7 +431,7 @@ test("a key is not revoked by a request that is based on an older version", asyn
   const refused = await remove(etag);
   expect([refused.status, refused.json.error.code]).toEqual([412, "version_conflict"]);
   expect(refused.json.error.message).toContain(
-    `has version ${changed.json.version}, and your change is based on version ${json.version}`,
+    `has version ${changed.json.version}, but your change is based on version ${json.version}`,
   );
   expect((await gateway.call(`GET /keys/${json.id}`)).json.version).toBe(changed.json.version);
   expect((await remove(`"${changed.json.version}"`)).status).toBe(204);

@@ -67,7 +67,7 @@ async function find(id: string): Promise<ApiKey | undefined> {
 async function expectRefused(response: Response, param: string): Promise<void> {
   const { error } = (await response.json()) as { error: Record<string, unknown> };
   expect([response.status, error.code, error.param]).toEqual([403, "permission_denied", param]);
-  expect(error.message).toContain("nly an administrator may");
+  expect(error.message).toContain("nly an administrator can");
 }
 
 /** The bounds without one field, or with another value of it. */

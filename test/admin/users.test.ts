@@ -30,7 +30,7 @@ test("a user sees no project unless existing projects are named or all projects 
   expect((await made("Null", { projects: null })).error.param).toBe("projects");
   const limited = { method: "PATCH", body: { projects: ["web"] } };
   expect((await browser.call(`/users/${all.id}`, limited)).json.projects).toEqual(["web"]);
-  const message = `Invalid 'projects': there is no project "wbe". Create it first, or leave it out.`;
+  const message = `Invalid 'projects': project "wbe" does not exist. Create it first, or leave it out.`;
   const refused = { param: "projects", message };
   expect((await made("Typo", { projects: ["web", "wbe"] })).error).toMatchObject(refused);
   const typo = { method: "PATCH", body: { projects: ["wbe"] } };

@@ -56,7 +56,7 @@ describe("a price is refused with its location:", () => {
       /price\.output: unknown key/,
     ],
     ["half of a price for tokens", "image", "{ input: 5 }", /both `input` and `output`/],
-    ["more than half of one", "image", "{ imageInput: 5 }", /beside `imageInput`/],
+    ["more than half of one", "image", "{ imageInput: 5 }", /if it has `imageInput`/],
     ["a size that is none", "image", '{ images: { "high large": 1 } }', /a size such as/],
     ["a misspelled key", "image", "{ imgae: 1 }", /unknown key \(did you mean `image`\?\)/],
   ])("%s", (_, kind, written, message) => {

@@ -210,7 +210,7 @@ describe("an invalid file is refused with a plain message:", () => {
     ["a key that is no text", "? [a]\n: b\n", "a key must be plain text"],
     ["__proto__", "__proto__: { models: 1 }", "1:1 __proto__: unknown key"],
     ["a variable as a key", `$\{X}: 1`, "1:1 a key cannot contain a variable"],
-    ["a URL without a scheme", upstream("baseUrl: gpu-box"), "baseUrl: is not a URL"],
+    ["a URL without a scheme", upstream("baseUrl: gpu-box"), "baseUrl: is not a valid URL"],
     ["a URL without slashes", upstream("baseUrl: 'http:gpu-box'"), "must start with http://"],
     ["a URL of another scheme", upstream("baseUrl: file:///etc"), "must start with http://"],
     [

@@ -12,6 +12,7 @@ import { errorTable } from "../../contract/errors.ts";
 import { message, messageTexts, validationIds } from "../../contract/messages/message.ts";
 import { baseUrl } from "../../contract/schemas/upstreams.ts";
 import { upstreamKinds } from "../../server/admin/upstream-kinds.ts";
+import { settingsTable } from "../../server/settings.ts";
 import { filesBelow, textOf } from "../laws/tree.ts";
 import { valuesIn } from "./message-values.ts";
 
@@ -63,6 +64,10 @@ test("every field of every kind of upstream has a label, and its help is transla
     expect(english.get(help) ?? description).toBe(description);
     english.set(help, description);
   }
+});
+
+test("every setting is explained in Chinese", () => {
+  expect(Object.keys(zhServer.settings).sort()).toEqual(Object.keys(settingsTable).sort());
 });
 
 test("an error is translated by its id and values, also of values that are messages", () => {

@@ -112,7 +112,7 @@ describe("webhooks in vexel.yaml", () => {
   test("are validated before they are in force, without showing a secret", () => {
     expect(problemsOf(entry("http://10.0.0.1/x?y=z", good))).toBe("");
     expect(problemsOf(entry("ftp://a/", good))).toContain("must start with http");
-    expect(problemsOf(entry("http://u:p@a/", good))).toContain("user name or password");
+    expect(problemsOf(entry("http://u:p@a/", good))).toContain("username or password");
     expect(problemsOf(entry("http://a/", good, '["budgets.*"]'))).toContain(
       "matches no event type",
     );

@@ -190,7 +190,7 @@ describe("check", () => {
     const path = file("good.yaml", configFor(fake.url));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(out).toContain(
-      "ok     fake: The server responded with status 200. The credential is accepted.",
+      "ok     fake: The server responded with status 200. The credential is valid.",
     );
     expect(code).toBe(0);
     // The second request has no credential: only if it is refused is the credential known to be accepted.
@@ -207,7 +207,7 @@ describe("check", () => {
     );
     const { code, out, err } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
-    expect(out).toContain("FAILED fake: The server refuses the credential (status 401)");
+    expect(out).toContain("FAILED fake: The server rejected the credential (status 401)");
     expect(`${out}${err}`).not.toContain("sk-wrong");
   });
 
@@ -221,22 +221,22 @@ describe("check", () => {
     const refused = await probe(400, { error: { message } });
     expect(refused.code).toBe(1);
     expect(refused.out).toMatch(
-      /^FAILED fake: \S+ refuses the request \(status 400\): The project \*\*\* has no access\. x{260,300}\. Check the base URL, the credential and the options\.$/m,
+      /^FAILED fake: \S+ rejected the request \(status 400\): The project \*\*\* has no access\. x{260,300}\. Check the base URL, the credential and the options\.$/m,
     );
     const limited = await probe(429, { error: { message: "Slow down." } });
     expect(limited.out).toContain(
-      " limits the rate of requests (status 429): Slow down. Test it later, or check the quota of the account.\n",
+      " is rate limiting requests (status 429): Slow down. Try again later, or check the quota of the account.\n",
     );
     const silent = await probe(400, null);
-    expect(silent.out).toContain(" refuses the request (status 400). Check the ");
+    expect(silent.out).toContain(" rejected the request (status 400). Check the ");
   });
 
   test("--probe reports an unreachable address, and what to check", async () => {
     const path = file("unreachable.yaml", configFor("http://127.0.0.1:9/v1"));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
-    expect(out).toContain("FAILED fake: Nothing listens at 127.0.0.1:9");
-    expect(out).toContain("Check the port, and whether the server runs.");
+    expect(out).toContain("FAILED fake: 127.0.0.1:9 refused the connection");
+    expect(out).toContain("Check the port, and whether the server is running.");
   });
 
   test("--probe reports a failing upstream, and passes one without a model list", async () => {
@@ -245,7 +245,7 @@ describe("check", () => {
     const failing = await run(["check", path, "--probe"]);
     expect(failing.code).toBe(1);
     expect(failing.out).toContain(
-      " has an error (status 500): An error occurred while processing your request.",
+      " returned an error (status 500): An error occurred while processing your request.",
     );
     fake.script({ fail: "detail" });
     const listless = await run(["check", path, "--probe"]);

@@ -10,6 +10,8 @@ export interface ServerTexts {
   readonly messages: Readonly<Record<MessageId, string>>;
   /** Of the fields of upstreams, by `kind.field`, or by `field` if it is the same for every kind. */
   readonly fieldHelp: Readonly<Record<string, string>>;
+  /** What each setting does, by its name. */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 let shown: { readonly texts: ServerTexts; readonly language: string } | undefined;
@@ -49,3 +51,7 @@ export const errorDescription = (kind: ErrorKind, description: string): string =
 /** The help of a field of an upstream. `description`: English. */
 export const fieldHelp = (kind: string, field: string, description: string): string =>
   shown?.texts.fieldHelp[`${kind}.${field}`] ?? shown?.texts.fieldHelp[field] ?? description;
+
+/** What a setting does. `description`: English. */
+export const settingText = (name: string, description: string): string =>
+  shown?.texts.settings[name] ?? description;

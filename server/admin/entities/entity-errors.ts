@@ -68,7 +68,8 @@ const [maxListed, maxNamed] = [100, 5];
 /** Says what to change first, and lists it. */
 export function inUse(entity: Named, usedBy: readonly EntityUser[]): GatewayError {
   const names = usedBy.slice(0, maxNamed).map(({ name }) => name);
-  const more = usedBy.length > maxNamed ? ` and ${usedBy.length - maxNamed} more` : "";
+  const more =
+    usedBy.length > maxNamed ? message("and_more", { count: usedBy.length - maxNamed }) : "";
   const [first] = usedBy;
   const id = first?.kind === "key" ? "used_by_keys" : "used_by_models";
   return new GatewayError(

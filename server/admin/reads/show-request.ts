@@ -3,6 +3,7 @@ import type { RequestDetail, ShownRequest, TargetSelection } from "../../../cont
 import { type AttemptSelection, readTimeline } from "../../request/timeline.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
 import { tagsOf } from "../../storage/sql/labels.ts";
+import { showStep } from "./show-steps.ts";
 
 export const showRequest = (row: LedgerRow, keyName: string | null): ShownRequest => ({
   object: "request",
@@ -70,7 +71,7 @@ export function showRequestDetail(
     dropped,
     content_expires_at:
       contentExpiresAt === undefined ? null : new Date(contentExpiresAt).toISOString(),
-    steps: row.steps === null ? [] : row.steps.split("; "),
+    steps: row.steps === null ? [] : row.steps.split("; ").map(showStep),
   };
 }
 

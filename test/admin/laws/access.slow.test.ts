@@ -73,7 +73,7 @@ test("every route names a role that exists and a scope", () => {
 
 test("a role that is not listed is refused everywhere", () => {
   const actor = { name: "x", userId: "x", projects: null, role: "owner" as "admin" };
-  for (const role of roles) expect(() => requireRole(actor, role)).toThrow("needs the role");
+  for (const role of roles) expect(() => requireRole(actor, role)).toThrow("requires the role");
 });
 
 test("without a session every route is refused", async () => {

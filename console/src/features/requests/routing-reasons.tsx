@@ -1,19 +1,22 @@
 /** One sentence per attempt: why its target was selected and how it ended. Then what the gateway changed. */
-import type { RequestAttempt, RequestDetail } from "../../../../contract/admin.ts";
+import type { RequestAttempt, RequestDetail, RequestStep } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
 import { noAttemptReason, selectionReason } from "./selection-reason.ts";
 
 export function RoutingReasons({ request }: { request: RequestDetail }) {
   const t = useT();
   const { timeline, steps, adapted, dropped, batch_size, attempts } = request;
   const notes = [
-    ...steps.filter((step) => !isFailedAttempt(step, timeline)),
+    ...steps
+      .filter((step) => !isListed(step, timeline))
+      .map(({ text, i18n }) => serverText(text, i18n)),
     ...(timeline.length > 0 && attempts > timeline.length
       ? [t("request.why.more", { count: attempts - timeline.length })]
       : []),
     ...(batch_size !== null && batch_size > 1 ? [t("request.batch", { count: batch_size })] : []),
-    ...(adapted.length > 0 ? [`${t("request.adapted")}: ${adapted.join(", ")}`] : []),
-    ...(dropped.length > 0 ? [`${t("request.dropped")}: ${dropped.join(", ")}`] : []),
+    ...(adapted.length > 0 ? [t("request.adapted", { options: adapted.join(", ") })] : []),
+    ...(dropped.length > 0 ? [t("request.dropped", { options: dropped.join(", ") })] : []),
   ];
   return (
     <div className="flex flex-col gap-3 p-4">
@@ -71,6 +74,11 @@ function failureText(attempt: RequestAttempt, t: Translate): string {
   return t("request.why.failed", { error: `${error}${response}` });
 }
 
-/** The same fact as the attempt's own sentence. */
-const isFailedAttempt = (step: string, timeline: RequestDetail["timeline"]): boolean =>
-  timeline.some(({ target, error }) => step === `${target}: ${error}`);
+/** What the sentence of an attempt, or the list of adapted parameters, says already. */
+const isListed = ({ i18n }: RequestStep, timeline: RequestDetail["timeline"]): boolean => {
+  if (i18n?.id === "step_adapted") return true;
+  const isAttempt = ["step_failed", "step_generated", "step_streaming", "step_hedged"].includes(
+    i18n?.id ?? "",
+  );
+  return isAttempt && timeline.some(({ target }) => target === i18n?.values.target);
+};

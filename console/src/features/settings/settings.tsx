@@ -4,6 +4,7 @@ import { useState } from "react";
 import { type Setting, settingGroups } from "../../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
+import { settingText } from "../../i18n/server-text.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Input } from "../../ui/input.tsx";
@@ -18,7 +19,7 @@ export function SettingsPage() {
   const [isOnlySet, setOnlySet] = useState(false);
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const isShown = ({ name, description, value, source }: Setting): boolean => {
-    const text = `${name} ${description} ${value}`.toLowerCase();
+    const text = `${name} ${settingText(name, description)} ${value}`.toLowerCase();
     return (!isOnlySet || source !== "default") && words.every((word) => text.includes(word));
   };
   return (
@@ -72,7 +73,7 @@ function SettingGroups({ settings }: { settings: readonly Setting[] }) {
               <div className="min-w-0">
                 <code className="font-mono text-xs font-medium break-all">{setting.name}</code>
                 <p className="text-xs text-muted">
-                  <CodeText text={setting.description} />
+                  <CodeText text={settingText(setting.name, setting.description)} />
                 </p>
               </div>
               <SettingValue setting={setting} />

@@ -4,7 +4,9 @@ import { zhAdminErrors } from "./admin-errors.ts";
 import { zhErrors } from "./errors.ts";
 import { zhFieldHelp } from "./field-help.ts";
 import { zhSchemaMessages } from "./schema-messages.ts";
+import { zhSettings } from "./settings.ts";
 import { zhStatusMessages } from "./status-messages.ts";
+import { zhStepMessages } from "./step-messages.ts";
 
 export const zhServer: ServerTexts = {
   messages: {
@@ -12,6 +14,7 @@ export const zhServer: ServerTexts = {
     ...zhErrors,
     ...zhSchemaMessages,
     ...zhStatusMessages,
+    ...zhStepMessages,
     type_invalid: "“{param}” 的类型错误",
     value_unsupported: "“{param}” 无效。支持的值：{values}",
     too_small: "“{param}” 过小或过短：至少为 {minimum}",
@@ -19,4 +22,5 @@ export const zhServer: ServerTexts = {
     parameter_unknown: "未知参数：“{param}”",
   },
   fieldHelp: zhFieldHelp,
+  settings: zhSettings,
 };
