@@ -30,7 +30,7 @@ export const embeddingsPath = `/playground/embeddings?model=${model}`;
 
 /** In this order. */
 export function embeddingSteps(page: Page): readonly Step[] {
-  const map = page.getByRole("img", { name: /^Map of the texts/ });
+  const map = page.getByRole("img", { name: /^Map of texts/ });
   const heatMap = page.getByRole("img", { name: /^Similarity of every pair/ });
   const moveOver = async (canvas: typeof map): Promise<void> => {
     const { x = 0, y = 0, width = 0, height = 0 } = (await canvas.boundingBox()) ?? {};
@@ -47,7 +47,7 @@ export function embeddingSteps(page: Page): readonly Step[] {
       act: async () => {
         const buffer = Buffer.from(file());
         await page
-          .getByLabel("File with texts")
+          .getByLabel("Text file")
           .setInputFiles({ name: "texts.csv", mimeType: "text/csv", buffer });
         await page.getByText("texts.csv").waitFor();
       },

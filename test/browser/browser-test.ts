@@ -150,7 +150,7 @@ export async function chooseOther(combobox: Locator, text: string): Promise<void
 }
 
 export async function signIn(page: Page, name: string, password: string): Promise<void> {
-  await page.getByLabel("User name").fill(name);
+  await page.getByLabel("Username").fill(name);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }

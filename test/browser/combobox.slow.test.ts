@@ -24,7 +24,7 @@ browserTest(
     expect(await kind.innerText()).toBe("Azure OpenAI");
     await kind.click();
     await search.fill("no such kind");
-    await page.getByText("Nothing found").waitFor();
+    await page.getByText("No results").waitFor();
     await page.keyboard.press("Escape");
     await search.waitFor({ state: "detached" });
     expect(await kind.innerText()).toBe("Azure OpenAI");

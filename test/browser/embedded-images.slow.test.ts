@@ -91,7 +91,7 @@ browserTest("two dropped images and a text are embedded, and the text finds its 
     // The catalog says which models read images.
     await open("/models");
     const row = page.getByRole("row").filter({ hasText: "color-images" });
-    await row.getByText("texts and images").waitFor();
+    await row.getByText("text and images").waitFor();
     await visit("/playground/embeddings");
     await chooseModels(page, "text-embedding-3-small", "color-images");
     await page.getByLabel("Texts", { exact: true }).fill("a red boat");
@@ -100,9 +100,7 @@ browserTest("two dropped images and a text are embedded, and the text finds its 
       { name: "drawing.svg", type: "image/svg+xml", bytes: Buffer.from("<svg/>") },
     ]);
     await page
-      .getByText(
-        "Left out, because the format is not one of PNG, JPEG, WEBP, GIF, AVIF: drawing.svg",
-      )
+      .getByText("Not added, because the format is not PNG, JPEG, WEBP, GIF, AVIF: drawing.svg")
       .waitFor();
     // The field of texts takes images, too.
     await give(page, "drop", "textarea", [
@@ -113,7 +111,7 @@ browserTest("two dropped images and a text are embedded, and the text finds its 
     // A model that reads texts only is not asked.
     await page.getByRole("combobox", { name: "Models" }).click();
     const refusing = page.getByRole("option", { name: "text-embedding-3-small" });
-    await refusing.getByText("reads texts only").waitFor();
+    await refusing.getByText("text only").waitFor();
     expect(await refusing.getAttribute("aria-disabled")).toBe("true");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Embed", exact: true }).click();
@@ -123,7 +121,7 @@ browserTest("two dropped images and a text are embedded, and the text finds its 
     // Two beside the rows, two above the columns, and one of the selected pair.
     const thumbnails = page.locator("figure").filter({ has: heatMap }).locator("img");
     await until(async () => (await thumbnails.count()) === 5);
-    const map = page.getByRole("img", { name: /^Map of the texts/ });
+    const map = page.getByRole("img", { name: /^Map of texts/ });
     await map.waitFor();
     await page.getByText(/^3 points\./).waitFor();
     await map.focus();
@@ -167,6 +165,6 @@ browserTest(
     await give(page, "paste", "textarea", [
       { name: "boat.png", type: "image/png", bytes: await picture("red") },
     ]);
-    await page.getByText("boat.png is an image. Choose a model that reads images.").waitFor();
+    await page.getByText("boat.png is an image. Choose a model that supports images.").waitFor();
   },
 );

@@ -13,7 +13,7 @@ browserTest(
     await heatMaps.first().waitFor();
     expect(await heatMaps.count()).toBe(2);
     expect(await page.getByText("0 or less: unrelated").count()).toBe(2);
-    const maps = page.getByRole("img", { name: /^Map of the texts/ });
+    const maps = page.getByRole("img", { name: /^Map of texts/ });
     await maps.nth(1).waitFor();
     expect(await page.getByText(/^12 points\./).count()).toBe(2);
 
@@ -27,11 +27,11 @@ browserTest(
     expect(await neighbors.getByRole("listitem").first().textContent()).toContain("A kitten naps");
     await neighbors.getByRole("button").first().click();
     await page.getByText("Nearest to A kitten naps on the couch.").waitFor();
-    expect(await page.getByText(/also found by embedding-model/).count()).toBe(1);
+    expect(await page.getByText(/in common with embedding-model/).count()).toBe(1);
 
     const slider = page.getByRole("slider", { name: /all-minilm-l6-v2/ });
     await slider.fill("8");
-    await page.getByText(/97\.9 % less storage/).waitFor();
+    await page.getByText(/97\.9% less storage/).waitFor();
     expect(await page.getByRole("region", { name: "curl" }).textContent()).toContain(
       "/v1/embeddings",
     );
@@ -43,25 +43,25 @@ browserTest(
   "a file of texts is read, and its vectors can be downloaded",
   async ({ page, open }) => {
     await open("/playground/embeddings");
-    await page.getByLabel("File with texts").setInputFiles({
+    await page.getByLabel("Text file").setInputFiles({
       name: "texts.csv",
       mimeType: "text/csv",
       buffer: Buffer.from('label,text\n1,"one, two"\n2,three\n3,four\n'),
     });
-    await page.getByText("Texts: 3").waitFor();
+    await page.getByText("3 texts").waitFor();
     expect(await page.getByLabel("Texts", { exact: true }).inputValue()).toBe(
       "one, two\nthree\nfour",
     );
     expect(await page.getByLabel("Column").textContent()).toBe("text");
     await page.getByText("texts.csv", { exact: true }).waitFor();
-    await page.getByLabel("File with texts").setInputFiles({
+    await page.getByLabel("Text file").setInputFiles({
       name: "texts.txt",
       mimeType: "text/plain",
       buffer: Buffer.from("%PDF-1.7"),
     });
-    await page.getByText("texts.txt is not a text file").waitFor();
+    await page.getByText("texts.txt is not a UTF-8 text file").waitFor();
     await page.getByRole("button", { name: "Embed", exact: true }).click();
-    await page.getByRole("img", { name: /^Map of the texts/ }).waitFor();
+    await page.getByRole("img", { name: /^Map of texts/ }).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download vectors" }).click(),
@@ -77,7 +77,7 @@ browserTest(
   "a point of the map says what it is, is colored by a column of the file, and selects its neighbors",
   async ({ page, open }) => {
     await open("/playground/embeddings?model=all-minilm-l6-v2");
-    await page.getByLabel("File with texts").setInputFiles({
+    await page.getByLabel("Text file").setInputFiles({
       name: "topics.jsonl",
       mimeType: "text/plain",
       buffer: Buffer.from(
@@ -88,7 +88,7 @@ browserTest(
       ),
     });
     await page.getByRole("button", { name: "Embed", exact: true }).click();
-    const map = page.getByRole("img", { name: /^Map of the texts/ });
+    const map = page.getByRole("img", { name: /^Map of texts/ });
     await choose(page.getByLabel("Color by"), "topic");
     await page.getByText("animals", { exact: true }).waitFor();
     await map.focus();
@@ -129,7 +129,7 @@ browserTest("a model that fails says why, beside the results of the others", asy
   await page.getByRole("button", { name: "Embed", exact: true }).click();
   const alert = page.getByRole("alert").filter({ hasText: "text-embedding-3-small" });
   await alert.getByText("The input is refused.").waitFor();
-  expect(await alert.getByRole("link", { name: "Open the request" }).getAttribute("href")).toMatch(
+  expect(await alert.getByRole("link", { name: "View request" }).getAttribute("href")).toMatch(
     /\/console\/requests\/req_\w+$/,
   );
   await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
@@ -144,7 +144,7 @@ browserTest(
     await chooseModels(page, "embedding-model");
     const texts = Array.from({ length: count }, (_, at) => `text ${at} about subject ${at % 17}`);
     await page.getByLabel("Texts", { exact: true }).fill(texts.join("\n"));
-    await page.getByText(`Texts: ${count}`).waitFor();
+    await page.getByText(`${count} texts`).waitFor();
     const session = await page.context().newCDPSession(page);
     // CPU time of the main thread: a busy machine does not change it.
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -155,12 +155,12 @@ browserTest(
     const before = await taskSeconds();
     await page.getByRole("button", { name: "Embed", exact: true }).click();
     await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
-    const map = page.getByRole("img", { name: /^Map of the texts/ });
+    const map = page.getByRole("img", { name: /^Map of texts/ });
     await map.waitFor({ timeout: 120_000 });
     await page.getByText(`${count} points.`).waitFor();
     await page.getByText(/^100.*% of the/).waitFor();
     await page.getByRole("slider", { name: /embedding-model/ }).fill("96");
-    await page.getByText(/96\.9 % less storage/).waitFor();
+    await page.getByText(/96\.9% less storage/).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download vectors" }).click(),

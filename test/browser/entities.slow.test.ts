@@ -17,14 +17,14 @@ browserTest(
       await dialog.getByLabel("baseUrl").fill(fake.url);
       await dialog.getByLabel("apiKey").fill("sk-vendor-key-0123456789");
       await dialog.getByRole("button", { name: "Test connection" }).click();
-      await dialog.getByText("Connected, credential accepted").waitFor();
+      await dialog.getByText("Connected, credential valid").waitFor();
       await dialog.getByRole("checkbox", { name: "text-embedding-3-small" }).check();
-      await dialog.getByText("is created as vendor/text-embedding-3-small").waitFor();
+      await dialog.getByText("will be created as vendor/text-embedding-3-small").waitFor();
       await dialog.getByRole("checkbox", { name: "text-embedding-3-small" }).uncheck();
       await dialog.getByLabel("text-embedding-3-large").check();
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "hidden" });
-      await page.getByText("set ••••6789").waitFor();
+      await page.getByText("Set ••••6789").waitFor();
       expect(await page.content()).not.toContain("sk-vendor-key-0123456789");
 
       await visit("/keys");
@@ -84,7 +84,7 @@ browserTest(
     expect(await row.getByRole("button", { name: "Edit" }).count()).toBe(0);
     expect(await row.getByRole("button", { name: "Delete" }).count()).toBe(0);
     await row.getByRole("button", { name: "Test connection" }).click();
-    await row.getByText("Connected, credential accepted").waitFor();
+    await row.getByText("Connected, credential valid").waitFor();
   },
 );
 
@@ -97,18 +97,18 @@ browserTest(
     await dialog.getByLabel("baseUrl").fill(fake.url);
     await dialog.getByLabel("apiKey").fill("sk-wrong-credential");
     await dialog.getByRole("button", { name: "Test connection" }).click();
-    await dialog.getByText("The server refuses the credential (status 401)").first().waitFor();
-    await dialog.getByText("Credential refused").waitFor();
+    await dialog.getByText("The server rejected the credential (status 401)").first().waitFor();
+    await dialog.getByText("Credential rejected").waitFor();
     await dialog.getByLabel("baseUrl").fill("http://127.0.0.1:1/v1");
     await dialog.getByRole("button", { name: "Test connection" }).click();
     await dialog
-      .getByText(/Nothing listens at 127\.0\.0\.1:1/)
+      .getByText(/127\.0\.0\.1:1 refused the connection/)
       .first()
       .waitFor();
-    await dialog.getByText("Not reachable").waitFor();
+    await dialog.getByText("Unreachable").waitFor();
     // The result and the credential belong to the vendor that was chosen before.
     await choose(dialog.getByLabel("Vendor or server"), "Cohere");
-    expect(await dialog.getByText("Not reachable").count()).toBe(0);
+    expect(await dialog.getByText("Unreachable").count()).toBe(0);
     expect(await dialog.getByLabel("apiKey").inputValue()).toBe("");
   },
 );
@@ -121,14 +121,14 @@ browserTest(
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Model", exact: true }).fill("team-search");
     await choose(dialog.getByRole("combobox", { name: "Upstream", exact: true }), "fake");
-    await choose(dialog.getByLabel("Model name at the upstream"), "text-embedding-3-small");
+    await choose(dialog.getByLabel("Upstream model"), "text-embedding-3-small");
     await dialog.getByText("Options", { exact: true }).click();
     await choose(dialog.getByLabel("Embedding cache"), "No");
     await dialog.locator("summary", { hasText: "Prices" }).click();
     const price = dialog.locator('[name="price.input"]');
     // The list price, with its source.
     await dialog
-      .getByText(/^List price: .*2026/)
+      .getByText(/^List price from .*2026/)
       .last()
       .waitFor();
     expect(await price.getAttribute("placeholder")).toBe("0.02");
@@ -187,8 +187,11 @@ browserTest(
     };
     await open("/models");
     await page.getByRole("button", { name: "Create model" }).click();
-    for (const kind of ["embedding", "image"]) {
-      await choose(dialog.getByLabel("Kind"), kind);
+    for (const [kind, label] of [
+      ["embedding", "Embedding"],
+      ["image", "Image"],
+    ] as const) {
+      await choose(dialog.getByLabel("Type"), label);
       expect(await fields()).toEqual(membersAt(["models", 0], kind).sort());
     }
     await visit("/keys");
@@ -209,7 +212,7 @@ browserTest(
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("mobile");
     await dialog.getByLabel("Requests per minute").fill("60");
-    await dialog.getByLabel("Budget per month").fill("100");
+    await dialog.getByLabel("Monthly budget").fill("100");
     await dialog.getByLabel("dana").check();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
@@ -232,10 +235,7 @@ browserTest(
       .getByRole("row", { name: /^mobile-app/ })
       .getByRole("button", { name: "Rotate" })
       .click();
-    await choose(
-      page.getByRole("dialog").getByLabel("Keep the old key valid for"),
-      "0 hours: revoke it now",
-    );
+    await choose(page.getByRole("dialog").getByLabel("Old key works for"), "Revoke immediately");
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("dialog").locator("code").first().waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
@@ -250,14 +250,14 @@ browserTest(
     await page.getByRole("button", { name: "Create project" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("shop");
-    await dialog.getByRole("button", { name: "Limit each end user" }).click();
+    await dialog.getByRole("button", { name: "Add end-user limit" }).click();
     const endUser = dialog.getByRole("region", { name: "Each end user" });
     await endUser.getByLabel("Requests per minute").fill("20");
-    await endUser.getByLabel("Budget per day").fill("0.5");
-    await dialog.getByRole("button", { name: "Limit a tag" }).click();
+    await endUser.getByLabel("Daily budget").fill("0.5");
+    await dialog.getByRole("button", { name: "Add tag limit" }).click();
     const tag = dialog.getByRole("region", { name: "Tag" });
     await tag.getByLabel("Tag or pattern").fill("customer:*");
-    await tag.getByLabel("Budget per month").fill("50");
+    await tag.getByLabel("Monthly budget").fill("50");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
     const stored = async () => {
@@ -270,9 +270,9 @@ browserTest(
 
     const row = page.getByRole("row", { name: /^shop/ });
     await row
-      .getByText(/^Each end user – Requests per minute: 20, Budget per day: \$0.50?$/)
+      .getByText(/^Each end user – Requests per minute: 20, Daily budget: \$0.50?$/)
       .waitFor();
-    await row.getByText(/^customer:\* – Budget per month: \$50(?:\.00)?$/).waitFor();
+    await row.getByText(/^customer:\* – Monthly budget: \$50(?:\.00)?$/).waitFor();
     await row.getByRole("button", { name: "Edit" }).click();
     await dialog.getByLabel("Requests per minute").first().fill("60");
     await endUser.getByRole("button", { name: "Remove" }).click();
@@ -307,11 +307,11 @@ browserTest(
     );
     for (const path of ["/events", "/webhooks"]) {
       await visit(path);
-      await page.getByRole("button", { name: "Send a test event" }).click();
+      await page.getByRole("button", { name: "Send test event" }).click();
       await page.getByText(problem).waitFor();
     }
     await row.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("No webhook is configured.").waitFor();
+    await page.getByText("No webhooks yet.").waitFor();
   },
 );

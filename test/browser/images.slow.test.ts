@@ -24,7 +24,7 @@ browserTest("the built-in model generates an image, which stays in the history",
   await chooseModels(page, "vexel-sketch");
   await page.getByLabel("Prompt").fill("a red boat on a calm sea");
   await page.getByLabel("size").fill("512x512");
-  await page.getByText("Price: $0.00").waitFor();
+  await page.getByText("Estimated cost: $0.00").waitFor();
   await page.getByRole("button", { name: "Generate" }).click();
   await page.getByRole("figure").getByAltText("a red boat on a calm sea").waitFor();
   const { info } = await pixelsOf(await downloaded(test));
@@ -38,13 +38,13 @@ browserTest("the built-in model generates an image, which stays in the history",
   await entry.waitFor();
   expect(await entry.textContent()).toContain("size 512x512");
   expect(await entry.textContent()).toContain("$0.00");
-  await entry.getByRole("button", { name: "Use again" }).click();
+  await entry.getByRole("button", { name: "Reuse settings" }).click();
   expect(await page.getByLabel("Prompt").inputValue()).toBe("a red boat on a calm sea");
   expect(await page.getByLabel("size").inputValue()).toBe("512x512");
   expect(await seriousFindings(page)).toEqual([]);
   await entry.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByText("Nothing generated yet.").waitFor();
+  await page.getByText("No images yet.").waitFor();
 });
 
 browserTest(
@@ -65,7 +65,7 @@ browserTest(
     const canvas = page.getByLabel("Paint the area that the model may change");
     await canvas.waitFor();
     await chooseModels(page, "vexel-sketch");
-    await page.getByLabel("Size", { exact: true }).fill(String(brush));
+    await page.getByLabel("Brush size", { exact: true }).fill(String(brush));
     const box = await canvas.boundingBox();
     if (!box) throw new Error("The canvas is not visible.");
     // A stroke through the middle of the image, which is shown whole and centered.
@@ -199,9 +199,9 @@ browserTest(
     await lightbox.waitFor({ state: "detached" });
 
     await images.first().getByRole("button", { name: "Compare" }).click();
-    await page.getByText("Choose another image to compare with.").waitFor();
+    await page.getByText("Choose another image to compare.").waitFor();
     await images.nth(1).getByRole("button", { name: "Compare" }).click();
-    await page.getByRole("dialog", { name: "Compare two images" }).waitFor();
+    await page.getByRole("dialog", { name: "Compare images" }).waitFor();
     expect(await page.getByRole("dialog").getByAltText("a lighthouse").count()).toBe(2);
     await page.keyboard.press("Escape");
 
@@ -229,7 +229,7 @@ browserTest("a failed image request links to its record", async (test) => {
   // In a new tab: the prompt stays.
   const [record] = await Promise.all([
     page.waitForEvent("popup"),
-    page.getByRole("alert").getByRole("link", { name: "Open the request" }).click(),
+    page.getByRole("alert").getByRole("link", { name: "View request" }).click(),
   ]);
   await record.getByRole("heading", { name: "Request", exact: true }).waitFor();
   await record.getByText("The prompt is refused.").first().waitFor();
@@ -261,16 +261,16 @@ browserTest(
     await chooseModels(page, "dall-e-3");
     await page.getByLabel("style").waitFor({ state: "attached" });
     expect(await page.getByLabel("background").count()).toBe(0);
-    await page.getByText(/^dall-e-3 does not take .*background/).waitFor();
+    await page.getByText(/^dall-e-3 does not support .*background/).waitFor();
     await chooseModels(page, "dall-e-3", "gpt-image-2");
-    await page.getByText(/^gpt-image-2 does not take .*style/).waitFor();
+    await page.getByText(/^gpt-image-2 does not support .*style/).waitFor();
     // Four options are in view, and the others folded.
     expect(await page.getByLabel("background").isVisible()).toBe(false);
     await page.getByText("Advanced").click();
     await page.getByLabel("background").waitFor();
     // A model that would refuse the request says so before the click.
     await page.getByLabel("size").fill("9x9");
-    await page.getByText("dall-e-3 would refuse this request").waitFor();
+    await page.getByText("dall-e-3 would reject this request").waitFor();
     // A model that cannot edit says so, as soon as there is a reference image.
     const image = await sharp({
       create: { width: 64, height: 64, channels: 3, background: "#333" },
@@ -283,7 +283,7 @@ browserTest(
       .setInputFiles({ name: "a.png", mimeType: "image/png", buffer: image });
     await page.getByRole("combobox", { name: "Models" }).click();
     const refusing = page.getByRole("option", { name: "dall-e-3" });
-    await refusing.getByText("does not edit images").waitFor();
+    await refusing.getByText("cannot edit images").waitFor();
     expect(await refusing.getAttribute("aria-disabled")).toBe("true");
   },
 );

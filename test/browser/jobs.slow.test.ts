@@ -26,13 +26,13 @@ browserTest(
     await row.getByRole("button", { name: "Resume" }).click();
     await row.getByText("running").waitFor();
     release();
-    await row.getByText("completed").waitFor();
+    await row.getByText("Completed").waitFor();
     await row.getByText("2 / 2").waitFor();
     await row.getByRole("link", { name: "Batch" }).click();
-    await page.getByText(/lines per second/).waitFor();
+    await page.getByText(/lines\/s/).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("link", { name: "Download the results" }).click(),
+      page.getByRole("link", { name: "Download results" }).click(),
     ]);
     const output = await Bun.file(await download.path()).text();
     expect(output.trim().split("\n")).toHaveLength(2);
@@ -45,11 +45,11 @@ browserTest("a job is canceled", async ({ page, open, url, fake }) => {
   fake.script({ until: released }, { times: 1 });
   const id = await createBatch(`${url}/v1`, testKey, ["to be canceled"], "text-embedding-3-small");
   await open(`/jobs/${id}`);
-  await page.getByRole("button", { name: "Cancel the job" }).click();
+  await page.getByRole("button", { name: "Cancel job" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("button", { name: "Cancel the job" }).click();
+  await dialog.getByRole("button", { name: "Cancel job" }).click();
   await dialog.waitFor({ state: "detached" });
-  await page.getByText("canceled", { exact: true }).waitFor();
+  await page.getByText("Canceled", { exact: true }).waitFor();
   release();
 });
 
@@ -68,6 +68,6 @@ browserTest("a file of texts is embedded from the browser", async ({ page, open 
   await page.waitForURL(/\/jobs\/batch_/);
   // The list, which also has completed jobs, stays until the page of the job is loaded.
   await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
-  await page.getByText("completed").waitFor();
+  await page.getByText("Completed").waitFor();
   await page.getByText("2 / 2").waitFor();
 });

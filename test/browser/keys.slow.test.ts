@@ -96,13 +96,13 @@ browserTest(
     }
     const error = { message: "The input is refused.", type: "invalid_request_error" };
     fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
-    const send = shown.getByRole("button", { name: "Send a test request" });
+    const send = shown.getByRole("button", { name: "Send test request" });
     await send.click();
     const alert = shown.getByRole("alert");
     await alert.getByText("The input is refused.").waitFor();
-    await alert.getByRole("link", { name: "Open the request" }).waitFor();
+    await alert.getByRole("link", { name: "View request" }).waitFor();
     await send.click();
-    await shown.getByText("The key works: 1536 dimensions.").waitFor();
+    await shown.getByText("The key works: 1536 dimensions").waitFor();
     expect(await alert.count()).toBe(0);
     expect(await seriousFindings(page)).toEqual([]);
   },
@@ -116,12 +116,12 @@ browserTest(
     const form = page.getByRole("dialog");
     await form.getByLabel("Name").fill("mistyped");
     await chooseOther(form.getByLabel("Models"), "text-embeding-*");
-    await form.getByText("No model matches text-embeding-* at present.").waitFor();
+    await form.getByText("No model matches text-embeding-* yet.").waitFor();
     await form.getByText("Limits and options").click();
     const alert = form.getByRole("alert");
     for (const [label, wrong, message, right] of [
       ["Requests per minute", "1.000.000", /without thousands separators/, "1000000"],
-      ["Budget per day", "5 dollars", /without thousands separators/, "5"],
+      ["Daily budget", "5 dollars", /without thousands separators/, "5"],
       ["Expires", "2020-01-01", /in the past/, "2999-12-31"],
     ] as const) {
       await form.getByLabel(label).fill(wrong);
@@ -190,26 +190,26 @@ browserTest(
     const row = page.getByRole("row").filter({ hasText: "bounded" });
     await row.getByRole("button", { name: "Edit" }).click();
     const form = page.getByRole("dialog");
-    await form.getByText(/^An administrator set limits or a budget of this key/).waitFor();
+    await form.getByText(/^An administrator set limits or a budget on this key/).waitFor();
     expect(await form.getByLabel("Project").isDisabled()).toBe(true);
     const group = form.getByText("Limits and options");
     await group.click();
-    await form.getByText("Set by an administrator: at most 0.001.").waitFor();
+    await form.getByText("Set by an administrator. Maximum: 0.001.").waitFor();
     const save = form.getByRole("button", { name: "Save" });
     for (const value of ["1000", ""]) {
-      await form.getByLabel("Budget per day").fill(value);
+      await form.getByLabel("Daily budget").fill(value);
       await group.click();
       const refused = page.waitForResponse((response) => response.status() === 403);
       await save.click();
       await refused;
       // The closed group opens, so that the message is seen.
-      await form.getByText(/^An administrator set 'budget.day' of this key to 0.001/).waitFor();
+      await form.getByText(/^An administrator set 'budget.day' on this key to 0.001/).waitFor();
     }
-    await form.getByLabel("Budget per day").fill("0.0005");
+    await form.getByLabel("Daily budget").fill("0.0005");
     await save.click();
     await form.waitFor({ state: "detached" });
     await row.getByRole("button", { name: "Edit" }).click();
-    expect(await form.getByLabel("Budget per day").inputValue()).toBe("0.0005");
+    expect(await form.getByLabel("Daily budget").inputValue()).toBe("0.0005");
   },
   { as: "visitor" },
 );

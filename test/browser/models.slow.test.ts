@@ -60,23 +60,20 @@ browserTest(
     }
     await page.getByLabel("Search models").fill("minilm");
     expect(await page.getByRole("row").count()).toBe(2);
-    await choose(page.getByLabel("Kind"), "image");
-    await page.getByText("No model matches.").waitFor();
-    await choose(page.getByLabel("Kind"), "All kinds");
+    await choose(page.getByLabel("Type"), "Image");
+    await page.getByText("No models match.").waitFor();
+    await choose(page.getByLabel("Type"), "All types");
     await page.getByRole("link", { name: "all-minilm-l6-v2" }).click();
     await page.getByRole("heading", { name: "all-minilm-l6-v2" }).waitFor();
-    await page
-      .getByRole("region", { name: "Keys that may use it" })
-      .getByText("search-app")
-      .waitFor();
+    await page.getByRole("region", { name: "Keys with access" }).getByText("search-app").waitFor();
     // Other tests with this gateway may have used the model.
     await page
       .getByRole("region", { name: "Targets" })
-      .getByText(/not used yet|healthy/)
+      .getByText(/not used yet|healthy/i)
       .waitFor();
     // Whether the model works comes before who may use it.
     const headings = await page.getByRole("heading", { level: 2 }).allTextContents();
-    expect(headings.indexOf("Targets")).toBeLessThan(headings.indexOf("Keys that may use it"));
+    expect(headings.indexOf("Targets")).toBeLessThan(headings.indexOf("Keys with access"));
     expect(headings).toContain("Targets");
 
     await page.getByRole("link", { name: "Open in playground" }).click();
@@ -95,7 +92,7 @@ browserTest(
   async ({ context, page, open, url }) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
     await open("/model/vexel-sketch");
-    await page.getByRole("button", { name: "Copy the model id" }).click();
+    await page.getByRole("button", { name: "Copy model ID" }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
     expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe("vexel-sketch");
   },

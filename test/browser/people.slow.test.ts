@@ -15,7 +15,7 @@ browserTest(
     await open("/users");
     await page.getByRole("button", { name: "Invite user" }).first().click();
     const form = page.getByRole("dialog");
-    await form.getByLabel("User name").fill("ines@example.com");
+    await form.getByLabel("Username").fill("ines@example.com");
     await form.getByRole("button", { name: "Invite user" }).click();
     const link = page.getByRole("dialog").locator("code");
     await link.waitFor();
@@ -36,19 +36,19 @@ browserTest(
     await theirs.goto("/console/account");
     await settled(theirs);
     await theirs.getByRole("button", { name: "Set up" }).click();
-    await theirs.getByLabel("Confirm with your password").fill(password);
+    await theirs.getByLabel("Confirm your password").fill(password);
     await theirs.getByRole("button", { name: "Continue" }).click();
     await theirs.getByAltText("QR code for the authenticator app").waitFor();
     const secret = await theirs.getByRole("dialog").locator("code").innerText();
-    await theirs.getByLabel("Code of the app").fill(totpCode(secret, Date.now()));
+    await theirs.getByLabel("Code from the app").fill(totpCode(secret, Date.now()));
     await theirs.getByRole("button", { name: "Turn on" }).click();
     await theirs.getByText("Your recovery codes").waitFor();
     const recoveryCode = await theirs.getByRole("dialog").getByRole("listitem").first().innerText();
-    await theirs.getByRole("button", { name: "I have saved them" }).click();
-    await theirs.getByText("10 recovery codes are left.").waitFor();
+    await theirs.getByRole("button", { name: "I saved them" }).click();
+    await theirs.getByText("10 recovery codes left.").waitFor();
 
     await theirs.getByRole("button", { name: "Sign out" }).click();
-    await theirs.getByLabel("User name").fill("ines@example.com");
+    await theirs.getByLabel("Username").fill("ines@example.com");
     await theirs.getByLabel("Password").fill(password);
     await theirs.getByRole("button", { name: "Sign in" }).click();
     await theirs.getByLabel("Code").fill(recoveryCode);
@@ -59,7 +59,7 @@ browserTest(
     await page.getByRole("button", { name: "Actions for ines@example.com" }).click();
     await page.getByRole("menuitem", { name: "Disable" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
-    await page.getByText("disabled").waitFor();
+    await page.getByText("Disabled").waitFor();
     await theirs.goto("/console/account");
     await theirs.getByText("Sign in to Vexel").waitFor();
     await guest.close();
@@ -84,7 +84,7 @@ browserTest("a user creates a token that opens the admin API, and revokes it", a
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
   await page.getByRole("button", { name: "Revoke" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-  await page.getByText("No token yet").waitFor();
+  await page.getByText("No access tokens yet").waitFor();
   expect(await statusOf()).toBe(401);
 });
 
@@ -101,7 +101,7 @@ browserTest(
       must_change_password,
     });
     await page.goto("/console/sign-in");
-    await page.getByLabel("User name").fill("otto");
+    await page.getByLabel("Username").fill("otto");
     await page.getByLabel("Password").fill(adminPassword);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Choose a new password").waitFor();
@@ -119,10 +119,10 @@ browserTest("an alert rule and a Slack receiver are created, changed and deleted
   await page.getByRole("button", { name: "Add alert" }).first().click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Name").fill("too many errors");
-  await form.getByLabel("Fires above (percent)").fill("lots");
+  await form.getByLabel("Threshold (%)").fill("lots");
   await form.getByRole("button", { name: "Save" }).click();
   await form.getByRole("alert").waitFor();
-  await form.getByLabel("Fires above (percent)").fill("5");
+  await form.getByLabel("Threshold (%)").fill("5");
 
   // Escape asks before it discards the form, and keeps it.
   await page.keyboard.press("Escape");
@@ -131,7 +131,7 @@ browserTest("an alert rule and a Slack receiver are created, changed and deleted
   expect(await form.getByLabel("Name").inputValue()).toBe("too many errors");
   await form.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).first().waitFor();
-  await page.getByText("Error rate > 5 % in 15 minutes").waitFor();
+  await page.getByText("Error rate > 5% in 15 minutes").waitFor();
 
   await page.getByRole("button", { name: "Add receiver" }).click();
   await page.getByLabel("Incoming webhook URL").fill("https://hooks.slack.com/services/T0/B0/x");
@@ -145,7 +145,7 @@ browserTest("an alert rule and a Slack receiver are created, changed and deleted
 
   await page.getByRole("button", { name: "Delete" }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByText("No alert yet").waitFor();
+  await page.getByText("No alerts yet").waitFor();
   await admin("DELETE", "/webhooks/ops");
 });
 
@@ -173,7 +173,7 @@ browserTest("settings are found by words, and the source of each value is shown"
   await shown.getByText("default").waitFor();
   expect(await page.getByText("VEXEL_TLS_CERT").count()).toBe(0);
   await page.getByLabel("Search settings").fill("");
-  await page.getByLabel("Only changed").check();
+  await page.getByLabel("Changed only").check();
   await page.getByText("VEXEL_DATA", { exact: true }).waitFor();
   expect(await page.getByText("VEXEL_TLS_CERT").count()).toBe(0);
 });

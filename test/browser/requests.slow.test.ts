@@ -17,8 +17,8 @@ const embed = async (url: string, model: string, input: string): Promise<void> =
 
 browserTest("a request appears in the live tail while it is open", async ({ page, open, url }) => {
   await open("/requests");
-  await page.getByRole("button", { name: "Follow live" }).click();
-  await page.getByText("Waiting for requests.").waitFor();
+  await page.getByRole("button", { name: "Watch live" }).click();
+  await page.getByText("Waiting for requests…").waitFor();
   await embed(url, "text-embedding-3-small", "a live request");
   await page
     .getByRole("region", { name: "Requests" })
@@ -60,7 +60,7 @@ browserTest(
       ),
     );
     await open(`/requests/${id}`);
-    await page.getByText(`The client received: ${error.message}`).waitFor();
+    await page.getByText(`Error sent to the client: ${error.message}`).waitFor();
     await page.getByRole("definition").filter({ hasText: "embedding-model" }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);
   },
@@ -75,7 +75,7 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.keyboard.press("Enter");
   await page.waitForURL(/model=embedding-model/);
   await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
-  await page.getByText("There was no other target to choose from.").waitFor();
+  await page.getByText("This was the only available target.").waitFor();
   await page.getByText("fake/text-embedding-3-large").first().waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   expect(await page.content()).not.toContain("a text to search for");
@@ -87,7 +87,7 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByText("Filters", { exact: true }).click();
   await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00");
   await page.getByLabel("To", { exact: true }).blur();
-  await page.getByText("No request matches.").waitFor();
+  await page.getByText("No requests match.").waitFor();
 });
 
 browserTest(
@@ -104,9 +104,9 @@ browserTest(
     const place = await group.boundingBox();
     expect(place?.y ?? 0).toBeGreaterThan(figure?.y ?? 0);
     const links = await group.getByRole("link").allTextContents();
-    expect(links).toEqual(["model-0", "model-1", "model-2", "and 41 more"]);
+    expect(links).toEqual(["model-0", "model-1", "model-2", "41 more"]);
     await group.getByText("overdue").first().waitFor();
-    await group.getByRole("link", { name: "and 41 more" }).click();
+    await group.getByRole("link", { name: "41 more" }).click();
     await page.waitForURL(/\/models$/);
     await page.unrouteAll();
   },

@@ -21,7 +21,7 @@ browserTest(
     // Events are for users who see all projects, and upstreams are for administrators.
     expect(await page.getByRole("link", { name: "Events and webhooks" }).count()).toBe(0);
     await page.goto("/console/upstreams");
-    await page.getByRole("heading", { name: "You may not open this page." }).waitFor();
+    await page.getByRole("heading", { name: "You don't have access to this page" }).waitFor();
     expect(await page.getByRole("button", { name: "Add upstream" }).count()).toBe(0);
   },
   { as: "visitor" },
@@ -55,7 +55,7 @@ browserTest(
 
     // The stream of the live tail connects again when the server ends it.
     await open("/requests");
-    await page.getByRole("button", { name: "Follow live" }).click();
+    await page.getByRole("button", { name: "Watch live" }).click();
     await page.getByText("Waiting for requests").waitFor();
     await page.getByText("Filters", { exact: true }).click();
     await page.getByLabel("Status").click();
@@ -120,7 +120,7 @@ browserTest(
     problems.expectFailure(/^failed GET \S*\/overview/);
     await page.clock.install();
     await open("/");
-    const banner = page.getByText(/Connection lost, showing data as of/);
+    const banner = page.getByText(/Connection lost. Showing data from/);
     const nextRefresh = (isShown: boolean) =>
       until(async () => {
         await page.clock.runFor(1_000);

@@ -33,7 +33,7 @@ await save("models");
 await open("/playground/embeddings");
 await chooseModels(page, "all-minilm-l6-v2");
 await page.getByRole("button", { name: "Embed", exact: true }).click();
-await page.getByRole("img", { name: /^Map of the texts/ }).waitFor();
+await page.getByRole("img", { name: /^Map of texts/ }).waitFor();
 await save("embeddings");
 
 await open("/playground/images");

@@ -47,7 +47,7 @@ browserTest(
     await page.waitForURL(/\/requests\?from=/);
     await settled(page);
     await page.getByRole("region", { name: "Requests" }).getByRole("link").first().waitFor();
-    await page.getByText("cached", { exact: true }).first().waitFor();
+    await page.getByText("Cached", { exact: true }).first().waitFor();
     await page.goBack();
     await settled(page);
 

@@ -2,9 +2,11 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { IntlMessageFormat } from "intl-messageformat";
 import { en } from "../../console/src/i18n/en.ts";
 import { translator } from "../../console/src/i18n/messages.ts";
 import { zh } from "../../console/src/i18n/zh.ts";
+import { zhServer } from "../../console/src/i18n/zh-server/index.ts";
 import { valuesIn } from "./message-values.ts";
 
 const folder = join(import.meta.dir, "../../console/src");
@@ -24,7 +26,29 @@ test("a number of 1 has the singular, and a large number is grouped", () => {
   const hours = [1, 2].map((count) => translator(en, "en")("keys.overlap.hours", { count }));
   expect(hours).toEqual(["1 hour", "2 hours"]);
   const texts = { count: 12_345 };
-  expect(translator(en, "en")("embeddings.textCount", texts)).toBe("Texts: 12,345");
+  expect(translator(en, "en")("embeddings.textCount", texts)).toBe("12,345 texts");
+});
+
+test("Chinese texts have a space beside Latin letters and digits, and Chinese punctuation", () => {
+  // Text in parentheses or after a colon, or none.
+  const endings = new Set(["code", "message"]);
+  const texts = Object.entries({
+    ...zh,
+    ...zhServer.messages,
+    ...zhServer.fieldHelp,
+    ...zhServer.settings,
+  });
+  const shown = texts.map(([key, text]) => {
+    const values = Object.fromEntries(
+      valuesIn(text, "zh").map((name) => [name, endings.has(name) ? "" : 9]),
+    );
+    const format = new IntlMessageFormat(text, "zh", undefined, { ignoreTag: true });
+    return `${key}: ${String(format.format(values))}`;
+  });
+  const withoutSpace = /\p{Script=Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Script=Han}/u;
+  const latinPunctuation = /\p{Script=Han}[,;:!?.()]|[,;:!?)]\p{Script=Han}/u;
+  const found = shown.filter((text) => withoutSpace.test(text) || latinPunctuation.test(text));
+  expect(found).toEqual([]);
 });
 
 test("every message is used, and every page takes its text from the catalog", () => {

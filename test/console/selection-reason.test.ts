@@ -13,7 +13,7 @@ const served = { candidates: 3, tier: null, is_later_tier: false, failed: null }
 
 test("a replayed image response is not said to come from the embedding cache", () => {
   expect(noAttemptReason({ error: null, attempts: 0, cached_inputs: null }, t)).toBe(
-    "No target was needed: the response of an earlier request was replayed.",
+    "No target was called: the response of an earlier request was replayed.",
   );
 });
 
@@ -36,9 +36,9 @@ test("a failover names the target and the error before it, and the tier says why
   expect(
     selectionReason({ ...served, by: "failover", failed, tier: 1, is_later_tier: true }, t),
   ).toBe(
-    "The attempt at openai/small failed (upstream_rate_limit). It is in tier 1, because no target of an earlier tier was available.",
+    "Failover: openai/small failed (upstream_rate_limit). Tier 1: no target in an earlier tier was available.",
   );
   expect(selectionReason({ ...served, by: "only", tier: 0 }, t)).toBe(
-    "It is the only available target of tier 0, which comes first.",
+    "This was the only available target in tier 0, the first tier.",
   );
 });

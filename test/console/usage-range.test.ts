@@ -76,8 +76,8 @@ test("the requests of a group have the filters of the page, the time, and the gr
 });
 
 test("a change is a percentage, a factor if it is large, and nothing without a time before", () => {
-  expect(changeOf(110, 100)).toEqual({ text: "10 %", isUp: true, isSame: false });
-  expect(changeOf(95, 100)).toEqual({ text: "5.0 %", isUp: false, isSame: false });
+  expect(changeOf(110, 100)).toEqual({ text: "10%", isUp: true, isSame: false });
+  expect(changeOf(95, 100)).toEqual({ text: "5.0%", isUp: false, isSame: false });
   expect(changeOf(1200, 100)?.text).toBe("12.0×");
   expect(changeOf(100, 100)?.isSame).toBe(true);
   for (const before of [0, null]) expect(changeOf(5, before)).toBeUndefined();

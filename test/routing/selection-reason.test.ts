@@ -64,11 +64,10 @@ async function explain(gateway: TestGateway) {
 
 const reasons: Readonly<Record<keyof typeof policies, (count: number) => string>> = {
   p2c: (count) =>
-    `Power of two choices: of two random targets out of ${count}, this one did not have clearly more load.`,
-  weighted: (count) => `It was selected at random from ${count} targets, by weight.`,
-  cost: (count) =>
-    `It has the lowest known price of ${count} targets; among equal prices, the load decides.`,
-  sticky: (count) => `Requests of this key go to this one of ${count} targets.`,
+    `Power of two choices: of two targets picked at random from ${count}, this one was not clearly busier.`,
+  weighted: (count) => `Picked at random by weight from ${count} targets.`,
+  cost: (count) => `Lowest known price of ${count} targets. Load decides between equal prices.`,
+  sticky: (count) => `Sticky: requests with this key go to this one of ${count} targets.`,
 };
 
 for (const policy of Object.keys(policies) as (keyof typeof policies)[]) {
@@ -77,7 +76,7 @@ for (const policy of Object.keys(policies) as (keyof typeof policies)[]) {
     const { request, reason, selection } = await explain(gateway);
     expect(selection).toMatchObject({ by: policy, candidates: 3, tier: 0, is_later_tier: false });
     expect(["u0", "u1", "u2"]).toContain(request.upstream ?? "");
-    expect(reason).toBe(`${reasons[policy](3)} It is in tier 0.`);
+    expect(reason).toBe(`${reasons[policy](3)} Tier 0.`);
   });
 
   test(`without tiers, the policy ${policy} is said to have compared all targets`, async () => {
@@ -96,10 +95,10 @@ for (const policy of Object.keys(policies) as (keyof typeof policies)[]) {
     const { request, reason } = await explain(gateway);
     expect(request).toMatchObject({ upstream: "u3", attempts: 1 });
     expect(reason).toBe(
-      "It is the only available target of tier 1, and no target of an earlier tier was available.",
+      "This was the only available target in tier 1: no target in an earlier tier was available.",
     );
     expect(request.steps).toHaveLength(3);
-    for (const step of request.steps) expect(step).toContain("skipped, its rate limit is reached");
+    for (const { text } of request.steps) expect(text).toEndWith("its rate limit was reached.");
   });
 }
 
@@ -107,7 +106,7 @@ test("targets without a known price are not said to be the cheapest", async () =
   const { gateway } = arrange("cost", { hasPrices: false });
   const { reason, selection } = await explain(gateway);
   expect(selection).toMatchObject({ by: "p2c", candidates: 3, tier: 0 });
-  expect(reason).toBe(`${reasons.p2c(3)} It is in tier 0.`);
+  expect(reason).toBe(`${reasons.p2c(3)} Tier 0.`);
 });
 
 test("a probe, and a target that is used although none is healthy, are not said to be the policy's choice", () => {
@@ -132,14 +131,14 @@ test("after a failover to another tier, each attempt is explained, with the erro
   expect(request).toMatchObject({ upstream: "u3", status: 200 });
   const targets = request.timeline.map(({ target }) => target);
   expect(sentences).toEqual([
-    `${reasons.p2c(3)} It is in tier 0.`,
-    ...targets.slice(0, -2).map((target) => `${failedAt(target)} It is in tier 0.`),
-    `${failedAt(targets.at(-2)!)} It is in tier 1, because no target of an earlier tier was available.`,
+    `${reasons.p2c(3)} Tier 0.`,
+    ...targets.slice(0, -2).map((target) => `${failedAt(target)} Tier 0.`),
+    `${failedAt(targets.at(-2)!)} Tier 1: no target in an earlier tier was available.`,
   ]);
   expect(request.timeline[0]?.upstream_message).not.toBeNull();
 });
 
-const failedAt = (target: string): string => `The attempt at ${target} failed (upstream_error).`;
+const failedAt = (target: string): string => `Failover: ${target} failed (upstream_error).`;
 
 test("an attempt at the only target is said to be a retry of it", async () => {
   const fake = startFake();
@@ -167,7 +166,7 @@ test("after a failed probe of a lower tier, the target that served is not said t
   for (let at = 0; at < 12; at++) reasons.push(await explain(gateway));
   for (const { request, reason } of reasons) {
     expect(request.upstream).toBe("u3");
-    expect(reason).toMatch(/tier 1, (?:because|and) no target of an earlier tier was available/);
+    expect(reason).toMatch(/tier 1: no target in an earlier tier was available/i);
     expect(reason).not.toContain("whether it has recovered");
   }
 });

@@ -4,12 +4,12 @@ export const enLabelLimits = {
   "budgets.scope.tag": "Tag",
   "labelLimits.title": "End users and tags",
   "labelLimits.hint":
-    "Limits and budgets of each end user, and of each tag that matches a pattern.",
+    "Limits and budgets for each end user, and for each tag that matches a pattern.",
   "labelLimits.endUser": "Each end user",
   "labelLimits.tag": "Tag",
   "labelLimits.pattern": "Tag or pattern",
   "labelLimits.patternExample": "customer:*",
-  "labelLimits.patternHint": "* matches any characters. Each matching tag has its own limits.",
-  "labelLimits.addEndUser": "Limit each end user",
-  "labelLimits.addTag": "Limit a tag",
+  "labelLimits.patternHint": "* matches any characters. Each matching tag gets its own limits.",
+  "labelLimits.addEndUser": "Add end-user limit",
+  "labelLimits.addTag": "Add tag limit",
 } as const;

@@ -2,15 +2,15 @@
 import type { enLabelLimits } from "./en-label-limits.ts";
 
 export const zhLabelLimits = {
-  "budgets.scope.end_user": "最终用户",
+  "budgets.scope.end_user": "终端用户",
   "budgets.scope.tag": "标签",
-  "labelLimits.title": "最终用户与标签",
-  "labelLimits.hint": "每个最终用户以及每个与模式匹配的标签的限额和预算。",
-  "labelLimits.endUser": "每个最终用户",
+  "labelLimits.title": "终端用户与标签",
+  "labelLimits.hint": "为每个终端用户以及每个匹配的标签设置限流和预算。",
+  "labelLimits.endUser": "每个终端用户",
   "labelLimits.tag": "标签",
-  "labelLimits.pattern": "标签或模式",
+  "labelLimits.pattern": "标签或通配模式",
   "labelLimits.patternExample": "customer:*",
-  "labelLimits.patternHint": "* 匹配任意字符。每个匹配的标签都有自己的限额。",
-  "labelLimits.addEndUser": "限制每个最终用户",
-  "labelLimits.addTag": "限制标签",
+  "labelLimits.patternHint": "* 匹配任意字符，每个匹配的标签单独限流。",
+  "labelLimits.addEndUser": "添加终端用户限流",
+  "labelLimits.addTag": "添加标签限流",
 } as const satisfies Record<keyof typeof enLabelLimits, string>;

@@ -31,7 +31,7 @@ function moneyOf(value: number): Intl.NumberFormat {
 }
 
 export const percent = (share: number | null): string =>
-  share === null ? unknown : `${(share * 100).toFixed(1)} %`;
+  share === null ? unknown : `${(share * 100).toFixed(1)}%`;
 
 export const milliseconds = (ms: number | null): string => {
   if (ms === null) return unknown;

@@ -12,8 +12,12 @@ interface Limited {
 export const limitTexts = ({ limits, budget }: Limited, t: Translate): readonly string[] => [
   ...limitNames
     .filter((name) => limits?.[name] !== undefined)
-    .map((name) => `${t(`limits.${name}`)}: ${count(limits?.[name] ?? 0)}`),
+    .map((name) =>
+      t("text.pair", { name: t(`limits.${name}`), value: count(limits?.[name] ?? 0) }),
+    ),
   ...budgetNames
     .filter((name) => budget?.[name] !== undefined)
-    .map((name) => `${t(`budget.${name}`)}: ${dollars(budget?.[name] ?? 0)}`),
+    .map((name) =>
+      t("text.pair", { name: t(`budget.${name}`), value: dollars(budget?.[name] ?? 0) }),
+    ),
 ];

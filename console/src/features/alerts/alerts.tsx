@@ -135,7 +135,7 @@ function useColumns(
 }
 
 const units = {
-  error_rate: (value: number) => `${value} %`,
+  error_rate: (value: number) => `${value}%`,
   latency_p95: (value: number) => `${value} ms`,
   spend: (value: number) => `$${value}`,
   unhealthy_targets: String,
@@ -143,7 +143,7 @@ const units = {
 
 const defaultMinutes = 15;
 
-/** Such as `Error rate > 5 % in 15 minutes · search`. */
+/** Such as `Error rate > 5% in 15 minutes · search`. */
 function ruleText(value: AlertEntity["value"], t: Translate): string {
   const { metric, above, minutes = defaultMinutes, model, project, upstream } = value;
   const bound = `${t(`alerts.metric.${metric}`)} > ${units[metric](above)}`;

@@ -42,7 +42,7 @@ export function EstimatedCost({ requests }: { requests: readonly ImageEstimateRe
         <p className="text-muted">
           {t("images.estimate")} <strong className="font-medium text-ink">{price(total)}</strong>
           {shown.length > 1 &&
-            ` (${accepted.map(({ model, cost }) => `${model}: ${price(cost)}`).join(", ")})`}
+            ` (${accepted.map(({ model = "", cost }) => t("text.pair", { name: model, value: price(cost) })).join(", ")})`}
         </p>
       )}
       {refusals.map(({ model, reason }) => (

@@ -105,7 +105,7 @@ function Health({ replica }: { replica: ShownReplica }) {
       ))}
       {replica.unhealthy_targets.map(({ upstream, model, state }) => (
         <Badge key={`${upstream} ${model}`} tone={state === "ejected" ? "bad" : "warn"}>
-          {upstream}/{model}: {t(`target.${state}`)}
+          {t("text.pair", { name: `${upstream}/${model}`, value: t(`target.${state}`) })}
         </Badge>
       ))}
     </div>

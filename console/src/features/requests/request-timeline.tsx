@@ -44,7 +44,7 @@ function barsOf(request: RequestDetail, t: Translate): Bar[] {
     return {
       key: `${at} ${target}`,
       label: target,
-      detail: detail.join(", "),
+      detail: detail.join(" · "),
       startMs: attempt.start_ms,
       durationMs: duration_ms,
       color: colors[outcome],
@@ -82,7 +82,10 @@ export function RequestTimeline({ request }: { request: RequestDetail }) {
     <div className="flex flex-col gap-3 p-4">
       {isCached && (
         <p>
-          {t("request.timeline.cached")}: {request.cached_inputs} / {request.inputs ?? "–"}
+          {t("request.timeline.cached", {
+            cached: request.cached_inputs ?? 0,
+            inputs: request.inputs ?? "–",
+          })}
         </p>
       )}
       {bars.length === 0 ? (

@@ -80,7 +80,10 @@ function TestResult({ test }: { test: ConnectionTest }) {
         {test.steps.map(({ step, result, detail, i18n }) => (
           <li key={step} className="flex flex-wrap items-center gap-2">
             <Badge tone={tones[result]}>
-              {t(`upstreams.step.${step}`)}: {t(`upstreams.result.${result}`)}
+              {t("text.pair", {
+                name: t(`upstreams.step.${step}`),
+                value: t(`upstreams.result.${result}`),
+              })}
             </Badge>
             <span className="min-w-0 text-xs break-words text-muted">
               {serverText(detail, i18n)}

@@ -6,7 +6,7 @@ interface Change {
   readonly isSame: boolean;
 }
 
-/** More is shown as a factor: +1,900 % is hard to read. */
+/** More is shown as a factor: +1,900% is hard to read. */
 const maxPercent = 5;
 
 /** Undefined: one of the two is unknown, or there was nothing before. */
@@ -18,7 +18,7 @@ export function changeOf(now: number | null, before: number | null): Change | un
   const rounded = percent < 10 ? percent.toFixed(1) : String(Math.round(percent));
   const factor = `${(now / before).toFixed(now / before < 100 ? 1 : 0)}×`;
   return {
-    text: share > maxPercent ? factor : `${isSame ? "0" : rounded} %`,
+    text: share > maxPercent ? factor : `${isSame ? "0" : rounded}%`,
     isUp: share > 0,
     isSame,
   };

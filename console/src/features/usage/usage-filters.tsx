@@ -88,7 +88,7 @@ function Chip({ name, value, range, onRemove }: ChipProps) {
   // Only keys have names that differ from their values.
   const options = useValues(name, range, name === "key");
   const label = options.find((option) => option.value === value)?.label ?? value;
-  const text = `${t(`usage.dimension.${name}`)}: ${label}`;
+  const text = t("text.pair", { name: t(`usage.dimension.${name}`), value: label });
   return (
     <span className="inline-flex h-7 max-w-full items-center gap-1 rounded-md border border-accent bg-accent-soft pl-2 text-xs text-accent">
       <span className="truncate">{text}</span>
