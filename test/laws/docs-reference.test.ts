@@ -17,10 +17,7 @@ import { routes } from "../../server/http/routes.ts";
 import { jsonBounds } from "../../server/lib/json-bounds.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import type {
-  EmbeddingCapabilities,
-  ImageInputCapabilities,
-} from "../../server/upstream/contract.ts";
+import type { ImageInputCapabilities } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
 import { blocksOf, codeHeadings, codesIn, firstCodes, rowsOf, sectionOf } from "./markdown.ts";
@@ -172,6 +169,7 @@ describe("docs/api.md", () => {
 
   /** Routes whose body has the fields of others, which are documented there. */
   const sharesFieldsWith: Readonly<Record<string, readonly string[]>> = {
+    "/v1/engines/{model}/embeddings": ["/v1/embeddings"],
     "/v1/images/edits": ["/v1/images/generations"],
     "/v1/images/generations/async": ["/v1/images/generations"],
     "/v1/images/edits/async": ["/v1/images/generations", "/v1/images/edits"],
@@ -183,7 +181,10 @@ describe("docs/api.md", () => {
       Object.keys(requestOf(heading)?.properties ?? {}).sort();
     for (const { method, path, sameAs } of routes.filter((row) => row.method === "POST")) {
       const heading = `\`${method} ${path}\``;
-      const shared = (sharesFieldsWith[path] ?? []).flatMap((each) => fieldsOf(`\`POST ${each}\``));
+      const shared = (sharesFieldsWith[path] ?? [])
+        .flatMap((each) => fieldsOf(`\`POST ${each}\``))
+        // A field that is in the path is not in the body.
+        .filter((field) => !path.includes(`{${field}}`));
       // An alias of a route has the fields of the route, and no table of its own.
       if (sameAs !== undefined) {
         const origin = routes.find(({ name }) => name === sameAs);
@@ -279,7 +280,9 @@ describe("docs/upstreams.md", () => {
       names.length > 0 ? names.map((name) => `\`${name}\``).join(", ") : none;
     for (const { name, baseUrl, needs, options, serves } of kinds.values()) {
       const defaultUrl = baseUrl ? `\`${baseUrl}\`` : "none";
-      const [wants, has] = [list(needs, "nothing"), list(Object.keys(options), "none")];
+      const wants = list(needs, "nothing");
+      const others = Object.keys(options).filter((option) => !needs.includes(option));
+      const has = list(others, "none");
       const makes = serves ?? "embedding, image";
       const row = rows.get(name);
       if (row) {
@@ -292,7 +295,7 @@ describe("docs/upstreams.md", () => {
       const facts = [
         ...(baseUrl ? [`Base URL ${defaultUrl}.`] : []),
         ...(needs.length > 0 ? [`Needs ${wants}.`] : []),
-        ...(Object.keys(options).length > 0 ? [`Options: ${has}.`] : []),
+        ...(others.length > 0 ? [`Options: ${has}.`] : []),
         served[makes],
       ].join(" ");
       const { body } = sectionOf(path, `\`${name}\``);
@@ -379,33 +382,24 @@ function fusionWords({ fuses, maxPerEntry }: ImageInputCapabilities): string {
   return maxPerEntry === 1 ? "texts with one image" : "any parts";
 }
 
-/** The output types that the vendor makes itself. */
-function outputTypeWords({ outputTypes }: EmbeddingCapabilities): string {
-  if (!outputTypes) return "bits, computed";
-  return outputTypes.types.length === 3 ? "all" : "bits";
-}
-
-test("docs/embeddings.md says what each target fuses, its formats, output types and the evidence", () => {
+test("docs/embeddings.md says what each target fuses, its formats and the evidence", () => {
   const rows = rowsOf(sectionOf("docs/embeddings.md", "Images")).filter(([name = ""]) =>
     codesIn(name).some((code) => kinds.has(code)),
   );
-  expect(rows.filter((cells) => cells.length !== 7 || cells[6] === "")).toEqual([]);
+  expect(rows.filter((cells) => cells.length !== 6 || cells[5] === "")).toEqual([]);
   for (const { name, target } of vendorCases) {
-    const capabilities = adapters.get(target.upstream.kind)!.embeddings!.capabilities(target);
-    const { images } = capabilities;
+    const { images } = adapters.get(target.upstream.kind)!.embeddings!.capabilities(target);
     if (!images) continue;
     const formats = images.types.map((type) => formatWords[type]).join(", ");
-    const types = outputTypeWords(capabilities);
     const isDocumented = rows.some(
-      ([kind = "", , fuses = "", written, made = ""]) =>
+      ([kind = "", , fuses = "", written]) =>
         codesIn(kind)[0] === target.upstream.kind &&
         written === formats &&
-        made.split("; ")[0] === types &&
         fuses
           .split("; ")
           .some((part) => part.replace(/^.*: (?=no$)/, "").startsWith(fusionWords(images))),
     );
-    const facts = `${name}: ${fusionWords(images)}, ${formats}, ${types}`;
+    const facts = `${name}: ${fusionWords(images)}, ${formats}`;
     expect(isDocumented ? "documented" : facts).toBe("documented");
   }
 });
