@@ -2,18 +2,16 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { LucideProvider } from "lucide-react";
-import { lazy, StrictMode, Suspense } from "react";
+import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { isConnectionProblem, setUnauthorizedHandler } from "./api/client.ts";
 import { sessionQuery } from "./api/session.ts";
 import { LanguageProvider, loadInitialLanguage } from "./i18n/provider.tsx";
 import { createConsoleRouter } from "./router.tsx";
 import "./ui/style-nonce.ts";
-import { TooltipProvider } from "./ui/tooltip.tsx";
+import { ToastRegion } from "./ui/toast.tsx";
 
 const initialLanguage = await loadInitialLanguage();
-
-const Toasts = lazy(async () => ({ default: (await import("./ui/toasts.tsx")).Toasts }));
 
 const queryClient = new QueryClient({
   defaultOptions: {
@@ -55,12 +53,8 @@ createRoot(root).render(
     <LanguageProvider initial={initialLanguage}>
       <QueryClientProvider client={queryClient}>
         <LucideProvider size={16} strokeWidth={1.75} className="shrink-0">
-          <TooltipProvider>
-            <RouterProvider router={router} />
-            <Suspense>
-              <Toasts />
-            </Suspense>
-          </TooltipProvider>
+          <RouterProvider router={router} />
+          <ToastRegion />
         </LucideProvider>
       </QueryClientProvider>
     </LanguageProvider>

@@ -88,14 +88,14 @@ for (const [path, as] of [
   ["/", "admin"],
 ] as const) {
   browserTest(
-    `the first load of ${path} is at most 300 KB, compressed`,
+    `the first load of ${path} is at most 200 KB, compressed`,
     async ({ page, open }) => {
       await open(path);
       const bytes = await page.evaluate<number>(
         `performance.getEntriesByType("resource").filter(({ name }) => name.includes("/console/")).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
       );
       expect(bytes).toBeGreaterThan(100_000);
-      expect(bytes).toBeLessThanOrEqual(300_000);
+      expect(bytes).toBeLessThanOrEqual(200 * 1024);
     },
     { as },
   );

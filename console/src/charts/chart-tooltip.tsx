@@ -2,7 +2,7 @@
 
 import { useT } from "../i18n/messages.ts";
 import { classNames } from "../lib/class-names.ts";
-import { floatingStyle } from "../ui/popover.tsx";
+import { floatingStyle } from "../ui/floating-style.ts";
 import type { Series } from "./plot-options.ts";
 
 interface ChartTooltipProps {

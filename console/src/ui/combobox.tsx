@@ -6,8 +6,8 @@ import { useT } from "../i18n/messages.ts";
 import { classNames } from "../lib/class-names.ts";
 import { Button } from "./button.tsx";
 import { ComboboxList, type ComboboxOption } from "./combobox-list.tsx";
+import { floatingStyle } from "./floating-style.ts";
 import { controlStyle } from "./input.tsx";
-import { floatingStyle } from "./popover.tsx";
 
 export type { ComboboxOption } from "./combobox-list.tsx";
 

@@ -4,7 +4,7 @@ import { Ellipsis, type LucideIcon } from "lucide-react";
 import type { ReactElement } from "react";
 import { classNames } from "../lib/class-names.ts";
 import { Button } from "./button.tsx";
-import { floatingStyle } from "./popover.tsx";
+import { floatingStyle } from "./floating-style.ts";
 
 export interface MenuItem {
   readonly label: string;

@@ -2,10 +2,7 @@
 import * as Radix from "@radix-ui/react-popover";
 import type { ReactElement, ReactNode } from "react";
 import { classNames } from "../lib/class-names.ts";
-
-/** The surface of all parts that float above the page. */
-export const floatingStyle =
-  "z-40 rounded-md border border-line bg-surface text-sm text-ink shadow-xl";
+import { floatingStyle } from "./floating-style.ts";
 
 interface PopoverProps {
   /** What the content is, for screen readers. */

@@ -1,4 +1,4 @@
-/** The toasts, in a corner of the page. Loaded after the first page. */
+/** The toasts, in a corner of the page. */
 import * as Radix from "@radix-ui/react-toast";
 import { CircleCheck, X } from "lucide-react";
 import { useT } from "../i18n/messages.ts";
@@ -6,7 +6,6 @@ import { closeToast, useToasts } from "./toast.tsx";
 
 const shownMs = 5_000;
 
-/** Once, beside the pages. */
 export function Toasts() {
   const t = useT();
   const shown = useToasts();

@@ -7,28 +7,26 @@ import type { ReactElement, ReactNode } from "react";
 
 const delayMs = 300;
 
-/** Around all pages: after the first tooltip, the next ones open without a delay. */
-export const TooltipProvider = ({ children }: { children: ReactNode }) => (
-  <Radix.Provider delayDuration={delayMs}>{children}</Radix.Provider>
-);
-
 interface TooltipProps {
   readonly text: ReactNode;
   /** A button, a link, or another element that takes the focus. */
   readonly children: ReactElement;
 }
 
+/** Each has its own provider: one around all pages would be loaded before a page without tooltips is shown. */
 export const Tooltip = ({ text, children }: TooltipProps) => (
-  <Radix.Root>
-    <Radix.Trigger asChild>{children}</Radix.Trigger>
-    <Radix.Portal>
-      <Radix.Content
-        sideOffset={4}
-        collisionPadding={8}
-        className="z-50 max-w-xs rounded-md bg-ink px-2 py-1 text-xs text-page shadow-lg"
-      >
-        {text}
-      </Radix.Content>
-    </Radix.Portal>
-  </Radix.Root>
+  <Radix.Provider delayDuration={delayMs}>
+    <Radix.Root>
+      <Radix.Trigger asChild>{children}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content
+          sideOffset={4}
+          collisionPadding={8}
+          className="z-50 max-w-xs rounded-md bg-ink px-2 py-1 text-xs text-page shadow-lg"
+        >
+          {text}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  </Radix.Provider>
 );

@@ -7,7 +7,7 @@ import { useT } from "../../i18n/messages.ts";
 import { type Range, startOf } from "../../lib/range.ts";
 import { Card } from "../../ui/card.tsx";
 import { Page } from "../../ui/page.tsx";
-import { RangeSelect } from "../../ui/range-select.tsx";
+import { RangeButtons } from "../../ui/range-buttons.tsx";
 import { Empty, Loading, QueryView } from "../../ui/states.tsx";
 import { Attention } from "./attention.tsx";
 import { FirstRunGuide } from "./first-run-guide.tsx";
@@ -36,7 +36,7 @@ export function OverviewPage() {
     <Page
       title={t("nav.overview")}
       description={t("overview.description")}
-      actions={<RangeSelect value={range} onChange={setRange} />}
+      actions={<RangeButtons value={range} onChange={setRange} />}
     >
       <QueryView query={query}>
         {(overview) => (
