@@ -89,7 +89,8 @@ export class IdempotentRequest {
       requestId,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       ...(clientRequestId && { clientRequestId }),
-      fingerprint: () => fingerprintOf(record.endpoint, query as GenerationQuery),
+      fingerprint: async () =>
+        incoming.line?.fingerprint ?? fingerprintOf(record.endpoint, query as GenerationQuery),
       signal,
     });
     if (claim.kind === "replay") {

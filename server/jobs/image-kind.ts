@@ -20,6 +20,7 @@ export interface ImageJobData extends JobWebhook {
   readonly model: string;
   readonly publicUrl: string;
   readonly fingerprint: string;
+  readonly idempotencyKey?: string;
   readonly metadata: Readonly<Record<string, string>>;
   /** The header `vexel-tags`. */
   readonly tags?: string;
@@ -42,11 +43,17 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
     throw new JobFailure(jobErrorOf(error));
   },
   lines: async function* ({ job }): AsyncGenerator<JobLine> {
-    const { operation, publicUrl, tags } = imageDataOf(job);
+    const { operation, publicUrl, tags, fingerprint, idempotencyKey: key } = imageDataOf(job);
     const query = await readInput(files, job.id);
     if (!query)
       throw new GatewayError("job_input_missing", "The stored request of the job is missing.");
-    yield { operation, query, publicUrl, ...(tags !== undefined && { tags }) };
+    yield {
+      operation,
+      query,
+      publicUrl,
+      ...(tags !== undefined && { tags }),
+      ...(key !== undefined && { idempotency: { key, fingerprint } }),
+    };
   },
   format: (_, result) => formatResult(result),
   notRun: ({ ending }) =>

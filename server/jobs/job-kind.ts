@@ -25,6 +25,11 @@ export interface JobLine {
   readonly publicUrl: string;
   /** The header `vexel-tags` of the job. Absent: it had none. */
   readonly tags?: string;
+  /**
+   * The Idempotency-Key of the job, and the fingerprint of its submission: requests with and without a job share the
+   * keys. Absent: it had none.
+   */
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string };
   /** What the client calls the line. Absent: it has one line. */
   readonly customId?: string;
   /**

@@ -169,6 +169,7 @@ export class LineAttempts {
       intent,
       reservation: line.vendor ? line.vendor.reservation : takeReservation(range.job.id),
       vendor: line.vendor,
+      fingerprint: line.idempotency?.fingerprint,
       onRecorded: () => reservations.release(requestId),
       onCost,
       stopping,

@@ -36,6 +36,7 @@ export interface LineContextOptions {
   readonly priority: Priority;
   readonly reservation: Reservation | undefined;
   readonly vendor: VendorLine | undefined;
+  readonly fingerprint: string | undefined;
   /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
   readonly onRecorded: () => void;
   /** US dollars. */
@@ -74,6 +75,11 @@ export class LineContext implements JobLineContext {
 
   get vendor(): VendorLine | undefined {
     return this.#options.vendor;
+  }
+
+  /** A line that is resumed was claimed by the process that sent it. */
+  get fingerprint(): string | undefined {
+    return this.#resumed ? undefined : this.#options.fingerprint;
   }
 
   get requestId(): string {

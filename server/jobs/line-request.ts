@@ -34,9 +34,13 @@ export const linePaths = {
   edits: "/v1/images/edits",
 } as const satisfies Record<JobLine["operation"], string>;
 
-function headersOf({ tags }: JobLine): RequestHeaders {
+function headersOf(
+  { tags, idempotency }: JobLine,
+  { fingerprint }: JobLineContext,
+): RequestHeaders {
   const headers = new Map([["content-type", "application/json"]]);
   if (tags !== undefined) headers.set("vexel-tags", tags);
+  if (idempotency && fingerprint !== undefined) headers.set("idempotency-key", idempotency.key);
   return { get: (name) => headers.get(name) ?? null };
 }
 
@@ -58,7 +62,7 @@ export class LineRequest extends SignalClient implements IncomingRequest {
     this.requestId = requestId;
     this.path = path;
     this.publicUrl = job.publicUrl;
-    this.headers = headersOf(job);
+    this.headers = headersOf(job, line);
     this.line = line;
     this.#body = job.body;
   }

@@ -84,10 +84,11 @@ async function submit(
   if (given.stream) throw streamError();
   if (caller.hash === "") throw keyRequired();
   const operation = endpoint.operation === "edits" ? "edits" : "generations";
-  const { query, metadata } = splitMetadata(withLinks(given));
+  const { query: asked, metadata } = splitMetadata(given);
+  const query = withLinks(asked);
   const owner = ownerOf(caller);
   const idempotencyKey = readIdempotencyKey(incoming.headers.get("idempotency-key"));
-  const fingerprint = await fingerprintOf(operation, given);
+  const fingerprint = await fingerprintOf(operation, asked);
   if (idempotencyKey !== undefined) {
     const earlier = await jobs.findByKey(owner, idempotencyKey);
     if (earlier) return checkSame(earlier, fingerprint);
@@ -103,6 +104,7 @@ async function submit(
       model: model.id,
       publicUrl: incoming.publicUrl,
       fingerprint,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
       metadata,
       ...(tags !== null && { tags }),
     };

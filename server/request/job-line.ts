@@ -10,6 +10,8 @@ export interface JobLineContext extends SendRecord {
   readonly reservation: Reservation | undefined;
   /** The batch of a vendor has run the line. Undefined: it is sent now. */
   readonly vendor: VendorLine | undefined;
+  /** The request fingerprint of the job's submission. Undefined: it has no Idempotency-Key. */
+  readonly fingerprint: string | undefined;
   /** At the end of the request. US dollars; undefined: unknown. */
   addCost(dollars: number | undefined): void;
   /** The targets that may serve the line: a line that is resumed has one. */

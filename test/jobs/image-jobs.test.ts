@@ -186,6 +186,31 @@ describe("a job", () => {
     });
   });
 
+  test("and the same request without one are paid for once, whichever comes first", async () => {
+    for (const firstAsked of [{}, asked]) {
+      const headers = { "idempotency-key": crypto.randomUUID() };
+      const secondAsked = firstAsked === asked ? {} : asked;
+      const before = upstream.requests.length;
+      const send = (more: object) =>
+        gateway.post("/v1/images/generations", otter, { ...headers, ...more });
+      const results = await Promise.all(
+        [firstAsked, secondAsked].map(async (more) => {
+          const body = (await (await send(more)).json()) as ImageJob & ImageJob["result"];
+          return body.object === "image.job" ? (await endOf(client(), body.id)).result : body;
+        }),
+      );
+      expect(upstream.requests.length - before).toBe(1);
+      expect(results[0]?.data).toHaveLength(1);
+      expect(results[0]).toEqual(results[1] as NonNullable<ImageJob["result"]>);
+      const different = await gateway.post(
+        "/v1/images/generations",
+        { ...otter, prompt: "a boat" },
+        { ...headers, ...secondAsked },
+      );
+      expect(await different.json()).toMatchObject({ error: { code: "idempotency_mismatch" } });
+    }
+  });
+
   test("is seen, listed and deleted by keys of its own project only", async () => {
     const other = jobClient(gateway.url, otherKey);
     const [first, second] = [await other.submit(otter), await other.submit(otter)];
