@@ -131,5 +131,5 @@ export interface JobEvent {
   readonly webhook?: string;
 }
 
-/** Records the event of a job for the webhook endpoints of its owner, once per type and job. */
-export type EmitJobEvent = (event: JobEvent) => void;
+/** Records the event of a job for the webhook endpoints of its owner, once per type and job. Rejects if it cannot. */
+export type RecordJobEvent = (event: JobEvent) => Promise<void>;

@@ -91,7 +91,7 @@ interface BuildOptions {
 export interface Gateway {
   readonly url: string;
   /** Records events and delivers them to webhooks. */
-  readonly events: Pick<OpenedEvents, "emit" | "emitJobEvent" | "onKeysChanged">;
+  readonly events: Pick<OpenedEvents, "emit" | "recordJobEvent" | "onKeysChanged">;
   /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
   /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */

@@ -1,9 +1,10 @@
 /**
  * Emits events (alerts and change notifications; the audit log is `admin/audit.ts`): each is recorded at once, in
  * order, and queued for the webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot
- * be written stays in memory, is sent without a record, and is written as soon as possible.
+ * be written stays in memory, is sent without a record, and is written as soon as possible. The events of jobs wait in
+ * the rows of their jobs instead.
  */
-import type { Emit, EmitJobEvent, EmittedEvent, EventType } from "../../contract/events.ts";
+import type { Emit, EmittedEvent, EventType, RecordJobEvent } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { matchesGlob } from "../lib/glob.ts";
@@ -33,7 +34,7 @@ export interface EventsReport {
 
 export interface Events {
   readonly emit: Emit;
-  readonly emitJobEvent: EmitJobEvent;
+  readonly recordJobEvent: RecordJobEvent;
   /** An event of type `webhook.test`, which is not recorded. */
   testEvent(webhook: Webhook): StoredEvent;
   /** Waits until the events that were emitted are recorded, or until recording fails. */
@@ -51,10 +52,6 @@ const maxEntries = 20;
 
 interface QueuedEvent {
   readonly event: NewEvent;
-  /** The owner of the job that it is about. Absent: it is for the operator. */
-  readonly owner?: string;
-  /** The webhook endpoint that the job names. */
-  readonly webhook?: string | undefined;
   /** The IDs of the webhooks that received it already. */
   readonly deliveredTo: Set<string>;
   /** It was sent to the webhooks without a record. */
@@ -77,14 +74,7 @@ export function createEvents(options: EventsOptions): Events {
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  const record = async ({ event, owner, webhook, deliveredTo }: QueuedEvent): Promise<void> => {
-    const all =
-      owner === undefined
-        ? subscribers(event)
-        : await options.clientWebhooks.subscribers(owner, event.type, webhook);
-    // The events of jobs are many. The list of events is for the operator, and has only those that are delivered.
-    if (owner !== undefined && all.length === 0) return;
-    const receivers = all.filter(({ id }) => !deliveredTo.has(id));
+  const recordFor = async (event: NewEvent, receivers: readonly Webhook[]): Promise<void> => {
     const { isNew, overflowed } = await store.record(
       event,
       receivers.map(({ id }) => id),
@@ -99,6 +89,11 @@ export function createEvents(options: EventsOptions): Events {
     }
     if (isNew && receivers.length > 0) deliver.wake();
   };
+  const record = ({ event, deliveredTo }: QueuedEvent): Promise<void> =>
+    recordFor(
+      event,
+      subscribers(event).filter(({ id }) => !deliveredTo.has(id)),
+    );
 
   const recordQueued = async (): Promise<void> => {
     for (let next = queue.shift(); next; next = queue.shift()) {
@@ -130,8 +125,7 @@ export function createEvents(options: EventsOptions): Events {
     limitQueue(maxUnrecorded);
     // The event may be about the storage that cannot be written, so the webhooks get it without a record.
     for (const entry of queue) {
-      // Endpoints of clients are in the store that cannot be used.
-      if (!entry.isSent && entry.owner === undefined) void sendUnrecorded(entry);
+      if (!entry.isSent) void sendUnrecorded(entry);
     }
     if (closed) return;
     clearTimeout(timer);
@@ -170,22 +164,22 @@ export function createEvents(options: EventsOptions): Events {
     ...(deduplicationKey !== undefined && { deduplicationKey }),
   });
 
-  const enqueue = (entry: Pick<QueuedEvent, "event" | "owner" | "webhook">): void => {
-    // File watchers stop slightly later than the events.
-    if (closed) return;
-    queue.push({ ...entry, deliveredTo: new Set(), isSent: false });
-    limitQueue(maxQueued);
-    void flush();
-  };
 
   return {
-    emit: (emitted) => enqueue({ event: createEvent(emitted) }),
-    emitJobEvent: ({ type, owner, id, webhook }) =>
-      enqueue({
-        owner,
-        webhook,
-        event: { id: newId(), type, at: now(), data: { id }, deduplicationKey: `${type} ${id}` },
-      }),
+    emit: (emitted) => {
+      // File watchers stop slightly later than the events.
+      if (closed) return;
+      queue.push({ event: createEvent(emitted), deliveredTo: new Set(), isSent: false });
+      limitQueue(maxQueued);
+      void flush();
+    },
+    recordJobEvent: async ({ type, owner, id, webhook }) => {
+      const receivers = await options.clientWebhooks.subscribers(owner, type, webhook);
+      // The events of jobs are many. The list of events is for the operator, and has only those that are delivered.
+      if (receivers.length === 0) return;
+      const deduplicationKey = `${type} ${id}`;
+      await recordFor({ id: newId(), type, at: now(), data: { id }, deduplicationKey }, receivers);
+    },
     testEvent: (webhook) => createEvent({ type: "webhook.test", data: { webhook: webhook.id } }),
     flush,
     close: async () => {

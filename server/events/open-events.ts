@@ -1,5 +1,5 @@
 /** Opens events: the event store, webhook delivery and key events. */
-import type { Emit, EmitJobEvent } from "../../contract/events.ts";
+import type { Emit, RecordJobEvent } from "../../contract/events.ts";
 import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
@@ -55,7 +55,7 @@ interface OpenEventsOptions {
 
 export interface OpenedEvents {
   readonly emit: Emit;
-  readonly emitJobEvent: EmitJobEvent;
+  readonly recordJobEvent: RecordJobEvent;
   /** The webhook endpoints of clients. */
   readonly webhookEndpoints: WebhookEndpoints;
   /** Called whenever stored keys may have changed. */
@@ -139,7 +139,7 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
 
   return {
     emit: events.emit,
-    emitJobEvent: events.emitJobEvent,
+    recordJobEvent: events.recordJobEvent,
     webhookEndpoints: createWebhookEndpoints({
       ...options,
       store: stores.webhookEndpoints,

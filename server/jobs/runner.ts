@@ -23,6 +23,8 @@ export interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
   readonly ttlMs: (kind: JobKindName) => number;
   /** Called when a job has ended, once. */
   readonly onEnded: (job: StoredJob) => void;
+  /** Records the event of a job that has ended, for its owner. Called again if it rejects, or if the process dies. */
+  readonly recordEvent: (job: StoredJob) => Promise<void>;
   readonly controls: Map<string, JobControl>;
   readonly stopping: AbortSignal;
   readonly log: Pick<Log, "warn" | "error">;
@@ -37,7 +39,7 @@ const sweepMs = 30_000;
 /** A job that cannot be finalized is tried again, until this long after its deadline. */
 const retryMs = 10_000;
 const finalizeMs = 3_600_000;
-const deletedAtOnce = 100;
+const [deletedAtOnce, announcedAtOnce] = [100, 1000];
 
 export class JobRunner {
   readonly #options: RunnerOptions;
@@ -64,6 +66,7 @@ export class JobRunner {
     every(pollMs, () => this.#claim());
     every(renewMs, () => this.#renew());
     every(sweepMs, () => this.sweep());
+    void this.#guard(() => this.#announceEarlier());
     this.wake();
   }
 
@@ -78,13 +81,25 @@ export class JobRunner {
     await Promise.all(this.#tasks);
   }
 
-  /** Deletes expired jobs. */
+  /** Records events that an earlier process did not record, and deletes expired jobs. */
   async sweep(): Promise<void> {
     const { store, files, now } = this.#options;
+    await this.#announceEarlier();
     for (const { id } of await store.listExpired(now(), deletedAtOnce)) {
       await files.removeFolder(jobFolder(id));
       await store.remove(id);
     }
+  }
+
+  async #announceEarlier(): Promise<void> {
+    const unannounced = await this.#options.store.listUnannounced(announcedAtOnce);
+    for (const job of unannounced) await this.#announce(job);
+  }
+
+  async #announce(job: StoredJob): Promise<void> {
+    const { store, recordEvent } = this.#options;
+    await recordEvent(job);
+    await store.setAnnounced(job.id);
   }
 
   /** Renews the leases of this process, and ends jobs after their deadline. */
@@ -201,7 +216,10 @@ export class JobRunner {
     const at = now();
     const expiresAt = at + ttlMs(job.kind);
     const ended = await store.end(job.id, holder, { ...end, at, expiresAt });
-    if (ended) onEnded(ended);
+    if (!ended) return;
+    onEnded(ended);
+    // If it fails, the next sweep of any process tries again.
+    await this.#guard(() => this.#announce(ended));
   }
 
   /** The database or the disk is not available: the next turn tries again. */

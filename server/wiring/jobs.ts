@@ -62,7 +62,7 @@ export function wireJobs(
   requestPath: RequestPath,
   data: StoredData | undefined,
   clientFiles: ClientFiles | undefined,
-  { emitJobEvent, webhookEndpoints }: Pick<OpenedEvents, "emitJobEvent" | "webhookEndpoints">,
+  { recordJobEvent, webhookEndpoints }: Pick<OpenedEvents, "recordJobEvent" | "webhookEndpoints">,
 ): WiredJobs {
   if (!data || !clientFiles) return unavailableJobs();
   const { settings, snapshot, now, clock, log, replica: holder, resources } = runtime;
@@ -128,8 +128,10 @@ export function wireJobs(
       jobs.onEnded(job);
       // Its results are in files now.
       if (job.kind === "batch") ignoreRejection(files.removeFolder(jobFolder(job.id)));
+    },
+    recordEvent: async (job) => {
       const event = jobEventOf(job);
-      if (event) emitJobEvent(event);
+      if (event) await recordJobEvent(event);
     },
     log,
     now,

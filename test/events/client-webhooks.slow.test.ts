@@ -88,10 +88,10 @@ test("the SDK verifies and reads the event of a job, and no other project gets i
   const stranger = startReceiver();
   const endpoint = await create(first, receiver.url);
   await create(other, stranger.url);
-  events.emitJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_1" });
-  events.emitJobEvent({ type: "batch.failed", owner: "project:one", id: "batch_2" });
-  // The same event once more: a process that died may have emitted it.
-  events.emitJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_1" });
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_1" });
+  await events.recordJobEvent({ type: "batch.failed", owner: "project:one", id: "batch_2" });
+  // The same event once more: a process that died may have recorded it.
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_1" });
   await until(() => receiver.received.length > 0);
   const event = await unwrap(receiver.received[0], endpoint.signing_secret);
   expect(event).toEqual({
@@ -104,7 +104,7 @@ test("the SDK verifies and reads the event of a job, and no other project gets i
   await expect(
     unwrap(receiver.received[0], `whsec_${Buffer.from("another").toString("base64")}`),
   ).rejects.toThrow(InvalidWebhookSignatureError);
-  events.emitJobEvent({ type: "batch.completed", owner: "project:two", id: "batch_3" });
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:two", id: "batch_3" });
   await until(() => stranger.received.length === 1);
   expect(receiver.received).toHaveLength(1);
   expect(stranger.received[0]?.data).toEqual({ id: "batch_3" });
@@ -115,13 +115,13 @@ test("the SDK verifies and reads the event of a job, and no other project gets i
 test("a failed delivery is retried, and an event of a deleted endpoint is not delivered", async () => {
   const receiver = startReceiver((_, count) => new Response("", { status: count < 3 ? 500 : 200 }));
   const endpoint = await create(first, receiver.url);
-  events.emitJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_retried" });
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_retried" });
   await until(() => receiver.received.length === 3);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
   await first.webhooks.delete(endpoint.id);
-  events.emitJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_later" });
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_later" });
   await create(first, receiver.url);
-  events.emitJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_last" });
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_last" });
   await until(() => receiver.received.length === 4);
   expect(receiver.received[3]?.data).toEqual({ id: "batch_last" });
   receiver.close();
@@ -134,12 +134,12 @@ test("after a rotation, the old secret verifies for 24 hours if asked for, and e
     keep_old_secret_active_for_24_hours: true,
   });
   expect(rotated.signing_secret).not.toBe(endpoint.signing_secret);
-  events.emitJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_rotated" });
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_rotated" });
   await until(() => receiver.received.length === 1);
   for (const secret of [endpoint.signing_secret, rotated.signing_secret])
     expect((await unwrap(receiver.received[0], secret)).type).toBe("batch.completed");
   const again = await mate.webhooks.rotateSecret(endpoint.id);
-  events.emitJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_again" });
+  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_again" });
   await until(() => receiver.received.length === 2);
   expect((await unwrap(receiver.received[1], again.signing_secret)).type).toBe("batch.completed");
   await expect(unwrap(receiver.received[1], rotated.signing_secret)).rejects.toThrow(

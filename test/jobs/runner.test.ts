@@ -28,6 +28,8 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
   const disk = { ...unlimitedDisk, hasSpace: () => hasSpace };
   const files = new StoredFiles({ folder: folder.path, disk, now: Date.now });
   const ended: StoredJob[] = [];
+  /** The jobs whose event is recorded, or undefined if it cannot be. */
+  let announced: string[] | undefined = [];
   /** The output and error lines of the job, when it ended. */
   let results = { output: "", error: "" };
   let hasInput = true;
@@ -60,6 +62,10 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
     store,
     ended,
     results: () => results,
+    announced: () => announced,
+    breakEvents: (isBroken: boolean) => {
+      announced = isBroken ? undefined : [];
+    },
     fillDisk: () => {
       hasSpace = false;
     },
@@ -120,6 +126,10 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
         controls,
         stopping: stopping.signal,
         onEnded: (job) => void ended.push(job),
+        recordEvent: async ({ id }) => {
+          if (!announced) throw new Error("The events cannot be written.");
+          announced.push(id);
+        },
         log: { warn: () => undefined, error: () => undefined },
         now: Date.now,
       });
@@ -129,7 +139,7 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
         await runner.close();
       };
       stops.push(stop);
-      return { stop };
+      return { stop, sweep: () => runner.sweep() };
     },
     [Symbol.asyncDispose]: async () => {
       for (const stop of stops) await stop();
@@ -285,8 +295,41 @@ test("a job whose results do not fit on the disk fails with that reason", async 
   world.start("a", ok);
   await until(() => world.ended.length > 0);
   expect(world.ended).toMatchObject([
-    { status: "failed", error: { code: "storage_unavailable", status_code: 503 } },
+    {
+      status: "failed",
+      error: { code: "storage_unavailable", status_code: 503 },
+      lines: 1000,
+      completed: 0,
+      failed: 1000,
+    },
   ]);
+});
+
+test("the event of a job is recorded by the next process if its own died after the job had ended", async () => {
+  await using world = startWorld({ lines: 10 });
+  await world.submit();
+  world.breakEvents(true);
+  const first = world.start("a", ok);
+  await until(() => world.ended.length > 0);
+  await first.stop();
+  world.breakEvents(false);
+  const next = world.start("b", ok);
+  await until(() => world.announced()?.length === 1);
+  await until(async () => (await world.store.listUnannounced(10)).length === 0);
+  await next.sweep();
+  expect(world.announced()).toEqual(["batch_1"]);
+});
+
+test("an event that cannot be recorded when its job ends is recorded later", async () => {
+  await using world = startWorld({ lines: 10 });
+  await world.submit();
+  world.breakEvents(true);
+  const { sweep } = world.start("a", ok);
+  await until(() => world.ended.length > 0);
+  await expect(sweep()).rejects.toThrow("cannot be written");
+  world.breakEvents(false);
+  await sweep();
+  expect(world.announced()).toEqual(["batch_1"]);
 });
 
 test("a canceled job keeps its results, and its other lines end without running", async () => {

@@ -191,8 +191,15 @@ export interface JobStore {
     ranges: readonly NewRange[],
     data: JobData | undefined,
   ): Promise<boolean>;
-  /** Ends a job that this process has claimed, and deletes its ranges. Undefined: the claim was lost. */
+  /**
+   * Ends a job that this process has claimed, deletes its ranges, and notes that its event is to be recorded. If the job
+   * could not continue, its lines without a result count as failed. Undefined: the claim was lost.
+   */
   end(id: string, holder: string, end: JobEnd): Promise<StoredJob | undefined>;
+  /** Jobs that have ended and whose event is not recorded yet, at most `limit`. */
+  listUnannounced(limit: number): Promise<readonly StoredJob[]>;
+  /** The event of the job is recorded. */
+  setAnnounced(id: string): Promise<void>;
   /** Gives a claimed job back: it is claimed again from `at` on. */
   releaseJob(id: string, holder: string, at: number): Promise<void>;
 
@@ -205,6 +212,8 @@ export interface JobStore {
   recordIntent(claim: RangeClaim, intent: string | null): Promise<boolean>;
   /** Records the batch of a vendor that runs the lines of the range. False: the claim was lost. */
   recordVendorBatch(claim: RangeClaim, vendorBatch: string): Promise<boolean>;
+  /** What was recorded for the ranges of a job. */
+  listVendorBatches(jobId: string): Promise<readonly string[]>;
   /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
   settle(claim: RangeClaim, lines: SettledLines): Promise<boolean>;
   /**

@@ -81,6 +81,18 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
 
   end: (id, holder, end) => db.transaction((queries) => endJob(queries, id, holder, end)),
 
+  async listUnannounced(limit) {
+    const { rows } = await db.query<JobRow>(
+      "SELECT * FROM vexel.jobs WHERE event_at IS NOT NULL ORDER BY event_at LIMIT $1",
+      [limit],
+    );
+    return rows.map(jobOf);
+  },
+
+  async setAnnounced(id) {
+    await db.query("UPDATE vexel.jobs SET event_at = NULL WHERE id = $1", [id]);
+  },
+
   async releaseJob(id, holder, at) {
     await db.query(
       "UPDATE vexel.jobs SET holder = NULL, lease_until = $3 WHERE id = $1 AND holder = $2",
@@ -106,6 +118,15 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
       [jobId, number, holder, vendorBatch],
     );
     return count > 0;
+  },
+
+  async listVendorBatches(jobId) {
+    const { rows } = await db.query<Pick<RangeRow, "vendor_batch">>(
+      `SELECT vendor_batch FROM vexel.job_ranges
+       WHERE job_id = $1 AND vendor_batch IS NOT NULL ORDER BY number`,
+      [jobId],
+    );
+    return rows.map(({ vendor_batch: recorded }) => recorded ?? "");
   },
 
   settle: (claim, lines) => db.transaction((queries) => settle(queries, claim, lines)),
@@ -397,8 +418,9 @@ async function endJob(
   { status, at, expiresAt, bytes, error, data }: JobEnd,
 ): Promise<StoredJob | undefined> {
   const { rows } = await queries.query<JobRow>(
-    `UPDATE vexel.jobs SET status = $3, ended_at = $4, expires_at = $5,
+    `UPDATE vexel.jobs SET status = $3, ended_at = $4, event_at = $4, expires_at = $5,
        error = coalesce($6, error),
+       failed = CASE WHEN ending = 'failed' THEN lines - completed ELSE failed END,
        data = coalesce($7, data), bytes = coalesce($8, bytes), holder = NULL, lease_until = 0
      WHERE id = $1 AND holder = $2 AND ended_at IS NULL RETURNING *`,
     [

@@ -425,7 +425,29 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         error,
       });
       const end = { status: "failed", at: now, expiresAt: now } as const;
-      expect(await store.end("batch_1", "q", end)).toMatchObject({ status: "failed", error });
+      expect(await store.end("batch_1", "q", end)).toMatchObject({
+        status: "failed",
+        error,
+        completed: 0,
+        failed: 3,
+      });
+    });
+
+    law("a job that has ended waits for the record of its event", async (open) => {
+      const store = await open();
+      for (const id of ["batch_1", "batch_2"]) {
+        await add(store, id, { ranges: [range(0, 1)] });
+        const { by } = await claim(store, "p");
+        await store.settle(by, settled(0));
+        expect(await store.claimJob(claimOf("p"))).toMatchObject({ id });
+        await store.end(id, "p", { status: "completed", at: now, expiresAt: now + day });
+      }
+      const idsOf = async (limit: number) =>
+        (await store.listUnannounced(limit)).map(({ id }) => id).toSorted();
+      expect(await idsOf(1)).toHaveLength(1);
+      expect(await idsOf(10)).toEqual(["batch_1", "batch_2"]);
+      await store.setAnnounced("batch_1");
+      expect(await idsOf(10)).toEqual(["batch_2"]);
     });
 
     law("a job that its process is still writing is claimed by no other process", async (open) => {

@@ -3,7 +3,7 @@ import type { PostgresMigration } from "../migrate.ts";
 import { accountTables, consoleTables } from "./console.ts";
 import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
-import { jobTables, vendorBatchColumns } from "./jobs.ts";
+import { jobEventColumns, jobTables, vendorBatchColumns } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { labelBudgetTables, labelTables, ledgerTables } from "./ledger.ts";
 import { responseTables } from "./responses.ts";
@@ -46,6 +46,8 @@ const vendorBatches: PostgresMigration = {
   statements: vendorBatchColumns,
 };
 
+const jobEvents: PostgresMigration = { name: "0011-job-events", statements: jobEventColumns };
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
@@ -57,4 +59,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   labelBudgets,
   alerts,
   vendorBatches,
+  jobEvents,
 ];

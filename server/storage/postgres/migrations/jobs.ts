@@ -61,3 +61,9 @@ export const vendorBatchColumns: readonly string[] = [
   "ALTER TABLE vexel.job_ranges ADD COLUMN vendor_batch TEXT",
   "ALTER TABLE vexel.jobs ADD COLUMN list_cost DOUBLE PRECISION",
 ];
+
+/** `event_at`: the job has ended, and its event is not recorded yet. */
+export const jobEventColumns: readonly string[] = [
+  "ALTER TABLE vexel.jobs ADD COLUMN event_at DOUBLE PRECISION",
+  "CREATE INDEX jobs_unannounced ON vexel.jobs (event_at) WHERE event_at IS NOT NULL",
+];

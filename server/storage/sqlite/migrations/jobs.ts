@@ -113,4 +113,19 @@ const vendorBatches: Migration = {
   ],
 };
 
-export const jobMigrations: readonly Migration[] = [files, jobs, uploads, vendorBatches];
+/** `event_at`: the job has ended, and its event is not recorded yet. */
+const jobEvents: Migration = {
+  name: "0005-job-events",
+  statements: [
+    "ALTER TABLE jobs ADD COLUMN event_at INTEGER",
+    "CREATE INDEX jobs_unannounced ON jobs (event_at) WHERE event_at IS NOT NULL",
+  ],
+};
+
+export const jobMigrations: readonly Migration[] = [
+  files,
+  jobs,
+  uploads,
+  vendorBatches,
+  jobEvents,
+];
