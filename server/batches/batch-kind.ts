@@ -23,7 +23,8 @@ import {
   validateInput,
 } from "./validate-input.ts";
 import { type chooseExecution, joinRanges } from "./vendor/choose-execution.ts";
-import type { NumberedLine, VendorLines } from "./vendor/vendor-lines.ts";
+import type { NumberedLine } from "./vendor/vendor-batch.ts";
+import type { VendorLines } from "./vendor/vendor-lines.ts";
 
 export interface BatchKindOptions {
   readonly files: Pick<ClientFiles, "beginResult" | "findContent">;
@@ -94,7 +95,7 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
     lines: (range, record) => {
       const plain = () => linesOf(range, options);
       const { vendorTarget } = batchDataOf(range.job);
-      return vendorTarget ? options.vendorLines(range, plain, record) : plain();
+      return vendorTarget ? options.vendorLines.linesOf(range, plain, record) : plain();
     },
     merge: (lines) => mergeLines(lines, options.mayMerge),
     format: (line, result) => {
@@ -103,6 +104,9 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
     },
     notRun: ({ ending }) => notRun(ending),
     finish: async (job, results) => {
+      // The other lines were not claimed any more.
+      if (job.ending === "failed" && batchDataOf(job).vendorTarget)
+        await options.vendorLines.abandon(job);
       const counter = new UsageCounter();
       const store = async (kind: SegmentKind, chunks: AsyncIterable<Uint8Array>) =>
         storeResults(options, job, kind, await results.size(kind), chunks);

@@ -164,7 +164,6 @@ export function createEvents(options: EventsOptions): Events {
     ...(deduplicationKey !== undefined && { deduplicationKey }),
   });
 
-
   return {
     emit: (emitted) => {
       // File watchers stop slightly later than the events.

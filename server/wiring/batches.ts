@@ -6,17 +6,20 @@ import { createMayMerge } from "../api/merged-lines.ts";
 import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { type Batches, createBatches } from "../batches/batches.ts";
-import { batchDataOf } from "../batches/stored-batch.ts";
+import { type BatchData, batchDataOf } from "../batches/stored-batch.ts";
 import { chooseExecution } from "../batches/vendor/choose-execution.ts";
 import { type Vendor, vendorOf } from "../batches/vendor/index.ts";
 import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
-import { createVendorBudget } from "../batches/vendor/vendor-budget.ts";
+import type { VendorTarget } from "../batches/vendor/vendor-batch.ts";
+import { createVendorBudget, type Payer } from "../batches/vendor/vendor-budget.ts";
 import { vendorEndpointOf } from "../batches/vendor/vendor-endpoint.ts";
-import { createVendorLines, type VendorTarget } from "../batches/vendor/vendor-lines.ts";
+import { createVendorLines } from "../batches/vendor/vendor-lines.ts";
+import type { Model } from "../config/snapshot.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import type { FindWebhook } from "../jobs/job-events.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { StoredJob } from "../storage/ports/job-store.ts";
 import { adapters } from "../upstream/adapters/index.ts";
@@ -32,6 +35,13 @@ const lineOverheadBytes = 4096;
 /** Estimated, of embeddings inputs. */
 const tokensOf = (query: CheckedLine["query"]): number =>
   "input" in query ? loadOf(query.input).tokens : 0;
+
+/** The target of the model that the vendor's batch was sent to. */
+const findTarget = (
+  model: Pick<Model, "targets"> | undefined,
+  { upstream: id, model: name }: NonNullable<BatchData["vendorTarget"]>,
+): Target | undefined =>
+  model?.targets.find(({ upstream, model: own }) => upstream.id === id && own === name);
 
 interface WiredBatches {
   readonly kind: JobKind;
@@ -59,22 +69,29 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
     return adapter && vendorEndpointOf(api, target, { adapter, send, stopping });
   };
   const targetOf = (job: StoredJob): VendorTarget | undefined => {
+    const { models, upstreams } = snapshot();
+    const { model: id = "", vendorTarget: sentTo } = batchDataOf(job);
+    const upstream = upstreams.get(sentTo?.upstream ?? "");
+    if (!sentTo || !upstream) return undefined;
+    const target = findTarget(models.get(id), sentTo) ?? { upstream, model: sentTo.model };
+    const vendor = vendorOf(target);
+    const endpoint = vendor && endpointOf(vendor, target);
+    return endpoint && { ...vendor, target, endpoint };
+  };
+  const payerOf = (job: StoredJob): Payer => {
     const pinned = snapshot();
     const { model: id = "", vendorTarget } = batchDataOf(job);
     const caller = callerOfKey(job.keyId, pinned, now());
     const model = resolveModel(id, "embedding", caller, pinned);
-    const target = model.targets.find(
-      ({ upstream, model: name }) =>
-        upstream.id === vendorTarget?.upstream && name === vendorTarget.model,
-    );
-    const vendor = target && vendorOf(target);
-    const endpoint = vendor && endpointOf(vendor, target);
-    return endpoint && { ...vendor, caller, model, target, endpoint };
+    if (vendorTarget && findTarget(model, vendorTarget)) return { caller, model };
+    throw new GatewayError("vendor_batch_failed", "The model has another upstream.");
   };
   const vendorLines = createVendorLines({
     files: contents,
     targetOf,
-    plan: async ({ body }, { caller, model, target }) => {
+    payerOf,
+    vendorBatches: (id) => store.listVendorBatches(id),
+    plan: async ({ body }, { target }, { caller, model }) => {
       const { query } = checkLine("embeddings", body, caller, snapshot());
       const tokens = tokensOf(query);
       if (!("input" in query)) return { requests: [], tokens };

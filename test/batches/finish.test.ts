@@ -38,6 +38,15 @@ const results = (error: () => AsyncIterable<Uint8Array>): JobResults => {
   };
 };
 
+const vendorLines = {
+  linesOf: () => {
+    throw new Error("The lines run now.");
+  },
+  abandon: async () => {
+    throw new Error("The lines run now.");
+  },
+};
+
 test("a batch whose end failed once has each file once, and its usage", async () => {
   using folder = temporaryFolder();
   const now = Date.now;
@@ -55,9 +64,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
       estimate: { now: null, vendor: null },
       showsCost: false,
     }),
-    vendorLines: () => {
-      throw new Error("The lines run now.");
-    },
+    vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
   });
@@ -109,9 +116,7 @@ test("a batch whose storage is not available at the moment does not take its inp
       estimate: { now: null, vendor: null },
       showsCost: false,
     }),
-    vendorLines: () => {
-      throw new Error("The lines run now.");
-    },
+    vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
   });

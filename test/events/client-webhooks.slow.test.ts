@@ -115,7 +115,11 @@ test("the SDK verifies and reads the event of a job, and no other project gets i
 test("a failed delivery is retried, and an event of a deleted endpoint is not delivered", async () => {
   const receiver = startReceiver((_, count) => new Response("", { status: count < 3 ? 500 : 200 }));
   const endpoint = await create(first, receiver.url);
-  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_retried" });
+  await events.recordJobEvent({
+    type: "batch.completed",
+    owner: "project:one",
+    id: "batch_retried",
+  });
   await until(() => receiver.received.length === 3);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
   await first.webhooks.delete(endpoint.id);
@@ -134,7 +138,11 @@ test("after a rotation, the old secret verifies for 24 hours if asked for, and e
     keep_old_secret_active_for_24_hours: true,
   });
   expect(rotated.signing_secret).not.toBe(endpoint.signing_secret);
-  await events.recordJobEvent({ type: "batch.completed", owner: "project:one", id: "batch_rotated" });
+  await events.recordJobEvent({
+    type: "batch.completed",
+    owner: "project:one",
+    id: "batch_rotated",
+  });
   await until(() => receiver.received.length === 1);
   for (const secret of [endpoint.signing_secret, rotated.signing_secret])
     expect((await unwrap(receiver.received[0], secret)).type).toBe("batch.completed");

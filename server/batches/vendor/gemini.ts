@@ -4,7 +4,7 @@
  */
 import { jsonRequest } from "../../upstream/adapters/wire/build-request.ts";
 import { asObject, listOf, memberOf } from "../../upstream/adapters/wire/members.ts";
-import { getJson, idIn, postJson, present } from "./openai-files.ts";
+import { getJson, idIn, isOlder, postJson, present } from "./openai-files.ts";
 import type {
   InputFile,
   JsonObject,
@@ -15,7 +15,7 @@ import type {
 } from "./vendor-api.ts";
 import { VendorError } from "./vendor-endpoint.ts";
 
-const maxPages = 10;
+const maxPages = 1000;
 const pageSize = 100;
 
 export const gemini: VendorApi = {
@@ -30,16 +30,18 @@ export const gemini: VendorApi = {
     const batch = { displayName: name, inputConfig: { fileName: fileId } };
     return idIn(await postJson(endpoint, path, { batch }), "name");
   },
-  find: async (endpoint, name) => {
+  find: async (endpoint, name, since) => {
     let token = "";
     for (let page = 0; page < maxPages; page++) {
       const body = await getJson(endpoint, `/batches?pageSize=${pageSize}${token}`);
-      const found = listOf(memberOf(body, "operations")).find(
+      const batches = listOf(memberOf(body, "operations"));
+      const found = batches.find(
         (batch) => memberOf(memberOf(batch, "metadata"), "displayName") === name,
       );
       if (found) return idIn(found, "name");
       const next = memberOf(body, "nextPageToken");
-      if (typeof next !== "string" || next === "") return undefined;
+      const oldest = memberOf(memberOf(batches.at(-1), "metadata"), "createTime");
+      if (typeof next !== "string" || next === "" || isOlder(oldest, since)) return undefined;
       token = `&pageToken=${encodeURIComponent(next)}`;
     }
     return undefined;
@@ -50,6 +52,9 @@ export const gemini: VendorApi = {
   },
   fileUrl: ({ url }, fileId) =>
     `${withFolder(url, "download")}/${pathOf(fileId)}:download?alt=media`,
+  deleteFile: async ({ url, headers, send }, fileId) => {
+    await (await send({ url: `${url}/${pathOf(fileId)}`, headers, method: "DELETE" })).text();
+  },
   readResult,
   joinResults: (bodies) =>
     bodies.length === 1

@@ -4,6 +4,8 @@
  */
 import { listOf, memberOf } from "../../upstream/adapters/wire/members.ts";
 import {
+  clockMs,
+  deleteFile,
   fileContentUrl,
   firstMessage,
   getJson,
@@ -18,7 +20,7 @@ import {
 import type { VendorApi, VendorStatus } from "./vendor-api.ts";
 
 const timeoutHours = 24;
-const maxPages = 10;
+const maxPages = 1000;
 const pageSize = 100;
 
 export const mistral: VendorApi = {
@@ -38,9 +40,11 @@ export const mistral: VendorApi = {
         timeout_hours: timeoutHours,
       }),
     ),
-  find: async (endpoint, name) => {
+  find: async (endpoint, name, since) => {
+    const after = encodeURIComponent(new Date(since - clockMs).toISOString());
     for (let page = 0; page < maxPages; page++) {
-      const body = await getJson(endpoint, `/batch/jobs?page=${page}&page_size=${pageSize}`);
+      const path = `/batch/jobs?page=${page}&page_size=${pageSize}&created_after=${after}`;
+      const body = await getJson(endpoint, path);
       const jobs = listOf(memberOf(body, "data"));
       const found = jobs.find((job) => memberOf(memberOf(job, "metadata"), "vexel") === name);
       if (found) return idIn(found);
@@ -54,6 +58,7 @@ export const mistral: VendorApi = {
     await postJson(endpoint, `/batch/jobs/${encodeURIComponent(id)}/cancel`);
   },
   fileUrl: fileContentUrl,
+  deleteFile,
   readResult: readResultLine,
   joinResults: onlyResult,
 };

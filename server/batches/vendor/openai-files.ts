@@ -41,6 +41,19 @@ export async function postJson({ url, headers, send }: VendorEndpoint, path: str
   return (await send({ ...jsonRequest(`${url}${path}`, headers, body), method: "POST" })).json();
 }
 
+export async function deleteFile({ url, headers, send }: VendorEndpoint, fileId: string) {
+  const path = `/files/${encodeURIComponent(fileId)}`;
+  await (await send({ url: `${url}${path}`, headers, method: "DELETE" })).text();
+}
+
+/** The clocks of the vendor and of this process may differ. */
+export const clockMs = 3_600_000;
+
+/** Whether a batch is older than the one that is looked for. `createdAt`: Unix seconds, or a date. */
+export const isOlder = (createdAt: unknown, since: number): boolean =>
+  (typeof createdAt === "number" ? createdAt * 1000 : Date.parse(String(createdAt))) <
+  since - clockMs;
+
 /** The id of a new object. */
 export function idIn(body: unknown, member = "id"): string {
   const id = memberOf(body, member);

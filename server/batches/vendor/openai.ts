@@ -4,10 +4,12 @@
  */
 import { listOf, memberOf } from "../../upstream/adapters/wire/members.ts";
 import {
+  deleteFile,
   fileContentUrl,
   firstMessage,
   getJson,
   idIn,
+  isOlder,
   onlyResult,
   postJson,
   present,
@@ -17,8 +19,8 @@ import {
 } from "./openai-files.ts";
 import type { VendorApi, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 
-/** Pages of the list of batches that are searched for one. */
-const maxPages = 10;
+/** Pages of the list of batches that are searched for one, newest first. */
+const maxPages = 1000;
 const pageSize = 100;
 
 export const openai: VendorApi = {
@@ -45,6 +47,7 @@ export const openai: VendorApi = {
     await postJson(endpoint, `/batches/${encodeURIComponent(id)}/cancel`);
   },
   fileUrl: fileContentUrl,
+  deleteFile,
   readResult: readResultLine,
   joinResults: onlyResult,
 };
@@ -53,6 +56,7 @@ export const openai: VendorApi = {
 export async function findByMetadata(
   endpoint: VendorEndpoint,
   name: string,
+  since: number,
 ): Promise<string | undefined> {
   let after = "";
   for (let page = 0; page < maxPages; page++) {
@@ -60,8 +64,10 @@ export async function findByMetadata(
     const batches = listOf(memberOf(body, "data"));
     const found = batches.find((batch) => memberOf(memberOf(batch, "metadata"), "vexel") === name);
     if (found) return idIn(found);
-    if (memberOf(body, "has_more") !== true || batches.length === 0) return undefined;
-    after = `&after=${encodeURIComponent(idIn(batches.at(-1)))}`;
+    const last = batches.at(-1);
+    if (memberOf(body, "has_more") !== true || isOlder(memberOf(last, "created_at"), since))
+      return undefined;
+    after = `&after=${encodeURIComponent(idIn(last))}`;
   }
   return undefined;
 }
@@ -72,10 +78,13 @@ const ends: ReadonlySet<unknown> = new Set(["completed", "expired", "cancelled",
 export function batchStatus(batch: unknown): VendorStatus {
   const status = memberOf(batch, "status");
   if (!ends.has(status)) return { kind: "running" };
+  const errors = memberOf(memberOf(batch, "errors"), "data");
+  const [first] = listOf(errors);
   return {
     kind: "ended",
     outcome: status as "completed",
-    reason: firstMessage(memberOf(memberOf(batch, "errors"), "data")),
+    reason: firstMessage(errors),
+    isQueueFull: memberOf(first, "code") === "token_limit_exceeded",
     files: present(memberOf(batch, "output_file_id"), memberOf(batch, "error_file_id")),
   };
 }

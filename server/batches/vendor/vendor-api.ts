@@ -23,6 +23,7 @@ export interface VendorLimits {
 }
 
 export interface NewVendorBatch {
+  /** The vendor's id of its input file. */
   readonly fileId: string;
   /** By which `find` finds it. */
   readonly name: string;
@@ -40,6 +41,8 @@ export type VendorStatus =
       readonly reason?: string | undefined;
       /** The files of results and errors. */
       readonly files: readonly string[];
+      /** It failed because the vendor has too many requests in its queue: it may be created again later. */
+      readonly isQueueFull?: boolean;
     };
 
 /** The result of one line of the vendor's input file. */
@@ -66,12 +69,13 @@ export interface VendorApi {
   upload(endpoint: VendorEndpoint, file: InputFile, name: string): Promise<string>;
   /** Returns the vendor's id of the batch. */
   create(endpoint: VendorEndpoint, batch: NewVendorBatch): Promise<string>;
-  /** The id of the batch with this name. Undefined: there is none among the latest. */
-  find(endpoint: VendorEndpoint, name: string): Promise<string | undefined>;
+  /** The id of the batch with this name. Undefined: none was created since then. `since`: Unix milliseconds. */
+  find(endpoint: VendorEndpoint, name: string, since: number): Promise<string | undefined>;
   poll(endpoint: VendorEndpoint, id: string): Promise<VendorStatus>;
   cancel(endpoint: VendorEndpoint, id: string): Promise<void>;
   /** The URL of a file of results. */
   fileUrl(endpoint: VendorEndpoint, fileId: string): string;
+  deleteFile(endpoint: VendorEndpoint, fileId: string): Promise<void>;
   /** Undefined: the request did not run. */
   readResult(line: JsonObject): VendorResult | undefined;
   /** The response body to one request, from the results of its lines. */

@@ -66,6 +66,13 @@ export function createVendorBudget({ charging, hasEnded, now }: VendorBudgetOpti
       if (reservation) held.set(keyOf(range), { jobId: range.jobId, reservation });
     },
     release: (range: RangeName): void => take(range)?.release(),
+    releaseJob: (id: string): void => {
+      for (const [key, { jobId, reservation }] of held) {
+        if (jobId !== id) continue;
+        reservation.release();
+        held.delete(key);
+      }
+    },
     /** Releases what is held for jobs that another process has ended. */
     sweep: async (): Promise<void> => {
       for (const [key, { jobId, reservation }] of held) {
@@ -74,9 +81,8 @@ export function createVendorBudget({ charging, hasEnded, now }: VendorBudgetOpti
         held.delete(key);
       }
     },
-    /** The reservation of each line whose result has arrived: its cost is charged, and never refused. */
+    /** A reservation for each line whose result has arrived: its cost is charged, and never refused. */
     charge: (range: RangeName, payer: Payer): Reservation => {
-      take(range)?.release();
       const settle = async (dollars: number): Promise<void> =>
         (await reserve(range, payer, 0))?.settle(dollars);
       return {

@@ -1,86 +1,73 @@
 /**
  * The lines of a range that the batch of a vendor runs. The range is claimed again and again: to create the vendor's
- * batch, to poll it, and to read its results. Its state is recorded before each step that costs money, so any process
- * continues after a crash.
+ * batch, to poll it, and to read its results.
  */
-import { type JobLine, RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
+import type { RecordVendorBatch } from "../../jobs/job-kind.ts";
 import { jobFolder } from "../../jobs/segments.ts";
+import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
-import type { FileStore } from "../../storage/ports/file-store.ts";
 import type { ClaimedRange, StoredJob } from "../../storage/ports/job-store.ts";
-import type { UpstreamRequest } from "../../upstream/adapter.ts";
-import type { Target } from "../../upstream/contract.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
-import { dollarsOf, type Vendor, withDiscount } from "./index.ts";
+import { withDiscount } from "./index.ts";
 import { ResultLine } from "./result-line.ts";
-import type { VendorEndpoint, VendorStatus } from "./vendor-api.ts";
-import type { Payer, VendorBudget } from "./vendor-budget.ts";
-import { noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
-import { download, readStored } from "./vendor-files.ts";
-import { VendorInput, VendorRefusal } from "./vendor-input.ts";
+import {
+  cancelMs,
+  type Ended,
+  type NumberedLine,
+  rangeName,
+  VendorBatch,
+  type VendorBatchOptions,
+  type VendorTarget,
+} from "./vendor-batch.ts";
+import type { Payer } from "./vendor-budget.ts";
+import { VendorError } from "./vendor-endpoint.ts";
+import { download } from "./vendor-files.ts";
 import { VendorResults } from "./vendor-results.ts";
-import { readState, type VendorState } from "./vendor-state.ts";
+import { type Created, readState, type VendorState } from "./vendor-state.ts";
 
-/** A line with its number in the job. */
-export interface NumberedLine extends JobLine {
-  readonly number: number;
-}
-
-/** Where the lines of a job run, and who pays. */
-export interface VendorTarget extends Payer, Vendor {
-  readonly target: Target;
-  readonly endpoint: VendorEndpoint;
-}
-
-export interface VendorLinesOptions {
-  readonly files: FileStore;
-  /** Throws GatewayError: the lines fail with it when they run. Undefined: the target has no batches any more. */
+export interface VendorLinesOptions extends VendorBatchOptions {
+  /** Undefined: the upstream was deleted, or has no batches any more. */
   readonly targetOf: (job: StoredJob) => VendorTarget | undefined;
-  /** The upstream requests of a line, and its estimated tokens. Throws GatewayError if it is invalid. */
-  readonly plan: (
-    line: JobLine,
-    target: VendorTarget,
-  ) => Promise<{ readonly requests: readonly UpstreamRequest[]; readonly tokens: number }>;
+  /** Throws GatewayError if the API key or the model is gone, or if the model has another upstream. */
+  readonly payerOf: (job: StoredJob) => Payer;
+  /** What the ranges of a job recorded. */
+  readonly vendorBatches: (jobId: string) => Promise<readonly string[]>;
   /** Lines without a result of the vendor run now. False: they fail. */
   readonly runsNow: (job: StoredJob) => boolean;
   readonly notRun: (ending: StoredJob["ending"]) => GatewayError;
-  readonly budget: VendorBudget;
-  /** Other processes may hold the budget of a range. */
-  readonly isShared: boolean;
   readonly log: Pick<Log, "warn">;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
-const retryMs = 3000;
-/** How long a canceled batch may take to end. */
-const cancelMs = 15 * 60_000;
-const [minPollMs, maxPollMs] = [1000, 60_000];
-
-type Ended = Extract<VendorStatus, { kind: "ended" }>;
-type Creating = Extract<VendorState, { kind: "creating" }>;
-type Created = Extract<VendorState, { kind: "created" }>;
-interface Results {
-  readonly kind: "results";
-  readonly sent: Created;
-  readonly status: Ended;
+export interface VendorLines {
+  /** `plain`: the lines as they would run now. */
+  linesOf<L extends NumberedLine>(
+    range: ClaimedRange,
+    plain: () => AsyncIterable<L>,
+    record: RecordVendorBatch,
+  ): AsyncGenerator<L>;
+  /** The job ends, and its lines at the vendor do not: their batches are canceled. Never rejects. */
+  abandon(job: StoredJob): Promise<void>;
 }
-type Step = Exclude<VendorState, Creating | Created> | Results;
 
-/** `plain`: the lines as they would run now. */
-export type VendorLines = <L extends NumberedLine>(
-  range: ClaimedRange,
-  plain: () => AsyncIterable<L>,
-  record: RecordVendorBatch,
-) => AsyncGenerator<L>;
+export const createVendorLines = (options: VendorLinesOptions): VendorLines => ({
+  linesOf: (range, plain, record) => new RangeLines(options, range, plain, record).lines(),
+  abandon: async (job) => {
+    const { targetOf, vendorBatches, budget, log } = options;
+    budget.releaseJob(job.id);
+    const at = targetOf(job);
+    if (!at) return;
+    try {
+      const batch = new VendorBatch(options, { job, number: 0 }, at, async () => undefined);
+      for (const text of await vendorBatches(job.id))
+        await batch.abandon(readState(text) as VendorState);
+    } catch (error) {
+      log.warn("vendor-batch-not-canceled", { job: job.id, reason: errorMessage(error) });
+    }
+  },
+});
 
-export const createVendorLines =
-  (options: VendorLinesOptions): VendorLines =>
-  (range, plain, record) =>
-    new VendorRange(options, range, plain, record).lines();
-
-class VendorRange<L extends NumberedLine> {
+class RangeLines<L extends NumberedLine> {
   readonly #options: VendorLinesOptions;
   readonly #range: ClaimedRange;
   readonly #plain: () => AsyncIterable<L>;
@@ -99,11 +86,7 @@ class VendorRange<L extends NumberedLine> {
   }
 
   get #name() {
-    return { jobId: this.#range.job.id, number: this.#range.number };
-  }
-
-  #fileName(what: "input" | "results"): string {
-    return `${jobFolder(this.#range.job.id)}/vendor-${this.#range.number}.${what}`;
+    return rangeName(this.#range);
   }
 
   async *lines(): AsyncGenerator<L> {
@@ -111,21 +94,44 @@ class VendorRange<L extends NumberedLine> {
     const { job } = this.#range;
     if (isShared) await budget.sweep();
     const before = readState(this.#range.vendorBatch);
+    const at = targetOf(job);
+    const payer = this.#payer();
     // Nothing was sent, and nothing is: the lines end with the reason.
-    if (job.ending && !before) return yield* this.#plain();
-    let at: VendorTarget | undefined;
-    try {
-      at = targetOf(job);
-    } catch (error) {
-      // The key or the model is gone: the lines fail with the reason when they run.
-      if (error instanceof GatewayError) return yield* this.#plain();
-      throw error;
+    if ((job.ending && !before) || !at || payer instanceof GatewayError) {
+      if (at && before) await this.#abandon(at, before);
+      budget.release(this.#name);
+      return yield* this.#unsent(at, payer);
     }
-    if (!at) return yield* this.#failed("the model has no upstream with batches any more");
-    const step = await this.#advance(at, before);
-    if (step.kind === "results") return yield* this.#results(at, step);
+    const batch = new VendorBatch(this.#options, this.#range, at, this.#record);
+    const step = await batch.advance(before, payer, this.#plain);
+    if (step.kind === "results") return yield* this.#results(batch, at, payer, step);
     budget.release(this.#name);
     if (step.kind === "refused") yield* this.#failed(step.reason);
+    else yield* this.#plain();
+  }
+
+  #payer(): Payer | GatewayError {
+    try {
+      return this.#options.payerOf(this.#range.job);
+    } catch (error) {
+      if (error instanceof GatewayError) return error;
+      throw error;
+    }
+  }
+
+  async #abandon(at: VendorTarget, before: VendorState): Promise<void> {
+    const batch = new VendorBatch(this.#options, this.#range, at, this.#record);
+    try {
+      await batch.abandon(before);
+    } catch (error) {
+      throw error instanceof VendorError ? batch.tryAgain(error) : error;
+    }
+  }
+
+  /** The lines of a revoked key, or of a deleted model, fail with the reason when they run. */
+  async *#unsent(at: VendorTarget | undefined, payer: Payer | GatewayError): AsyncGenerator<L> {
+    const isOfAnother = payer instanceof GatewayError && payer.kind === "vendor_batch_failed";
+    if (!at || isOfAnother) yield* this.#failed("the model has no upstream with batches any more");
     else yield* this.#plain();
   }
 
@@ -140,138 +146,47 @@ class VendorRange<L extends NumberedLine> {
     return job.ending !== null || this.#options.runsNow(job);
   }
 
-  /** One step. Throws RangeWaits while the vendor works. */
-  async #advance(at: VendorTarget, before: VendorState | undefined): Promise<Step> {
-    try {
-      const state = !before || before.kind === "creating" ? await this.#create(at, before) : before;
-      if (state.kind !== "created") return state;
-      return { kind: "results", sent: state, status: await this.#poll(at, state) };
-    } catch (error) {
-      if (error instanceof VendorRefusal || (error instanceof VendorError && !error.isTemporary))
-        return this.#save({ kind: "refused", reason: error.message });
-      throw error instanceof VendorError ? this.#tryAgain(error) : error;
-    }
-  }
-
-  /** The vendor, or the storage, does not respond as it should. */
-  #tryAgain(error: Error): RangeWaits {
-    const { log, now } = this.#options;
-    log.warn("vendor-batch-delayed", { job: this.#range.job.id, reason: error.message });
-    return new RangeWaits(now() + retryMs);
-  }
-
-  async #save<S extends VendorState>(state: S): Promise<S> {
-    await this.#record(JSON.stringify(state));
-    return state;
-  }
-
-  /** `creating`: an earlier process may have created the batch. */
-  async #create(
+  async *#results(
+    batch: VendorBatch,
     at: VendorTarget,
-    creating: Creating | undefined,
-  ): Promise<Exclude<VendorState, Creating>> {
-    const { api, endpoint } = at;
-    const found = creating && (await api.find(endpoint, creating.name).catch(noneIfRefused));
-    if (creating && found) return this.#save({ ...creating, kind: "created", id: found });
-    const { files, now } = this.#options;
-    const { job, number } = this.#range;
-    const input = new VendorInput(api);
-    const inputName = this.#fileName("input");
-    try {
-      let tokens = 0;
-      const planned = this.#planned(at, (count) => {
-        tokens += count;
-      });
-      const size = await files.write(inputName, input.write(planned));
-      if (input.isEmpty) return await this.#save({ kind: "unneeded" });
-      const dollars = dollarsOf(tokens, at.target, at.priceFactor);
-      await this.#hold(at, dollars);
-      const name = `vexel-${job.id}-${number}`;
-      const open = (): AsyncIterable<Uint8Array> => readStored(files, inputName);
-      const fileId = await api.upload(endpoint, { size, open }, name);
-      const { upstream, model } = at.target;
-      const sent = { upstream: upstream.id, model, skipped: input.skipped, dollars, at: now() };
-      await this.#save({ ...sent, kind: "creating", name });
-      const id = await api.create(endpoint, { fileId, name, shared: input.shared });
-      return await this.#save({ ...sent, kind: "created", id });
-    } finally {
-      await files.remove(inputName);
-    }
-  }
-
-  async *#planned(at: VendorTarget, onTokens: (count: number) => void) {
-    for await (const line of this.#plain()) {
-      const plan = async () => {
-        const { requests, tokens } = await this.#options.plan(line, at);
-        if (requests.length > 0) onTokens(tokens);
-        return requests;
-      };
-      yield { line: line.number, plan };
-    }
-  }
-
-  /** A budget that is exhausted for now delays the batch. Throws GatewayError. */
-  async #hold(at: VendorTarget, dollars: number | null): Promise<void> {
-    const { budget, now } = this.#options;
-    try {
-      await budget.hold(this.#name, at, dollars);
-    } catch (error) {
-      if (error instanceof GatewayError && error.definition.retry === "later")
-        throw new RangeWaits(now() + retryMs);
-      if (error instanceof GatewayError) throw new VendorRefusal(error.message);
-      throw error;
-    }
-  }
-
-  async #poll(at: VendorTarget, state: Created): Promise<Ended> {
-    const { now, isShared, budget } = this.#options;
-    const { job } = this.#range;
-    const since = state.cancelledAt ?? job.deadline;
-    if (job.ending && now() > since + cancelMs)
-      return { kind: "ended", outcome: "cancelled", files: [] };
-    const status = await at.api.poll(at.endpoint, state.id).catch(statusOfError);
-    if (status.kind === "ended") return status;
-    if (job.ending) await this.#cancel(at, state);
-    // After a restart. The batch is on its way, whether or not it fits into the budget now.
-    else if (!isShared) await budget.hold(this.#name, at, state.dollars).catch(() => undefined);
-    const ageMs = now() - state.at;
-    throw new RangeWaits(now() + Math.min(Math.max(ageMs / 10, minPollMs), maxPollMs));
-  }
-
-  async #cancel(at: VendorTarget, state: Created): Promise<void> {
-    if (state.cancelledAt === undefined)
-      await this.#save({ ...state, cancelledAt: this.#options.now() });
-    await at.api.cancel(at.endpoint, state.id).catch((error: unknown) => {
-      // It is being canceled, or has ended: the next poll shows it.
-      if (!(error instanceof VendorError)) throw error;
-    });
-  }
-
-  async *#results(at: VendorTarget, { sent, status }: Results): AsyncGenerator<L> {
+    payer: Payer,
+    { sent, status }: { readonly sent: Created; readonly status: Ended },
+  ): AsyncGenerator<L> {
     const { budget } = this.#options;
-    const results = await this.#openResults(at, status);
+    const results = await this.#openResults(batch, at, status);
+    await batch.deleteFiles([sent.fileId, ...status.files]);
     const skipped = new Set(sent.skipped);
     const { target, priceFactor, api } = at;
     const discounted = withDiscount(target, priceFactor);
-    const paid = { target: discounted, priceFactor, reservation: budget.charge(this.#name, at) };
-    for await (const line of this.#plain()) {
-      const { number } = line;
-      if (results.has(number))
-        yield { ...line, vendor: new ResultLine(paid, api, results, number) };
-      else if (skipped.has(number) || this.#mayRun) yield line;
-      else yield { ...line, failure: this.#missing(status) };
+    const reservation = budget.charge(this.#name, payer);
+    const paid = { target: discounted, priceFactor, reservation };
+    try {
+      for await (const line of this.#plain()) {
+        const { number } = line;
+        if (results.has(number))
+          yield { ...line, vendor: new ResultLine(paid, api, results, number) };
+        else if (skipped.has(number) || this.#mayRun) yield line;
+        else yield { ...line, failure: this.#missing(status) };
+      }
+    } finally {
+      // Until then, no other request spends what the lines cost.
+      budget.release(this.#name);
     }
   }
 
-  async #openResults(at: VendorTarget, { files: fileIds }: Ended): Promise<VendorResults> {
+  async #openResults(
+    batch: VendorBatch,
+    { api, endpoint }: VendorTarget,
+    { files: fileIds }: Ended,
+  ): Promise<VendorResults> {
     const { files, now } = this.#options;
+    const { job, number } = this.#range;
+    const name = `${jobFolder(job.id)}/vendor-${number}.results`;
     try {
-      return await VendorResults.open(files, this.#fileName("results"), at.api, () =>
-        download(at.api, at.endpoint, fileIds),
-      );
+      return await VendorResults.open(files, name, api, () => download(api, endpoint, fileIds));
     } catch (error) {
       const isExternal = error instanceof VendorError || error instanceof GatewayError;
-      if (isExternal && now() < this.#range.job.deadline + cancelMs) throw this.#tryAgain(error);
+      if (isExternal && now() < job.deadline + cancelMs) throw batch.tryAgain(error);
       throw error instanceof VendorError ? failedError(error.message) : error;
     }
   }

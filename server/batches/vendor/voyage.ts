@@ -41,6 +41,10 @@ export const voyage: VendorApi = {
     await postJson(endpoint, `/batches/${encodeURIComponent(id)}/cancel`);
   },
   fileUrl: fileContentUrl,
+  // docs.voyageai.com/reference/bulk-delete-files
+  deleteFile: async (endpoint, fileId) => {
+    await postJson(endpoint, "/files/delete", { file_ids: [fileId] });
+  },
   readResult: readResultLine,
   joinResults: onlyResult,
 };

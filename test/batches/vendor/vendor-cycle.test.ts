@@ -48,6 +48,9 @@ describe.each(kinds)("at %s", (kind) => {
       request_counts: { total: 13, completed: 12, failed: 1 },
     });
     expect(vendor.batches).toHaveLength(1);
+    // Neither the texts nor the vectors stay at the vendor.
+    expect(vendor.deleted).toContain(vendor.batches[0]?.inputFile as string);
+    expect([...vendor.files.keys()]).toEqual([]);
     // Only batches were asked for, and no embeddings.
     expect(vendor.requests.filter((path) => /v1\/embeddings$|:(e|batchE)mbed/.test(path))).toEqual(
       [],

@@ -109,7 +109,7 @@ describe("a batch that expires at the vendor", () => {
 
 describe.each([
   ["refuses it", { refusal: "No access to batches." }, /refused|access/],
-  ["reports that it failed", { outcome: "failed" }, /token limit/],
+  ["reports that it failed", { outcome: "failed" }, /no access/],
 ] as const)("a vendor that %s", (_, control, reason) => {
   test("ends the batch with its reason", async () => {
     Object.assign(vendor.control, control);

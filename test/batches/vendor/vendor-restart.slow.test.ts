@@ -110,6 +110,37 @@ testsWith(["postgresql"], import.meta.file, () => {
   });
 });
 
+describe.each([
+  ["its input file is uploaded", "POST /v1/files", 2],
+  ["it is created", "POST /v1/batches", 1],
+  ["its results are downloaded", "GET /v1/files/batch_0-output/content", 1],
+])("a gateway that is killed while %s", (_, step, uploads) => {
+  test("goes on with the batch, and creates it once", async () => {
+    vendor = startVendor("openai");
+    const arrived = Promise.withResolvers<void>();
+    vendor.control.failure = (request) => {
+      if (request !== step) return undefined;
+      arrived.resolve();
+      // No response until the process has ended.
+      return new Promise(() => undefined);
+    };
+    const { id } = await createBatch(await start("openai"), file);
+    await arrived.promise;
+    await stop("SIGKILL");
+    vendor.control.failure = () => undefined;
+    const client = await start("openai");
+    const batch = await endOf(client, id);
+    expect(batch).toMatchObject({
+      status: "completed",
+      request_counts: { total: 200, completed: 200, failed: 0 },
+    });
+    expect([...(await resultsOf(client, batch)).keys()].sort()).toEqual(ids.toSorted());
+    expect(vendor.batches).toHaveLength(1);
+    expect(vendor.requests.filter((request) => request === "POST /v1/files")).toHaveLength(uploads);
+    expect([...vendor.files.keys()]).toEqual([]);
+  });
+});
+
 test("a batch that was being created when the gateway was killed is found by its name", async () => {
   vendor = startVendor("openai");
   vendor.control.losesResponse = true;

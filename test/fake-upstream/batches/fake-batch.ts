@@ -15,7 +15,7 @@ export interface FakeBatch {
   readonly request: Readonly<Record<string, unknown>>;
   state: "validating" | "running" | "cancelling" | "completed" | "cancelled" | "expired" | "failed";
   results: readonly FakeResult[];
-  reason?: string;
+  reason?: { readonly code: string; readonly message: string };
 }
 
 /** How a vendor's wire format differs. */
@@ -26,6 +26,9 @@ export interface FakeDialect {
 export interface FakeState {
   readonly origin: string;
   readonly files: Map<string, string>;
+  /** The ids of files that were deleted. */
+  readonly deleted: string[];
+  newFileId(): string;
   readonly batches: FakeBatch[];
   create(batch: Pick<FakeBatch, "name" | "inputFile" | "request">): FakeBatch;
   /** The batch after one more step: as a poll sees it. */

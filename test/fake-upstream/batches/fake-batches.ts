@@ -20,6 +20,8 @@ export type FakeVendor = ReturnType<typeof startFakeBatches>;
 export function startFakeBatches(kind: VendorKind, embed: (file: string) => FakeResult[]) {
   const batches: FakeBatch[] = [];
   const files = new Map<string, string>();
+  const deleted: string[] = [];
+  let uploaded = 0;
   const control = {
     /** Running batches end at the next poll. */
     isReady: true,
@@ -29,10 +31,14 @@ export function startFakeBatches(kind: VendorKind, embed: (file: string) => Fake
     alter: (results: FakeResult[]): readonly FakeResult[] => results,
     /** The message of the response, 403, to requests that create a batch. */
     refusal: undefined as string | undefined,
+    /** The status of the response to requests whose method and path it returns one for. */
+    failure: (_request: string): number | undefined | Promise<number | undefined> => undefined,
     /** The batch is created, and its response is lost. */
     losesResponse: false,
     /** How running batches end. */
     outcome: "completed" as "completed" | "expired" | "failed",
+    /** Why running batches fail. */
+    reason: { code: "invalid_model", message: "The account has no access to the model." },
   };
   /** Method and path of every request. */
   const requests: string[] = [];
@@ -41,6 +47,8 @@ export function startFakeBatches(kind: VendorKind, embed: (file: string) => Fake
       return server.url.origin;
     },
     files,
+    deleted,
+    newFileId: () => `file-${uploaded++}`,
     batches,
     create: (batch) => {
       const created: FakeBatch = {
@@ -68,7 +76,7 @@ export function startFakeBatches(kind: VendorKind, embed: (file: string) => Fake
   const end = (batch: FakeBatch, outcome: FakeBatch["state"]): void => {
     batch.state = outcome;
     if (outcome === "failed") {
-      batch.reason = "The token limit of the account is exceeded.";
+      batch.reason = control.reason;
       batch.results = [];
     } else if (outcome !== "completed") batch.results = batch.results.slice(0, control.partial);
   };
@@ -84,6 +92,9 @@ export function startFakeBatches(kind: VendorKind, embed: (file: string) => Fake
       requests.push(`${request.method} ${pathname}`);
       if (isCreation(request) && control.refusal !== undefined)
         return Response.json({ error: { message: control.refusal } }, { status: 403 });
+      const failure = await control.failure(`${request.method} ${pathname}`);
+      if (failure !== undefined)
+        return Response.json({ error: { message: "The vendor is broken." } }, { status: failure });
       const creates = isCreation(request);
       const response = await dialects[kind].handle(request, state);
       if (creates && control.losesResponse) {
@@ -100,6 +111,7 @@ export function startFakeBatches(kind: VendorKind, embed: (file: string) => Fake
     batches,
     requests,
     files,
+    deleted,
     close: () => server.stop(true),
   };
 }

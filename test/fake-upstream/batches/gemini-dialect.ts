@@ -30,7 +30,7 @@ function show(batch: FakeBatch, { files }: FakeState) {
     name: batch.id,
     metadata: { displayName: batch.name, state: states[batch.state] },
     done: isDone,
-    ...(batch.reason !== undefined && { error: { code: 8, message: batch.reason } }),
+    ...(batch.reason !== undefined && { error: { code: 8, message: batch.reason.message } }),
     ...(isDone && batch.results.length > 0 && { response: { responsesFile: name } }),
   };
 }
@@ -47,9 +47,14 @@ export const geminiDialect: FakeDialect = {
     )
       return new Response("", { headers: { "x-goog-upload-url": `${origin}/upload/session` } });
     if (pathname === "/upload/session") {
-      const name = `files/f${files.size}`;
+      const name = `files/${state.newFileId()}`;
       files.set(name, await request.text());
       return Response.json({ file: { name } });
+    }
+    if (request.method === "DELETE") {
+      const name = pathname.replace("/v1beta/", "");
+      state.deleted.push(name);
+      return files.delete(name) ? Response.json({}) : undefined;
     }
     const [, file] = /^\/download\/v1beta\/(files\/[^:]+):download$/.exec(pathname) ?? [];
     if (file !== undefined) return new Response(files.get(file));

@@ -47,7 +47,7 @@ export const mistralDialect = dialect({
     object: "batch",
     metadata: batch.request.metadata,
     status: mistralStates[batch.state],
-    errors: batch.reason === undefined ? [] : [{ message: batch.reason, count: 1 }],
+    errors: batch.reason === undefined ? [] : [{ message: batch.reason.message, count: 1 }],
     ...filesOf(batch, state, "output_file", "error_file"),
   }),
 });
@@ -58,10 +58,7 @@ function showBatch(batch: FakeBatch, state: FakeState): unknown {
     object: "batch",
     metadata: batch.request.metadata,
     status: batch.state === "running" ? "in_progress" : batch.state,
-    errors:
-      batch.reason === undefined
-        ? null
-        : { object: "list", data: [{ code: "token_limit_exceeded", message: batch.reason }] },
+    errors: batch.reason === undefined ? null : { object: "list", data: [batch.reason] },
     ...filesOf(batch, state, "output_file_id", "error_file_id"),
   };
 }
@@ -100,9 +97,14 @@ function dialect({ path, check, inputFileOf, show }: Differences): FakeDialect {
         const file = form.get("file") as File;
         if (form.get("purpose") !== "batch" || !file.name.endsWith(".jsonl"))
           return Response.json({ error: { message: "Not a file of a batch." } }, { status: 400 });
-        const id = `file-${files.size}`;
+        const id = state.newFileId();
         files.set(id, await file.text());
         return Response.json({ id, object: "file" });
+      }
+      const removed = await removedFile(request, pathname);
+      if (removed !== undefined) {
+        state.deleted.push(removed);
+        return files.delete(removed) ? Response.json({ id: removed, deleted: true }) : undefined;
       }
       const [, fileId] = /^\/v1\/files\/([^/]+)\/content$/.exec(pathname) ?? [];
       if (fileId !== undefined) return new Response(files.get(fileId));
@@ -125,4 +127,12 @@ function dialect({ path, check, inputFileOf, show }: Differences): FakeDialect {
       return batch && Response.json(show(batch, state));
     },
   };
+}
+
+/** The id of the file that the request deletes. Voyage deletes several at once. */
+async function removedFile(request: Request, path: string): Promise<string | undefined> {
+  if (request.method === "DELETE") return /^\/v1\/files\/([^/]+)$/.exec(path)?.[1];
+  if (path !== "/v1/files/delete") return undefined;
+  const { file_ids: ids } = (await request.json()) as { file_ids: readonly string[] };
+  return ids[0];
 }

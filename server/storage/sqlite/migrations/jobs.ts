@@ -122,10 +122,4 @@ const jobEvents: Migration = {
   ],
 };
 
-export const jobMigrations: readonly Migration[] = [
-  files,
-  jobs,
-  uploads,
-  vendorBatches,
-  jobEvents,
-];
+export const jobMigrations: readonly Migration[] = [files, jobs, uploads, vendorBatches, jobEvents];

@@ -1,0 +1,273 @@
+/**
+ * The batch of a vendor that runs the lines of a range: creates it once, polls it, cancels it, and deletes its files at
+ * the vendor. Its state is recorded before each step that costs money, so any process continues after a crash.
+ */
+import { type JobLine, RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
+import { jobFolder } from "../../jobs/segments.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Log } from "../../lib/log.ts";
+import type { FileStore } from "../../storage/ports/file-store.ts";
+import type { StoredJob } from "../../storage/ports/job-store.ts";
+import type { UpstreamRequest } from "../../upstream/adapter.ts";
+import type { Target } from "../../upstream/contract.ts";
+import { dollarsOf, type Vendor } from "./index.ts";
+import type { VendorEndpoint, VendorStatus } from "./vendor-api.ts";
+import type { Payer, VendorBudget } from "./vendor-budget.ts";
+import { noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
+import { readStored } from "./vendor-files.ts";
+import { VendorInput, VendorRefusal } from "./vendor-input.ts";
+import type { Created, Creating, Sent, VendorState } from "./vendor-state.ts";
+
+/** A line with its number in the job. */
+export interface NumberedLine extends JobLine {
+  readonly number: number;
+}
+
+/** Where the lines of a job run. */
+export interface VendorTarget extends Vendor {
+  readonly target: Target;
+  readonly endpoint: VendorEndpoint;
+}
+
+export interface VendorBatchOptions {
+  readonly files: FileStore;
+  /** The upstream requests of a line, and its estimated tokens. Throws GatewayError if it is invalid. */
+  readonly plan: (
+    line: JobLine,
+    target: VendorTarget,
+    payer: Payer,
+  ) => Promise<{ readonly requests: readonly UpstreamRequest[]; readonly tokens: number }>;
+  readonly budget: VendorBudget;
+  /** Other processes may hold the budget of a range. */
+  readonly isShared: boolean;
+  readonly log: Pick<Log, "warn">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export type Ended = Extract<VendorStatus, { kind: "ended" }>;
+type Step =
+  | Exclude<VendorState, Creating | Created>
+  | { readonly kind: "results"; readonly sent: Created; readonly status: Ended };
+
+/** How long a canceled batch may take to end. */
+export const cancelMs = 15 * 60_000;
+const [minWaitMs, maxWaitMs] = [1000, 60_000];
+
+/** A batch of one range. */
+export interface VendorRange {
+  readonly job: StoredJob;
+  readonly number: number;
+}
+
+export class VendorBatch {
+  readonly #options: VendorBatchOptions;
+  readonly #range: VendorRange;
+  readonly #at: VendorTarget;
+  readonly #record: RecordVendorBatch;
+
+  constructor(
+    options: VendorBatchOptions,
+    range: VendorRange,
+    at: VendorTarget,
+    record: RecordVendorBatch,
+  ) {
+    this.#options = options;
+    this.#range = range;
+    this.#at = at;
+    this.#record = record;
+  }
+
+  /** One step. Throws RangeWaits while the vendor works. */
+  async advance(
+    before: VendorState | undefined,
+    payer: Payer,
+    lines: () => AsyncIterable<NumberedLine>,
+  ): Promise<Step> {
+    try {
+      const state =
+        !before || before.kind === "creating" ? await this.#create(before, payer, lines) : before;
+      if (state.kind !== "created") return state;
+      const status = await this.#poll(state, payer);
+      if (status.isQueueFull && !this.#range.job.ending) await this.#createLater(state);
+      return { kind: "results", sent: state, status };
+    } catch (error) {
+      if (error instanceof VendorRefusal || (error instanceof VendorError && !error.isTemporary))
+        return this.#save({ kind: "refused", reason: error.message });
+      throw error instanceof VendorError ? this.tryAgain(error) : error;
+    }
+  }
+
+  /** The lines of the range end without its results: it must not cost more. */
+  async abandon(state: VendorState): Promise<void> {
+    if (state.kind !== "creating" && state.kind !== "created") return;
+    const { api, endpoint } = this.#at;
+    const id = state.kind === "created" ? state.id : await this.#find(state);
+    if (id !== undefined) await api.cancel(endpoint, id).catch(ignoreRefusal);
+    await this.deleteFiles([state.fileId]);
+  }
+
+  /** Files of batches that have ended. */
+  async deleteFiles(fileIds: readonly string[]): Promise<void> {
+    const { api, endpoint } = this.#at;
+    for (const fileId of fileIds) {
+      try {
+        await api.deleteFile(endpoint, fileId);
+      } catch (error) {
+        if (!(error instanceof VendorError)) throw error;
+        // An earlier process has deleted it.
+        if (error.status === 404) continue;
+        const { log } = this.#options;
+        log.warn("vendor-file-not-deleted", { job: this.#range.job.id, reason: error.message });
+      }
+    }
+  }
+
+  /** The vendor, or the storage, does not respond as it should. */
+  tryAgain(error: Error): RangeWaits {
+    const { log } = this.#options;
+    log.warn("vendor-batch-delayed", { job: this.#range.job.id, reason: error.message });
+    return this.#wait(this.#range.job.createdAt);
+  }
+
+  /** The longer it has taken, the longer the next wait. */
+  #wait(since: number): RangeWaits {
+    const now = this.#options.now();
+    return new RangeWaits(now + Math.min(Math.max((now - since) / 10, minWaitMs), maxWaitMs));
+  }
+
+  async #save<S extends VendorState>(state: S): Promise<S> {
+    await this.#record(JSON.stringify(state));
+    return state;
+  }
+
+  /** `creating`: an earlier attempt may have created the batch. */
+  async #create(
+    creating: Creating | undefined,
+    payer: Payer,
+    lines: () => AsyncIterable<NumberedLine>,
+  ): Promise<Exclude<VendorState, Creating>> {
+    const { api, endpoint } = this.#at;
+    const found = creating && (await this.#find(creating));
+    if (creating && found !== undefined)
+      return this.#save({ ...creating, kind: "created", id: found });
+    if (this.#range.job.ending) {
+      if (creating) await this.deleteFiles([creating.fileId]);
+      return this.#save({ kind: "unneeded" });
+    }
+    const sent = creating ?? (await this.#upload(payer, lines));
+    if (!sent) return this.#save({ kind: "unneeded" });
+    if (!creating) await this.#save({ ...sent, kind: "creating" });
+    try {
+      const id = await api.create(endpoint, sent);
+      return await this.#save({ ...sent, kind: "created", id });
+    } catch (error) {
+      if (error instanceof VendorError && !error.isTemporary) await this.deleteFiles([sent.fileId]);
+      throw error;
+    }
+  }
+
+  #find({ name, at }: Creating): Promise<string | undefined> {
+    const { api, endpoint } = this.#at;
+    return api.find(endpoint, name, at).catch(noneIfRefused);
+  }
+
+  /** The vendor has too many requests in its queue: the batch is created again, under another name. */
+  async #createLater({ id: _, cancelledAt: __, ...sent }: Created): Promise<never> {
+    const now = this.#options.now();
+    const name = `${nameOf(this.#range)}-${now.toString(36)}`;
+    await this.#save({ ...sent, kind: "creating", name, at: now });
+    throw this.#wait(this.#range.job.createdAt);
+  }
+
+  /** Undefined: there is nothing to send. */
+  async #upload(payer: Payer, lines: () => AsyncIterable<NumberedLine>): Promise<Sent | undefined> {
+    const { files, now } = this.#options;
+    const { api, endpoint, target, priceFactor } = this.#at;
+    const input = new VendorInput(api);
+    const inputName = `${jobFolder(this.#range.job.id)}/vendor-${this.#range.number}.input`;
+    try {
+      let tokens = 0;
+      const planned = this.#planned(payer, lines, (count) => {
+        tokens += count;
+      });
+      const size = await files.write(inputName, input.write(planned));
+      if (input.isEmpty) return undefined;
+      const dollars = dollarsOf(tokens, target, priceFactor);
+      await this.#hold(payer, dollars);
+      const name = nameOf(this.#range);
+      const open = (): AsyncIterable<Uint8Array> => readStored(files, inputName);
+      const fileId = await api.upload(endpoint, { size, open }, name);
+      const { upstream, model } = target;
+      const { skipped, shared } = input;
+      return { upstream: upstream.id, model, name, fileId, shared, at: now(), skipped, dollars };
+    } finally {
+      await files.remove(inputName);
+    }
+  }
+
+  async *#planned(
+    payer: Payer,
+    lines: () => AsyncIterable<NumberedLine>,
+    onTokens: (count: number) => void,
+  ) {
+    for await (const line of lines()) {
+      const plan = async () => {
+        const { requests, tokens } = await this.#options.plan(line, this.#at, payer);
+        if (requests.length > 0) onTokens(tokens);
+        return requests;
+      };
+      yield { line: line.number, plan };
+    }
+  }
+
+  /** A budget that is exhausted for now delays the batch. Throws GatewayError. */
+  async #hold(payer: Payer, dollars: number | null): Promise<void> {
+    const { budget } = this.#options;
+    try {
+      await budget.hold(rangeName(this.#range), payer, dollars);
+    } catch (error) {
+      if (error instanceof GatewayError && error.definition.retry === "later")
+        throw this.#wait(this.#range.job.createdAt);
+      if (error instanceof GatewayError) throw new VendorRefusal(error.message);
+      throw error;
+    }
+  }
+
+  async #poll(state: Created, payer: Payer): Promise<Ended> {
+    const { now, isShared, budget } = this.#options;
+    const { api, endpoint } = this.#at;
+    const { job } = this.#range;
+    const since = state.cancelledAt ?? job.deadline;
+    if (job.ending && now() > since + cancelMs)
+      return { kind: "ended", outcome: "cancelled", files: [] };
+    const status = await api.poll(endpoint, state.id).catch(statusOfError);
+    if (status.kind === "ended") return status;
+    if (job.ending) await this.#cancel(state);
+    // After a restart. The batch is on its way, whether or not it fits into the budget now.
+    else if (!isShared)
+      await budget.hold(rangeName(this.#range), payer, state.dollars).catch(() => undefined);
+    throw this.#wait(state.at);
+  }
+
+  async #cancel(state: Created): Promise<void> {
+    const { api, endpoint } = this.#at;
+    if (state.cancelledAt === undefined)
+      await this.#save({ ...state, cancelledAt: this.#options.now() });
+    // It is being canceled, or has ended: the next poll shows it.
+    await api.cancel(endpoint, state.id).catch(ignoreVendorError);
+  }
+}
+
+export const rangeName = ({ job, number }: VendorRange) => ({ jobId: job.id, number });
+
+const nameOf = ({ job, number }: VendorRange): string => `vexel-${job.id}-${number}`;
+
+function ignoreVendorError(error: unknown): void {
+  if (!(error instanceof VendorError)) throw error;
+}
+
+/** The batch has ended, or is unknown. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof VendorError) || error.isTemporary) throw error;
+}
