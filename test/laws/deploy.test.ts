@@ -20,6 +20,7 @@ interface ComposeService {
   readonly environment?: Readonly<Record<string, string>>;
   readonly read_only?: boolean;
   readonly stop_grace_period?: string;
+  readonly command?: readonly string[];
   readonly networks?: { readonly default: { readonly ipv4_address: string } };
 }
 
@@ -77,6 +78,15 @@ describe("deployment files", () => {
     expect(Number(values.terminationGracePeriodSeconds)).toBeGreaterThanOrEqual(
       Number(values.preStopSeconds) + drainSeconds + 10,
     );
+  });
+
+  test("the lifecycle rules of compose delete no files, jobs, stored content and ledger rows", () => {
+    const [command = ""] = compose.services.bucket?.command ?? [];
+    const rules = matches(command, /ilm rule add (.+?) minio/g);
+    expect(rules).toEqual([
+      "--prefix images/ --expire-days 3",
+      "--prefix responses/ --expire-days 3",
+    ]);
   });
 
   test("a client of compose cannot choose its address in X-Forwarded-For", () => {
