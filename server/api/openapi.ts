@@ -118,8 +118,9 @@ const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType; status
   root: { type: "text/html" },
 };
 
-const securityOf = ({ path }: Route): Json =>
-  /^\/(?:v1|openai)\//.test(path) ? {} : { security: [] };
+/** Aliases exist only of routes that need an API key. */
+const securityOf = ({ path, sameAs }: Route): Json =>
+  sameAs !== undefined || path.startsWith("/v1/") ? {} : { security: [] };
 const streams = (name: OwnRouteName): boolean => name === "generations" || name === "edits";
 
 /** The response to a request with `async: true`, or with `Prefer: respond-async`. */

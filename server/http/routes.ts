@@ -114,6 +114,7 @@ const withoutDeployment = "for Azure clients without a deployment in the path";
 const azureWithBaseUrl = "for Azure clients whose base URL ends with /v1";
 const azureWithV1BaseUrl = "for Azure clients whose base URL ends with /openai/v1";
 const azureV1 = "under the path of Azure's v1 API";
+const withoutVersion = "for clients whose base URL has no /v1";
 
 /**
  * The rows of the routing table for clients of Azure OpenAI. Each is an alias of another route. By prefix of the name:
@@ -185,10 +186,30 @@ const azureRoutes = [
   alias("deploymentEngine", "engine", "/openai/engines/{model}", forOlderAzure),
 ] as const;
 
+/** Served without `/v1` as well, as LiteLLM does: its clients often have a base URL without a version. */
+const unversioned = [
+  "embeddings",
+  "engineEmbeddings",
+  "generations",
+  "edits",
+  "models",
+  "model",
+] as const satisfies readonly OwnRouteName[];
+
+/** The name of a route without `/v1` in its path. */
+export type UnversionedName = `unversioned${Capitalize<(typeof unversioned)[number]>}`;
+
+const unversionedAliases = unversioned.map((sameAs) => {
+  const { path } = gatewayRoutes.find(({ name }) => name === sameAs) as RouteRow;
+  const name = `unversioned${sameAs.charAt(0).toUpperCase()}${sameAs.slice(1)}` as UnversionedName;
+  const row = alias(name, sameAs, path.replace("/v1", "") as `/${string}`, withoutVersion);
+  return { ...row, handledAs: sameAs };
+});
+
 const table = [...gatewayRoutes, ...storedRoutes, ...azureRoutes] as const;
 type Row = (typeof table)[number];
 
-export type RouteName = Row["name"] | StoredAliasName;
+export type RouteName = Row["name"] | StoredAliasName | UnversionedName;
 
 export interface Route extends RouteRow {
   readonly name: RouteName;
@@ -198,7 +219,7 @@ export interface Route extends RouteRow {
   readonly handledAs?: keyof Handlers;
 }
 
-export const routes: readonly Route[] = [...table, ...storedAliases];
+export const routes: readonly Route[] = [...table, ...storedAliases, ...unversionedAliases];
 
 /** One handler per route, with the parameters of its path. An alias may have the handler of its route. */
 export type Handlers = {

@@ -55,9 +55,23 @@ async function expectRoutes(port: number): Promise<void> {
     "/v1/images/generations",
     "/v1/images/edits",
     "/v1/engines/search/embeddings",
+    "/embeddings",
+    "/images/generations",
+    "/images/edits",
+    "/engines/BAAI/bge-m3/embeddings",
+    "/openai/deployments/search/embeddings?api-version=2024-10-21",
+    "/openai/deployments/art/images/edits",
+    "/files/images/a.png",
   ])
     expect(await served(path)).toEqual({ name: "vexel", authorization: "Bearer sk-of-a-client" });
-  for (const path of ["/v1/chat/completions", "/v1/models", "/v1/embeddings2", "/key/info"])
+  for (const path of [
+    "/v1/chat/completions",
+    "/v1/models",
+    "/v1/embeddings2",
+    "/key/info",
+    "/v1/files",
+    "/openai/deployments/gpt/chat/completions",
+  ])
     expect((await served(path)).name).toBe("other");
 }
 

@@ -136,7 +136,7 @@ describe("docs/api.md", () => {
 
   test("has every alias of a route, with the route", () => {
     // In the table, `*` is any further path, and `…` the path after `/v1/`.
-    const documented = rowsOf(sectionOf("docs/api.md", "Azure paths")).flatMap(
+    const documented = rowsOf(sectionOf("docs/api.md", "Other paths")).flatMap(
       ([paths = "", aliases = ""]) => {
         const patterns = codesIn(paths);
         return ownRoutes

@@ -2,7 +2,12 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
-import { type Route, type RouteName, routes } from "../../server/http/routes.ts";
+import {
+  type Route,
+  type RouteName,
+  routes,
+  type UnversionedName,
+} from "../../server/http/routes.ts";
 import type { StoredAliasName, StoredRouteName } from "../../server/http/stored-routes.ts";
 import { embeddingLine } from "../batches/lines.ts";
 import { arrange, grayImage } from "../conformance/arrange.ts";
@@ -382,7 +387,10 @@ async function pathWithEndpoint(path: string): Promise<string> {
 const isStored = (name: string): name is StoredRouteName => name in storedCalls;
 
 const calls: Readonly<
-  Record<Exclude<RouteName, StoredRouteName | StoredAliasName>, () => Promise<readonly Response[]>>
+  Record<
+    Exclude<RouteName, StoredRouteName | StoredAliasName | UnversionedName>,
+    () => Promise<readonly Response[]>
+  >
 > = {
   embeddings: async () => [
     await gateway.post("/v1/embeddings", { model: "text-embedding-3-small", input: "an otter" }),
