@@ -28,11 +28,14 @@ export const settingArguments = {
   "budget-month": text,
   "budget-total": text,
   "unknown-price": text,
+  "show-cost": { type: "boolean" },
+} as const;
+
+type Argument = Exclude<keyof typeof settingArguments, "show-cost">;
+
+export type SettingValues = Readonly<Partial<Record<Argument, string | undefined>>> & {
+  readonly "show-cost"?: boolean | undefined;
 };
-
-type Argument = keyof typeof settingArguments;
-
-export type SettingValues = Readonly<Partial<Record<Argument, string | undefined>>>;
 
 const limitNames: readonly (readonly [argument: Argument, name: keyof Limits, unit: string])[] = [
   ["requests-per-minute", "requestsPerMinute", "requests/min"],
@@ -66,6 +69,7 @@ export function readKeySettings(values: SettingValues, now: number): KeySettings
     ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
     ...(parameters !== undefined && { parameters: readParameters(parameters) }),
     ...(priority !== undefined && { priority }),
+    ...(values["show-cost"] && { showCost: true }),
     ...readDefaults(values),
     ...readLimits(values),
     ...readBudget(values),

@@ -33,6 +33,7 @@ export const keys: Command = {
                          [--budget-day DOLLARS] [--budget-month DOLLARS]
                          [--budget-total DOLLARS] [--unknown-price allow|refuse]
                          [--parameters adapt|strict|drop|pass] [--priority batch]
+                         [--show-cost]
        vexel keys list [--json]
        vexel keys revoke ID-OR-NAME
 
@@ -42,8 +43,9 @@ without a model. Without limits or a budget of its own, only those of its projec
 of the models apply. Projects are those of vexel.yaml, the console and the admin API.
 Budgets are in US dollars; days and months are in UTC. --parameters sets what happens
 to parameters that an image model does not support. With --priority batch all requests
-of the key are batch requests. Keys in vexel.yaml are managed there and not listed
-here. A running gateway applies changes within a second.`,
+of the key are batch requests. With --show-cost its responses have the header vexel-cost.
+Keys in vexel.yaml are managed there and not listed here. A running gateway applies
+changes within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       name: { type: "string" },
@@ -83,7 +85,7 @@ function readAction(
   const [given] = Object.keys(keySettings);
   if (action !== "create" && given !== undefined) {
     throw new UsageError(
-      'a project, limits, a budget, default models, --parameters, --priority and --expires are options of "create".',
+      'a project, limits, a budget, default models, --parameters, --priority, --show-cost and --expires are options of "create".',
     );
   }
   switch (action) {

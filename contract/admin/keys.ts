@@ -23,6 +23,9 @@ export const apiKeySchema = z
       .literal("batch")
       .nullable()
       .describe("`batch`: all of its requests are batch requests. `null`: the request decides."),
+    show_cost: z
+      .boolean()
+      .describe("Its responses have the header `vexel-cost`. Only an administrator allows it."),
     parameters: z
       .enum(["adapt", "strict", "drop", "pass"])
       .nullable()

@@ -40,6 +40,8 @@ export const keyBody = z.strictObject({
   parameters: parameters.optional(),
   /** All requests with this key are batch requests. Absent: the request decides. */
   priority: z.enum(["batch"]).optional(),
+  /** Its responses have the header `vexel-cost`, whatever the model says. */
+  showCost: z.boolean().optional(),
   project: name.optional(),
   limits: limits.optional(),
   budget: budget.optional(),

@@ -56,7 +56,7 @@ const requestHeaders: Partial<Record<OwnRouteName, readonly Header[]>> = {
 
 const costHeader = {
   description:
-    "The cost of this request in US dollars, for models with `showCost`. Absent if the price is unknown.",
+    "The cost of this request in US dollars, for models or API keys with `showCost`. Absent if the price is unknown.",
   schema: { type: "string", pattern: "^\\d+(\\.\\d+)?$", examples: ["0.0000026"] },
 };
 

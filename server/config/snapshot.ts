@@ -112,6 +112,8 @@ export interface Key {
   readonly parameters?: ParameterPolicy;
   /** The priority of its requests, whatever their header says. Absent: the header decides. */
   readonly priority?: "batch";
+  /** Its responses have the header `vexel-cost`, whatever the model says. */
+  readonly showCost?: true;
   /** Keys of one project share its limits. */
   readonly project?: string;
   readonly limits?: Limits;

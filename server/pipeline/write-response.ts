@@ -157,10 +157,10 @@ function ok(
   body: OutgoingResponse["body"],
   outcome: Settled,
   headers: Record<string, string>,
-  { permittedModel, cost }: RequestRecord,
+  { caller, permittedModel, cost }: RequestRecord,
 ): OutgoingResponse {
-  if (permittedModel?.showCost && cost.actual !== undefined)
-    headers["vexel-cost"] = dollars(cost.actual);
+  const isShown = caller?.showCost ?? permittedModel?.showCost;
+  if (isShown && cost.actual !== undefined) headers["vexel-cost"] = dollars(cost.actual);
   if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
   return { status: 200, headers, body };
 }

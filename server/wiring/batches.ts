@@ -115,10 +115,12 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
       vendorLines,
       chooseExecution: (job, model, tokens) => {
         const { operation, execution } = batchDataOf(job);
+        const pinned = snapshot();
         return chooseExecution({
           requested: execution,
           operation,
-          model: model === undefined ? undefined : snapshot().models.get(model),
+          model: model === undefined ? undefined : pinned.models.get(model),
+          keyShowsCost: callerOfKey(job.keyId, pinned, now()).showCost === true,
           tokens,
           isSupported: (vendor, target) => endpointOf(vendor, target) !== undefined,
         });

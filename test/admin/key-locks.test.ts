@@ -213,3 +213,17 @@ test("developers and viewers change limits and budgets through no other route", 
     }
   }
 });
+
+test("only an administrator lets a key see the cost of its requests; a developer may hide it", async () => {
+  const { admin, developer } = users();
+  const shown = { ...base, showCost: true };
+  await expectRefused(await developer("/keys", { method: "POST", body: shown }), "showCost");
+  const hidden = await create(developer, base);
+  await expectRefused(await put(developer, hidden, shown), "showCost");
+  expect(hidden.show_cost).toBe(false);
+  const key = await create(admin, shown);
+  expect(key.show_cost).toBe(true);
+  expect((await put(developer, key, { ...shown, name: "renamed" })).status).toBe(200);
+  expect((await put(developer, key, base)).status).toBe(200);
+  expect((await find(key.id))?.show_cost).toBe(false);
+});

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
+const billingKey = "sk-billing-0123456789";
 const fake = startFake();
 const gateway = startGateway({
   settings: { VEXEL_CACHE_BYTES: "1000000" },
@@ -15,6 +16,7 @@ models:
   - { id: drawn, kind: image, showCost: true, price: { image: 0.5 }, targets: [{ upstream: fake, model: gpt-image-2 }] }
 keys:
   - { name: test, key: ${testKey} }
+  - { name: billing, key: ${billingKey}, showCost: true }
 `,
 });
 afterAll(async () => {
@@ -35,6 +37,13 @@ test("has the cost of the ledger row, without an exponent, and 0 for a cached in
 test("is absent for a model that does not show its cost, and for an error", async () => {
   expect((await embed("hidden", "a text")).headers.has("vexel-cost")).toBe(false);
   expect((await embed("shown", "")).headers.has("vexel-cost")).toBe(false);
+});
+
+test("is in every response to an API key with showCost, whatever the model says", async () => {
+  const headers = { authorization: `Bearer ${billingKey}` };
+  const body = { model: "hidden", input: "a green boat" };
+  const response = await gateway.post("/v1/embeddings", body, headers);
+  expect(Number(response.headers.get("vexel-cost"))).toBeGreaterThan(0);
 });
 
 test("has the cost of images, 0 for a replay, and is absent in a stream", async () => {

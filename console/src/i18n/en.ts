@@ -449,6 +449,8 @@ export const en = {
   "keys.priority": "Priority",
   "keys.priority.normal": "Set by each request",
   "keys.priority.batch": "Always batch",
+  "keys.showCostHint": "Yes: responses have the header vexel-cost, for all models.",
+  "keys.showCostOfModel": "Decided by the model",
   "keys.defaultEmbedding": "Default embedding model",
   "keys.defaultImage": "Default image model",
   "keys.overlap": "Old key works for",

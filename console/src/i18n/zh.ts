@@ -427,6 +427,8 @@ export const zh: Messages = {
   "keys.priority": "优先级",
   "keys.priority.normal": "由请求指定",
   "keys.priority.batch": "始终为批处理",
+  "keys.showCostHint": "是：所有模型的响应都带有 vexel-cost 响应头。",
+  "keys.showCostOfModel": "由模型决定",
   "keys.defaultEmbedding": "默认向量模型",
   "keys.defaultImage": "默认图像模型",
   "keys.overlap": "旧密钥继续有效",

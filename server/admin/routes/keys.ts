@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { apiKeySchema, createdApiKeySchema } from "../../../contract/admin/keys.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
-import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
+import type { ApiKey, CreatedApiKey, Origin, Role } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
@@ -73,6 +73,7 @@ export function keyRoutes({
     requireProject(context, body.project ?? null, snapshot());
     requireKeyCapacity(body.project, snapshot());
     const settings = settingsOf(body);
+    requireMayShowCost(context.get("actor").role, undefined, settings);
     requireFuture(settings.expiresAt, now());
     const { name, models } = body;
     const locked = locksAfter(context.get("actor").role, undefined, settings);
@@ -103,6 +104,7 @@ export function keyRoutes({
     const { role } = context.get("actor");
     const requested = { name: body.name, models: body.models, ...settingsOf(body) };
     requireWithinLocks(role, before, requested);
+    requireMayShowCost(role, before, requested);
     const changed = {
       ...requested,
       locked: locksAfter(role, before, requested),
@@ -308,6 +310,16 @@ function requireProject(
   throw new GatewayError("permission_denied", reason, { param: "project" });
 }
 
+/** Costs are the operator's: a developer may hide them, and not show them. */
+function requireMayShowCost(
+  role: Role,
+  before: KeySettings | undefined,
+  { showCost }: KeySettings,
+): void {
+  if (role === "admin" || !showCost || before?.showCost) return;
+  throw new GatewayError("permission_denied", message("show_cost_locked"), { param: "showCost" });
+}
+
 function requireFuture(expiresAt: number | undefined, now: number): void {
   if (expiresAt === undefined || expiresAt > now) return;
   throw new GatewayError("invalid_value", message("key_expired"), { param: "expires" });
@@ -323,6 +335,7 @@ const settingsOf = (body: z.output<typeof keyBody>): KeySettings => ({
   ...budgetOf(body.budget),
   ...(body.parameters !== undefined && { parameters: body.parameters }),
   ...(body.priority !== undefined && { priority: body.priority }),
+  ...(body.showCost && { showCost: true }),
   ...(body.expires !== undefined && { expiresAt: Date.parse(body.expires) }),
 });
 
@@ -384,6 +397,7 @@ const shownKey = (
   budget: key.budget ?? null,
   locked: locksOf(key),
   priority: key.priority ?? null,
+  show_cost: key.showCost ?? false,
   parameters: key.parameters ?? null,
   defaults: shownDefaults(key.defaults),
   created_at: timeOf(createdAt),

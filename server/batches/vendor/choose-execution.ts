@@ -12,6 +12,8 @@ interface ExecutionQuestion {
   readonly operation: BatchOperation;
   /** The model of all lines. Undefined: there are several. */
   readonly model: Model | undefined;
+  /** The API key has `showCost`. */
+  readonly keyShowsCost: boolean;
   /** Estimated, of all lines. */
   readonly tokens: number;
   /** Whether requests to the target run in batches of its vendor. */
@@ -35,7 +37,7 @@ interface Costs {
 }
 
 export function chooseExecution(question: ExecutionQuestion): Execution {
-  const { requested, model, tokens } = question;
+  const { requested, model, tokens, keyShowsCost } = question;
   const execution = requested ?? model?.batches ?? "now";
   const found = findTarget(question);
   const nowPrice = lowest(model?.targets.map(({ tokenPrice }) => tokenPrice) ?? []);
@@ -43,7 +45,7 @@ export function chooseExecution(question: ExecutionQuestion): Execution {
     now: dollarsOf(tokens, nowPrice),
     vendor: "target" in found ? dollarsOf(tokens, batchPrice(found)) : null,
   };
-  const costs = { estimate, showsCost: model?.showCost === true };
+  const costs = { estimate, showsCost: keyShowsCost || model?.showCost === true };
   if (execution === "now") return { execution, ...costs };
   if ("reason" in found)
     return execution === "vendor" ? { refusal: found.reason } : { execution: "now", ...costs };

@@ -92,13 +92,14 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
 
   const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
     const identity = { id: `file:${name}`, name, hash: secretHash(key), models: globs };
-    const { project, limits, budget, expires, defaults, priority } = more;
+    const { project, limits, budget, expires, defaults, priority, showCost } = more;
     return {
       ...identity,
       ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
       ...(parameters && { parameters }),
       ...(defaults && { defaults }),
       ...(priority && { priority }),
+      ...(showCost && { showCost }),
       ...(project !== undefined && { project }),
       ...configuredLimits(limits),
       ...budgetOf(budget),

@@ -16,6 +16,8 @@ export interface KeySettings {
   readonly parameters?: "adapt" | "strict" | "drop" | "pass";
   /** All of its requests are batch requests. */
   readonly priority?: "batch";
+  /** Its responses have the header `vexel-cost`. */
+  readonly showCost?: true;
   /** Unix milliseconds. */
   readonly expiresAt?: number;
   /** The name of the user who created it in the console. Absent: another way, such as the command line. */

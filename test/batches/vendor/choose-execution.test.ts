@@ -26,6 +26,7 @@ const choose = (model: Model | undefined, requested?: Model["batches"]) =>
     operation: "embeddings",
     model,
     tokens: 1_000_000,
+    keyShowsCost: false,
     isSupported: () => true,
   });
 
@@ -67,6 +68,7 @@ describe("execution", () => {
       operation: "generations",
       model: modelWith([openai]),
       tokens: 0,
+      keyShowsCost: false,
       isSupported: () => true,
     });
     expect(images).toEqual({ refusal: "batches of vendors run embeddings only" });

@@ -27,6 +27,7 @@ const valuesOf = (key: ApiKey) => ({
   expires: dayOf(key),
   priority: key.priority === "batch" ? ("batch" as const) : undefined,
   parameters: key.parameters ?? undefined,
+  showCost: key.show_cost || undefined,
   defaults: {
     embedding: key.defaults.embedding ?? undefined,
     image: key.defaults.image ?? undefined,
@@ -110,6 +111,18 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
             { value: "batch", label: t("keys.priority.batch") },
           ]}
         />
+        {session?.user.role === "admin" && (
+          <SelectField
+            name="showCost"
+            label={t("models.form.showCost")}
+            hint={t("keys.showCostHint")}
+            read={(value) => value === "true"}
+            options={[
+              { value: "", label: t("keys.showCostOfModel") },
+              { value: "true", label: t("models.form.yes") },
+            ]}
+          />
+        )}
         <SelectField
           name="parameters"
           label={t("models.form.parameters")}

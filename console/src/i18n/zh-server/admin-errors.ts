@@ -60,6 +60,7 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   key_in_file: "此密钥在配置文件中定义，请在配置文件中修改。",
   key_expired: "密钥会立即过期。请将 “expires” 设为将来的时间；日期表示当天 UTC 零点。",
   limit_locked: "管理员已将此密钥的 “{name}” 设为 {value}，仅管理员可以调高或移除。",
+  show_cost_locked: "仅管理员可以让密钥看到其请求的费用。",
   key_project_locked: "管理员已为此密钥设置限流或预算，仅管理员可以更换项目。",
   key_expiry_locked: "管理员已为此密钥设置限流或预算，仅管理员可以延长有效期。",
   key_models_locked: "管理员已为此密钥设置限流或预算，仅管理员可以添加模型 {models}。",
