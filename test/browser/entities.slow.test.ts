@@ -13,7 +13,7 @@ browserTest(
       await open("/upstreams");
       await page.getByRole("button", { name: "Add upstream" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Upstream").fill("vendor");
+      await dialog.getByLabel("Name").fill("vendor");
       await dialog.getByLabel("baseUrl").fill(fake.url);
       await dialog.getByLabel("apiKey").fill("sk-vendor-key-0123456789");
       await dialog.getByRole("button", { name: "Test connection" }).click();
@@ -51,7 +51,7 @@ browserTest(
     await page.getByRole("button", { name: "Add upstream" }).click();
     const dialog = page.getByRole("dialog");
     await choose(dialog.getByLabel("Vendor or server"), "Azure OpenAI");
-    await dialog.getByLabel("Upstream").fill("entra");
+    await dialog.getByLabel("Name").fill("entra");
     await dialog.getByLabel("baseUrl").fill("https://ours.openai.azure.com");
     await choose(dialog.getByLabel("auth.type"), "client-secret");
     await dialog.getByLabel("auth.tenantId").fill("our-tenant");
@@ -119,7 +119,7 @@ browserTest(
     await open("/models");
     await page.getByRole("button", { name: "Create model" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("textbox", { name: "Model", exact: true }).fill("team-search");
+    await dialog.getByRole("textbox", { name: "Model ID" }).fill("team-search");
     await choose(dialog.getByRole("combobox", { name: "Upstream", exact: true }), "fake");
     await choose(dialog.getByLabel("Upstream model"), "text-embedding-3-small");
     await dialog.getByText("Options", { exact: true }).click();
@@ -312,6 +312,6 @@ browserTest(
     }
     await row.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("No webhooks yet.").waitFor();
+    await page.getByText("No webhooks yet").waitFor();
   },
 );

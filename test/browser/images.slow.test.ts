@@ -44,7 +44,7 @@ browserTest("the built-in model generates an image, which stays in the history",
   expect(await seriousFindings(page)).toEqual([]);
   await entry.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByText("No images yet.").waitFor();
+  await page.getByText("No images yet").waitFor();
 });
 
 browserTest(

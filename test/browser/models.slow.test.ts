@@ -61,7 +61,7 @@ browserTest(
     await page.getByLabel("Search models").fill("minilm");
     expect(await page.getByRole("row").count()).toBe(2);
     await choose(page.getByLabel("Type"), "Image");
-    await page.getByText("No models match.").waitFor();
+    await page.getByText("No models match").waitFor();
     await choose(page.getByLabel("Type"), "All types");
     await page.getByRole("link", { name: "all-minilm-l6-v2" }).click();
     await page.getByRole("heading", { name: "all-minilm-l6-v2" }).waitFor();

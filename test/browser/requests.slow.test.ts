@@ -87,7 +87,7 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByText("Filters", { exact: true }).click();
   await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00");
   await page.getByLabel("To", { exact: true }).blur();
-  await page.getByText("No requests match.").waitFor();
+  await page.getByText("No requests match").waitFor();
 });
 
 browserTest(

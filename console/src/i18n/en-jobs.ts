@@ -2,7 +2,7 @@
 export const enJobs = {
   "nav.jobs": "Jobs",
   "jobs.description": "Progress, cost and results of batches and image jobs.",
-  "jobs.none": "No jobs yet.",
+  "jobs.none": "No jobs yet",
   "jobs.none.hint":
     "Applications start jobs with the Batch API or with asynchronous image requests.",
   "jobs.embed": "Embed a file",
@@ -59,7 +59,7 @@ export const enJobs = {
   "models.form.batches": "Batch execution",
   "models.form.batchesHint":
     "Vendor batches (OpenAI, Gemini, Mistral, Voyage) cost less and take up to 24 hours.",
-  "models.form.batches.now": "Immediate requests (default)",
+  "models.form.batches.now": "Immediate (default)",
   "models.form.batches.vendor": "Vendor batch",
-  "models.form.batches.cheapest": "Whichever costs less",
+  "models.form.batches.cheapest": "Lowest cost",
 } as const satisfies Record<string, string>;

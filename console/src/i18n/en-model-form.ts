@@ -1,5 +1,6 @@
 /** English messages of the form of a model. */
 export const enModelForm = {
+  "models.form.id": "Model ID",
   "models.form.group.prices": "Prices",
   "models.form.group.options": "Options",
   "models.form.group.limits": "Limits",

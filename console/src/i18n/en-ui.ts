@@ -16,7 +16,7 @@ export const enUi = {
   "table.previous": "Previous page",
   "table.next": "Next page",
   "table.search": "Search",
-  "table.noMatch": "No results match your search.",
+  "table.noMatch": "No results match your search",
   "keys.owner": "Created by",
   "keys.until": "until",
   "keys.lastUsed": "Last used",

@@ -2,7 +2,7 @@
 export const enUsage = {
   "usage.description":
     "Cost, requests, tokens and images over time. Click a bar or name to see its requests. Drag to zoom.",
-  "usage.none": "No requests in this time range.",
+  "usage.none": "No requests in this time range",
   "usage.groupBy": "Group by",
   "usage.thenBy": "Then by",
   "usage.thenBy.none": "Then by…",

@@ -4,7 +4,7 @@ import type { enJobs } from "./en-jobs.ts";
 export const zhJobs = {
   "nav.jobs": "任务",
   "jobs.description": "批处理和图像任务的进度、费用与结果。",
-  "jobs.none": "还没有任务。",
+  "jobs.none": "还没有任务",
   "jobs.none.hint": "应用可通过 Batch API 或异步图像请求创建任务。",
   "jobs.embed": "为文件生成向量",
   "jobs.generate": "批量生成图像",
@@ -61,5 +61,5 @@ export const zhJobs = {
     "OpenAI、Gemini、Mistral 和 Voyage 的批处理费用更低，最长需要 24 小时。",
   "models.form.batches.now": "即时请求（默认）",
   "models.form.batches.vendor": "供应商批处理",
-  "models.form.batches.cheapest": "选择费用较低的方式",
+  "models.form.batches.cheapest": "费用最低",
 } as const satisfies Record<keyof typeof enJobs, string>;

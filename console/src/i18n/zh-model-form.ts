@@ -2,6 +2,7 @@
 import type { enModelForm } from "./en-model-form.ts";
 
 export const zhModelForm = {
+  "models.form.id": "模型 ID",
   "models.form.group.prices": "价格",
   "models.form.group.options": "选项",
   "models.form.group.limits": "限流",

@@ -16,7 +16,7 @@ export const zhUi = {
   "table.previous": "上一页",
   "table.next": "下一页",
   "table.search": "搜索",
-  "table.noMatch": "没有匹配的结果。",
+  "table.noMatch": "没有匹配的结果",
   "keys.owner": "创建人",
   "keys.until": "有效期至",
   "keys.lastUsed": "最近使用",

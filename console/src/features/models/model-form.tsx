@@ -39,7 +39,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
     >
       <TextField
         name="id"
-        label={t("models.id")}
+        label={t("models.form.id")}
         hint={t("models.form.idHint")}
         required
         disabled={model !== undefined}

@@ -49,7 +49,7 @@ export function ModelPage() {
       <QueryView query={query}>
         {({ data }) => {
           const model = data.find((each) => each.id === id);
-          return model ? <Details model={model} /> : <Empty title={t("models.none")} />;
+          return model ? <Details model={model} /> : <Empty title={t("models.notFound")} />;
         }}
       </QueryView>
     </Page>

@@ -1,7 +1,14 @@
 import type { PricePart, ShownPrice } from "../../../../contract/admin.ts";
 import type { Translate } from "../../i18n/messages.ts";
 
-const dollars = (amount: number): string => `$${Number(amount.toPrecision(6))}`;
+/** $0.10, $0.0025 and $30. */
+const price = new Intl.NumberFormat("en-US", {
+  style: "currency",
+  currency: "USD",
+  maximumFractionDigits: 8,
+  trailingZeroDisplay: "stripIfInteger",
+});
+const dollars = (amount: number): string => price.format(Number(amount.toPrecision(6)));
 
 function partText({ from, to, unit }: PricePart, t: Translate): string {
   if (to === 0) return t("price.free");

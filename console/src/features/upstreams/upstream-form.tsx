@@ -105,7 +105,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
       />
       <TextField
         name="id"
-        label={t("upstreams.id")}
+        label={t("upstreams.name")}
         hint={t("upstreams.idHint")}
         required
         disabled={stored !== undefined}

@@ -77,7 +77,7 @@ export function UpstreamsPage() {
                 columns={[
                   {
                     key: "id",
-                    header: t("nav.upstreams"),
+                    header: t("upstreams.id"),
                     sortBy: ({ id }) => id,
                     cell: (upstream) => <Name upstream={upstream} title={titleOf} />,
                   },
