@@ -1,5 +1,6 @@
 /** Sign-in with OpenID Connect: its settings, and the result of a test. */
 import { z } from "zod";
+import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 import { roleSchema } from "./users.ts";
 
@@ -41,6 +42,7 @@ export const oidcTestSchema = z
       .string()
       .nullable()
       .describe("Why the person could not sign in. `null`: the sign-in would succeed."),
+    i18n: translatableSchema.optional().describe("Of `problem`. Absent: it has no id."),
     email: z.string().nullable(),
     values: z.array(z.string()).describe("The values of the claim."),
     role: roleSchema.nullable(),

@@ -67,6 +67,12 @@ export const adminErrors = {
     "Too many requests with a wrong admin token. Try again in {seconds} seconds.",
   no_oidc: "Single sign-on with OpenID Connect is off.",
   oidc_result_expired: "Invalid 'result': it has expired. Test the sign-in again.",
+  oidc_no_email: "The identity has no email address.",
+  oidc_email_unverified: "The email address {email} is not verified.",
+  oidc_other_domain: "The email domain {domain} is not in VEXEL_OIDC_DOMAINS.",
+  oidc_required_missing: "The claim {claim} has no value of VEXEL_OIDC_REQUIRED.",
+  oidc_user_disabled: "The user is disabled.",
+  oidc_no_role: "No value of the claim has a role, and VEXEL_OIDC_ROLE is none.",
   foreign_oidc_result:
     "Invalid 'result': it was not created by this gateway. Test the sign-in again.",
   wrong_csrf_token:

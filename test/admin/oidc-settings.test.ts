@@ -64,7 +64,7 @@ test("a required value of a claim must match, also in a nested claim", () => {
     VEXEL_OIDC_CLAIM: "realm_access.roles",
   });
   const claims = { email: "a@any.example", email_verified: true };
-  expect(accessOf(claims, settings)).toContain("VEXEL_OIDC_REQUIRED");
+  expect(accessOf(claims, settings)).toMatchObject({ i18n: { id: "oidc_required_missing" } });
   expect(accessOf({ ...claims, realm_access: { roles: ["vexel"] } }, settings)).toMatchObject({
     email: "a@any.example",
   });
@@ -81,11 +81,12 @@ test("the highest mapped role applies, and groups of a directory may contain equ
 
 test("an e-mail address without email_verified is trusted only with VEXEL_OIDC_TRUST_EMAIL, and never linked to a user", async () => {
   const claims = { email: "ada@example.com" };
-  expect(accessOf(claims, settingsOf())).toContain("not verified");
+  const unverified = { i18n: { id: "oidc_email_unverified" } };
+  expect(accessOf(claims, settingsOf())).toMatchObject(unverified);
   const settings = settingsOf({ VEXEL_OIDC_TRUST_EMAIL: "on" });
-  expect(accessOf({ ...claims, email_verified: false }, settings)).toContain("not verified");
+  expect(accessOf({ ...claims, email_verified: false }, settings)).toMatchObject(unverified);
   const access = accessOf(claims, settings);
-  if (typeof access === "string") throw new Error(access);
+  if ("text" in access) throw new Error(access.text);
   const { users } = createAdminFixture();
   await users.create(ada);
   expect(await oidcUser("issuer sub", access, { users, settings, now: () => 0 })).toContain(
@@ -100,7 +101,7 @@ test("while there is no user, only an administrator can sign in, so the one-time
   const claims = { email: "ada@example.com", email_verified: true };
   const viewer = accessOf(claims, settings);
   const admin = accessOf({ ...claims, groups: "platform" }, settings);
-  if (typeof viewer === "string" || typeof admin === "string") throw new Error("refused");
+  if ("text" in viewer || "text" in admin) throw new Error("refused");
   const options = { users, settings, now: () => 0 };
   expect(await oidcUser("issuer sub", viewer, options)).toContain("one-time link");
   expect(await users.isEmpty()).toBe(true);
@@ -112,7 +113,7 @@ test("a new user without mapped projects has none", async () => {
   const settings = settingsOf({ VEXEL_OIDC_ROLE: "developer" });
   await users.create(ada);
   const access = accessOf({ email: "bob@example.com", email_verified: true }, settings);
-  if (typeof access === "string") throw new Error(access);
+  if ("text" in access) throw new Error(access.text);
   const found = await oidcUser("issuer bob", access, { users, settings, now: () => 0 });
   expect(found).toMatchObject({ user: { role: "developer", projects: [] } });
 });

@@ -270,7 +270,7 @@ test("a test sign-in says why a person is refused, and a changed result is not s
   const { page } = await signIn("mallory", "?test=true");
   const result = page.split("#")[1] ?? "";
   expect(await asAdmin<object>("/oidc/test", "POST", { result })).toMatchObject({
-    problem: "the e-mail domain elsewhere.example is not in VEXEL_OIDC_DOMAINS",
+    problem: "The email domain elsewhere.example is not in VEXEL_OIDC_DOMAINS.",
     role: null,
   });
   const changed = `${result.slice(0, -4)}AAAA`;

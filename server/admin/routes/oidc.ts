@@ -85,7 +85,7 @@ export function oidcRoutes(
 
   const signIn = async (context: AdminApiContext, identity: OidcIdentity): Promise<Response> => {
     const access = accessOf(identity.claims, settings);
-    if (typeof access === "string") return refuse(context, identity, access);
+    if ("text" in access) return refuse(context, identity, access.text);
     const found = await oidcUser(identity.subject, access, { users, settings, now });
     if (typeof found === "string") return refuse(context, identity, found);
     await recordChange(context, found);

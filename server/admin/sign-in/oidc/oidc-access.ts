@@ -2,6 +2,8 @@
  * What the claims of an identity allow: whether the person may sign in, under which name, with which role and projects.
  */
 import { type Role, roles } from "../../../../contract/admin.ts";
+import { message } from "../../../../contract/messages/message.ts";
+import type { Message } from "../../../../contract/messages/message-format.ts";
 import type { OidcSettings } from "./oidc-settings.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -28,21 +30,21 @@ export function joinClaims(idToken: Claims, userInfo: Claims): Claims {
   return { ...idToken, ...userInfo, email, email_verified };
 }
 
-/** A string is the reason why the person may not sign in, for the log and the audit log. */
-export function accessOf(claims: Claims, settings: OidcSettings): OidcAccess | string {
+/** A message is the reason why the person may not sign in. */
+export function accessOf(claims: Claims, settings: OidcSettings): OidcAccess | Message {
   const email = typeof claims.email === "string" ? claims.email.trim().toLowerCase() : "";
-  if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) return "the identity has no e-mail address";
+  if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) return message("oidc_no_email");
   // An address that the person has only typed in would let them sign in as somebody else.
   const isVerified = claims.email_verified === true;
   const isTrusted = settings.trustEmail && claims.email_verified === undefined;
-  if (!isVerified && !isTrusted) return `the e-mail address ${email} is not verified`;
+  if (!isVerified && !isTrusted) return message("oidc_email_unverified", { email });
   const domain = email.slice(email.lastIndexOf("@") + 1);
   if (settings.domains && !settings.domains.has(domain)) {
-    return `the e-mail domain ${domain} is not in VEXEL_OIDC_DOMAINS`;
+    return message("oidc_other_domain", { domain });
   }
   const values = valuesOf(claims, settings.claim);
   if (settings.required.length > 0 && !settings.required.some((value) => values.has(value))) {
-    return `the claim ${settings.claim} has no value of VEXEL_OIDC_REQUIRED`;
+    return message("oidc_required_missing", { claim: settings.claim });
   }
   return {
     email,

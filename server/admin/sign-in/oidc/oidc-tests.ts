@@ -43,8 +43,8 @@ export function createOidcTests({ settings, users, secrets, now }: OidcTestsOpti
       const access = accessOf(claims, settings);
       const values = [...valuesOf(claims, settings.claim)].slice(0, maxValues);
       const email = typeof claims.email === "string" ? claims.email : null;
-      if (typeof access === "string") {
-        return address({ ...noAccess, problem: access, email, values });
+      if ("text" in access) {
+        return address({ ...noAccess, ...shown(access), email, values });
       }
       const user =
         (await users.findByOidcSubject(subject)) ?? (await users.findByName(access.email));
@@ -88,17 +88,20 @@ function resultOf(
   const projects = settings.projects.size > 0 || !user ? mappedProjects : user.projects;
   return {
     ...noAccess,
-    problem: problemOf(role, user?.disabledAt ?? null),
+    ...shown(problemOf(role, user?.disabledAt ?? null)),
     role,
     projects: role === "admin" ? "all" : (projects ?? "all"),
     is_new: user === undefined,
   };
 }
 
-function problemOf(role: OidcTest["role"], disabledAt: number | null): string | null {
-  if (disabledAt !== null) return "the user is disabled";
-  return role === null ? "no value of the claim has a role, and VEXEL_OIDC_ROLE is none" : null;
+function problemOf(role: OidcTest["role"], disabledAt: number | null): Message | undefined {
+  if (disabledAt !== null) return message("oidc_user_disabled");
+  return role === null ? message("oidc_no_role") : undefined;
 }
+
+const shown = (problem: Message | undefined): Pick<OidcTest, "problem" | "i18n"> =>
+  problem ? { problem: problem.text, i18n: problem.i18n } : { problem: null };
 
 const invalid = (reason: Message, cause?: unknown): GatewayError =>
   new GatewayError("invalid_value", reason, { param: "result", cause });
