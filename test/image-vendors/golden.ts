@@ -164,18 +164,44 @@ function shapeOf(value: unknown): unknown {
   return Object.entries(value).map(([name, member]) => [name, shapeOf(member)]);
 }
 
+const readGolden = ({ name }: FakeVendor, operation: string): Golden =>
+  JSON.parse(readFileSync(join(goldens, `${name}.${operation}.golden.json`), "utf8")) as Golden;
+
 /** Equal for models of one adapter whose exchanges have the same steps, with responses of the same shape. */
-export function responseShape({ name, kind }: FakeVendor, operation: string): string {
-  const path = join(goldens, `${name}.${operation}.golden.json`);
-  const { exchanges } = JSON.parse(readFileSync(path, "utf8")) as Golden;
+export function responseShape(vendor: FakeVendor, operation: string): string {
+  const { exchanges } = readGolden(vendor, operation);
   const steps = exchanges.map(({ request, response }) => [request.method, shapeOf(response.body)]);
-  return JSON.stringify([kind, steps]);
+  return JSON.stringify([vendor.kind, steps]);
 }
 
+/** Whether an image is made by one request, or by a job that is polled. */
+export const stepCount = (vendor: FakeVendor, operation: string): number =>
+  readGolden(vendor, operation).exchanges.length;
+
 /** Equal for models of one adapter that get requests of the same shape. Their golden files hold the values. */
-export function requestShape({ name, kind }: FakeVendor, operation: string): string {
-  const path = join(goldens, `${name}.${operation}.golden.json`);
-  const { exchanges } = JSON.parse(readFileSync(path, "utf8")) as Golden;
+export function requestShape(vendor: FakeVendor, operation: string): string {
+  const { exchanges } = readGolden(vendor, operation);
   const steps = exchanges.map(({ request }) => [request.method, shapeOf(request.body)]);
-  return JSON.stringify([kind, operation, steps]);
+  return JSON.stringify([vendor.kind, operation, steps]);
+}
+
+/** Equal for models of one adapter that get the prompt in the same member, whatever other members their requests have. */
+export function promptMember(vendor: FakeVendor, operation: string): string {
+  const { exchanges } = readGolden(vendor, operation);
+  const members = exchanges.map(({ request }) => pathTo(goldenPrompt, request.body));
+  return JSON.stringify([vendor.kind, operation, members]);
+}
+
+/** The prompt of every golden file. */
+export const goldenPrompt = "A cute baby sea otter";
+
+/** The names of the members that lead to a text. The parts of a form have names, too. */
+function pathTo(text: string, value: unknown): readonly unknown[] | undefined {
+  if (typeof value === "string") return value.includes(text) ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [member, inner] of Object.entries(value)) {
+    const path = pathTo(text, inner);
+    if (path) return [Array.isArray(value) ? (inner as { name?: string }).name : member, ...path];
+  }
+  return undefined;
 }

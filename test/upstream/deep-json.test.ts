@@ -14,6 +14,16 @@ import { turnsDuring } from "./turns-during.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
+/**
+ * The error of a text that is refused. `rejects` of Bun would run the event loop itself, where each slice waits for the
+ * next timer of any file of the process.
+ */
+const refusalOf = (json: string): Promise<unknown> =>
+  parseUpstreamJson(json).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
 /** The same value, with null for every value below this depth. */
 function cutAt(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -82,7 +92,7 @@ test("a text of millions of brackets is read in slices, and other requests run b
 
 test("a text that ends inside nested brackets is not valid JSON", async () => {
   for (const broken of ["[".repeat(1_000_000), '{"a":'.repeat(1_000_000)]) {
-    await expect(parseUpstreamJson(broken)).rejects.toThrow(SyntaxError);
+    expect(await refusalOf(broken)).toBeInstanceOf(SyntaxError);
   }
 });
 
@@ -138,7 +148,7 @@ test("a response with vectors is refused for too many arrays or fields, and not 
   checkUpstreamJson(Buffer.from(vectors));
   const fields = `{${'"a":1,'.repeat(300_000)}"data":[${"[],".repeat(100)}1]}`;
   for (const json of [`{"x":${brackets(200_000)}}`, fields]) {
-    await expect(parseUpstreamJson(json)).rejects.toThrow("The upstream's response is not usable");
+    expect(String(await refusalOf(json))).toContain("The upstream's response is not usable");
     expect(() => checkUpstreamJson(Buffer.from(json))).toThrow("it has more than");
   }
 });

@@ -45,14 +45,12 @@ const stop = async (signal: NodeJS.Signals): Promise<void> => {
   await running?.exited;
 };
 
-const ids = Array.from({ length: 200 }, (_, at) => `id-${at}`);
+const ids = Array.from({ length: 20 }, (_, at) => `id-${at}`);
 const file = ids.map((id) => inputLine(id, `text ${id}`)).join("");
 
 describe.each([
   ["openai", "SIGKILL"],
   ["gemini", "SIGTERM"],
-  ["mistral", "SIGTERM"],
-  ["voyage", "SIGTERM"],
 ] as const)("at %s, after %s", (kind, signal) => {
   test("the vendor's batch is polled again, and its results are complete", async () => {
     vendor = startVendor(kind);
@@ -65,7 +63,7 @@ describe.each([
     const batch = await endOf(client, id);
     expect(batch).toMatchObject({
       status: "completed",
-      request_counts: { total: 200, completed: 200, failed: 0 },
+      request_counts: { total: 20, completed: 20, failed: 0 },
     });
     expect([...(await resultsOf(client, batch)).keys()].sort()).toEqual(ids.toSorted());
     expect(vendor.batches).toHaveLength(1);
@@ -100,7 +98,7 @@ testsWith(["postgresql"], import.meta.file, () => {
       vendor.control.isReady = true;
       const client = sdk(running.url);
       const batch = await endOf(client, id);
-      expect(batch).toMatchObject({ status: "completed", request_counts: { completed: 200 } });
+      expect(batch).toMatchObject({ status: "completed", request_counts: { completed: 20 } });
       expect([...(await resultsOf(client, batch)).keys()].sort()).toEqual(ids.toSorted());
       expect(vendor.batches).toHaveLength(1);
     } finally {
@@ -151,6 +149,6 @@ test("a batch that was being created when the gateway was killed is found by its
   vendor.control.isReady = true;
   const client = await start("openai");
   const batch = await endOf(client, id);
-  expect(batch).toMatchObject({ status: "completed", request_counts: { completed: 200 } });
+  expect(batch).toMatchObject({ status: "completed", request_counts: { completed: 20 } });
   expect(vendor.batches).toHaveLength(1);
 });

@@ -10,10 +10,12 @@ import type { ImageLaws } from "./law.ts";
 const kinds = ["png", "jpeg", "webp"] as const;
 
 /**
- * Equal for models of one adapter that take the same formats and the same compression. The gateway converts the rest.
+ * Equal for models of one adapter that take the same formats and the same compression, and for all that take neither:
+ * there the gateway converts the image, whatever the vendor.
  */
 function declaredFormats(vendor: FakeVendor, operation: Operation): string {
   const { takes } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
+  if (!takes.output_format && !takes.output_compression) return "by the gateway";
   return JSON.stringify([vendor.kind, takes.output_format, takes.output_compression]);
 }
 

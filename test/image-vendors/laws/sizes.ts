@@ -1,7 +1,7 @@
 /** Laws: the image has the requested size, or the nearest aspect ratio with a header, or the error lists the sizes. */
 import { expect } from "bun:test";
 import { sniff } from "../../fake-upstream/image-info.ts";
-import { requestShape } from "../golden.ts";
+import { promptMember } from "../golden.ts";
 import type { FakeVendor, ParsedRequest } from "../image-vendor.ts";
 import { capabilitiesOf, type LawContext, type Operation } from "../law-gateway.ts";
 import { expectRefusal, expectSuccess, sendRequest } from "../send-request.ts";
@@ -57,10 +57,10 @@ async function expectSize(context: LawContext, operation: Operation, size: strin
   expectNearest(parsed ?? { prompt, n: 1 }, size, "list" in sizes ? sizes.list : sizes.ratios);
 }
 
-/** Equal for models of one adapter with the same sizes, in requests of the same shape. */
+/** Equal for models of one adapter and API with the same sizes. */
 function declaredSizes(vendor: FakeVendor, operation: Operation): string {
   const { sizes } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
-  return JSON.stringify([requestShape(vendor, operation), sizes]);
+  return JSON.stringify([promptMember(vendor, operation), sizes]);
 }
 
 export const sizes: ImageLaws = {

@@ -1,7 +1,7 @@
 /** Laws: a client that requests a stream gets one, whether the vendor streams or not. */
 import { expect } from "bun:test";
 import type OpenAI from "openai";
-import { responseShape } from "../golden.ts";
+import { responseShape, stepCount } from "../golden.ts";
 import type { FakeVendor } from "../image-vendor.ts";
 import { capabilitiesOf, type Operation } from "../law-gateway.ts";
 import { type Events, sendStreaming } from "../send-request.ts";
@@ -43,10 +43,15 @@ function completedIn({ events, status, headers, text }: Events, operation: Opera
   return completed;
 }
 
-/** Equal for models of one adapter that stream, or that do not, and whose responses have the same shape. */
-function streamShape(vendor: FakeVendor, operation: Operation): string {
-  const { streams = false } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
-  return `${responseShape(vendor, operation)} ${streams}`;
+/**
+ * Equal for models of one adapter that stream, and whose responses have the same shape. For a model that does not, the
+ * gateway makes the events from the images, after one request for all of them or one for each, whatever the vendor.
+ */
+export function streamShape(vendor: FakeVendor, operation: Operation): string {
+  const { streams, maxImages } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
+  return streams
+    ? responseShape(vendor, operation)
+    : `by the gateway, ${operation}, ${maxImages > 1}, ${stepCount(vendor, operation)} steps`;
 }
 
 export const streaming: ImageLaws = {

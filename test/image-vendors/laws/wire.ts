@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { anyEdges, type ImageCapabilities } from "../../../server/upstream/image-capabilities.ts";
-import { goldenOf, goldens } from "../golden.ts";
+import { goldenOf, goldenPrompt, goldens } from "../golden.ts";
 import { generate, source, sourceSize } from "../send-request.ts";
 import { createMask } from "../test-images.ts";
 import type { ImageLaws } from "./law.ts";
@@ -46,7 +46,7 @@ export const wire: ImageLaws = {
   "the exchanges between the gateway and the vendor match the golden file": {
     holds: async (context, operation) => {
       const capabilities = context.capabilities(operation);
-      const requested = { prompt: "A cute baby sea otter", ...requestOptionsFor(capabilities) };
+      const requested = { prompt: goldenPrompt, ...requestOptionsFor(capabilities) };
       const masked = operation === "edits" && capabilities.edits?.mask !== undefined;
       await generate(context, operation, {
         ...requested,
