@@ -14,7 +14,7 @@ interface RunLineOptions {
   readonly send: StageLists;
   readonly maxInputs: number;
   /** The stages of lines that the batch of a vendor has run. */
-  readonly vendorSend: StageLists["embeddings"];
+  readonly vendorSend: Pick<StageLists, "embeddings" | "generations">;
   readonly edits: Endpoint<EditQuery, ImageResponse>;
 }
 
@@ -34,12 +34,13 @@ export function createRunLine({
     if (operation === "embeddings") {
       const { inputsOfLines, vendor } = job;
       const endpoint = inputsOfLines ? mergedEndpoint(mergeable, inputsOfLines) : embeddings;
-      const stages = vendor ? vendorSend : send.embeddings;
+      const stages = vendor ? vendorSend.embeddings : send.embeddings;
       return serve(endpoint, stages, incoming, undefined, caller);
     }
-    return operation === "edits"
-      ? serve(validated(edits, job), send.edits, incoming, undefined, caller)
-      : serve(validated(generationsEndpoint, job), send.generations, incoming, undefined, caller);
+    if (operation === "edits")
+      return serve(validated(edits, job), send.edits, incoming, undefined, caller);
+    const { generations } = job.vendor ? vendorSend : send;
+    return serve(validated(generationsEndpoint, job), generations, incoming, undefined, caller);
   };
 }
 

@@ -20,6 +20,7 @@ import {
   type BatchLimits,
   parseLine,
   type ValidateInputOptions,
+  type ValidInput,
   validateInput,
 } from "./validate-input.ts";
 import { type chooseExecution, joinRanges } from "./vendor/choose-execution.ts";
@@ -50,8 +51,7 @@ interface BatchLine extends NumberedLine {
 
 export type ChooseExecution = (
   job: StoredJob,
-  model: string | undefined,
-  tokens: number,
+  found: Pick<ValidInput, "model" | "tokens" | "imageDollars">,
 ) => ReturnType<typeof chooseExecution>;
 
 /** The most ranges that one process runs at the same time: an image line takes a minute, and little memory. */
@@ -81,8 +81,8 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
         check: checkerOf(job, operation),
       });
       if ("errors" in result) throw invalidInput(data, result.errors);
-      const { ranges, model, tokens } = result;
-      const chosen = options.chooseExecution(job, model, tokens);
+      const { ranges, model } = result;
+      const chosen = options.chooseExecution(job, result);
       if ("refusal" in chosen) throw noVendorBatch(data, chosen.refusal);
       const { execution, estimate, showsCost } = chosen;
       const found = { ...(model !== undefined && { model }), execution, estimate, showsCost };

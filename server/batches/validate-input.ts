@@ -33,19 +33,20 @@ export interface ValidateInputOptions {
 interface CheckedBody {
   readonly model: string;
   readonly inputs: number;
-  /** Estimated. */
+  /** Estimated, of embeddings. */
   readonly tokens: number;
+  /** The estimated cost of images now, in US dollars. Null: unknown. */
+  readonly imageDollars: number | null;
 }
 
-export type ValidatedInput =
-  | { readonly errors: readonly BatchError[] }
-  | {
-      readonly ranges: readonly SizedRange[];
-      /** Estimated, of all lines. */
-      readonly tokens: number;
-      /** Undefined: there are several. */
-      readonly model: string | undefined;
-    };
+export type ValidatedInput = { readonly errors: readonly BatchError[] } | ValidInput;
+
+/** `tokens` and `imageDollars`: estimated, of all lines. */
+export interface ValidInput extends Pick<CheckedBody, "tokens" | "imageDollars"> {
+  readonly ranges: readonly SizedRange[];
+  /** Undefined: there are several. */
+  readonly model: string | undefined;
+}
 
 /** The most errors that are reported. */
 const maxErrors = 100;
@@ -64,7 +65,12 @@ export async function validateInput(options: ValidateInputOptions): Promise<Vali
   if (pass.errors.length === 0 && pass.ids.hasSuspects) await findRepeated(options, pass);
   return pass.errors.length > 0
     ? { errors: pass.errors.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
-    : { ranges: pass.ranges, model: pass.model, tokens: pass.tokens };
+    : {
+        ranges: pass.ranges,
+        model: pass.model,
+        tokens: pass.tokens,
+        imageDollars: pass.imageDollars,
+      };
 }
 
 async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<InputLine> {
@@ -79,6 +85,7 @@ class FirstPass {
   readonly errors: BatchError[] = [];
   readonly ranges: { -readonly [Name in keyof SizedRange]: SizedRange[Name] }[] = [];
   tokens = 0;
+  imageDollars: number | null = 0;
   readonly ids: RepeatedIds;
   readonly #options: ValidateInputOptions;
   #lines = 0;
@@ -114,10 +121,11 @@ class FirstPass {
     try {
       const { customId, body } = parseLine(line, this.#options.endpoint);
       this.ids.add(customId);
-      const { model, inputs, tokens } = await this.#options.check(body);
+      const { model, inputs, tokens, imageDollars } = await this.#options.check(body);
       this.#inputs += inputs;
       range.inputs += inputs;
       this.tokens += tokens;
+      this.imageDollars = plus(this.imageDollars, imageDollars);
       this.#hasSeveralModels ||= this.#model !== undefined && this.#model !== model;
       this.#model = model;
     } catch (error) {
@@ -145,6 +153,9 @@ class FirstPass {
       );
   }
 }
+
+const plus = (sum: number | null, dollars: number | null): number | null =>
+  sum === null || dollars === null ? null : sum + dollars;
 
 /** A range of large lines ends early. */
 const maxRangeBytes = 64 * 1024 * 1024;

@@ -118,8 +118,8 @@ function imageCost(
   request: UpstreamImageRequest,
   reportedCost?: number,
 ): number | undefined {
-  const { operation } = request;
-  return costOf(priceOf(request), {
+  const { operation, target } = request;
+  const cost = costOf(priceOf(request), {
     inputTokens: usage?.input_tokens,
     outputTokens: usage?.output_tokens,
     input: usage && inputSplit(usage, operation),
@@ -129,6 +129,7 @@ function imageCost(
     quality: quality === "auto" ? undefined : quality,
     reportedCost,
   });
+  return cost === undefined ? undefined : cost * (target.priceFactor ?? 1);
 }
 
 /** Without source images all input is text, whether the details say so or not. */

@@ -127,7 +127,7 @@ export class LineAttempts {
 
   /** A line that was resumed, or that failed at the vendor, is not sent again. */
   #mayWait(delayMs: number | undefined, { intent, range, line }: RunningLine): delayMs is number {
-    if (delayMs === undefined || intent !== null || line.vendor?.isAnswered) return false;
+    if (delayMs === undefined || intent !== null || line.vendor?.isFinal) return false;
     const graceMs = line.vendor ? deliveryMs : 0;
     return this.#options.now() + delayMs < range.job.deadline + graceMs;
   }

@@ -74,6 +74,7 @@ export function vendorStages(options: VendorStagesOptions): VendorStages {
   return {
     send: composeStages(
       [
+        endWithLine<EmbeddingsQuery, EmbeddingsResponse>,
         check,
         fillCache(cache),
         atTarget(({ context }) => context.line?.vendor?.target),
@@ -104,9 +105,19 @@ export function vendorStages(options: VendorStagesOptions): VendorStages {
   };
 }
 
+/** A result that is an error, or that is wrong, stays so: its line is not tried again. */
+export const endWithLine =
+  <Q, A>(next: Send<Q, A>): Send<Q, A> =>
+  (request) =>
+    next(request).catch((error: unknown) => {
+      const isOfGateway = error instanceof GatewayError && error.definition.causedBy === "gateway";
+      if (!isOfGateway) request.context.line?.vendor?.end();
+      throw error;
+    });
+
 /** Selects the target: the vendor's. */
-const atTarget =
-  (find: (request: StageRequest<EmbeddingsQuery>) => Target | undefined): EmbeddingsStage =>
+export const atTarget =
+  <Q, A>(find: (request: StageRequest<Q>) => Target | undefined): Stage<Q, A> =>
   (next) =>
   (request) => {
     const target = find(request);
@@ -119,7 +130,7 @@ const atTarget =
     return next({ ...request, model: { ...model, targets: [target] }, target });
   };
 
-function targetOf({ target }: StageRequest<unknown>): Target {
+export function targetOf({ target }: StageRequest<unknown>): Target {
   if (target) return target;
   throw new GatewayError("internal", "No target was selected.");
 }

@@ -25,8 +25,9 @@ export interface VendorLine {
   /** The part of the usual price that is paid. */
   readonly priceFactor: number;
   readonly reservation: Reservation | undefined;
-  /** The vendor's result was read: the line is not tried again. */
-  readonly isAnswered: boolean;
+  /** The vendor's result is an error, or is wrong: the line is not tried again. */
+  readonly isFinal: boolean;
+  end(): void;
   /** Throws GatewayError if the vendor has no result for the request, or several. */
   responseTo(request: UpstreamRequest): Promise<UpstreamResponse>;
 }

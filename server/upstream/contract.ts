@@ -39,6 +39,8 @@ export interface Target {
   readonly via?: string;
   /** The configured price. Absent: the vendor's list price, if it is known. */
   readonly price?: Price;
+  /** For an image model: the part of the price that is paid. Absent: all of it. */
+  readonly priceFactor?: number;
   /**
    * For an embedding model: US dollars for a million tokens, as configured or else by the vendor's list. Absent: not
    * known.

@@ -6,21 +6,24 @@ import { createMayMerge } from "../api/merged-lines.ts";
 import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { type Batches, createBatches } from "../batches/batches.ts";
-import { type BatchData, batchDataOf } from "../batches/stored-batch.ts";
+import { type BatchData, type BatchOperation, batchDataOf } from "../batches/stored-batch.ts";
 import { chooseExecution } from "../batches/vendor/choose-execution.ts";
-import { type Vendor, vendorOf } from "../batches/vendor/index.ts";
+import { dollarsOf, type Vendor, vendorOf } from "../batches/vendor/index.ts";
 import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
 import type { VendorTarget } from "../batches/vendor/vendor-batch.ts";
 import { createVendorBudget, type Payer } from "../batches/vendor/vendor-budget.ts";
 import { vendorEndpointOf } from "../batches/vendor/vendor-endpoint.ts";
 import { createVendorLines } from "../batches/vendor/vendor-lines.ts";
-import type { Model } from "../config/snapshot.ts";
+import { estimateImages } from "../budgets/estimate-cost.ts";
+import type { Model, ParameterPolicy } from "../config/snapshot.ts";
 import type { ClientFiles } from "../files/client-files.ts";
+import { tryPlanQuery } from "../images/plan/plan.ts";
 import type { FindWebhook } from "../jobs/job-events.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { loadOf } from "../limits/request-demand.ts";
+import type { Caller } from "../request/caller.ts";
 import type { StoredJob } from "../storage/ports/job-store.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import type { Target } from "../upstream/contract.ts";
@@ -32,9 +35,15 @@ const dayMs = 86_400_000;
 /** What a line has besides the body of its request. */
 const lineOverheadBytes = 4096;
 
+const policyOf = (caller: Caller, model: Pick<Model, "parameters">): ParameterPolicy =>
+  caller.parameters ?? model.parameters ?? "adapt";
+
 /** Estimated, of embeddings inputs. */
 const tokensOf = (query: CheckedLine["query"]): number =>
   "input" in query ? loadOf(query.input).tokens : 0;
+
+const kindOf = (operation: BatchOperation): Model["kind"] =>
+  operation === "embeddings" ? "embedding" : "image";
 
 /** The target of the model that the vendor's batch was sent to. */
 const findTarget = (
@@ -53,7 +62,7 @@ interface BatchesWiringOptions {
   /** What jobs store. */
   readonly data: StoredData;
   readonly findWebhook: FindWebhook;
-  readonly requestPath: Pick<RequestPath, "charging" | "embeddings" | "upstreams">;
+  readonly requestPath: Pick<RequestPath, "charging" | "embeddings" | "upstreams" | "vendorImages">;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
 }
@@ -64,25 +73,42 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
   const { jobs: store, contents, isShared } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const { send } = requestPath.upstreams;
-  const endpointOf = ({ api }: Vendor, target: Target): VendorEndpoint | undefined => {
+  const endpointOf = (
+    { api }: Vendor,
+    target: Target,
+    operation: BatchOperation,
+  ): VendorEndpoint | undefined => {
     const adapter = adapters.get(target.upstream.kind);
-    return adapter && vendorEndpointOf(api, target, { adapter, send, stopping });
+    return adapter && vendorEndpointOf(api, target, { adapter, send, operation, stopping });
+  };
+  const { imageCapabilities } = requestPath.upstreams.client;
+  /** The estimated cost of images, in US dollars. Null: unknown. */
+  const imageDollars = (
+    query: CheckedLine["query"],
+    targets: readonly Target[],
+    policy: ParameterPolicy,
+  ): number | null => {
+    if ("input" in query) return 0;
+    const operation = "images" in query ? "edits" : "generations";
+    const planFor = (target: Target) =>
+      tryPlanQuery(query, imageCapabilities(target, operation), policy);
+    return estimateImages({ operation, targets, planFor }).dollars ?? null;
   };
   const targetOf = (job: StoredJob): VendorTarget | undefined => {
     const { models, upstreams } = snapshot();
-    const { model: id = "", vendorTarget: sentTo } = batchDataOf(job);
+    const { model: id = "", vendorTarget: sentTo, operation } = batchDataOf(job);
     const upstream = upstreams.get(sentTo?.upstream ?? "");
     if (!sentTo || !upstream) return undefined;
     const target = findTarget(models.get(id), sentTo) ?? { upstream, model: sentTo.model };
     const vendor = vendorOf(target);
-    const endpoint = vendor && endpointOf(vendor, target);
+    const endpoint = vendor && endpointOf(vendor, target, operation);
     return endpoint && { ...vendor, target, endpoint };
   };
   const payerOf = (job: StoredJob): Payer => {
     const pinned = snapshot();
-    const { model: id = "", vendorTarget } = batchDataOf(job);
+    const { model: id = "", vendorTarget, operation } = batchDataOf(job);
     const caller = callerOfKey(job.keyId, pinned, now());
-    const model = resolveModel(id, "embedding", caller, pinned);
+    const model = resolveModel(id, kindOf(operation), caller, pinned);
     if (vendorTarget && findTarget(model, vendorTarget)) return { caller, model };
     throw new GatewayError("vendor_batch_failed", "The model has another upstream.");
   };
@@ -91,12 +117,16 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
     targetOf,
     payerOf,
     vendorBatches: (id) => store.listVendorBatches(id),
-    plan: async ({ body }, { target }, { caller, model }) => {
-      const { query } = checkLine("embeddings", body, caller, snapshot());
-      const tokens = tokensOf(query);
-      if (!("input" in query)) return { requests: [], tokens };
-      const planned = { query, model, target };
-      return { requests: await requestPath.embeddings.vendor.plan(planned), tokens };
+    plan: async ({ body, operation }, { target, priceFactor }, { caller, model }) => {
+      const { query } = checkLine(operation, body, caller, snapshot());
+      if ("input" in query) {
+        const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
+        return { requests, dollars: dollarsOf(tokensOf(query), target, priceFactor) };
+      }
+      const policy = policyOf(caller, model);
+      const requests = await requestPath.vendorImages.plan(query, model, target, policy);
+      const dollars = imageDollars(query, [target], policy);
+      return { requests, dollars: dollars === null ? null : dollars * priceFactor };
     },
     runsNow: (job) => batchDataOf(job).execution === "cheapest",
     notRun,
@@ -113,7 +143,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
     kind: createBatchKind({
       files,
       vendorLines,
-      chooseExecution: (job, model, tokens) => {
+      chooseExecution: (job, { model, tokens, imageDollars: dollars }) => {
         const { operation, execution } = batchDataOf(job);
         const pinned = snapshot();
         return chooseExecution({
@@ -122,7 +152,8 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
           model: model === undefined ? undefined : pinned.models.get(model),
           keyShowsCost: callerOfKey(job.keyId, pinned, now()).showCost === true,
           tokens,
-          isSupported: (vendor, target) => endpointOf(vendor, target) !== undefined,
+          imageDollars: dollars,
+          isSupported: (vendor, target) => endpointOf(vendor, target, operation) !== undefined,
         });
       },
       limits: {
@@ -137,7 +168,10 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
         const caller = callerOfKey(job.keyId, pinned, now());
         return async (body) => {
           const checked = checkLine(operation, body, caller, pinned);
-          return { ...checked, tokens: tokensOf(checked.query) };
+          const { query, model: id } = checked;
+          const model = pinned.models.get(id);
+          const dollars = model && imageDollars(query, model.targets, policyOf(caller, model));
+          return { ...checked, tokens: tokensOf(query), imageDollars: dollars ?? null };
         };
       },
       mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),

@@ -6,10 +6,12 @@ import type { Execute } from "../pipeline/handle-request.ts";
 import { createCheckPrompt } from "../pipeline/internal-requests.ts";
 import { reportImplausibleUsage } from "../pipeline/report-implausible-usage.ts";
 import { imageStages } from "../pipeline/stages.ts";
+import { vendorImageStages } from "../pipeline/vendor-image-stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
+import { adapters } from "../upstream/adapters/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
@@ -38,14 +40,17 @@ export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
   const { upstreamClient, imageWorker, registry, limits, isReachable, execute } = options;
   const download = downloadLimits(settings);
   const onImplausibleUsage = reportImplausibleUsage(log);
+  const tools = createImageTools({
+    capabilitiesOf: upstreamClient.imageCapabilities,
+    imageWorker,
+    download,
+    maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
+  });
   return {
+    /** For lines that the batch of a vendor runs. */
+    vendor: vendorImageStages({ adapters, tools, onImplausibleUsage }),
     ...imageStages(upstreamClient, {
-      tools: createImageTools({
-        capabilitiesOf: upstreamClient.imageCapabilities,
-        imageWorker,
-        download,
-        maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
-      }),
+      tools,
       checkPrompt: createCheckPrompt({
         execute,
         moderation: upstreamClient.moderation,

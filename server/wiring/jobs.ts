@@ -80,7 +80,13 @@ export function wireJobs(
   const attempts = new LineAttempts({
     store,
     secrets: secretBoxFor(settings),
-    runLine: createRunLine({ ...modelServices, vendorSend: requestPath.embeddings.vendor.send }),
+    runLine: createRunLine({
+      ...modelServices,
+      vendorSend: {
+        embeddings: requestPath.embeddings.vendor.send,
+        generations: requestPath.vendorImages.send,
+      },
+    }),
     callerOf: (keyId) => callerOfKey(keyId, snapshot(), now()),
     controlOf: (id) => controls.get(id) as JobControl,
     takeReservation: (id) => {

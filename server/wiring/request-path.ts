@@ -154,6 +154,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     replicas,
     admission: limits.admission,
     embeddings,
+    vendorImages: images.vendor,
     idempotencyStore: images.idempotencyStore,
     budgets: budgets.budgets,
     charging: budgets.charging,

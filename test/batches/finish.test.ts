@@ -58,7 +58,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
   const kind = createBatchKind({
     files,
     limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
-    checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1 }),
+    checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1, imageDollars: 0 }),
     chooseExecution: () => ({
       execution: "now",
       estimate: { now: null, vendor: null },
@@ -110,7 +110,7 @@ test("a batch whose storage is not available at the moment does not take its inp
       },
     },
     limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
-    checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1 }),
+    checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1, imageDollars: 0 }),
     chooseExecution: () => ({
       execution: "now",
       estimate: { now: null, vendor: null },

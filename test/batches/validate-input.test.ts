@@ -24,7 +24,12 @@ const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) =>
     check: async (body) => {
       const { model, input } = body as { model: string; input: unknown };
       if (input === 1) throw new GatewayError("invalid_type", "Invalid type.", { param: "input" });
-      return { model, inputs: Array.isArray(input) ? input.length : 1, tokens: 3 };
+      return {
+        model,
+        inputs: Array.isArray(input) ? input.length : 1,
+        tokens: 3,
+        imageDollars: 0.5,
+      };
     },
   });
 };
@@ -78,6 +83,7 @@ test("a valid file is divided into ranges of lines", async () => {
     ],
     model: "embedding-model",
     tokens: 9,
+    imageDollars: 1.5,
   });
   const two = embeddingLine("a") + line("b", "/embeddings", { model: "another", input: "x" });
   expect(await validate(two)).toMatchObject({ model: undefined });

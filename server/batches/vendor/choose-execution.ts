@@ -14,8 +14,10 @@ interface ExecutionQuestion {
   readonly model: Model | undefined;
   /** The API key has `showCost`. */
   readonly keyShowsCost: boolean;
-  /** Estimated, of all lines. */
+  /** Estimated, of all lines of embeddings. */
   readonly tokens: number;
+  /** The estimated cost of all lines of images now, in US dollars. Null: unknown. */
+  readonly imageDollars: number | null;
   /** Whether requests to the target run in batches of its vendor. */
   readonly isSupported: (vendor: Vendor, target: Target) => boolean;
 }
@@ -37,14 +39,14 @@ interface Costs {
 }
 
 export function chooseExecution(question: ExecutionQuestion): Execution {
-  const { requested, model, tokens, keyShowsCost } = question;
+  const { requested, model, operation, keyShowsCost } = question;
   const execution = requested ?? model?.batches ?? "now";
   const found = findTarget(question);
   const nowPrice = lowest(model?.targets.map(({ tokenPrice }) => tokenPrice) ?? []);
-  const estimate = {
-    now: dollarsOf(tokens, nowPrice),
-    vendor: "target" in found ? dollarsOf(tokens, batchPrice(found)) : null,
-  };
+  const estimate =
+    operation === "embeddings"
+      ? estimateEmbeddings(question, nowPrice, found)
+      : estimateImages(question, found);
   const costs = { estimate, showsCost: keyShowsCost || model?.showCost === true };
   if (execution === "now") return { execution, ...costs };
   if ("reason" in found)
@@ -53,19 +55,33 @@ export function chooseExecution(question: ExecutionQuestion): Execution {
   // A target that is cheaper now than another one is in a batch.
   const isDearer = price !== undefined && nowPrice !== undefined && price >= nowPrice;
   if (execution === "cheapest" && isDearer) return { execution: "now", ...costs };
-  return { execution, ...costs, target: found.target, limits: found.api.limits };
+  const { target, api } = found;
+  const limits = (operation !== "embeddings" && api.imageLimits) || api.limits;
+  return { execution, ...costs, target, limits };
 }
 
+const estimateEmbeddings = (
+  { tokens }: ExecutionQuestion,
+  nowPrice: number | undefined,
+  found: Found,
+): EstimatedCost => ({
+  now: dollarsOf(tokens, nowPrice),
+  vendor: "target" in found ? dollarsOf(tokens, batchPrice(found)) : null,
+});
+
+const estimateImages = ({ imageDollars }: ExecutionQuestion, found: Found): EstimatedCost => ({
+  now: imageDollars,
+  vendor: "target" in found && imageDollars !== null ? imageDollars * found.priceFactor : null,
+});
+
 type FoundTarget = Vendor & { readonly target: Target };
+type Found = FoundTarget | { readonly reason: string };
 
 /** The target with batches whose price is the lowest. */
-function findTarget({
-  operation,
-  model,
-  isSupported,
-}: ExecutionQuestion): FoundTarget | { readonly reason: string } {
-  if (operation !== "embeddings") return { reason: "batches of vendors run embeddings only" };
+function findTarget({ operation, model, isSupported }: ExecutionQuestion): Found {
+  if (operation === "edits") return { reason: "batches of vendors run no edits" };
   if (!model) return { reason: "the lines have several models" };
+  if (model.moderation) return { reason: "the prompts of the model are moderated first" };
   const candidates = model.targets.flatMap((target): FoundTarget[] => {
     const vendor = vendorOf(target);
     return vendor && isSupported(vendor, target) ? [{ ...vendor, target }] : [];

@@ -40,5 +40,6 @@ export const dollarsOf = (
 /** The target with the prices of the vendor's batch. */
 export const withDiscount = ({ tokenPrice, ...target }: Target, priceFactor: number): Target => ({
   ...target,
+  priceFactor,
   ...(tokenPrice !== undefined && { tokenPrice: tokenPrice * priceFactor }),
 });

@@ -15,7 +15,7 @@ import {
   present,
   readResultLine,
   uploadFile,
-  urlBeforeEmbeddings,
+  urlBefore,
 } from "./openai-files.ts";
 import type { VendorApi, VendorStatus } from "./vendor-api.ts";
 
@@ -26,7 +26,7 @@ const pageSize = 100;
 export const mistral: VendorApi = {
   // Mistral documents a million pending requests, and no size: with 20,000 vectors, a file of results has about 500 MB.
   limits: { lines: 20_000, bytes: 200_000_000, inputs: 20_000 },
-  urlOf: urlBeforeEmbeddings,
+  urlOf: (url) => urlBefore(url, "embeddings"),
   sharedOf: ({ model }) => ({ model }),
   linesOf: (id, { model: _, ...body }) => [{ custom_id: id, body }],
   upload: uploadFile,

@@ -4,9 +4,11 @@ import { asObject, memberOf } from "../../upstream/adapters/wire/members.ts";
 import type { InputFile, JsonObject, VendorEndpoint, VendorResult } from "./vendor-api.ts";
 import { VendorError } from "./vendor-endpoint.ts";
 
-/** The URL of the API, from that of an embeddings request of text. */
-export const urlBeforeEmbeddings = (requestUrl: string): string | undefined =>
-  /^(.+)\/embeddings(?:\?.*)?$/.exec(requestUrl)?.[1];
+/** The URL of the API, from that of a request with this path. Undefined: it has another path. */
+export function urlBefore(requestUrl: string, path: string): string | undefined {
+  const [url = ""] = requestUrl.split("?", 1);
+  return url.endsWith(`/${path}`) ? url.slice(0, -path.length - 1) : undefined;
+}
 
 export async function uploadFile(
   { url, headers, send }: VendorEndpoint,

@@ -15,7 +15,7 @@ import {
   present,
   readResultLine,
   uploadFile,
-  urlBeforeEmbeddings,
+  urlBefore,
 } from "./openai-files.ts";
 import type { VendorApi, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 
@@ -26,16 +26,18 @@ const pageSize = 100;
 export const openai: VendorApi = {
   // The file may have 200 MB, and a base64 vector 16 kB.
   limits: { lines: 50_000, bytes: 200_000_000, inputs: 50_000 },
-  urlOf: urlBeforeEmbeddings,
+  // 50,000 as well. An image has megabytes, and the file of results is stored here.
+  imageLimits: { lines: 500, bytes: 200_000_000, inputs: 500 },
+  urlOf: (url) => urlBefore(url, "embeddings") ?? urlBefore(url, "images/generations"),
   // A batch has one model.
   sharedOf: ({ model }) => ({ model }),
-  linesOf: (id, body) => [{ custom_id: id, method: "POST", url: "/v1/embeddings", body }],
+  linesOf: (id, body, url) => [{ custom_id: id, method: "POST", url, body }],
   upload: uploadFile,
-  create: async (endpoint, { fileId, name }) =>
+  create: async (endpoint, { fileId, name, path }) =>
     idIn(
       await postJson(endpoint, "/batches", {
         input_file_id: fileId,
-        endpoint: "/v1/embeddings",
+        endpoint: path,
         completion_window: "24h",
         metadata: { vexel: name },
       }),

@@ -1,11 +1,10 @@
 /** A line that the batch of a vendor has run: finds the vendor's results of its upstream requests. */
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
-import { GatewayError } from "../../lib/gateway-error.ts";
 import type { VendorLine } from "../../request/job-line.ts";
 import type { Reservation } from "../../request/reservation.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
-import type { VendorApi, VendorResult } from "./vendor-api.ts";
+import type { VendorApi } from "./vendor-api.ts";
 import { idsOf } from "./vendor-input.ts";
 import type { VendorResults } from "./vendor-results.ts";
 
@@ -16,7 +15,7 @@ export class ResultLine implements VendorLine {
   readonly #api: VendorApi;
   readonly #results: VendorResults;
   readonly #number: number;
-  isAnswered = false;
+  #isFinal = false;
 
   /** `number`: the line of the job. */
   constructor(
@@ -33,17 +32,17 @@ export class ResultLine implements VendorLine {
     this.#number = number;
   }
 
+  get isFinal(): boolean {
+    return this.#isFinal;
+  }
+
+  end(): void {
+    this.#isFinal = true;
+  }
+
   async responseTo(request: UpstreamRequest): Promise<UpstreamResponse> {
     const ids = idsOf(this.#api, this.#number, request);
-    let found: readonly VendorResult[];
-    try {
-      found = await this.#results.find(this.#number, ids);
-    } catch (error) {
-      // Results that cannot be read from the storage now are read again.
-      this.isAnswered = error instanceof GatewayError && error.kind === "upstream_invalid";
-      throw error;
-    }
-    this.isAnswered = true;
+    const found = await this.#results.find(this.#number, ids);
     const failed = found.find(({ status }) => status < 200 || status > 299);
     if (failed) return responseOf(failed.status, failed.body);
     return responseOf(200, this.#api.joinResults(found.map(({ body }) => body)));

@@ -29,6 +29,8 @@ export interface NewVendorBatch {
   readonly name: string;
   /** What all of its requests share, from `sharedOf`. */
   readonly shared: JsonObject;
+  /** The endpoint of its requests, such as `/v1/embeddings`. */
+  readonly path: string;
 }
 
 export type VendorStatus =
@@ -59,13 +61,19 @@ export interface InputFile {
 }
 
 export interface VendorApi {
+  /** Of embeddings. */
   readonly limits: VendorLimits;
-  /** The URL of the API, from that of an embeddings request. Undefined: its requests do not run in batches. */
+  /** Of images. Absent: its batches run embeddings only. */
+  readonly imageLimits?: VendorLimits;
+  /** The URL of the API, from that of a request. Undefined: its requests do not run in batches. */
   urlOf(requestUrl: string): string | undefined;
   /** The part of the requests that the vendor's batch has once, as JSON: all requests of a batch must have the same. */
   sharedOf(body: JsonObject): JsonObject;
-  /** The lines of the input file for one request. Several if the vendor's batches take one input for each line. */
-  linesOf(id: string, body: JsonObject): readonly JsonObject[];
+  /**
+   * The lines of the input file for one request. Several if the vendor's batches take one input for each line. `path`:
+   * such as `/v1/embeddings`.
+   */
+  linesOf(id: string, body: JsonObject, path: string): readonly JsonObject[];
   upload(endpoint: VendorEndpoint, file: InputFile, name: string): Promise<string>;
   /** Returns the vendor's id of the batch. */
   create(endpoint: VendorEndpoint, batch: NewVendorBatch): Promise<string>;

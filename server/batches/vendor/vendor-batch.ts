@@ -10,10 +10,10 @@ import type { FileStore } from "../../storage/ports/file-store.ts";
 import type { StoredJob } from "../../storage/ports/job-store.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
-import { dollarsOf, type Vendor } from "./index.ts";
+import type { Vendor } from "./index.ts";
 import type { VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 import type { Payer, VendorBudget } from "./vendor-budget.ts";
-import { noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
+import { againIfRefused, noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
 import { readStored } from "./vendor-files.ts";
 import { VendorInput, VendorRefusal } from "./vendor-input.ts";
 import type { Created, Creating, Sent, VendorState } from "./vendor-state.ts";
@@ -31,18 +31,20 @@ export interface VendorTarget extends Vendor {
 
 export interface VendorBatchOptions {
   readonly files: FileStore;
-  /** The upstream requests of a line, and its estimated tokens. Throws GatewayError if it is invalid. */
-  readonly plan: (
-    line: JobLine,
-    target: VendorTarget,
-    payer: Payer,
-  ) => Promise<{ readonly requests: readonly UpstreamRequest[]; readonly tokens: number }>;
+  /** The upstream requests of a line, and their estimated cost. Throws GatewayError if the line is invalid. */
+  readonly plan: (line: JobLine, target: VendorTarget, payer: Payer) => Promise<PlannedLine>;
   readonly budget: VendorBudget;
   /** Other processes may hold the budget of a range. */
   readonly isShared: boolean;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
+}
+
+export interface PlannedLine {
+  readonly requests: readonly UpstreamRequest[];
+  /** In US dollars, in a batch of the vendor. Null: unknown. */
+  readonly dollars: number | null;
 }
 
 export type Ended = Extract<VendorStatus, { kind: "ended" }>;
@@ -53,6 +55,8 @@ type Step =
 /** How long a canceled batch may take to end. */
 export const cancelMs = 15 * 60_000;
 const [minWaitMs, maxWaitMs] = [1000, 60_000];
+/** After this time, a batch of images that is not in the vendor's list was not created: it is not paid for twice. */
+const settleMs = 2 * 60_000;
 
 /** A batch of one range. */
 export interface VendorRange {
@@ -159,7 +163,7 @@ export class VendorBatch {
     if (!sent) return this.#save({ kind: "unneeded" });
     if (!creating) await this.#save({ ...sent, kind: "creating" });
     try {
-      const id = await api.create(endpoint, sent);
+      const id = await api.create(endpoint, { ...sent, path: this.#range.job.endpoint });
       return await this.#save({ ...sent, kind: "created", id });
     } catch (error) {
       if (error instanceof VendorError && !error.isTemporary) await this.deleteFiles([sent.fileId]);
@@ -167,9 +171,15 @@ export class VendorBatch {
     }
   }
 
-  #find({ name, at }: Creating): Promise<string | undefined> {
+  async #find({ name, at }: Creating): Promise<string | undefined> {
     const { api, endpoint } = this.#at;
-    return api.find(endpoint, name, at).catch(noneIfRefused);
+    const finding = api.find(endpoint, name, at);
+    if (this.#range.job.endpoint === "/v1/embeddings") return finding.catch(noneIfRefused);
+    const found = await finding.catch(againIfRefused);
+    // The request that creates it may still be on its way.
+    if (found === undefined && this.#options.now() < at + settleMs)
+      throw new RangeWaits(at + settleMs);
+    return found;
   }
 
   /** The vendor has too many requests in its queue: the batch is created again, under another name. */
@@ -183,17 +193,16 @@ export class VendorBatch {
   /** Undefined: there is nothing to send. */
   async #upload(payer: Payer, lines: () => AsyncIterable<NumberedLine>): Promise<Sent | undefined> {
     const { files, now } = this.#options;
-    const { api, endpoint, target, priceFactor } = this.#at;
-    const input = new VendorInput(api);
+    const { api, endpoint, target } = this.#at;
+    const input = new VendorInput(api, this.#range.job.endpoint);
     const inputName = `${jobFolder(this.#range.job.id)}/vendor-${this.#range.number}.input`;
     try {
-      let tokens = 0;
-      const planned = this.#planned(payer, lines, (count) => {
-        tokens += count;
+      let dollars: number | null = 0;
+      const planned = this.#planned(payer, lines, (more) => {
+        dollars = dollars === null || more === null ? null : dollars + more;
       });
       const size = await files.write(inputName, input.write(planned));
       if (input.isEmpty) return undefined;
-      const dollars = dollarsOf(tokens, target, priceFactor);
       await this.#hold(payer, dollars);
       const name = nameOf(this.#range);
       const open = (): AsyncIterable<Uint8Array> => readStored(files, inputName);
@@ -209,12 +218,12 @@ export class VendorBatch {
   async *#planned(
     payer: Payer,
     lines: () => AsyncIterable<NumberedLine>,
-    onTokens: (count: number) => void,
+    onCost: (dollars: number | null) => void,
   ) {
     for await (const line of lines()) {
       const plan = async () => {
-        const { requests, tokens } = await this.#options.plan(line, this.#at, payer);
-        if (requests.length > 0) onTokens(tokens);
+        const { requests, dollars } = await this.#options.plan(line, this.#at, payer);
+        if (requests.length > 0) onCost(dollars);
         return requests;
       };
       yield { line: line.number, plan };

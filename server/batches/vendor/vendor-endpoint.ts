@@ -1,8 +1,9 @@
 /** Requests to the batch API of a vendor, with the URL, the API key and the HTTP client of the upstream. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter } from "../../upstream/adapter.ts";
-import type { EmbeddingsQuery, Target } from "../../upstream/contract.ts";
+import type { EmbeddingsQuery, GenerationQuery, Target } from "../../upstream/contract.ts";
 import type { SendUpstreamRequest } from "../../upstream/transport/index.ts";
+import type { BatchOperation } from "../stored-batch.ts";
 import type { VendorApi, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 
 /** The vendor refused a request, or did not respond. */
@@ -31,6 +32,7 @@ export class VendorError extends Error {
 interface VendorEndpointOptions {
   readonly adapter: Adapter;
   readonly send: SendUpstreamRequest;
+  readonly operation: BatchOperation;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
 }
@@ -42,9 +44,13 @@ const [timeoutMs, fileTimeoutMs] = [60_000, 30 * 60_000];
 export function vendorEndpointOf(
   api: VendorApi,
   target: Target,
-  { adapter, send, stopping }: VendorEndpointOptions,
+  { adapter, send, operation, stopping }: VendorEndpointOptions,
 ): VendorEndpoint | undefined {
-  const sample = adapter.embeddings?.toUpstream(sampleQuery, target);
+  if (operation === "edits" || (operation === "generations" && !api.imageLimits)) return undefined;
+  const sample =
+    operation === "embeddings"
+      ? adapter.embeddings?.toUpstream(sampleQuery, target)
+      : adapter.generations?.toUpstream(sampleImage, target);
   const url = sample && api.urlOf(sample.url);
   if (!sample || url === undefined) return undefined;
   const { "content-type": _, ...headers } = sample.headers;
@@ -78,12 +84,25 @@ const sampleQuery: EmbeddingsQuery = {
   extraFields: {},
 };
 
+const sampleImage: GenerationQuery = {
+  model: "",
+  prompt: "a",
+  stream: false,
+  options: {},
+  extraFields: {},
+};
+
 /** A key of the upstream that is refused may be replaced: only an unknown batch has ended. */
 export function statusOfError(error: unknown): VendorStatus {
   if (!(error instanceof VendorError)) throw error;
   if (error.status === 404)
     return { kind: "ended", outcome: "failed", reason: error.message, files: [] };
   throw error.isTemporary ? error : new VendorError(error.message, undefined);
+}
+
+/** The vendor cannot list its batches now. */
+export function againIfRefused(error: unknown): never {
+  throw error instanceof VendorError ? new VendorError(error.message, undefined) : error;
 }
 
 /** The vendor cannot list its batches: embeddings are sent again. */

@@ -23,13 +23,16 @@ const linesPerTurn = 32;
 
 export class VendorInput {
   readonly #api: VendorApi;
+  readonly #path: string;
   readonly skipped: number[] = [];
   #shared: string | undefined;
   /** Lines of the vendor's input file. */
   #count = 0;
 
-  constructor(api: VendorApi) {
+  /** `path`: that of the requests. */
+  constructor(api: VendorApi, path: string) {
     this.#api = api;
+    this.#path = path;
   }
 
   get isEmpty(): boolean {
@@ -61,7 +64,7 @@ export class VendorInput {
       throw new VendorRefusal(
         "The lines differ in their model or their options, which the vendor takes once for all lines of a batch.",
       );
-    for (const vendorLine of this.#api.linesOf(idOf(line, text), body)) {
+    for (const vendorLine of this.#api.linesOf(idOf(line, text), body, this.#path)) {
       this.#count++;
       yield Buffer.from(`${JSON.stringify(vendorLine)}\n`);
     }
@@ -78,7 +81,7 @@ function noneIfInvalid(error: unknown): readonly [] {
 export function idsOf(api: VendorApi, line: number, request: UpstreamRequest): readonly string[] {
   const text = textOf(request);
   const body = asObject(JSON.parse(text)) ?? {};
-  return api.linesOf(idOf(line, text), body).map(({ custom_id: id, key }) => String(id ?? key));
+  return api.linesOf(idOf(line, text), body, "").map(({ custom_id: id, key }) => String(id ?? key));
 }
 
 /** The line and a hash of the request: a result is never read as the response to another request. */

@@ -2,13 +2,14 @@
  * The lines of a range that the batch of a vendor runs. The range is claimed again and again: to create the vendor's
  * batch, to poll it, and to read its results.
  */
-import type { RecordVendorBatch } from "../../jobs/job-kind.ts";
+import { RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
 import { jobFolder } from "../../jobs/segments.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ClaimedRange, StoredJob } from "../../storage/ports/job-store.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
+import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-been-billed.ts";
 import { withDiscount } from "./index.ts";
 import { ResultLine } from "./result-line.ts";
 import {
@@ -72,6 +73,8 @@ class RangeLines<L extends NumberedLine> {
   readonly #range: ClaimedRange;
   readonly #plain: () => AsyncIterable<L>;
   readonly #record: RecordVendorBatch;
+  /** The vendor may run the lines. */
+  #isSent: boolean;
 
   constructor(
     options: VendorLinesOptions,
@@ -83,6 +86,7 @@ class RangeLines<L extends NumberedLine> {
     this.#range = range;
     this.#plain = plain;
     this.#record = record;
+    this.#isSent = "fileId" in (readState(range.vendorBatch) ?? {});
   }
 
   get #name() {
@@ -96,8 +100,9 @@ class RangeLines<L extends NumberedLine> {
     const before = readState(this.#range.vendorBatch);
     const at = targetOf(job);
     const payer = this.#payer();
-    // Nothing was sent, and nothing is: the lines end with the reason.
-    if ((job.ending && !before) || !at || payer instanceof GatewayError) {
+    // Nothing was sent, and nothing is, or nothing is known of it: the lines end with the reason.
+    const isOver = job.ending !== null && (!before || this.#isOverdue(before));
+    if (isOver || !at || payer instanceof GatewayError) {
       if (at && before) await this.#abandon(at, before);
       budget.release(this.#name);
       return yield* this.#unsent(at, payer);
@@ -124,8 +129,16 @@ class RangeLines<L extends NumberedLine> {
     try {
       await batch.abandon(before);
     } catch (error) {
+      const isLate = this.#options.now() > this.#range.job.deadline + cancelMs;
+      if (isLate && (error instanceof VendorError || error instanceof RangeWaits)) return;
       throw error instanceof VendorError ? batch.tryAgain(error) : error;
     }
+  }
+
+  /** It is not known whether the batch was created, and the job ended long ago. */
+  #isOverdue({ kind }: VendorState): boolean {
+    const { cancellingAt, deadline } = this.#range.job;
+    return kind === "creating" && this.#options.now() > (cancellingAt ?? deadline) + cancelMs;
   }
 
   /** The lines of a revoked key, or of a deleted model, fail with the reason when they run. */
@@ -143,7 +156,12 @@ class RangeLines<L extends NumberedLine> {
   /** A line without a result of the vendor runs now, or ends because the job ends. */
   get #mayRun(): boolean {
     const { job } = this.#range;
-    return job.ending !== null || this.#options.runsNow(job);
+    return job.ending !== null || (this.#options.runsNow(job) && !this.#maySpendTwice);
+  }
+
+  /** An image that the vendor may have generated is not generated again. */
+  get #maySpendTwice(): boolean {
+    return this.#isSent && this.#range.job.endpoint !== "/v1/embeddings";
   }
 
   async *#results(
@@ -153,6 +171,7 @@ class RangeLines<L extends NumberedLine> {
     { sent, status }: { readonly sent: Created; readonly status: Ended },
   ): AsyncGenerator<L> {
     const { budget } = this.#options;
+    this.#isSent = true;
     const results = await this.#openResults(batch, at, status);
     await batch.deleteFiles([sent.fileId, ...status.files]);
     const skipped = new Set(sent.skipped);
@@ -192,8 +211,12 @@ class RangeLines<L extends NumberedLine> {
   }
 
   #missing({ outcome, reason }: Ended): GatewayError {
-    if (outcome === "completed")
-      return invalidResponse("the vendor's batch has no result for this line");
+    if (outcome === "completed") {
+      const error = invalidResponse("the vendor's batch has no result for this line");
+      return this.#maySpendTwice
+        ? withBillingWarning(markMayBeBilled(error) as GatewayError)
+        : error;
+    }
     if (outcome === "expired") return this.#options.notRun("expired");
     return failedError(reason ?? `it was ${outcome}`);
   }

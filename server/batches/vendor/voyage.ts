@@ -12,14 +12,14 @@ import {
   postJson,
   readResultLine,
   uploadFile,
-  urlBeforeEmbeddings,
+  urlBefore,
 } from "./openai-files.ts";
 import type { VendorApi } from "./vendor-api.ts";
 
 export const voyage: VendorApi = {
   // "1 GB file sizes, 100K inputs per batch" (blog.voyageai.com/2025/12/04/batch-api).
   limits: { lines: 100_000, bytes: 1_000_000_000, inputs: 100_000 },
-  urlOf: urlBeforeEmbeddings,
+  urlOf: (url) => urlBefore(url, "embeddings"),
   // Whether a batch takes `encoding_format` is not documented: the vectors are numbers.
   sharedOf: ({ input: _, encoding_format: __, ...options }) => options,
   linesOf: (id, { input }) => [{ custom_id: id, body: { input } }],

@@ -27,6 +27,7 @@ const choose = (model: Model | undefined, requested?: Model["batches"]) =>
     model,
     tokens: 1_000_000,
     keyShowsCost: false,
+    imageDollars: 0,
     isSupported: () => true,
   });
 
@@ -63,15 +64,29 @@ describe("execution", () => {
     expect(choose(cohere, "cheapest")).toMatchObject({ execution: "now" });
     expect(choose(cohere, "vendor")).toEqual({ refusal: "no upstream of the model has batches" });
     expect(choose(undefined, "vendor")).toEqual({ refusal: "the lines have several models" });
-    const images = chooseExecution({
-      requested: "vendor",
-      operation: "generations",
-      model: modelWith([openai]),
-      tokens: 0,
-      keyShowsCost: false,
-      isSupported: () => true,
+  });
+  test("images run in batches of a vendor, and edits and moderated prompts do not", () => {
+    const ask = (operation: "generations" | "edits", model: Model) =>
+      chooseExecution({
+        requested: "vendor",
+        operation,
+        model,
+        tokens: 0,
+        imageDollars: 4,
+        keyShowsCost: false,
+        isSupported: () => true,
+      });
+    const model: Model = { ...modelWith([openai]), kind: "image" };
+    expect(ask("generations", model)).toMatchObject({
+      execution: "vendor",
+      estimate: { now: 4, vendor: 2 },
+      limits: { lines: 500 },
     });
-    expect(images).toEqual({ refusal: "batches of vendors run embeddings only" });
+    expect(ask("edits", model)).toEqual({ refusal: "batches of vendors run no edits" });
+    const moderation = { target: openai, onFailure: "refuse", timeoutMs: 1 } as const;
+    expect(ask("generations", { ...model, moderation })).toMatchObject({
+      refusal: expect.stringContaining("moderated"),
+    });
   });
 });
 

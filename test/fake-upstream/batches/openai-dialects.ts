@@ -12,7 +12,9 @@ interface Differences {
 export const openaiDialect = dialect({
   path: "/v1/batches",
   check: ({ completion_window: window, endpoint }) =>
-    window === "24h" && endpoint === "/v1/embeddings" ? undefined : "Invalid window or endpoint.",
+    window === "24h" && ["/v1/embeddings", "/v1/images/generations"].includes(String(endpoint))
+      ? undefined
+      : "Invalid window or endpoint.",
   inputFileOf: ({ input_file_id: id }) => String(id),
   show: showBatch,
 });

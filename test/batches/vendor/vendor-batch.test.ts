@@ -1,0 +1,136 @@
+/** One step of a vendor's batch, with a clock and a vendor that a test scripts. */
+import { expect, test } from "bun:test";
+import type { VendorApi } from "../../../server/batches/vendor/vendor-api.ts";
+import {
+  VendorBatch,
+  type VendorBatchOptions,
+  type VendorTarget,
+} from "../../../server/batches/vendor/vendor-batch.ts";
+import type { Payer } from "../../../server/batches/vendor/vendor-budget.ts";
+import { VendorError } from "../../../server/batches/vendor/vendor-endpoint.ts";
+import { createVendorLines } from "../../../server/batches/vendor/vendor-lines.ts";
+import type { Creating, VendorState } from "../../../server/batches/vendor/vendor-state.ts";
+import { RangeWaits } from "../../../server/jobs/job-kind.ts";
+import type { FileStore } from "../../../server/storage/ports/file-store.ts";
+import type { StoredJob } from "../../../server/storage/ports/job-store.ts";
+
+const start = Date.UTC(2026, 10, 18);
+const minute = 60_000;
+
+const creating: Creating = {
+  kind: "creating",
+  upstream: "openai",
+  model: "m",
+  name: "vexel-batch_1-0",
+  fileId: "file-1",
+  shared: {},
+  at: start,
+  skipped: [],
+  dollars: null,
+};
+
+/** A batch whose creation has an unknown outcome. `find`: what the vendor's list says. */
+function startBatch(endpoint: string, find: () => Promise<string | undefined>) {
+  let now = start;
+  const calls: string[] = [];
+  const api: Partial<VendorApi> = {
+    find,
+    create: async () => {
+      calls.push("create");
+      return "batch_at_vendor";
+    },
+    poll: async () => ({ kind: "running" }),
+    cancel: async (_, id) => void calls.push(`cancel ${id}`),
+    deleteFile: async (_, id) => void calls.push(`delete ${id}`),
+  };
+  const job = {
+    id: "batch_1",
+    endpoint,
+    ending: null,
+    createdAt: start,
+    deadline: start + 60 * minute,
+  } as Partial<StoredJob> as StoredJob;
+  const at = { api, target: {}, endpoint: {}, priceFactor: 0.5 } as unknown as VendorTarget;
+  const budget = {
+    hold: async () => undefined,
+    release: () => undefined,
+    releaseJob: (id: string) => void calls.push(`release ${id}`),
+    sweep: async () => undefined,
+    charge: () => ({ estimate: undefined, settle: () => undefined, release: () => undefined }),
+  };
+  const options: VendorBatchOptions = {
+    files: {} as FileStore,
+    plan: async () => ({ requests: [], dollars: null }),
+    budget,
+    isShared: false,
+    log: { warn: () => undefined },
+    now: () => now,
+  };
+  const batch = new VendorBatch(options, { job, number: 0 }, at, async () => undefined);
+  const payer = {} as Payer;
+  return {
+    calls,
+    job,
+    at,
+    options,
+    pass: (ms: number) => {
+      now += ms;
+    },
+    /** When the range is claimed again, in milliseconds. */
+    advance: async (): Promise<number> => {
+      const waits = await batch
+        .advance(creating, payer, async function* () {})
+        .catch((error: unknown) => error);
+      expect(waits).toBeInstanceOf(RangeWaits);
+      return (waits as RangeWaits).at - now;
+    },
+  };
+}
+
+test("a batch of images that may be on its way to the vendor is not created before its list is certain", async () => {
+  const batch = startBatch("/v1/images/generations", async () => undefined);
+  expect(await batch.advance()).toBe(2 * minute);
+  expect(batch.calls).toEqual([]);
+  batch.pass(2 * minute);
+  await batch.advance();
+  expect(batch.calls).toEqual(["create"]);
+});
+
+test("a batch of images is not created while the vendor does not list its batches", async () => {
+  const batch = startBatch("/v1/images/generations", () =>
+    Promise.reject(new VendorError("Forbidden.", 403)),
+  );
+  batch.pass(10 * minute);
+  await batch.advance();
+  expect(batch.calls).toEqual([]);
+  const embeddings = startBatch("/v1/embeddings", () =>
+    Promise.reject(new VendorError("Forbidden.", 403)),
+  );
+  await embeddings.advance();
+  expect(embeddings.calls).toEqual(["create"]);
+});
+
+test("the vendor's batches of a job that failed are canceled, and their budget is released", async () => {
+  const { calls, job, at, options } = startBatch("/v1/embeddings", async () => "batch_found");
+  const states: VendorState[] = [
+    creating,
+    { ...creating, kind: "created", id: "batch_known", fileId: "file-2" },
+    { kind: "refused", reason: "The vendor refused it." },
+  ];
+  const lines = createVendorLines({
+    ...options,
+    targetOf: () => at,
+    payerOf: () => ({}) as Payer,
+    vendorBatches: async () => states.map((state) => JSON.stringify(state)),
+    runsNow: () => false,
+    notRun: () => new Error() as never,
+  });
+  await lines.abandon(job);
+  expect(calls).toEqual([
+    "release batch_1",
+    "cancel batch_found",
+    "delete file-1",
+    "cancel batch_known",
+    "delete file-2",
+  ]);
+});
