@@ -9,7 +9,7 @@ import { sessionQuery } from "./api/session.ts";
 import { LanguageProvider, loadInitialLanguage } from "./i18n/provider.tsx";
 import { createConsoleRouter } from "./router.tsx";
 import "./ui/style-nonce.ts";
-import { ToastRegion } from "./ui/toast.tsx";
+import { ToastRegion } from "./ui/toast-region.tsx";
 
 const initialLanguage = await loadInitialLanguage();
 

@@ -5,7 +5,7 @@ import { ApiError, errorText } from "../api/client.ts";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
-import { showToast } from "./toast.tsx";
+import { showToast } from "./toast.ts";
 
 interface ConfirmProps {
   readonly label: string;

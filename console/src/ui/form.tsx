@@ -17,7 +17,7 @@ import { ApiError, errorText } from "../api/client.ts";
 import { type Translate, useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 import { FormError } from "./form-error.tsx";
-import { showToast } from "./toast.tsx";
+import { showToast } from "./toast.ts";
 import { useUnsavedChanges } from "./unsaved-changes.ts";
 
 // Compiled schemas need `eval`, which the content security policy refuses.

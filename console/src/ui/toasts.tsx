@@ -2,7 +2,7 @@
 import * as Radix from "@radix-ui/react-toast";
 import { CircleCheck, X } from "lucide-react";
 import { useT } from "../i18n/messages.ts";
-import { closeToast, useToasts } from "./toast.tsx";
+import { closeToast, useToasts } from "./toast.ts";
 
 const shownMs = 5_000;
 

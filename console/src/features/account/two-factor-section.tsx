@@ -7,7 +7,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { showToast } from "../../ui/toast.ts";
 import { ConfirmPassword } from "./confirm-password.tsx";
 import { RecoveryCodesDialog } from "./recovery-codes.tsx";
 import { TotpSetup } from "./totp-setup.tsx";

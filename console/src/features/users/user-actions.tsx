@@ -5,7 +5,7 @@ import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { ConfirmDialog } from "../../ui/confirm.tsx";
 import { Menu, type MenuItem } from "../../ui/menu.tsx";
-import { showToast } from "../../ui/toast.tsx";
+import { showToast } from "../../ui/toast.ts";
 
 type Question = "disable" | "requirePassword" | "resetTwoFactor" | "delete";
 

@@ -1,5 +1,5 @@
 /** Short messages that an action is done. `toasts.tsx` shows them; errors stay beside their forms instead. */
-import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 
 interface ShownToast {
   readonly id: number;
@@ -31,18 +31,3 @@ export function showToast(text: string): void {
 export const closeToast = (id: number): void => replace(toasts.filter((toast) => toast.id !== id));
 
 export const useToasts = (): readonly ShownToast[] => useSyncExternalStore(subscribe, () => toasts);
-
-/** Loaded with the first toast. After an update of the gateway the file may be gone: then there are no toasts. */
-const Toasts = lazy<() => ReactNode>(async () => {
-  try {
-    return { default: (await import("./toasts.tsx")).Toasts };
-  } catch {
-    return { default: () => null };
-  }
-});
-
-/** Once, beside the pages. */
-export function ToastRegion() {
-  const isNeeded = useToasts().length > 0;
-  return <Suspense>{isNeeded && <Toasts />}</Suspense>;
-}
