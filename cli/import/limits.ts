@@ -34,29 +34,39 @@ export function limitsOf(given: GivenLimits, report: SubjectReport): { limits?: 
 const dayHours = 24;
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/**
- * `budget` of vexel.yaml, or nothing. `duration`: such as `30d`; absent for a budget that is never reset. `gap`: what
- * the budget does not cover.
- */
+/** A budget and its period, such as `30d`; without one, the budget is never reset. */
+export interface GivenBudget {
+  readonly field: string;
+  readonly max: unknown;
+  readonly duration: unknown;
+}
+
+/** `budget` of vexel.yaml, or nothing: of several budgets for a period, the lowest. `gap`: what it does not cover. */
 export function budgetOf(
-  max: unknown,
-  duration: unknown,
+  given: readonly GivenBudget[],
   report: SubjectReport,
   gap = "",
 ): { budget?: JsonObject } {
-  if (max === null || max === undefined) return {};
-  const dollars = Number(max);
-  if (!Number.isFinite(dollars) || dollars < 0) {
-    report.dropped("max_budget", `"${max}" is not an amount`);
-    return {};
+  const budget: Partial<Record<"day" | "month" | "total", number>> = {};
+  for (const { field, max, duration } of given) {
+    if (max === null || max === undefined) continue;
+    const dollars = Number(max);
+    if (!Number.isFinite(dollars) || dollars < 0) {
+      report.dropped(field, `"${max}" is not an amount`);
+      continue;
+    }
+    const { period, note } = periodOf(duration);
+    const amount = Math.min(dollars, mostDollars, budget[period] ?? mostDollars);
+    budget[period] = amount;
+    const notes = [`budget.${period}: ${amount}`, note, gap].filter((text) => text !== "");
+    if (notes.length === 1) report.carried(field, notes.join(""));
+    else report.approximated(field, notes.join(". "));
   }
-  const { period, note } = periodOf(duration);
-  const became = `budget.${period}: ${dollars}`;
-  const notes = [note, gap].filter((text) => text !== "");
-  if (notes.length === 0) report.carried("max_budget", became);
-  else report.approximated("max_budget", [became, ...notes].join(". "));
-  return { budget: { [period]: dollars } };
+  return Object.keys(budget).length === 0 ? {} : { budget };
 }
+
+/** The highest budget that Vexel has. */
+const mostDollars = 1e9;
 
 /** The period that is at least as long as the duration, so that the budget is not looser. */
 function periodOf(duration: unknown): { period: "day" | "month" | "total"; note: string } {

@@ -13,9 +13,6 @@ export function printYaml(plan: ImportPlan): PrintedPlan {
   const newVariables: string[] = [];
   const nameFor = (id: string) => (secret: Secret) => {
     if (secret.variable !== undefined) return `\${${secret.variable}}`;
-    const text = secret.text ?? "";
-    // Addresses and names are readable; everything else may be a secret.
-    if (/^(https?:\/\/|[\w.:-]{1,24}$)/.test(text) && !/key|sk-|token/i.test(text)) return text;
     const name = `${id.replaceAll(/\W/g, "_").toUpperCase()}_SECRET_${newVariables.length + 1}`;
     newVariables.push(name);
     return `\${${name}}`;

@@ -191,3 +191,192 @@ describe("a key of an export", () => {
     expect(planKey({ blocked: "false" }).keys).toHaveLength(1);
   });
 });
+
+describe("a key of LiteLLM is imported with the models that LiteLLM lets it use:", () => {
+  const beta = {
+    ...entry("search", { model: "openai/text-embedding-3-small" }),
+    model_info: { mode: "embedding", access_groups: ["beta"] },
+  };
+  const art = entry("art", { model: "openai/gpt-image-1" }, "image_generation");
+  const modelsOf = (columns: JsonObject, more: Partial<LitellmSource> = {}) => {
+    const { keys, line } = plan({
+      models: [beta, own, art],
+      routerSettings: { model_group_alias: { find: "search" } },
+      keys: [key("web", columns)],
+      ...more,
+    });
+    return { models: keys[0]?.models, key: keys[0], note: line('key "web"', "")?.note };
+  };
+
+  test("those of its access groups, and their aliases", () => {
+    expect(modelsOf({ models: ["beta"] }).models).toEqual(["search", "find"]);
+    const accessGroups = [{ access_group_id: "g1", access_model_names: ["own"] }];
+    const columns = { models: ["gpt-5"], access_group_ids: ["g1"] };
+    expect(modelsOf(columns, { accessGroups }).models).toEqual(["own"]);
+    const teams = [{ team_id: "t1", team_alias: "team", models: ["beta"] }];
+    expect(modelsOf({ team_id: "t1" }, { teams }).models).toEqual(["search", "find"]);
+  });
+
+  test("those that a pattern matches, and those of the provider that it names", () => {
+    expect(modelsOf({ models: ["sea*"] }).models).toEqual(["search", "find", "sea*"]);
+    const models = [entry("text-embedding-3-small", { model: "openai/text-embedding-3-small" })];
+    expect(modelsOf({ models: ["openai/*"] }, { models }).models).toEqual([
+      "text-embedding-3-small",
+      "openai/*",
+    ]);
+  });
+
+  test("only those of its user, if it has no team", () => {
+    const users = [
+      { user_id: "u1", user_email: "a@example.com", models: ["own"] },
+      { user_id: "u2", models: ["no-default-models"] },
+    ];
+    expect(modelsOf({ user_id: "u1" }, { users }).models).toEqual(["own"]);
+    expect(modelsOf({ user_id: "u2" }, { users }).note).toBe(
+      "not imported: the key may use no model",
+    );
+  });
+
+  test("only those whose endpoints it may call", () => {
+    expect(modelsOf({ allowed_routes: ["llm_api_routes"] }).models).toEqual(["*"]);
+    expect(modelsOf({ allowed_routes: ["/v1/embeddings"] }).models).toEqual([
+      "search",
+      "own",
+      "find",
+    ]);
+    expect(modelsOf({ allowed_routes: ["/images/*"] }).models).toEqual(["art"]);
+    for (const route of ["management_routes", "info_routes", "/chat/completions"])
+      expect(modelsOf({ allowed_routes: [route] }).note).toContain("no embeddings and images");
+  });
+
+  test("none, if its project is blocked, or one of its limits is 0", () => {
+    const projects = [
+      { project_id: "p1", blocked: true, models: [] },
+      { project_id: "p2", models: ["own"] },
+    ];
+    expect(modelsOf({ project_id: "p1" }, { projects }).note).toContain("its project is blocked");
+    expect(modelsOf({ project_id: "p2" }, { projects }).models).toEqual(["own"]);
+    expect(modelsOf({ rpm_limit: 0 }).note).toContain("its rpm_limit is 0");
+    const teams = [{ team_id: "t1", models: [], tpm_limit: "0" }];
+    expect(modelsOf({ team_id: "t1" }, { teams }).note).toContain("the tpm_limit of its team is 0");
+  });
+});
+
+describe("the limits of a key of LiteLLM:", () => {
+  test("those of its user are those of a project, if it has no team", () => {
+    const users = [
+      { user_id: "u1", user_email: "a@example.com", models: [], max_budget: 3, rpm_limit: 9 },
+      { user_id: "u2", user_email: "b@example.com", models: [], max_budget: 4 },
+    ];
+    const { keys, projects } = plan({
+      models: [search],
+      users,
+      keys: [key("web", { user_id: "u1" })],
+    });
+    expect(keys[0]?.project).toBe("a@example.com");
+    expect([...projects]).toEqual([
+      ["a@example.com", { limits: { requestsPerMinute: 9 }, budget: { total: 3 } }],
+    ]);
+  });
+
+  test("each window of budget_limits is a budget, and of two for a period the lower one counts", () => {
+    const budget_limits = [
+      { budget_duration: "1d", max_budget: 2 },
+      { budget_duration: "30d", max_budget: 20 },
+      { budget_duration: "1h", max_budget: 5 },
+    ];
+    const { keys, line } = plan({ models: [search], keys: [key("web", { budget_limits })] });
+    expect(keys[0]?.budget).toEqual({ day: 2, month: 20, unknownPrice: "allow" });
+    expect(line('key "web"', "budget_limits.1d")?.outcome).toBe("carried");
+  });
+
+  test("each one that is not carried has a line, also those in metadata and in a shared budget", () => {
+    const { line } = plan({
+      models: [search],
+      budgets: [{ budget_id: "b1", max_budget: 1, soft_budget: 0.5 }],
+      keys: [
+        key("web", {
+          budget_id: "b1",
+          metadata: { tags: ["a"], model_rpm_limit: { search: 1 }, note: "x" },
+        }),
+      ],
+    });
+    expect(line('key "web"', "metadata.tags")?.note).toContain("vexel-tags");
+    expect(line('key "web"', "metadata.model_rpm_limit")?.note).toContain("for one model");
+    expect(line('key "web"', "metadata.note")?.outcome).toBe("dropped");
+    expect(line('key "web"', "budget.soft_budget")?.outcome).toBe("dropped");
+  });
+});
+
+describe("a deployment of LiteLLM", () => {
+  test("is the model that base_model names: OpenAI and Azure serve one vector space", () => {
+    const azure = {
+      ...entry("search", { model: "azure/my-deployment", api_base: "https://a.example" }),
+      model_info: { base_model: "azure/text-embedding-3-small" },
+    };
+    const { models } = plan({ models: [search, azure] });
+    expect(models.get("search")).toMatchObject({ kind: "embedding", sameSpace: true });
+    expect(targetsOf(models.get("search"))).toHaveLength(2);
+    const large = { ...azure, model_info: { base_model: "azure/text-embedding-3-large" } };
+    const { line } = plan({ models: [search, large] });
+    expect(line('model "search"', "")?.note).toContain("refused");
+  });
+
+  test("that is blocked, of one team, or a wildcard is not imported, and says why", () => {
+    const wildcard = entry("openai/*", { model: "openai/*" });
+    const { models, line } = plan({
+      models: [
+        { ...search, isBlocked: true },
+        { ...own, model_info: { mode: "embedding", team_id: "t1" } },
+        { ...wildcard, model_info: {} },
+      ],
+    });
+    expect(models.size).toBe(0);
+    expect(line('model "search" (', "")?.note).toContain("the model is blocked");
+    expect(line('model "own" (', "")?.note).toContain('only the team "t1" may use it');
+    expect(line('model "openai/*" (', "")?.note).toContain("Add an entry for each");
+  });
+
+  test("with a credential that does not exist says so", () => {
+    const { line } = plan({
+      models: [
+        entry("search", { model: "openai/text-embedding-3-small", litellm_credential_name: "x" }),
+      ],
+    });
+    expect(line('model "search" (', "litellm_credential_name")?.outcome).toBe("dropped");
+  });
+
+  test("without an address has the one of the variable that LiteLLM reads", () => {
+    const { upstreams } = plan({
+      models: [entry("search", { model: "azure/embed", api_base: undefined })],
+    });
+    expect([...upstreams.values()]).toMatchObject([{ baseUrl: { variable: "AZURE_API_BASE" } }]);
+  });
+});
+
+test("end users with a budget or a block, and rotated keys, have lines in the report", () => {
+  const { line } = plan({
+    endUsers: [
+      { user_id: "u-1", blocked: true },
+      { user_id: "u-2", budget_id: "b1" },
+    ],
+    rotatedKeys: [{ active_token_id: "abcdef0123456789", revoke_at: "2026-06-02 00:00:00" }],
+  });
+  expect(line('end user "u-1"', "blocked")?.outcome).toBe("dropped");
+  expect(line('end user "u-2"', "budget_id")?.note).toContain("perEndUser");
+  expect(line("key that was replaced by abcdef0123", "")?.note).toContain("2026-06-02");
+});
+
+test("fallbacks and aliases of litellm_settings are treated like those of the router", () => {
+  const { models, line } = plan({
+    models: [search, own],
+    otherSettings: new Map([
+      [
+        "litellm_settings",
+        { fallbacks: [{ search: ["own"] }], model_alias_map: { find: "search" } },
+      ],
+    ]),
+  });
+  expect(models.has("find")).toBe(true);
+  expect(line("litellm_settings", "fallbacks.search")?.note).toStartWith("refused");
+});

@@ -113,7 +113,8 @@ describe("config.yaml of LiteLLM:", () => {
     expect(find('model "gpt-5" (', "")?.note).toStartWith("not served");
     expect(find("router_settings", "fallbacks.search")?.note).toStartWith("refused");
     expect(find("router_settings", "num_retries")?.outcome).toBe("dropped");
-    expect(find("litellm_settings", "drop_params")?.outcome).toBe("dropped");
+    expect(find("litellm_settings", "drop_params")?.outcome).toBe("approximated");
+    expect(find('model "art" (', "drop_params")?.note).toBe("parameters: drop");
     expect(await embed(clientKey, "search")).toBe(401);
   });
 
@@ -257,6 +258,35 @@ testWith("postgresql")("a database without the tables that are only counted is r
   expect(keys).toMatchObject([
     { name: "web", models: ["*"], expiresAt: Date.parse("2099-01-02T03:04:05Z") },
   ]);
+});
+
+testWith("postgresql")("settings and the schema of an address for Prisma are read", async () => {
+  const server = await sharedPostgres();
+  const url = await server.createDatabase();
+  await server.execute(
+    databaseName(url),
+    `CREATE SCHEMA "of-litellm"; SET search_path = "of-litellm";
+     CREATE TABLE "LiteLLM_ProxyModelTable" (model_id text);
+     CREATE TABLE "LiteLLM_CredentialsTable" (credential_name text);
+     CREATE TABLE "LiteLLM_TeamTable" (team_id text);
+     CREATE TABLE "LiteLLM_BudgetTable" (budget_id text);
+     CREATE TABLE "LiteLLM_VerificationToken" (token text);
+     CREATE TABLE "LiteLLM_EndUserTable" (user_id text, budget_id text, blocked boolean);
+     INSERT INTO "LiteLLM_EndUserTable" VALUES ('seen', NULL, false), ('blocked', NULL, true);
+     CREATE TABLE "LiteLLM_Config" (param_name text, param_value jsonb);
+     INSERT INTO "LiteLLM_Config" VALUES ('router_settings', '{"model_group_alias": {"find": "search"}}'),
+       ('environment_variables', '{"PLAIN": "value"}'), ('litellm_settings', '{"max_budget": 9}')`,
+  );
+  const address = `${url}?schema=of-litellm&connection_limit=5&pgbouncer=true`;
+  const source = await readLitellmDatabase(address, undefined);
+  expect(source.routerSettings).toEqual({ model_group_alias: { find: "search" } });
+  expect(source.environment).toEqual({ PLAIN: "value" });
+  expect(source.endUsers.map(({ user_id }) => user_id)).toEqual(["blocked"]);
+  const report = new Report();
+  planLitellm(source, report, () => undefined, Date.now());
+  const lines = report.lines.map(({ subject, field }) => `${subject} ${field}`);
+  expect(lines).toContain("litellm_settings max_budget");
+  expect(lines).toContain('end user "blocked" blocked');
 });
 
 /** All migrations of LiteLLM, in their order. They run in one transaction, which cannot create an index concurrently. */

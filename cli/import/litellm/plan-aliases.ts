@@ -1,12 +1,18 @@
 /** Second names of models, and the other settings of LiteLLM's router. */
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
-import type { Report } from "../report.ts";
-import { listOf, objectOf } from "./source.ts";
+import type { Report, SubjectReport } from "../report.ts";
+import { type LitellmSource, listOf, objectOf } from "./source.ts";
 
-/** `model_group_alias` gives a model further names: the alias, and the name that it stands for. */
-export const aliasesOf = ({ model_group_alias }: JsonObject): ReadonlyMap<string, string> =>
+/** Both settings give a model further names: the alias, and the name that it stands for. */
+export const aliasesOf = ({
+  routerSettings,
+  otherSettings,
+}: Pick<LitellmSource, "routerSettings" | "otherSettings">): ReadonlyMap<string, string> =>
   new Map(
-    Object.entries(objectOf(model_group_alias)).map(([alias, named]) => [
+    Object.entries({
+      ...objectOf(objectOf(otherSettings.get("litellm_settings")).model_alias_map),
+      ...objectOf(routerSettings.model_group_alias),
+    }).map(([alias, named]) => [
       alias,
       typeof named === "string" ? named : String(objectOf(named).model),
     ]),
@@ -17,28 +23,38 @@ export function addAliases(
   models: Map<string, JsonObject>,
   report: Report,
 ): void {
-  const about = report.about("router_settings");
+  const about = report.about("aliases of models");
   for (const [alias, name] of aliases) {
     const model = models.get(name);
     if (model && !models.has(alias)) {
       models.set(alias, model);
-      about.carried(`model_group_alias.${alias}`, `a model with the targets of "${name}"`);
+      about.carried(alias, `a model with the targets of "${name}"`);
     } else {
-      about.dropped(
-        `model_group_alias.${alias}`,
-        model ? "a model has this name" : `"${name}" was not imported`,
-      );
+      about.dropped(alias, model ? "a model has this name" : `"${name}" was not imported`);
     }
   }
 }
 
 /** What LiteLLM's router does beside the aliases. */
 export function reportRouting(
-  { model_group_alias, fallbacks, ...others }: JsonObject,
+  { routerSettings, otherSettings }: Pick<LitellmSource, "routerSettings" | "otherSettings">,
   models: ReadonlyMap<string, JsonObject>,
   report: Report,
 ): void {
+  const { model_group_alias, fallbacks, ...others } = routerSettings;
   const about = report.about("router_settings");
+  const litellm = objectOf(otherSettings.get("litellm_settings"));
+  reportFallbacks(fallbacks, models, about);
+  reportFallbacks(litellm.fallbacks, models, report.about("litellm_settings"));
+  for (const name of Object.keys(others))
+    about.dropped(name, "Vexel balances, retries and fails over by its own rules");
+}
+
+function reportFallbacks(
+  fallbacks: unknown,
+  models: ReadonlyMap<string, JsonObject>,
+  about: SubjectReport,
+): void {
   for (const entry of listOf(fallbacks))
     for (const [from, to] of Object.entries(objectOf(entry))) {
       const isEmbedding = models.get(from)?.kind === "embedding";
@@ -49,6 +65,4 @@ export function reportRouting(
           : `add the targets of ${JSON.stringify(to)} to "${from}", with a higher tier`,
       );
     }
-  for (const name of Object.keys(others))
-    about.dropped(name, "Vexel balances, retries and fails over by its own rules");
 }

@@ -5,25 +5,28 @@ import { guessModelKind } from "../../../server/upstream/catalog/served-models.t
 import { limitsOf } from "../limits.ts";
 import type { Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
+import { namesOf } from "./column-values.ts";
+import type { NamedModels } from "./key-models.ts";
 import { addAliases, aliasesOf, reportRouting } from "./plan-aliases.ts";
 import { type ModelKind, planPrice } from "./plan-price.ts";
 import { Parameters, planUpstream } from "./plan-upstream.ts";
 import { providers, splitModel } from "./providers.ts";
-import type { LitellmModel, LitellmSource } from "./source.ts";
+import { type LitellmModel, type LitellmSource, objectOf } from "./source.ts";
 
 interface PlannedTarget {
   readonly kind: ModelKind;
   readonly target: JsonObject & { readonly upstream: string; readonly model: string };
   readonly upstreamKind: string;
-  /** What the operator says the deployment is. */
-  readonly baseModel: string | undefined;
+  /** The model that the operator says the deployment is, or else its name. */
+  readonly space: string;
+  readonly dropsParameters: boolean;
   readonly dimensions: number | undefined;
   readonly timeout: number | undefined;
   /** By the entry or by a list. */
   readonly hasPrice: boolean;
 }
 
-export interface PlannedModels {
+export interface PlannedModels extends NamedModels {
   readonly models: Map<string, JsonObject>;
   /** Names of models with a target whose price is not known. */
   readonly unpriced: ReadonlySet<string>;
@@ -36,7 +39,8 @@ export function planModels(
 ): PlannedModels {
   const models = new Map<string, JsonObject>();
   const unpriced = new Set<string>();
-  const aliases = aliasesOf(source.routerSettings);
+  const groups = new Map<string, Set<string>>();
+  const aliases = aliasesOf(source);
   const shared = new Set(aliases.values());
   const byName = Map.groupBy(source.models, ({ model_name }) => model_name);
   for (const [name, entries] of byName) {
@@ -47,14 +51,19 @@ export function planModels(
     const model = joinTargets(name, targets, about);
     if (!model) continue;
     models.set(name, model);
+    groups.set(name, accessGroupsOf(entries));
     if (targets.some(({ kind, hasPrice }) => kind === model.kind && !hasPrice)) unpriced.add(name);
   }
   addAliases(aliases, models, report);
   for (const [alias, name] of aliases)
     if (models.has(alias) && unpriced.has(name)) unpriced.add(alias);
-  reportRouting(source.routerSettings, models, report);
-  return { models, unpriced };
+  reportRouting(source, models, report);
+  return { models, unpriced, groups, aliases };
 }
+
+/** LiteLLM joins the groups of all entries with one name. */
+const accessGroupsOf = (entries: readonly LitellmModel[]): Set<string> =>
+  new Set(entries.flatMap(({ model_info }) => namesOf(model_info.access_groups) ?? []));
 
 function joinTargets(
   name: string,
@@ -76,9 +85,7 @@ function joinTargets(
       "",
       `the entries are for embeddings and for images; only the ${own.length} for ${first.kind}s are imported`,
     );
-  const isOneDeployment =
-    first.baseModel !== undefined && own.every(({ baseModel }) => baseModel === first.baseModel);
-  if (first.kind === "embedding" && !isOneDeployment && isMixed(own)) {
+  if (first.kind === "embedding" && new Set(own.map(({ space }) => space)).size > 1) {
     report.dropped("", `refused: ${describeMixture(own)}`);
     return undefined;
   }
@@ -93,7 +100,8 @@ function joinTargets(
     targets: orderedTargets(own),
     ...(first.kind === "embedding" && dimensions !== undefined && { dimensions }),
     ...(timeout !== undefined && { timeout }),
-    ...(isOneDeployment && isMixed(own) && { sameSpace: true }),
+    ...(first.kind === "embedding" && isMixed(own) && { sameSpace: true }),
+    ...(own.some(({ dropsParameters }) => dropsParameters) && { parameters: "drop" }),
   };
 }
 
@@ -107,11 +115,15 @@ function orderedTargets(targets: readonly PlannedTarget[]): readonly JsonObject[
   return targets.map(({ target }) => ({ ...target, tier: target.tier ?? last }));
 }
 
-const spaceOf = ({ target, upstreamKind }: PlannedTarget): string =>
-  vectorSpaceOf(target.model, upstreamKind);
-
+/** Vexel knows the models by their names only. */
 const isMixed = (targets: readonly PlannedTarget[]): boolean =>
-  new Set(targets.map(spaceOf)).size > 1;
+  new Set(targets.map(({ target, upstreamKind }) => vectorSpaceOf(target.model, upstreamKind)))
+    .size > 1;
+
+const spaceOf = (model: string, kind: string, baseModel: string | undefined): string =>
+  baseModel === undefined
+    ? vectorSpaceOf(model, kind)
+    : vectorSpaceOf(splitModel(baseModel, undefined)?.name ?? baseModel);
 
 const describeMixture = (targets: readonly PlannedTarget[]): string => {
   const names = [...new Set(targets.map(({ target }) => target.model))].join(", ");
@@ -131,24 +143,22 @@ interface TargetContext {
 
 /** Undefined: the entry is not served by Vexel, which was reported. */
 function planTarget(
-  { model_name, litellm_params, model_info, where }: LitellmModel,
-  { source: { credentials }, upstreams, report, isShared }: TargetContext,
+  { model_name, litellm_params, model_info, where, isBlocked }: LitellmModel,
+  { source, upstreams, report, isShared }: TargetContext,
 ): PlannedTarget | undefined {
   const about = report.about(`model ${JSON.stringify(model_name)} (${where})`);
-  const params = new Parameters(withCredential(litellm_params, credentials));
+  const params = new Parameters(withCredential(litellm_params, source.credentials, about));
   const model = params.takeText("model") ?? "";
   const split = splitModel(model, params.take("custom_llm_provider"));
-  const kind = kindOf(model_info.mode, model, split?.provider);
-  if (kind === undefined) {
-    about.dropped("", notServed(model_info.mode, model));
+  const baseModel = textOf(model_info.base_model);
+  const kind = kindOf(model_info.mode, model, baseModel, split?.provider);
+  const refusal = isBlocked ? "not imported: the model is blocked" : refusalOf(model_info, model);
+  if (kind === undefined || refusal !== undefined) {
+    about.dropped("", refusal ?? notServed(model_info.mode, model));
     return undefined;
   }
   if (!split) {
     about.dropped("model", `"${model}" has no provider: write it as PROVIDER/${model}`);
-    return undefined;
-  }
-  if (split.name.includes("*")) {
-    about.dropped("model", `"${model}" is a wildcard: Vexel has a target for each model`);
     return undefined;
   }
   const order = orderOf(params, about);
@@ -157,7 +167,6 @@ function planTarget(
   if (!upstream) return undefined;
   about.carried("model", `${split.name} at ${upstream.kind}`);
   const limits = deploymentLimits(params, about);
-  const baseModel = textOf(model_info.base_model);
   const { price, isKnown } = planPrice(
     {
       kind,
@@ -181,7 +190,8 @@ function planTarget(
       ...(!isShared && limits),
       ...(price && { price }),
     },
-    baseModel,
+    space: spaceOf(split.name, upstream.kind, baseModel),
+    dropsParameters: kind === "image" && dropsParameters(params, source, about),
     dimensions: numberOf(params, "dimensions", about),
     timeout: numberOf(params, "timeout", about),
     hasPrice: isKnown,
@@ -214,18 +224,52 @@ function addUpstream(
   return id;
 }
 
-const withCredential = (
+function withCredential(
   { litellm_credential_name: name, ...params }: JsonObject,
   credentials: LitellmSource["credentials"],
-): JsonObject =>
-  name === undefined || name === null ? params : { ...credentials.get(String(name)), ...params };
+  report: SubjectReport,
+): JsonObject {
+  if (name === undefined || name === null) return params;
+  const credential = credentials.get(String(name));
+  if (credential) report.carried("litellm_credential_name", "the parameters of the credential");
+  else report.dropped("litellm_credential_name", `the credential "${name}" was not found`);
+  return { ...credential, ...params };
+}
 
-function kindOf(mode: unknown, model: string, provider = ""): ModelKind | undefined {
+/** `drop_params` of the entry or of litellm_settings, which image models of Vexel have, too. */
+function dropsParameters(
+  params: Parameters,
+  { otherSettings }: LitellmSource,
+  report: SubjectReport,
+): boolean {
+  const own = params.take("drop_params");
+  const drops = (own ?? objectOf(otherSettings.get("litellm_settings")).drop_params) === true;
+  if (drops) report.carried("drop_params", "parameters: drop");
+  return drops;
+}
+
+/** Why LiteLLM's entry is no model of Vexel. */
+function refusalOf({ team_id }: JsonObject, model: string): string | undefined {
+  if (team_id) return `not imported: only the team ${JSON.stringify(team_id)} may use it`;
+  return model.includes("*")
+    ? `not imported: "${model}" stands for all models of a provider. Add an entry for each embedding and image model`
+    : undefined;
+}
+
+function kindOf(
+  mode: unknown,
+  model: string,
+  baseModel: string | undefined,
+  provider = "",
+): ModelKind | undefined {
   if (mode === "embedding") return "embedding";
   if (mode === "image_generation" || mode === "image_edit") return "image";
   if (mode !== undefined && mode !== null) return undefined;
   const kind = Object.hasOwn(providers, provider) ? providers[provider]?.kind : undefined;
-  return guessModelKind(model, kind ?? "");
+  return (
+    guessModelKind(model, kind ?? "") ??
+    (baseModel === undefined ? undefined : guessModelKind(baseModel, kind ?? ""))
+  );
 }
 
 const notServed = (mode: unknown, model: string): string =>
@@ -271,6 +315,7 @@ const usedInfo = new Set([
   "id",
   "mode",
   "base_model",
+  "access_groups",
   "db_model",
   "created_at",
   "created_by",

@@ -1,4 +1,5 @@
 /** The upstream of an entry of LiteLLM: the kind, the address and the credential. */
+import { secretFieldsOf } from "../../../server/config/entities/secret-fields.ts";
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { kinds } from "../../../server/upstream/kinds.ts";
 import { Secret } from "../plan.ts";
@@ -40,6 +41,9 @@ export function secretOf(text: string): Secret {
   return name === undefined ? Secret.ofText(text) : Secret.ofVariable(name);
 }
 
+/** A text that is no secret: it stays readable, unless it is a variable. */
+const plainOf = (text: string): string | Secret => (variable.test(text) ? secretOf(text) : text);
+
 type Upstream = JsonObject & { readonly kind: string };
 
 /** Undefined: Vexel has no such kind, which was reported. */
@@ -53,7 +57,8 @@ export function planUpstream(
     report.dropped("model", `Vexel has no kind for LiteLLM's provider "${provider}"`);
     return undefined;
   }
-  const address = addressOf(params) ?? known.baseUrl;
+  const address =
+    addressOf(params) ?? known.baseUrl ?? fallbackAddress(provider, known.kind, report);
   const kind = kindFor(known.kind, address);
   const key = keyOf(kind, params.takeText("api_key"), known.variable, address, report);
   return {
@@ -71,6 +76,18 @@ const addressOf = (params: Parameters): string | undefined => {
   return base ?? url;
 };
 
+/** The variable that LiteLLM reads if an entry has no address, and the kind needs one. */
+function fallbackAddress(
+  provider: string,
+  kind: string,
+  report: SubjectReport,
+): string | undefined {
+  if (!kinds.get(kind)?.needs.includes("baseUrl")) return undefined;
+  const name = `${provider.toUpperCase()}_API_BASE`;
+  report.approximated("api_base", `baseUrl: the entry has none, and LiteLLM reads ${name}`);
+  return `os.environ/${name}`;
+}
+
 /** Another server behind the provider "openai" or "huggingface" has a kind of its own. */
 function kindFor(kind: string, address: string | undefined): string {
   if (address === undefined) return kind;
@@ -86,14 +103,19 @@ function baseUrlFor(kind: string, address: string, report: SubjectReport): strin
   }
   const known = kinds.get(kind)?.baseUrl;
   if (known === undefined || address.startsWith(known) || isOpenAiLike(kind))
-    report.carried("api_base", `baseUrl: ${address}`);
+    report.carried("api_base", `baseUrl: ${withoutSecrets(address)}`);
   else
     report.approximated(
       "api_base",
-      `baseUrl: ${address}. LiteLLM may add another path than Vexel: test the connection`,
+      `baseUrl: ${withoutSecrets(address)}. LiteLLM may add another path than Vexel: test the connection`,
     );
-  return address.replace(/\/(?:embeddings|images\/generations|v[12]\/embed)\/?$/, "");
+  const baseUrl = address.replace(/\/(?:embeddings|images\/generations|v[12]\/embed)\/?$/, "");
+  return withoutSecrets(baseUrl) === baseUrl ? baseUrl : Secret.ofText(baseUrl);
 }
+
+/** Without a user, a password and parameters, which may be secrets. */
+const withoutSecrets = (address: string): string =>
+  address.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/, "");
 
 const isOpenAiLike = (kind: string): boolean => "base64" in (kinds.get(kind)?.options ?? {});
 
@@ -169,12 +191,14 @@ const optionNames: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   },
 };
 
+const secretOptions: ReadonlySet<string> = new Set([...secretFieldsOf("upstream"), "accessKeyId"]);
+
 function optionsOf(kind: string, params: Parameters, report: SubjectReport): JsonObject {
   const options: Record<string, unknown> = {};
   for (const [theirs, ours] of Object.entries(optionNames[kind] ?? {})) {
     const value = params.takeText(theirs);
     if (value === undefined) continue;
-    options[ours] = secretOf(value);
+    options[ours] = secretOptions.has(ours) ? secretOf(value) : plainOf(value);
     report.carried(theirs, ours);
   }
   return { ...options, ...authOf(kind, params, report) };
@@ -191,8 +215,8 @@ function authOf(kind: string, params: Parameters, report: SubjectReport): JsonOb
     return {
       auth: {
         type: "client-secret",
-        tenantId: secretOf(tenantId),
-        clientId: secretOf(clientId),
+        tenantId: plainOf(tenantId),
+        clientId: plainOf(clientId),
         clientSecret: secretOf(clientSecret),
       },
     };
@@ -201,5 +225,5 @@ function authOf(kind: string, params: Parameters, report: SubjectReport): JsonOb
     kind === "bedrock" || kind === "sagemaker" ? params.takeText("aws_role_name") : undefined;
   if (role === undefined) return {};
   report.carried("aws_role_name", "auth.roleArn");
-  return { auth: { type: "default", roleArn: secretOf(role) } };
+  return { auth: { type: "default", roleArn: plainOf(role) } };
 }

@@ -24,7 +24,7 @@ export function planLitellm(
     report,
     now,
   );
-  reportOtherParts(source, report);
+  reportOtherParts(source, report, now);
   const used = new Set(
     [...models.values()].flatMap(({ targets }) =>
       (targets as readonly { upstream: string }[]).map(({ upstream }) => upstream),

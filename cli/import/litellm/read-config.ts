@@ -12,11 +12,10 @@ export function readLitellmConfig(path: string): LitellmSource {
     throw new UsageError(
       `${path} is no configuration of LiteLLM: it has neither model_list nor general_settings.`,
     );
-  const { model_list, credential_list, router_settings, general_settings, ...others } = config;
-  const { master_key, ...general } = objectOf(general_settings);
-  const sections = Object.entries({ general_settings: general, ...others });
+  const { model_list, credential_list, ...sections } = config;
   return {
     ...emptySource,
+    ...settingsOf(sections),
     models: listOf(model_list).map((entry, index) => {
       const { model_name, litellm_params, model_info } = objectOf(entry);
       return {
@@ -32,9 +31,23 @@ export function readLitellmConfig(path: string): LitellmSource {
         return [String(credential_name), objectOf(credential_values)];
       }),
     ),
+  };
+}
+
+/** The sections with settings, which are in the file or in the database. */
+export function settingsOf({
+  router_settings,
+  general_settings,
+  ...others
+}: JsonObject): Pick<
+  LitellmSource,
+  "routerSettings" | "otherSettings" | "environment" | "masterKey"
+> {
+  const { master_key, ...general } = objectOf(general_settings);
+  return {
     routerSettings: objectOf(router_settings),
-    otherSettings: new Map(sections),
-    environment: objectOf(config[environmentSection]),
+    otherSettings: new Map(Object.entries({ general_settings: general, ...others })),
+    environment: objectOf(others[environmentSection]),
     masterKey: master_key,
   };
 }

@@ -5,8 +5,11 @@
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
+import { withPostgres } from "../postgres.ts";
+import { hasContent, isTrue } from "./column-values.ts";
 import { type Decrypt, litellmDecryption } from "./decrypt.ts";
-import { emptySource, type LitellmSource, objectOf } from "./source.ts";
+import { settingsOf } from "./read-config.ts";
+import { emptySource, environmentSection, type LitellmSource, objectOf } from "./source.ts";
 
 const read = [
   "LiteLLM_ProxyModelTable",
@@ -16,15 +19,22 @@ const read = [
   "LiteLLM_BudgetTable",
 ] as const;
 
-/** Tables whose rows have no counterpart. The report names them if they have rows. */
-const counted = [
-  "LiteLLM_OrganizationTable",
-  "LiteLLM_UserTable",
-  "LiteLLM_EndUserTable",
-  "LiteLLM_TagTable",
-  "LiteLLM_TeamMembership",
-  "LiteLLM_SpendLogs",
-] as const;
+/** Tables that older versions of LiteLLM do not have, and the condition of the rows that matter. */
+const optional: Readonly<Record<string, string>> = {
+  LiteLLM_Config: "true",
+  LiteLLM_UserTable: "true",
+  LiteLLM_ProjectTable: "true",
+  LiteLLM_AccessGroupTable: "true",
+  // LiteLLM has a row for every end user that it has seen.
+  LiteLLM_EndUserTable: "budget_id IS NOT NULL OR blocked",
+  LiteLLM_DeprecatedVerificationToken: "true",
+};
+
+const isRead = (table: string): boolean =>
+  Object.hasOwn(optional, table) || read.some((name) => name === table);
+
+/** A table of the log may have millions of rows: more are not counted. */
+const mostCounted = 100_000;
 
 type Tables = (table: string) => readonly JsonObject[];
 
@@ -32,26 +42,32 @@ export async function readLitellmDatabase(
   url: string,
   saltKey: string | undefined,
 ): Promise<LitellmSource> {
-  const sql = new Bun.SQL({ url, max: 1, connectionTimeout: 10 });
   try {
-    const tables = new Map<string, readonly JsonObject[]>();
-    for (const table of read) tables.set(table, await sql`SELECT * FROM ${sql(table)}`);
-    const counts = new Map<string, number>();
-    for (const table of counted) {
-      // Versions of LiteLLM differ in their tables.
-      const [found] = await sql`SELECT to_regclass(${`"${table}"`}) IS NOT NULL AS exists`;
-      if (!found.exists) continue;
-      const [row] = await sql`SELECT count(*)::int AS rows FROM ${sql(table)}`;
-      counts.set(table, row.rows);
-    }
-    return await fromTables((table) => tables.get(table) ?? [], counts, saltKey);
+    return await withPostgres(url, async (sql) => {
+      const present: { name: string }[] = await sql`
+        SELECT table_name AS name FROM information_schema.tables
+        WHERE table_schema = current_schema() AND starts_with(table_name, 'LiteLLM_')
+          AND table_type = 'BASE TABLE' ORDER BY table_name`;
+      const tables = new Map<string, readonly JsonObject[]>();
+      for (const table of read) tables.set(table, await sql`SELECT * FROM ${sql(table)}`);
+      const counts = new Map<string, number>();
+      for (const { name } of present) {
+        const condition = optional[name];
+        if (condition !== undefined)
+          tables.set(name, await sql.unsafe(`SELECT * FROM "${name}" WHERE ${condition}`));
+        else if (!isRead(name)) {
+          const [row] = await sql`SELECT count(*)::int AS rows
+            FROM (SELECT 1 FROM ${sql(name)} LIMIT ${mostCounted}) AS counted`;
+          counts.set(name, row.rows);
+        }
+      }
+      return fromTables((table) => tables.get(table) ?? [], counts, saltKey);
+    });
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
       `LiteLLM's database cannot be read: ${error instanceof Error ? error.message : error}`,
     );
-  } finally {
-    await sql.close();
   }
 }
 
@@ -70,7 +86,8 @@ export function readLitellmExport(
   const tables: Tables = (table) => rowsOf(exported[table] ?? [], `${path}: ${table}`);
   if (!read.some((table) => table in exported))
     throw new UsageError(`${path} has none of the tables ${read.join(", ")}.`);
-  const counts = new Map(counted.map((table) => [table, tables(table).length]));
+  const others = Object.keys(exported).filter((table) => !isRead(table));
+  const counts = new Map(others.map((table) => [table, tables(table).length]));
   return fromTables(tables, counts, saltKey);
 }
 
@@ -98,8 +115,10 @@ async function fromTables(
   const decrypt = await litellmDecryption(saltKey ?? "");
   return {
     ...emptySource,
-    models: models.map(({ model_name, litellm_params, model_info, model_id }) => ({
+    ...storedSettings(tables("LiteLLM_Config"), decrypt),
+    models: models.map(({ model_name, litellm_params, model_info, model_id, blocked }) => ({
       model_name: String(model_name),
+      isBlocked: isTrue(blocked),
       litellm_params: decrypted(jsonOf(litellm_params), decrypt),
       model_info: jsonOf(model_info),
       where: `database, model ${model_id}`,
@@ -113,8 +132,27 @@ async function fromTables(
     keys: tables("LiteLLM_VerificationToken"),
     teams: tables("LiteLLM_TeamTable"),
     budgets: tables("LiteLLM_BudgetTable"),
+    users: tables("LiteLLM_UserTable"),
+    projects: tables("LiteLLM_ProjectTable"),
+    accessGroups: tables("LiteLLM_AccessGroupTable"),
+    endUsers: tables("LiteLLM_EndUserTable").filter(
+      ({ budget_id, blocked }) => hasContent(budget_id) || isTrue(blocked),
+    ),
+    rotatedKeys: tables("LiteLLM_DeprecatedVerificationToken"),
     otherTables,
   };
+}
+
+/** Settings that were changed in LiteLLM's interface: sections of config.yaml. The values of variables are encrypted. */
+function storedSettings(rows: readonly JsonObject[], decrypt: Decrypt) {
+  const { [environmentSection]: variables, ...sections } = Object.fromEntries(
+    rows.map(({ param_name, param_value }) => [String(param_name), jsonOf(param_value)]),
+  );
+  const { masterKey, ...settings } = settingsOf({
+    ...sections,
+    ...(variables && { [environmentSection]: decrypted(variables, decrypt) }),
+  });
+  return settings;
 }
 
 /** A column of type JSON. An export may have it as text. */

@@ -1,15 +1,81 @@
 /** Settings and tables of LiteLLM that are not carried. */
 import type { Report } from "../report.ts";
+import { isTrue, timeOf } from "./column-values.ts";
 import { environmentSection, type LitellmSource, objectOf } from "./source.ts";
 
-export function reportOtherParts(source: LitellmSource, report: Report): void {
+/** `now`: Unix milliseconds. */
+export function reportOtherParts(source: LitellmSource, report: Report, now: number): void {
   for (const [section, settings] of source.otherSettings) reportSection(section, settings, report);
+  reportEndUsers(source, report);
+  reportRotatedKeys(source, report, now);
+  if (source.users.length > 0)
+    report
+      .about("LiteLLM_UserTable")
+      .dropped("", `${rowsText(source.users.length)}: create users of the console`);
   for (const [table, rows] of source.otherTables)
     if (rows > 0)
       report
         .about(table)
-        .dropped("", `${rows} ${rows === 1 ? "row" : "rows"}: Vexel has no such entities`);
+        .dropped(
+          "",
+          `${rowsText(rows)}: ${isHistory.test(table) ? "what LiteLLM has served stays there" : "Vexel has no such entities"}`,
+        );
 }
+
+const isHistory = /Spend|Daily|Log|Deleted|Metrics|HealthCheck/;
+
+const rowsText = (rows: number): string => `${rows} ${rows === 1 ? "row" : "rows"}`;
+
+/** The report names as many end users, and counts the others. */
+const mostNamed = 20;
+
+function reportEndUsers({ endUsers }: LitellmSource, report: Report): void {
+  for (const { user_id, blocked } of endUsers.slice(0, mostNamed))
+    report
+      .about(`end user ${JSON.stringify(user_id)}`)
+      .dropped(
+        isTrue(blocked) ? "blocked" : "budget_id",
+        isTrue(blocked)
+          ? "Vexel does not block one end user: refuse it in your application"
+          : "Vexel has the same budget for all end users of a project: perEndUser",
+      );
+  const others = endUsers.length - mostNamed;
+  if (others > 0)
+    report.about("LiteLLM_EndUserTable").dropped("", `${others} more with a budget or a block`);
+}
+
+function reportRotatedKeys({ rotatedKeys }: LitellmSource, report: Report, now: number): void {
+  for (const { active_token_id, revoke_at } of rotatedKeys) {
+    const end = timeOf(revoke_at);
+    if (end === undefined || end <= now) continue;
+    report
+      .about(`key that was replaced by ${String(active_token_id).slice(0, 10)}`)
+      .dropped(
+        "",
+        `not imported: in LiteLLM it works until ${new Date(end).toISOString()}. Its clients need the new key`,
+      );
+  }
+}
+
+const ownRules = "Vexel retries and fails over by its own rules";
+const perEndUser = "set perEndUser of each project, with a budget per day or month";
+
+const reasons: Readonly<Record<string, string>> = {
+  max_budget: "Vexel has no budget of the whole gateway: set budgets of projects",
+  budget_duration: "Vexel has no budget of the whole gateway: set budgets of projects",
+  max_end_user_budget: perEndUser,
+  max_end_user_budget_id: perEndUser,
+  num_retries: ownRules,
+  request_timeout: "set timeout of a model",
+  default_fallbacks: ownRules,
+  context_window_fallbacks: ownRules,
+  content_policy_fallbacks: ownRules,
+  cache: "Vexel has an embedding cache of its own",
+  cache_params: "Vexel has an embedding cache of its own",
+};
+
+/** Reported with the models. */
+const reported = new Set(["fallbacks", "model_alias_map"]);
 
 function reportSection(section: string, settings: unknown, report: Report): void {
   const about = report.about(section);
@@ -22,8 +88,15 @@ function reportSection(section: string, settings: unknown, report: Report): void
     about.dropped("", "a setting of LiteLLM's process");
     return;
   }
-  for (const name of Object.keys(objectOf(settings)))
+  for (const [name, value] of Object.entries(objectOf(settings))) {
     if (section === environmentSection)
       about.carried(name, `the value of os.environ/${name} (--yaml: set the variable)`);
-    else about.dropped(name, "a setting of LiteLLM's process");
+    else if (section === "litellm_settings" && name === "drop_params" && value === true)
+      about.approximated(
+        name,
+        "parameters: drop of image models; Vexel adapts embeddings or refuses",
+      );
+    else if (section !== "litellm_settings" || !reported.has(name))
+      about.dropped(name, reasons[name] ?? "a setting of LiteLLM's process");
+  }
 }

@@ -8,6 +8,7 @@ export interface LitellmModel {
   readonly model_info: JsonObject;
   /** Where it was read, such as `config.yaml, model_list[2]`. */
   readonly where: string;
+  readonly isBlocked?: boolean;
 }
 
 export interface LitellmSource {
@@ -20,6 +21,16 @@ export interface LitellmSource {
   readonly teams: readonly JsonObject[];
   /** Rows of LiteLLM_BudgetTable. */
   readonly budgets: readonly JsonObject[];
+  /** Rows of LiteLLM_UserTable. */
+  readonly users: readonly JsonObject[];
+  /** Rows of LiteLLM_ProjectTable, which group keys of a team. */
+  readonly projects: readonly JsonObject[];
+  /** Rows of LiteLLM_AccessGroupTable. */
+  readonly accessGroups: readonly JsonObject[];
+  /** Rows of LiteLLM_EndUserTable with a budget or a block. */
+  readonly endUsers: readonly JsonObject[];
+  /** Rows of LiteLLM_DeprecatedVerificationToken: rotated keys that still work. */
+  readonly rotatedKeys: readonly JsonObject[];
   readonly routerSettings: JsonObject;
   /** Other settings by section, which Vexel has no use for. */
   readonly otherSettings: ReadonlyMap<string, unknown>;
@@ -39,6 +50,11 @@ export const emptySource: LitellmSource = {
   keys: [],
   teams: [],
   budgets: [],
+  users: [],
+  projects: [],
+  accessGroups: [],
+  endUsers: [],
+  rotatedKeys: [],
   routerSettings: {},
   otherSettings: new Map(),
   environment: {},
@@ -51,16 +67,24 @@ export const objectOf = (value: unknown): JsonObject =>
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Both sources together: the file first. */
+/** Both sources together. As in LiteLLM, a setting of the database overrides the setting of the file. */
 export const joinSources = (file: LitellmSource, database: LitellmSource): LitellmSource => ({
+  ...database,
   models: [...file.models, ...database.models],
   credentials: new Map([...file.credentials, ...database.credentials]),
-  keys: database.keys,
-  teams: database.teams,
-  budgets: database.budgets,
-  routerSettings: file.routerSettings,
-  otherSettings: file.otherSettings,
-  environment: file.environment,
+  routerSettings: { ...file.routerSettings, ...database.routerSettings },
+  otherSettings: joinSections(file.otherSettings, database.otherSettings),
+  environment: { ...file.environment, ...database.environment },
   masterKey: file.masterKey,
-  otherTables: database.otherTables,
 });
+
+type Sections = LitellmSource["otherSettings"];
+
+const joinSections = (file: Sections, database: Sections): Sections =>
+  new Map([
+    ...file,
+    ...[...database].map(([name, settings]): [string, unknown] => [
+      name,
+      Array.isArray(settings) ? settings : { ...objectOf(file.get(name)), ...objectOf(settings) },
+    ]),
+  ]);
