@@ -65,6 +65,8 @@ browserTest(
     await choose(page.getByLabel("Type"), "All types");
     await page.getByRole("link", { name: "all-minilm-l6-v2" }).click();
     await page.getByRole("heading", { name: "all-minilm-l6-v2" }).waitFor();
+    const breadcrumbs = page.getByRole("navigation", { name: "Breadcrumbs" });
+    expect(await breadcrumbs.innerText()).toMatch(/^Models\s*\/\s*all-minilm-l6-v2$/);
     await page.getByRole("region", { name: "Keys with access" }).getByText("search-app").waitFor();
     // Other tests with this gateway may have used the model.
     await page

@@ -12,6 +12,8 @@ export interface Series {
 
 interface PlotStyle {
   readonly isStacked: boolean;
+  /** For values of which some are thousands of times the others, such as latencies of embeddings and images. */
+  readonly isLogarithmic: boolean;
   /** The colors of the series. */
   readonly colors: readonly string[];
   readonly muted: string;
@@ -32,6 +34,27 @@ const axisWidth = (_: UPlot, texts: readonly string[] | null): number =>
     minAxisWidth,
     20 + characterWidth * Math.max(0, ...(texts ?? []).map(({ length }) => length)),
   );
+
+/** Short: 0 without a unit, and 40 s instead of 40.0 s. */
+const axisText = (format: PlotStyle["format"], value: number): string =>
+  value === 0 ? "0" : format(value).replace(/\.0(?= )/, "");
+
+/** The powers of 10 of a logarithmic axis, from the one below the least value to the one above the largest. */
+const decades = (min: number | null, max: number | null): [number, number] => {
+  const [low, high] = [min ?? 0, max ?? 0].map((value) => Math.log10(Math.max(value, 1)));
+  const first = Math.floor(low ?? 0);
+  return [first, Math.max(first + 1, Math.ceil(high ?? 0))];
+};
+
+const logarithmicRange: UPlot.Range.Function = (_, min, max) => {
+  const [first, last] = decades(min, max);
+  return [10 ** first, 10 ** last];
+};
+
+const powersOfTen = (_: UPlot, __: number, min: number, max: number): number[] => {
+  const [first, last] = decades(min, max);
+  return Array.from({ length: last - first + 1 }, (___, at) => 10 ** (first + at));
+};
 
 /** Points without a neighbor, through which no line goes. */
 const isolatedPoints = (values: readonly (number | null | undefined)[]): number[] =>
@@ -62,7 +85,7 @@ export const plotData = (
 };
 
 export function plotOptions(style: PlotStyle, width: number, height: number): UPlot.Options {
-  const { isStacked, muted, line, format, time, timeZone } = style;
+  const { isStacked, isLogarithmic, muted, line, format, time, timeZone } = style;
   const axis = {
     stroke: muted,
     font: "11px ui-sans-serif, system-ui, sans-serif",
@@ -97,12 +120,15 @@ export function plotOptions(style: PlotStyle, width: number, height: number): UP
         grid: { stroke: line, width: 1 },
         size: axisWidth,
         space: 36,
-        values: (_, ticks) => ticks.map(format),
+        ...(isLogarithmic && { splits: powersOfTen, filter: (_: UPlot, ticks: number[]) => ticks }),
+        values: (_, ticks) => ticks.map((tick) => axisText(format, tick)),
       },
     ],
     scales: {
       x: { range: timeRange },
-      y: { range: (_, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
+      y: isLogarithmic
+        ? { distr: 3, range: logarithmicRange }
+        : { range: (_, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     series: [
       {},

@@ -21,6 +21,7 @@ export interface TimeChartProps {
   /** Undefined: that of the browser. */
   readonly timeZone?: string | undefined;
   readonly isStacked?: boolean;
+  readonly isLogarithmic?: boolean;
   readonly height?: number;
   /** The period under the cursor of any chart of the page. Undefined: there is none. */
   readonly onHover?: (at: number | undefined) => void;
@@ -82,7 +83,7 @@ const totalOf = (series: readonly Series[], label: string): Series => ({
 
 /** Draws the chart, and follows the pointer. New values are drawn without a new chart, so that the cursor stays. */
 function usePlot(props: TimeChartProps & { readonly isStacked: boolean; readonly height: number }) {
-  const { times, series, format, time, timeZone, isStacked, height } = props;
+  const { times, series, format, time, timeZone, isStacked, isLogarithmic = false, height } = props;
   const theme = useShownTheme();
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
@@ -96,6 +97,7 @@ function usePlot(props: TimeChartProps & { readonly isStacked: boolean; readonly
     const color = (name: string): string => getComputedStyle(element).getPropertyValue(name);
     const style = {
       isStacked,
+      isLogarithmic,
       colors: colorNames === "" ? [] : colorNames.split(",").map(color),
       muted: color("--muted"),
       line: color("--line"),
@@ -127,7 +129,7 @@ function usePlot(props: TimeChartProps & { readonly isStacked: boolean; readonly
       plot.current = null;
       setHover(undefined);
     };
-  }, [isStacked, colorNames, format, time, timeZone, height, theme]);
+  }, [isStacked, isLogarithmic, colorNames, format, time, timeZone, height, theme]);
   useEffect(() => {
     plot.current?.setData(plotData(times, series, isStacked));
   }, [times, series, isStacked]);

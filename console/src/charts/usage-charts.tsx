@@ -14,7 +14,8 @@ import { type TimeText, timeText } from "./time-text.ts";
 interface Chart {
   readonly heading: MessageKey;
   readonly format: (value: number | null) => string;
-  readonly isStacked: boolean;
+  readonly isStacked?: boolean;
+  readonly isLogarithmic?: boolean;
   readonly series: readonly {
     readonly name: MessageKey;
     readonly color: string;
@@ -22,7 +23,7 @@ interface Chart {
   }[];
 }
 
-const charts: readonly Chart[] = [
+const traffic: readonly Chart[] = [
   {
     heading: "overview.chart.requests",
     format: count,
@@ -35,31 +36,40 @@ const charts: readonly Chart[] = [
   {
     heading: "overview.chart.latency",
     format: milliseconds,
-    isStacked: false,
+    isLogarithmic: true,
     series: [
       { name: "figure.p50", color: "--series-1", value: (row) => row.latency_p50_ms },
       { name: "figure.p95", color: "--series-3", value: (row) => row.latency_p95_ms },
       { name: "figure.p99", color: "--bad", value: (row) => row.latency_p99_ms },
     ],
   },
+];
+
+/** The sums of a period. Those that are 0 all the time are left out. */
+const sums: readonly Chart[] = [
   {
-    heading: "overview.chart.cost",
+    heading: "figure.cost",
     format: dollars,
     isStacked: true,
     series: [{ name: "figure.cost", color: "--series-1", value: ({ cost }) => cost }],
   },
   {
-    heading: "overview.chart.tokens",
+    heading: "figure.tokens",
     format: count,
-    isStacked: false,
+    isStacked: true,
     series: [
       {
         name: "figure.tokens",
         color: "--series-1",
         value: (row) => row.input_tokens + row.output_tokens,
       },
-      { name: "figure.images", color: "--series-2", value: ({ images }) => images },
     ],
+  },
+  {
+    heading: "figure.images",
+    format: count,
+    isStacked: true,
+    series: [{ name: "figure.images", color: "--series-1", value: ({ images }) => images }],
   },
 ];
 
@@ -70,6 +80,8 @@ interface UsageChartsProps {
   readonly from: string;
   readonly to: string;
 }
+
+const columns: readonly string[] = ["", "", "lg:grid-cols-2", "lg:grid-cols-3"];
 
 /** Days are those of UTC, as the overview has them. */
 export function UsageCharts({ rows, interval, from, to }: UsageChartsProps) {
@@ -85,8 +97,11 @@ export function UsageCharts({ rows, interval, from, to }: UsageChartsProps) {
       time: timeText({ language, timeZone: zone, interval, times: seconds }),
     };
   }, [rows, interval, from, to, language, zone]);
-  return (
-    <div className="grid gap-4 lg:grid-cols-2">
+  const shownSums = sums.filter(({ series }) =>
+    series.some(({ value }) => rows.some((row) => (value(row) ?? 0) > 0)),
+  );
+  return [traffic, shownSums].map((charts) => (
+    <div key={charts[0]?.heading} className={`grid gap-4 ${columns[charts.length] ?? ""}`}>
       {charts.map((chart) => (
         <UsageChart
           key={chart.heading}
@@ -98,7 +113,7 @@ export function UsageCharts({ rows, interval, from, to }: UsageChartsProps) {
         />
       ))}
     </div>
-  );
+  ));
 }
 
 interface UsageChartProps {
@@ -135,7 +150,8 @@ function UsageChart({ chart, times, rowAt, time, timeZone }: UsageChartProps) {
           format={chart.format}
           time={time}
           timeZone={timeZone}
-          isStacked={chart.isStacked}
+          isStacked={chart.isStacked ?? false}
+          isLogarithmic={chart.isLogarithmic ?? false}
         />
         {series.length > 1 && <Legend series={series} />}
       </div>

@@ -10,8 +10,6 @@ export const enMonitor = {
   "overview.guide.done": "Done",
   "overview.chart.requests": "Requests and errors",
   "overview.chart.latency": "Latency",
-  "overview.chart.cost": "Cost",
-  "overview.chart.tokens": "Tokens and images",
   "overview.attention.more": "{count, number} more",
   "attention.overdue": "Overdue",
   "overview.none": "No requests in this time range",
@@ -41,7 +39,6 @@ export const enMonitor = {
   "statistics.cacheSize": "Cache size",
   "statistics.batches": "Micro-batches",
   "statistics.batchedRequests": "Batched requests",
-  "statistics.off": "Off",
 
   "requests.description": "Search past requests, or watch new ones live.",
   "requests.range.all": "All time",

@@ -21,7 +21,6 @@ export const enUsage = {
   "usage.succeeded": "Succeeded",
   "usage.keys": "API keys",
   "usage.more": "Not all groups are shown. Choose a shorter time range or add a filter.",
-  "usage.showAll": "Show all {count, number}",
   "usage.withoutCost": "Price unknown",
   "usage.p95": "p95 latency",
   "usage.share": "Share of cost",

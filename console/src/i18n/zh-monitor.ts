@@ -12,8 +12,6 @@ export const zhMonitor = {
   "overview.guide.done": "已完成",
   "overview.chart.requests": "请求与错误",
   "overview.chart.latency": "延迟",
-  "overview.chart.cost": "费用",
-  "overview.chart.tokens": "Token 与图像",
   "overview.attention.more": "另有 {count, number} 项",
   "attention.overdue": "已过期",
   "overview.none": "所选时间范围内没有请求",
@@ -43,7 +41,6 @@ export const zhMonitor = {
   "statistics.cacheSize": "缓存大小",
   "statistics.batches": "微批次",
   "statistics.batchedRequests": "合并的请求",
-  "statistics.off": "未启用",
 
   "requests.description": "查询历史请求，或实时查看新请求。",
   "requests.range.all": "全部时间",

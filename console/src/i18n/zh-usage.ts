@@ -23,7 +23,6 @@ export const zhUsage: Readonly<Record<keyof typeof enUsage, string>> = {
   "usage.succeeded": "成功",
   "usage.keys": "API 密钥",
   "usage.more": "分组过多，未全部显示。请缩短时间范围或添加筛选条件。",
-  "usage.showAll": "显示全部 {count, number} 项",
   "usage.withoutCost": "价格未知",
   "usage.p95": "p95 延迟",
   "usage.share": "费用占比",

@@ -36,7 +36,7 @@ export const percent = (share: number | null): string =>
 export const milliseconds = (ms: number | null): string => {
   if (ms === null) return unknown;
   return ms < 1000
-    ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+    ? `${ms < 10 && ms > 0 ? ms.toFixed(1) : Math.round(ms)} ms`
     : `${(ms / 1000).toFixed(1)} s`;
 };
 

@@ -11,6 +11,19 @@ export function dateTime(iso: string | null, language: string, zone?: "UTC"): st
   }).format(new Date(iso));
 }
 
+/** Without the year, if it is this year. */
+export function shortTime(iso: string, language: string): string {
+  const date = new Date(iso);
+  if (date.getFullYear() !== new Date().getFullYear()) return dateTime(iso, language);
+  return new Intl.DateTimeFormat(localeOf(language), {
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  }).format(date);
+}
+
 /** A date without a time, such as the end of a model: the same day in every time zone. */
 export const dateOnly = (iso: string, language: string): string =>
   new Intl.DateTimeFormat(localeOf(language), { dateStyle: "medium", timeZone: "UTC" }).format(

@@ -1,4 +1,12 @@
-/** A name in a table. A long one without spaces is wrapped, so that it does not push the other columns aside. */
+/**
+ * A name in a table, in one line: a long one ends with an ellipsis, and its title has all of it. On phones, where every
+ * row is a card, it is wrapped.
+ */
 export const LongText = ({ text }: { text: string }) => (
-  <span className="block max-w-80 break-words max-sm:wrap-anywhere">{text}</span>
+  <span
+    title={text}
+    className="block max-w-56 truncate max-sm:max-w-full max-sm:wrap-anywhere max-sm:whitespace-normal"
+  >
+    {text}
+  </span>
 );

@@ -7,11 +7,15 @@ import { Badge } from "./badge.tsx";
 export function OriginBadge({ origin: { source, location } }: { origin: Origin }) {
   const t = useT();
   if (source === "store") return null;
+  const text = location ?? t(`origin.${source}`);
   return (
     <Badge>
       <Lock size={12} />
-      <span className="min-w-0 whitespace-normal wrap-anywhere">
-        {location ?? t(`origin.${source}`)}
+      <span
+        className="max-w-44 truncate max-sm:whitespace-normal max-sm:wrap-anywhere"
+        title={text}
+      >
+        {text}
       </span>
     </Badge>
   );

@@ -7,12 +7,14 @@ interface PageProps {
   readonly title: string;
   /** The page of the list that this page is one entry of. */
   readonly parent?: { readonly to: string; readonly title: string };
+  /** The name of this page in the breadcrumbs, if it is not the title. */
+  readonly crumb?: string;
   readonly description?: string;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function Page({ title, parent, description, actions, children }: PageProps) {
+export function Page({ title, parent, crumb = title, description, actions, children }: PageProps) {
   const t = useT();
   useEffect(() => {
     document.title = `${title} · Vexel`;
@@ -24,12 +26,15 @@ export function Page({ title, parent, description, actions, children }: PageProp
           {parent && (
             <nav
               aria-label={t("page.breadcrumbs")}
-              className="mb-1 flex gap-1.5 text-xs text-muted"
+              className="mb-1 flex min-w-0 gap-1.5 text-xs text-muted"
             >
               <Link to={parent.to} className="hover:text-ink hover:underline">
                 {parent.title}
               </Link>
               <span aria-hidden="true">/</span>
+              <span aria-current="page" className="min-w-0 truncate" title={crumb}>
+                {crumb}
+              </span>
             </nav>
           )}
           <h1 className="text-xl font-semibold tracking-tight break-words">{title}</h1>

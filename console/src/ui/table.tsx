@@ -36,6 +36,10 @@ interface TableProps<Row> {
   readonly searchText?: (row: Row) => string;
 }
 
+/** The column of the buttons of a row: what they do is written on them, so the header is for screen readers only. */
+const actionsKey = "actions";
+const cellPadding = "px-3 first:pl-4 last:pr-4";
+
 /** The rows of one page, so that sorting and searching a long list is immediate. */
 const pageRows = 50;
 /** A shorter list is seen at a glance. */
@@ -96,7 +100,8 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                     scope="col"
                     {...(order && { "aria-sort": ariaSort[order] })}
                     className={classNames(
-                      "px-4 py-2 font-medium",
+                      "py-2 font-medium whitespace-nowrap",
+                      cellPadding,
                       columns[at]?.align === "right" && "text-right",
                     )}
                   >
@@ -110,7 +115,9 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                         <SortMark order={order} />
                       </button>
                     ) : (
-                      columns[at]?.header
+                      <span className={id === actionsKey ? "sr-only" : ""}>
+                        {columns[at]?.header}
+                      </span>
                     )}
                   </th>
                 );
@@ -129,9 +136,10 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                   return (
                     <td
                       key={key}
-                      data-label={header}
+                      data-label={key === actionsKey ? "" : header}
                       className={classNames(
-                        "px-4 py-1.5 align-top max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
+                        "py-1.5 max-sm:min-w-0 max-sm:gap-3 max-sm:p-0! max-sm:break-words",
+                        cellPadding,
                         "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
                         isEmpty ? "max-sm:hidden" : "max-sm:flex",
                         align === "right" &&
@@ -158,7 +166,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
 function SortMark({ order }: { order: "asc" | "desc" | false }) {
   const Icon = order ? sortIcons[order] : ChevronsUpDown;
   return (
-    <Icon size={12} aria-hidden="true" className={classNames("shrink-0", !order && "opacity-40")} />
+    <Icon size={12} aria-hidden="true" className={classNames("shrink-0", !order && "opacity-60")} />
   );
 }
 

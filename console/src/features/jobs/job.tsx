@@ -23,7 +23,7 @@ export function JobPage() {
     <Page
       title={query.data ? t(`jobs.kind.${query.data.kind}`) : t("jobs.job")}
       parent={{ to: "/jobs", title: t("nav.jobs") }}
-      description={id}
+      crumb={id}
       actions={<CopyButton text={id} label={t("request.copyId")} />}
     >
       <QueryView query={query}>

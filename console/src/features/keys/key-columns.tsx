@@ -7,7 +7,7 @@ import { limitTexts } from "../../ui/limit-texts.ts";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Day, Time } from "../../ui/time.tsx";
 
 const tones: Readonly<Record<ApiKey["state"], Tone>> = {
   active: "good",
@@ -26,10 +26,11 @@ export const keyColumns = (
     header: t("keys.name"),
     sortBy: ({ name }) => name,
     cell: ({ name, hint, origin }) => (
-      <div className="flex flex-col gap-0.5">
-        <span className="flex flex-wrap items-center gap-2 font-medium">
-          <LongText text={name} /> <OriginBadge origin={origin} />
+      <div className="flex flex-col items-start">
+        <span className="font-medium">
+          <LongText text={name} />
         </span>
+        <OriginBadge origin={origin} />
         {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
       </div>
     ),
@@ -63,7 +64,7 @@ export const keyColumns = (
       <div className="flex flex-col">
         <LongText text={created_by ?? "–"} />
         <span className="text-xs text-muted">
-          <Time iso={created_at} />
+          <Day iso={created_at} />
         </span>
       </div>
     ),
@@ -71,7 +72,11 @@ export const keyColumns = (
   {
     key: "models",
     header: t("keys.models"),
-    cell: ({ models }) => <code className="font-mono text-xs break-all">{models.join(", ")}</code>,
+    cell: ({ models }) => (
+      <code className="font-mono text-xs">
+        <LongText text={models.join(", ")} />
+      </code>
+    ),
   },
   {
     key: "limits",
@@ -86,7 +91,13 @@ export const keyColumns = (
     header: t("keys.lastUsed"),
     cell: ({ id }) => {
       const use = useOf(id);
-      return use && t(use.used_within_days ? `keys.used.${use.used_within_days}` : "keys.notUsed");
+      return (
+        use && (
+          <span className="whitespace-nowrap">
+            {t(use.used_within_days ? `keys.used.${use.used_within_days}` : "keys.notUsed")}
+          </span>
+        )
+      );
     },
   },
   {

@@ -20,7 +20,7 @@ export function Capabilities({ model }: { model: ShownModel }) {
           "stream" in options && t("model.can.stream"),
         ];
   return (
-    <span className="flex flex-wrap gap-1">
+    <span className="flex flex-wrap gap-1 sm:flex-nowrap">
       <Badge tone="accent">{t(`model.kind.${kind}`)}</Badge>
       {texts
         .filter((text) => typeof text === "string")

@@ -16,7 +16,7 @@ import { Capabilities } from "./capabilities.tsx";
 import { CreateModel } from "./create-model.tsx";
 import { modelsQuery } from "./models-query.ts";
 import { priceText } from "./price-text.ts";
-import { TargetState } from "./target-state.tsx";
+import { TargetSummary } from "./target-summary.tsx";
 
 export function ModelsPage() {
   const t = useT();
@@ -82,8 +82,8 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
           header: t("models.id"),
           sortBy: ({ id }) => id,
           cell: ({ id, description }) => (
-            <div className="flex flex-col gap-0.5">
-              <span className="flex items-center gap-2">
+            <div className="flex flex-col">
+              <span className="flex items-center gap-1">
                 <Link
                   to="/model/$"
                   params={{ _splat: id }}
@@ -93,7 +93,11 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
                 </Link>
                 <CopyButton text={id} />
               </span>
-              {description !== null && <span className="text-xs text-muted">{description}</span>}
+              {description !== null && (
+                <span className="text-xs text-muted">
+                  <LongText text={description} />
+                </span>
+              )}
             </div>
           ),
         },
@@ -107,29 +111,23 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
           header: t("model.space"),
           sortBy: ({ vector_space }) => vector_space,
           cell: ({ vector_space }) =>
-            vector_space === null ? "–" : <code className="font-mono text-xs">{vector_space}</code>,
+            vector_space === null ? (
+              "–"
+            ) : (
+              <code className="font-mono text-xs">
+                <LongText text={vector_space} />
+              </code>
+            ),
         },
         {
           key: "price",
           header: t("models.price"),
-          cell: ({ prices }) => <div className="sm:min-w-40">{priceText(prices, t)}</div>,
+          cell: ({ prices }) => <LongText text={priceText(prices, t)} />,
         },
         {
           key: "targets",
           header: t("models.targets"),
-          cell: ({ targets }) => (
-            <ul className="flex flex-col gap-1">
-              {targets.map((target) => (
-                <li
-                  key={`${target.upstream}/${target.model}/${target.surface ?? ""}`}
-                  className="flex items-center gap-2"
-                >
-                  <span className="text-xs text-muted">{target.upstream}</span>
-                  <TargetState target={target} />
-                </li>
-              ))}
-            </ul>
-          ),
+          cell: ({ targets }) => <TargetSummary targets={targets} />,
         },
       ]}
     />

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { Statistics } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
-import { useT } from "../../i18n/messages.ts";
+import { type Translate, useT } from "../../i18n/messages.ts";
 import { bytes, count } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
 import { QueryView } from "../../ui/states.tsx";
@@ -35,21 +35,28 @@ export function StatisticsCard() {
   );
 }
 
+/** What is switched off is left out. */
 function figuresOf(
   { started_at, requests_in_flight, requests_queued, cache, batching }: Statistics,
-  t: ReturnType<typeof useT>,
-): readonly [name: string, value: React.ReactNode][] {
-  const off = t("statistics.off");
+  t: Translate,
+): readonly (readonly [name: string, value: React.ReactNode])[] {
   return [
     [t("statistics.startedAt"), <Time key="start" iso={started_at} />],
     [t("statistics.inFlight"), count(requests_in_flight)],
     [t("statistics.queued"), count(requests_queued)],
-    [t("statistics.cacheEntries"), cache.enabled ? count(cache.entries) : off],
-    [
-      t("statistics.cacheSize"),
-      cache.enabled ? `${bytes(cache.bytes)} / ${bytes(cache.max_bytes)}` : off,
-    ],
-    [t("statistics.batches"), batching.enabled ? count(batching.batches) : off],
-    [t("statistics.batchedRequests"), batching.enabled ? count(batching.batched_requests) : off],
+    ...(cache.enabled ? cacheFigures(cache, t) : []),
+    ...(batching.enabled ? batchingFigures(batching, t) : []),
   ];
 }
+
+const cacheFigures = ({ entries, bytes: size, max_bytes }: Statistics["cache"], t: Translate) =>
+  [
+    [t("statistics.cacheEntries"), count(entries)],
+    [t("statistics.cacheSize"), `${bytes(size)} / ${bytes(max_bytes)}`],
+  ] as const;
+
+const batchingFigures = ({ batches, batched_requests }: Statistics["batching"], t: Translate) =>
+  [
+    [t("statistics.batches"), count(batches)],
+    [t("statistics.batchedRequests"), count(batched_requests)],
+  ] as const;

@@ -4,6 +4,7 @@ import type { ShownRequest } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -25,10 +26,10 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     key: "status",
     header: t("requests.status"),
     cell: ({ status, error }) => (
-      <Badge tone={status < 400 ? "good" : "bad"}>
-        {status}
-        {error !== null && ` ${error}`}
-      </Badge>
+      <>
+        <Badge tone={status < 400 ? "good" : "bad"}>{status}</Badge>
+        {error !== null && <SmallText text={error} />}
+      </>
     ),
   },
   {
@@ -36,8 +37,10 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     header: t("requests.model"),
     cell: ({ model, endpoint }) => (
       <>
-        <code className="font-mono text-xs">{model ?? "–"}</code>
-        <p className="text-xs text-muted">{endpoint}</p>
+        <code className="font-mono text-xs">
+          <LongText text={model ?? "–"} />
+        </code>
+        <SmallText text={endpoint} />
       </>
     ),
   },
@@ -46,8 +49,8 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     header: t("requests.key"),
     cell: ({ key_name, key_id, project }) => (
       <>
-        {key_name ?? key_id}
-        {project !== null && <p className="text-xs text-muted">{project}</p>}
+        <LongText text={key_name ?? key_id} />
+        {project !== null && <SmallText text={project} />}
       </>
     ),
   },
@@ -70,6 +73,13 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
   },
 ];
 
+/** The second line of a row. */
+const SmallText = ({ text }: { text: string }) => (
+  <div className="text-xs text-muted">
+    <LongText text={text} />
+  </div>
+);
+
 /** The target, or why there was none. Some inputs of a request may be cached, and others not. */
 function TargetCell({ request }: { request: ShownRequest }) {
   const t = useT();
@@ -82,16 +92,14 @@ function TargetCell({ request }: { request: ShownRequest }) {
       </Badge>
     );
   }
+  const cached =
+    cached_inputs !== null && cached_inputs > 0
+      ? t("requests.partlyCached", { cached: cached_inputs, inputs: inputs ?? 0 })
+      : null;
   return (
     <>
-      {upstream}
-      {attempts > 1 && ` (${attempts})`}
-      <p className="text-xs text-muted">{target_model}</p>
-      {cached_inputs !== null && cached_inputs > 0 && (
-        <p className="text-xs text-muted">
-          {t("requests.partlyCached", { cached: cached_inputs, inputs: inputs ?? 0 })}
-        </p>
-      )}
+      <LongText text={attempts > 1 ? `${upstream} (${attempts})` : upstream} />
+      <SmallText text={cached === null ? (target_model ?? "–") : `${target_model} · ${cached}`} />
     </>
   );
 }

@@ -32,6 +32,7 @@ export function RequestPage() {
     <Page
       title={t("request.title")}
       parent={{ to: "/requests", title: t("nav.requests") }}
+      crumb={id}
       {...(query.data && { description: t(hasContent ? "request.hasContent" : "request.content") })}
       actions={<CopyButton text={id} label={t("request.copyId")} />}
     >

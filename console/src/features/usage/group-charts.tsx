@@ -20,7 +20,7 @@ interface Measure {
 }
 
 const measures: readonly Measure[] = [
-  { heading: "overview.chart.cost", format: dollars, of: ({ cost }) => cost },
+  { heading: "figure.cost", format: dollars, of: ({ cost }) => cost },
   { heading: "figure.requests", format: count, of: ({ requests }) => requests },
   {
     heading: "figure.tokens",
@@ -148,6 +148,7 @@ function LatencyChart(props: GroupChartsProps & Pick<GroupChartProps, "onHover">
           format={milliseconds}
           time={time}
           timeZone={timeZone}
+          isLogarithmic
           onHover={onHover}
           onPick={(at) => onPick(at, undefined)}
           onZoom={onZoom}

@@ -1,7 +1,6 @@
 /** Usage summed by group. The name leads to the requests of the group, and the funnel shows only this group here. */
 import { Link } from "@tanstack/react-router";
 import { Filter } from "lucide-react";
-import { useState } from "react";
 import type { UsageDimension, UsageRow } from "../../../../contract/admin.ts";
 import { Swatch } from "../../charts/legend.tsx";
 import { useT } from "../../i18n/messages.ts";
@@ -22,12 +21,8 @@ interface UsageTableProps {
   readonly onFilter: (filters: Readonly<Partial<Record<UsageFilterName, string>>>) => void;
 }
 
-/** Rows that are shown at first. */
-const firstRows = 25;
-
 export function UsageTable({ rows, dimensions, colorOf, requestsOf, onFilter }: UsageTableProps) {
   const t = useT();
-  const [showsAll, setShowsAll] = useState(false);
   const sorted = rows.toSorted((a, b) => b.cost - a.cost || b.requests - a.requests);
   const cost = rows.reduce((sum, row) => sum + row.cost, 0);
   const idOf = (row: UsageRow): string => groupId(row, dimensions);
@@ -87,23 +82,7 @@ export function UsageTable({ rows, dimensions, colorOf, requestsOf, onFilter }: 
     number("unpriced", t("usage.withoutCost"), (row) => row.requests_without_cost, count),
     number("p95", t("usage.p95"), (row) => row.latency_p95_ms, milliseconds),
   ];
-  return (
-    <>
-      <Table
-        label={t("nav.usage")}
-        rows={showsAll ? sorted : sorted.slice(0, firstRows)}
-        rowKey={idOf}
-        columns={columns}
-      />
-      {sorted.length > firstRows && !showsAll && (
-        <div className="flex justify-center border-t border-line p-3">
-          <Button onClick={() => setShowsAll(true)}>
-            {t("usage.showAll", { count: sorted.length })}
-          </Button>
-        </div>
-      )}
-    </>
-  );
+  return <Table label={t("nav.usage")} rows={sorted} rowKey={idOf} columns={columns} />;
 }
 
 const number = (
