@@ -94,7 +94,6 @@ async function write(
   return {
     kind: "buffered",
     body:
-      response.serialized?.body ??
       shortBodyOf(response, query, tail) ??
       (await longBodyOf(response, query, tail, (steps) => context().runInSteps(steps))),
     usage: counted === undefined ? undefined : { inputTokens: counted },

@@ -232,8 +232,6 @@ export interface EmbeddingsResponse {
     readonly model: string;
     readonly encoding: "float" | "base64";
   };
-  /** The cached response body of an identical request for this model, serialized as JSON. */
-  readonly serialized?: { readonly body: Uint8Array; readonly model: string };
 }
 
 /** The prompt of an image request, to be checked by a moderation model. */

@@ -5,9 +5,8 @@ import fc from "fast-check";
 import {
   EmbeddingCache,
   entryOverhead,
-  responseShare,
+  textShare,
 } from "../../server/embeddings/cache/embedding-cache.ts";
-import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
 
 const vectorOf = (seed: number, length = 8): Float32Array =>
@@ -18,7 +17,7 @@ const entryBytes = 8 * 4 + entryOverhead;
 function cacheFor(entries: number) {
   const evictions: string[] = [];
   const cache = new EmbeddingCache({
-    maxBytes: Math.ceil((entries * entryBytes) / (1 - responseShare)),
+    maxBytes: Math.ceil((entries * entryBytes) / (1 - textShare)),
     persistence: {
       add: (key) => evictions.push(`add ${key}`),
       touch: (key) => evictions.push(`used ${key}`),
@@ -145,40 +144,37 @@ test("after any order of set, get and restore, size and bytes are those of the e
   );
 });
 
-describe("a kept response", () => {
-  const response: EmbeddingsResponse = { vectors: [] };
+describe("the base64 text of a cached vector", () => {
+  const textOf = (seed: number, length = 8): string =>
+    Buffer.from(vectorOf(seed, length).buffer).toString("base64");
 
-  test("is returned until its vector is replaced, evicted or cleared", () => {
-    const { cache, addVector } = cacheFor(20);
-    addVector("a");
-    const keep = () => cache.keepResponse("a", response, 10);
-    keep();
-    expect(cache.getResponse("a")).toBe(response);
-    addVector("a");
-    expect(cache.getResponse("a")).toBeUndefined();
-    keep();
+  test("is that of the vector that was set last", () => {
+    const { cache } = cacheFor(20);
+    const set = (seed: number) => cache.set("a", { vector: vectorOf(seed), tokens: 1 });
+    const read = () => cache.get("a", "base64")?.vector;
+    set(1);
+    expect([read(), read()]).toEqual([textOf(1), textOf(1)]);
+    set(2);
+    expect(read()).toBe(textOf(2));
     cache.clearMemory();
-    expect(cache.getResponse("a")).toBeUndefined();
-    addVector("a");
-    expect(cache.getResponse("a")).toBeUndefined();
-    keep();
-    for (let at = 0; at < 100; at++) addVector(`${at}`);
-    expect([cache.has("a"), cache.getResponse("a")]).toEqual([false, undefined]);
-    addVector("a");
-    expect(cache.getResponse("a")).toBeUndefined();
+    expect(read()).toBeUndefined();
+    set(3);
+    expect(read()).toBe(textOf(3));
+    for (let at = 0; at < 100; at++) cache.set(`${at}`, { vector: vectorOf(at), tokens: 1 });
+    expect(read()).toBeUndefined();
+    set(4);
+    expect(read()).toBe(textOf(4));
   });
 
   test("counts within the byte limit", () => {
     const maxBytes = 1_000_000;
     const cache = new EmbeddingCache({ maxBytes });
     for (let at = 0; at < 1000; at++) {
-      cache.set(`${at}`, { vector: vectorOf(at), tokens: 1 });
-      cache.keepResponse(`${at}`, response, 10_000);
+      cache.set(`${at}`, { vector: vectorOf(at, 1024), tokens: 1 });
+      const before = cache.bytes;
+      expect(cache.get(`${at}`, "base64")?.vector).toBe(textOf(at, 1024));
+      if (at === 0) expect(cache.bytes).toBeGreaterThan(before + textOf(0, 1024).length);
       expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
     }
-    const kept = Array.from({ length: 1000 }, (_, at) => cache.getResponse(`${at}`));
-    expect(kept.filter(Boolean)).toHaveLength(
-      Math.floor((maxBytes * responseShare) / (10_000 + entryOverhead)),
-    );
   });
 });

@@ -4,7 +4,7 @@ import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import {
   EmbeddingCache,
   entryOverhead,
-  responseShare,
+  textShare,
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { type EmbeddingsRequest, model, requestFor, responseTo } from "./stage-fixture.ts";
@@ -16,7 +16,7 @@ const capacity = 1000;
 /** A cache for `capacity` vectors of 256 numbers. */
 const newCache = (expiry?: { ttlMs: number; now: () => number }): EmbeddingCache =>
   new EmbeddingCache({
-    maxBytes: Math.ceil((capacity * (256 * 4 + entryOverhead)) / (1 - responseShare)),
+    maxBytes: Math.ceil((capacity * (256 * 4 + entryOverhead)) / (1 - textShare)),
     ...(expiry && { expiry }),
   });
 

@@ -5,7 +5,6 @@
  * `resolve-inputs.ts`.
  */
 import type { PermittedModel } from "../../request/caller.ts";
-import { joinChunks } from "../../request/http-types.ts";
 import type { Send, Stage } from "../../request/stage.ts";
 import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../../upstream/contract.ts";
@@ -13,7 +12,6 @@ import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { responseOf, tokensPerInput } from "../embedding-usage.ts";
 import type { InFlightQuery, SingleFlight } from "../single-flight.ts";
 import { itemsOf, unsplittableReason } from "../split.ts";
-import { writeBase64Response } from "../vector-formats.ts";
 import { cacheKey, cacheKeyPrefix } from "./cache-key.ts";
 import type { CachedEmbedding, EmbeddingCache } from "./embedding-cache.ts";
 import {
@@ -92,23 +90,9 @@ class CacheStage implements InputSources {
     return this.#options.cache.get(key, query.outputType?.type ?? query.encoding);
   }
 
-  /** The response to a request with one input. If it is base64, its serialized body is built once and kept. */
   #cachedResponse(request: EmbeddingsRequest, key: string): EmbeddingsResponse | undefined {
-    const { cache } = this.#options;
-    const { model, encoding } = request.query;
-    const mayBeKept = encoding === "base64" && request.context.cachePolicy === "use";
-    const kept = mayBeKept ? cache.getResponse(key) : undefined;
-    if (kept?.serialized?.model === model) return kept;
     const found = this.readCache(request, key);
-    if (!found) return undefined;
-    const { vector, tokens } = found;
-    const response = responseOf([vector], tokens);
-    // An unknown token count is estimated from the input when the response is serialized.
-    if (encoding !== "base64" || tokens === undefined) return response;
-    const body = joinChunks(writeBase64Response(response, { model, tokens }));
-    const withBody = { ...response, serialized: { body, model } };
-    cache.keepResponse(key, withBody, 2 * body.length);
-    return withBody;
+    return found && responseOf([found.vector], found.tokens);
   }
 
   /**

@@ -5,12 +5,7 @@
 import { decodeText, EncodedVector } from "../../lib/vector-codec/index.ts";
 import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
 import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";
-import type {
-  EmbeddingsResponse,
-  QuantizedType,
-  QuantizedVector,
-  Vector,
-} from "../../upstream/contract.ts";
+import type { QuantizedType, QuantizedVector, Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, isQuantized } from "../vector-formats.ts";
 import { S3Fifo } from "./s3-fifo.ts";
 
@@ -44,26 +39,20 @@ interface Entry {
   readonly madeAt: number;
 }
 
-interface KeptResponse {
-  readonly response: EmbeddingsResponse;
-  /** The vector of the response: it may have been evicted or replaced since. */
+interface KeptText {
+  /** The vector of the text: it may have been evicted or replaced since. */
   readonly entry: Entry;
+  readonly text: string;
 }
+
+/**
+ * The share of the cache for the base64 texts of vectors that are read repeatedly. Without them, a cached text takes 1.25
+ * times the CPU (`npm run bench -- --only cached`).
+ */
+export const textShare = 1 / 8;
 
 /** Bytes of an entry besides its vector, with its key and one evicted key. Measured as resident memory. */
 export const entryOverhead = 600;
-
-/**
- * Vectors that are freed between two hints to the garbage collector. It counts the vectors as heap growth, and without
- * hints lets twice as much garbage accumulate.
- */
-const freedBetweenHints = 4096;
-
-/**
- * The share of the cache for serialized responses of texts that are requested repeatedly. Without them, a cached text
- * takes 1.3 times the CPU (`npm run bench -- --only cached`).
- */
-export const responseShare = 1 / 8;
 
 /** Vectors that are freed in one turn of the event loop after a clear. */
 const freedPerStep = 1024;
@@ -73,21 +62,18 @@ export class EmbeddingCache {
   readonly #expiry: EmbeddingCacheOptions["expiry"];
   readonly #maxBytes: number;
   #entries: S3Fifo<Entry>;
-  #responses: S3Fifo<KeptResponse>;
-  #freed = 0;
-  /** The buffer of the vector that was evicted last: mostly, the next vector has the same length. */
-  #spare: ArrayBuffer | undefined;
+  #texts: S3Fifo<KeptText>;
   #generation = 0;
 
   constructor({ maxBytes, persistence, expiry }: EmbeddingCacheOptions) {
     this.#persistence = persistence;
     this.#expiry = expiry;
     this.#maxBytes = maxBytes;
-    [this.#entries, this.#responses] = this.#empty();
+    [this.#entries, this.#texts] = this.#empty();
   }
 
   get bytes(): number {
-    return this.#entries.bytes + this.#responses.bytes;
+    return this.#entries.bytes + this.#texts.bytes;
   }
 
   get size(): number {
@@ -107,21 +93,9 @@ export class EmbeddingCache {
     const entry = this.#use(key);
     if (!entry) return undefined;
     const { bytes, tokens } = entry;
-    if (format === "base64") return { vector: Buffer.from(bytes).toString("base64"), tokens };
+    if (format === "base64") return { vector: this.#textOf(key, entry), tokens };
     if (format === "float") return { vector: new Float32Array(bytes.slice(0)), tokens };
     return { vector: unpadded(bytes, format), tokens };
-  }
-
-  /** The response that was kept with this vector. */
-  getResponse(key: string): EmbeddingsResponse | undefined {
-    const kept = this.#responses.get(key);
-    return kept && this.#use(key) === kept.entry ? kept.response : undefined;
-  }
-
-  /** Keeps a response that has this vector only, until the vector is evicted or replaced. */
-  keepResponse(key: string, response: EmbeddingsResponse, bytes: number): void {
-    const entry = this.#entries.peek(key);
-    if (entry) this.#responses.set(key, { entry, response }, sizeOf(bytes));
   }
 
   /** Does not count as a use. */
@@ -133,16 +107,12 @@ export class EmbeddingCache {
   /** Takes a vector from the cache that replicas share. It is not persisted. */
   adopt(key: string, { vector, tokens, madeAt }: SharedEmbedding): void {
     if (this.#entries.peek(key) || this.#isExpired(madeAt)) return;
-    this.#entries.set(
-      key,
-      { bytes: copyOf(vector, this.#allocate), tokens, madeAt },
-      sizeOf(vector.byteLength),
-    );
+    this.#entries.set(key, { bytes: copyOf(vector), tokens, madeAt }, sizeOf(vector.byteLength));
   }
 
   /** False: `vector` is a string, but not a base64 vector. True also for a vector that is too large to be cached. */
   set(key: string, { vector, tokens }: CachedEmbedding): boolean {
-    const bytes = bytesOf(vector, this.#allocate);
+    const bytes = bytesOf(vector);
     if (!bytes) return false;
     const entry = { bytes, tokens, madeAt: this.#expiry?.now() ?? 0 };
     const isCached = this.#entries.set(key, entry, sizeOf(bytes.byteLength));
@@ -160,44 +130,28 @@ export class EmbeddingCache {
   clearMemory(): void {
     this.#generation++;
     const cleared = this.#entries.values();
-    [this.#entries, this.#responses] = this.#empty();
-    this.#freeInSteps(cleared);
-  }
-
-  /** In one step, a cache of gigabytes would block the event loop. */
-  #freeInSteps(entries: Iterator<Entry>): void {
-    for (let freed = 0; freed < freedPerStep; freed++) {
-      const { value, done } = entries.next();
-      if (done) return;
-      this.#free(value);
-    }
-    setImmediate(() => this.#freeInSteps(entries));
+    [this.#entries, this.#texts] = this.#empty();
+    freeInSteps(cleared);
   }
 
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
   restore(key: string, vector: Float32Array, tokens: number | undefined, madeAt = 0): boolean {
     if (this.#entries.peek(key) || this.#isExpired(madeAt)) return true;
-    const entry = { bytes: copyOf(vector, this.#allocate), tokens, madeAt };
+    const entry = { bytes: copyOf(vector), tokens, madeAt };
     return this.#entries.restore(key, entry, sizeOf(vector.byteLength));
   }
 
-  /** At once: until the garbage collector runs, several times the bytes of the cache would accumulate. */
-  readonly #free = ({ bytes }: Entry): void => {
-    this.#spare?.transfer(0);
-    this.#spare = bytes;
-    if (++this.#freed % freedBetweenHints === 0) Bun.gc(false);
-  };
+  #empty(): [S3Fifo<Entry>, S3Fifo<KeptText>] {
+    const textBytes = this.#maxBytes * textShare;
+    return [new S3Fifo(this.#maxBytes - textBytes, free), new S3Fifo(textBytes)];
+  }
 
-  readonly #allocate = (length: number): ArrayBuffer => {
-    const spare = this.#spare;
-    if (spare?.byteLength !== length) return new ArrayBuffer(length);
-    this.#spare = undefined;
-    return spare;
-  };
-
-  #empty(): [S3Fifo<Entry>, S3Fifo<KeptResponse>] {
-    const responseBytes = this.#maxBytes * responseShare;
-    return [new S3Fifo(this.#maxBytes - responseBytes, this.#free), new S3Fifo(responseBytes)];
+  #textOf(key: string, entry: Entry): string {
+    const kept = this.#texts.get(key);
+    if (kept?.entry === entry) return kept.text;
+    const text = Buffer.from(entry.bytes).toString("base64");
+    this.#texts.set(key, { entry, text }, sizeOf(text.length));
+    return text;
   }
 
   #use(key: string): Entry | undefined {
@@ -215,10 +169,23 @@ export class EmbeddingCache {
 /** The bytes that an entry with a vector of this many bytes takes. */
 const sizeOf = (vectorBytes: number): number => vectorBytes + entryOverhead;
 
-type Allocate = (length: number) => ArrayBuffer;
+/** At once: until the garbage collector runs, several times the bytes of the cache would accumulate. */
+const free = ({ bytes }: Entry): void => {
+  bytes.transfer(0);
+};
 
-function copyOf(numbers: Float32Array | readonly number[], allocate: Allocate): ArrayBuffer {
-  const bytes = allocate(numbers.length * Float32Array.BYTES_PER_ELEMENT);
+/** In one step, a cache of gigabytes would block the event loop. */
+function freeInSteps(entries: Iterator<Entry>): void {
+  for (let freed = 0; freed < freedPerStep; freed++) {
+    const { value, done } = entries.next();
+    if (done) return;
+    free(value);
+  }
+  setImmediate(() => freeInSteps(entries));
+}
+
+function copyOf(numbers: Float32Array | readonly number[]): ArrayBuffer {
+  const bytes = new ArrayBuffer(numbers.length * Float32Array.BYTES_PER_ELEMENT);
   new Float32Array(bytes).set(numbers);
   return bytes;
 }
@@ -227,9 +194,9 @@ function copyOf(numbers: Float32Array | readonly number[], allocate: Allocate): 
  * Padded to whole float32 numbers, because persisted vectors are float32: the last byte is the length of the padding,
  * as in PKCS #7.
  */
-function paddedCopy(vector: QuantizedVector, allocate: Allocate): ArrayBuffer {
+function paddedCopy(vector: QuantizedVector): ArrayBuffer {
   const padding = 4 - (vector.length % 4);
-  const bytes = allocate(vector.length + padding);
+  const bytes = new ArrayBuffer(vector.length + padding);
   const copy = new Uint8Array(bytes).fill(padding, vector.length);
   copy.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.length));
   return bytes;
@@ -242,13 +209,12 @@ function unpadded(bytes: ArrayBuffer, type: QuantizedType): QuantizedVector {
 }
 
 /** Undefined if a text is not strict base64 of whole float32 numbers. */
-function bytesOf(vector: Vector, allocate: Allocate): ArrayBuffer | undefined {
-  if (isQuantized(vector)) return paddedCopy(vector, allocate);
-  if (typeof vector !== "string" && !(vector instanceof EncodedVector))
-    return copyOf(vector, allocate);
+function bytesOf(vector: Vector): ArrayBuffer | undefined {
+  if (isQuantized(vector)) return paddedCopy(vector);
+  if (typeof vector !== "string" && !(vector instanceof EncodedVector)) return copyOf(vector);
   const length = dimensionsOf(vector) * Float32Array.BYTES_PER_ELEMENT;
   if (length < 0) return undefined;
-  const bytes = allocate(length);
+  const bytes = new ArrayBuffer(length);
   if (typeof vector === "string")
     return decodeText(vector, new Uint8Array(bytes)) === length ? bytes : undefined;
   vector.decode().copy(new Uint8Array(bytes));

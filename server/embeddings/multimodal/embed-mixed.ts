@@ -82,7 +82,7 @@ const byKind = (entries: readonly InputEntry[]): readonly number[] => {
 
 function inClientOrder(response: EmbeddingsResponse, order: readonly number[]): EmbeddingsResponse {
   if (order.every((index, at) => index === at)) return response;
-  const { verbatim: _, serialized: __, ...others } = response;
+  const { verbatim: _, ...others } = response;
   const { usage } = response;
   const perInput = usage?.perInput && reordered(usage.perInput, order);
   return {
