@@ -62,7 +62,7 @@ export async function validateInput(options: ValidateInputOptions): Promise<Vali
     if (pass.isFull) break;
   }
   pass.end();
-  if (pass.errors.length === 0 && pass.ids.hasSuspects) await findRepeated(options, pass);
+  if (!pass.isFull && pass.ids.hasSuspects) await findRepeated(options, pass);
   return pass.errors.length > 0
     ? { errors: pass.errors.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
     : {
@@ -170,11 +170,21 @@ async function findRepeated(
 ): Promise<void> {
   const isRepeated = ids.secondPass();
   for await (const line of linesOf(options)) {
-    const { customId } = parseLine(line, options.endpoint);
-    if (!isRepeated(customId)) continue;
+    const customId = idIn(line, options.endpoint);
+    if (customId === undefined || !isRepeated(customId)) continue;
     const message = `The custom_id '${customId.slice(0, 100)}' occurs before this line already.`;
     errors.push({ code: "duplicate_custom_id", message, param: "custom_id", line: line.number });
     if (errors.length >= maxErrors) return;
+  }
+}
+
+/** Undefined: the line is invalid, which the first pass reported. */
+function idIn(line: InputLine, endpoint: string): string | undefined {
+  try {
+    return parseLine(line, endpoint).customId;
+  } catch (error) {
+    if (error instanceof LineError) return undefined;
+    throw error;
   }
 }
 

@@ -70,6 +70,8 @@ export interface FinishedJob {
   readonly status: Extract<JobStatus, "completed" | "failed" | "expired" | "cancelled">;
   readonly error?: JobError | null;
   readonly data?: JobData;
+  /** The results cannot be read: no line counts as completed. */
+  readonly hasNoResults?: boolean;
   /** The size of what the job still stores, which counts against the quota. Absent: as before. */
   readonly bytes?: number;
 }

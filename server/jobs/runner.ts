@@ -39,6 +39,8 @@ const sweepMs = 30_000;
 /** A job that cannot be finalized is tried again, until this long after its deadline. */
 const retryMs = 10_000;
 const finalizeMs = 3_600_000;
+/** The same for a job that failed: its results may be what fills the disk. */
+const finalizeFailedMs = 600_000;
 const [deletedAtOnce, announcedAtOnce] = [100, 1000];
 
 export class JobRunner {
@@ -179,12 +181,12 @@ export class JobRunner {
       else await this.#prepare(kind, job, holder);
     } catch (error) {
       log.warn("job-not-advanced", { job: job.id, reason: errorMessage(error) });
-      if (now() < job.deadline + finalizeMs)
-        await store.releaseJob(job.id, holder, now() + retryMs);
+      if (now() < lastAttemptAt(job)) await store.releaseJob(job.id, holder, now() + retryMs);
       else
         await this.#end(job, holder, {
           status: "failed",
-          error: jobErrorOf(toGatewayError(error, undefined)),
+          error: job.error ?? jobErrorOf(toGatewayError(error, undefined)),
+          hasNoResults: true,
         });
     }
   }
@@ -231,3 +233,8 @@ export class JobRunner {
     }
   }
 }
+
+const lastAttemptAt = ({ ending, finalizingAt, deadline }: StoredJob): number =>
+  ending === "failed" && finalizingAt !== null
+    ? finalizingAt + finalizeFailedMs
+    : deadline + finalizeMs;

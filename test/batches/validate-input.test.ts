@@ -130,6 +130,12 @@ describe("an error names its line, code and parameter", () => {
     expect(await validate(`{\n${good}[]\n`)).toMatchObject({
       errors: [{ line: 1 }, { line: 3 }],
     });
+    expect(await validate(`${good}{\n${good}`)).toMatchObject({
+      errors: [
+        { line: 2, code: "invalid_json_line" },
+        { line: 3, code: "duplicate_custom_id" },
+      ],
+    });
     const result = await validate("{\n".repeat(1000), { maxLines: 2000 });
     expect("errors" in result && result.errors).toHaveLength(100);
   });

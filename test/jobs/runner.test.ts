@@ -13,6 +13,7 @@ import type { JobStore, StoredJob } from "../../server/storage/ports/job-store.t
 import { createJobStore } from "../../server/storage/sql/job-store.ts";
 import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
 import { temporaryFolder } from "../harness.ts";
+import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
 
@@ -20,13 +21,21 @@ const minute = 60_000;
 const caller = {} as Caller;
 
 /** A store and a data folder, and processes that run its jobs. */
-function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as const } = {}) {
+function startWorld({
+  lines = 1000,
+  perRange = 50,
+  operation = "embeddings" as const,
+  /** Where the results are. */
+  resultFolder = undefined as string | undefined,
+} = {}) {
   const folder = temporaryFolder();
   const db = openJobDatabase(folder.path, Date.now);
+  let passedMs = 0;
+  const now = (): number => Date.now() + passedMs;
   const store = createJobStore(db);
   let hasSpace = true;
   const disk = { ...unlimitedDisk, hasSpace: () => hasSpace };
-  const files = new StoredFiles({ folder: folder.path, disk, now: Date.now });
+  const files = new StoredFiles({ folder: resultFolder ?? folder.path, disk, now: Date.now });
   const ended: StoredJob[] = [];
   /** The jobs whose event is recorded, or undefined if it cannot be. */
   let announced: string[] | undefined = [];
@@ -45,7 +54,8 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
     },
     format: async function* ({ customId }, result) {
       const code = result.kind === "none" ? jobErrorOf(result.error).code : result.status;
-      yield Buffer.from(`${customId} ${code}\n`);
+      const more = resultFolder === undefined ? "" : ` ${"x".repeat(10_000)}`;
+      yield Buffer.from(`${customId} ${code}${more}\n`);
     },
     notRun: () => new GatewayError("job_cancelled", "It was canceled."),
     finish: async ({ ending }, segments) => {
@@ -55,6 +65,7 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
         return all;
       };
       results = { output: await text("output"), error: await text("error") };
+      if (resultFolder !== undefined) await files.write("output", [Buffer.from(results.output)]);
       return { status: ending ?? "completed" };
     },
   };
@@ -65,6 +76,9 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
     announced: () => announced,
     breakEvents: (isBroken: boolean) => {
       announced = isBroken ? undefined : [];
+    },
+    pass: (ms: number) => {
+      passedMs += ms;
     },
     fillDisk: () => {
       hasSpace = false;
@@ -112,7 +126,7 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
         takeReservation: () => undefined,
         reservations: { release: () => undefined },
         stopping: stopping.signal,
-        now: Date.now,
+        now,
       });
       const runner = new JobRunner({
         store: claims,
@@ -131,7 +145,7 @@ function startWorld({ lines = 1000, perRange = 50, operation = "embeddings" as c
           announced.push(id);
         },
         log: { warn: () => undefined, error: () => undefined },
-        now: Date.now,
+        now,
       });
       runner.start();
       const stop = async (): Promise<void> => {
@@ -304,6 +318,27 @@ test("a job whose results do not fit on the disk fails with that reason", async 
     },
   ]);
 });
+
+if (mayMount()) {
+  test("a job whose results fill the disk ends, also if there is no space to join them", async () => {
+    using folder = temporaryFolder();
+    using mounted = new DisposableStack();
+    mounted.defer(mountTmpfs(folder.path, "2m"));
+    await using world = startWorld({ resultFolder: folder.path });
+    await world.submit();
+    world.start("a", ok);
+    const isFinalizing = async () =>
+      (await world.store.find("project:a", "batch_1"))?.status === "finalizing";
+    await until(isFinalizing);
+    // There may be space soon, so it is tried again for a while.
+    expect(world.ended).toEqual([]);
+    world.pass(11 * minute);
+    await until(() => world.ended.length > 0);
+    expect(world.ended).toMatchObject([
+      { status: "failed", error: { code: "storage_unavailable" }, completed: 0, failed: 1000 },
+    ]);
+  });
+}
 
 test("the event of a job is recorded by the next process if its own died after the job had ended", async () => {
   await using world = startWorld({ lines: 10 });

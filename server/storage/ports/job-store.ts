@@ -152,6 +152,8 @@ export interface JobEnd {
   readonly expiresAt: number;
   /** What the job still stores. Absent: as before. */
   readonly bytes?: number;
+  /** No line counts as completed. Absent: those count that did. */
+  readonly hasNoResults?: boolean;
   readonly error?: JobError | null;
   readonly data?: JobData;
 }

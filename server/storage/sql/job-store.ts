@@ -415,12 +415,14 @@ async function endJob(
   queries: Queries,
   id: string,
   holder: string,
-  { status, at, expiresAt, bytes, error, data }: JobEnd,
+  { status, at, expiresAt, bytes, error, data, hasNoResults = false }: JobEnd,
 ): Promise<StoredJob | undefined> {
   const { rows } = await queries.query<JobRow>(
     `UPDATE vexel.jobs SET status = $3, ended_at = $4, event_at = $4, expires_at = $5,
        error = coalesce($6, error),
-       failed = CASE WHEN ending = 'failed' THEN lines - completed ELSE failed END,
+       completed = CASE WHEN $9 THEN 0 ELSE completed END,
+       failed = CASE WHEN $9 THEN lines WHEN ending = 'failed' THEN lines - completed
+         ELSE failed END,
        data = coalesce($7, data), bytes = coalesce($8, bytes), holder = NULL, lease_until = 0
      WHERE id = $1 AND holder = $2 AND ended_at IS NULL RETURNING *`,
     [
@@ -432,6 +434,7 @@ async function endJob(
       error ? JSON.stringify(error) : null,
       data === undefined ? null : JSON.stringify(data),
       bytes ?? null,
+      hasNoResults,
     ],
   );
   if (!rows[0]) return undefined;

@@ -433,6 +433,16 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       });
     });
 
+    law("the lines of a job whose results cannot be read count as failed", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { ranges: [range(0, 2)] });
+      const { by } = await claim(store, "p");
+      await store.settle(by, settled(0, { completed: 2 }));
+      await store.claimJob(claimOf("p"));
+      const end = { status: "failed", at: now, expiresAt: now, hasNoResults: true } as const;
+      expect(await store.end("batch_1", "p", end)).toMatchObject({ completed: 0, failed: 2 });
+    });
+
     law("a job that has ended waits for the record of its event", async (open) => {
       const store = await open();
       for (const id of ["batch_1", "batch_2"]) {
