@@ -20,7 +20,7 @@ export const enUi = {
   "keys.owner": "Created by",
   "keys.until": "until",
   "keys.lastUsed": "Last used",
-  "keys.notUsed": "Over 30 days ago",
+  "keys.notUsed": "Not in 30 days",
   "keys.spend": "Spend (30 days)",
   "keys.requests": "{count, plural, one {# request} other {# requests}}",
   "keys.used.1": "Within 24 hours",
