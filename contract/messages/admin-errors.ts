@@ -90,7 +90,7 @@ export const adminErrors = {
     "The key would already have expired. Choose a time in the future for 'expires'. A date means its start in UTC.",
   limit_locked:
     "An administrator set '{name}' on this key to {value}. Only an administrator can raise or remove it.",
-  show_cost_locked: "Only an administrator may let a key see the cost of its requests.",
+  show_cost_locked: "Only an administrator can let a key see the cost of its requests.",
   key_project_locked:
     "An administrator set a limit or budget on this key. Only an administrator can change its project.",
   key_expiry_locked:

@@ -59,7 +59,7 @@ test("a project has at most 10,000 API keys", () => {
     return { keys };
   };
   requireKeyCapacity("web", keysOf(9_999, "web"));
-  expect(() => requireKeyCapacity("web", keysOf(10_000, "web"))).toThrow("10000 is the maximum");
+  expect(() => requireKeyCapacity("web", keysOf(10_000, "web"))).toThrow("The maximum is 10000");
   requireKeyCapacity("app", keysOf(10_000, "web"));
   requireKeyCapacity(undefined, keysOf(10_000, "web"));
 });
