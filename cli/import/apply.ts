@@ -39,7 +39,16 @@ export async function applyPlan(plan: ImportPlan, stores: Stores): Promise<Appli
           ? { kind, id, result: "exists", reason: "" }
           : await putEntity(kind, id, value, stores),
       );
+  const refused = new Set(
+    applied.filter(({ result }) => result === "refused").map(({ kind, id }) => `${kind} ${id}`),
+  );
   for (const key of plan.keys) {
+    // Without its project, the key would have none of the project's limits.
+    if (refused.has(`project ${key.project}`)) {
+      const reason = `its project ${JSON.stringify(key.project)} was refused`;
+      applied.push({ kind: "key", id: key.name, result: "refused", reason });
+      continue;
+    }
     const exists = (await stores.keys.findById(key.id)) !== undefined;
     if (!exists) await stores.keys.create(key);
     applied.push({ kind: "key", id: key.name, result: exists ? "exists" : "created", reason: "" });

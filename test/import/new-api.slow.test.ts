@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
+import { testWith } from "../programs.ts";
+import { databaseName, sharedPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
 
 const fake = startFake();
@@ -26,10 +28,9 @@ afterAll(async () => {
 });
 
 /** The columns that gorm creates from model/channel.go, model/token.go, model/option.go and model/user.go. */
-function createDatabase(): void {
-  using database = new Database(file);
+function schema(): string {
   const base = fake.url.replace(/\/v1$/, "");
-  database.exec(`
+  return `
     CREATE TABLE channels (id integer PRIMARY KEY, type integer DEFAULT 0, key text NOT NULL, openai_organization text,
       test_model text, status integer DEFAULT 1, name text, weight integer DEFAULT 0, created_time bigint,
       base_url text DEFAULT '', other text, models text, "group" varchar(64) DEFAULT 'default', model_mapping text,
@@ -38,10 +39,11 @@ function createDatabase(): void {
     CREATE TABLE tokens (id integer PRIMARY KEY, user_id integer, key varchar(128), status integer DEFAULT 1, name text,
       created_time bigint, expired_time bigint DEFAULT -1, remain_quota integer DEFAULT 0, unlimited_quota numeric,
       model_limits_enabled numeric, model_limits text, allow_ips text DEFAULT '', used_quota integer DEFAULT 0,
-      "group" text DEFAULT '', deleted_at datetime);
+      "group" text DEFAULT '', auto_groups text, deleted_at datetime);
     CREATE TABLE options (key text PRIMARY KEY, value text);
-    CREATE TABLE users (id integer PRIMARY KEY, username text, status integer DEFAULT 1, quota integer, deleted_at datetime);
-    INSERT INTO users VALUES (1, 'root', 1, 100, NULL);
+    CREATE TABLE users (id integer PRIMARY KEY, username text, password text, status integer DEFAULT 1, quota integer,
+      "group" varchar(64) DEFAULT 'default', deleted_at datetime);
+    INSERT INTO users VALUES (1, 'root', 'x', 1, 5000000, 'default', NULL);
     INSERT INTO options VALUES ('QuotaPerUnit', '250000');
     INSERT INTO channels (id, type, key, name, models, base_url, priority, model_mapping) VALUES
       (1, 1, 'sk-fake', 'main', 'search,gpt-5', '${base}', 10, '{"search":"text-embedding-3-small"}'),
@@ -54,7 +56,12 @@ function createDatabase(): void {
       (1, 1, '${token}', 'web', 1, 500000, 0, 1, 'search,gpt-5'),
       (2, 1, 'disabled', 'disabled', 2, 0, 1, 0, ''),
       (3, 1, 'chat', 'chat', 1, 0, 1, 1, 'gpt-5');
-  `);
+  `;
+}
+
+function createDatabase(): void {
+  using database = new Database(file);
+  database.exec(schema());
 }
 
 const newApi = (...args: string[]): Promise<Ended> =>
@@ -78,7 +85,7 @@ test("a dry run says what becomes of channels and tokens, and writes nothing", a
   expect(out).toContain("not imported: the channel is disabled");
   expect(out).toContain("budget.total: 2 at 250000 per US dollar. Confirm it with");
   expect(out).toContain(
-    "Nothing was written. --apply creates 1 upstreams, 1 models, 0 projects and 1 API keys.",
+    "Nothing was written. --apply creates 1 upstreams, 1 models, 1 projects and 1 API keys.",
   );
   expect(await embed(`sk-${token}`)).toBe(401);
 });
@@ -95,9 +102,27 @@ test("a client of new-api keeps its key, its models and its quota", async () => 
   expect(keys.find(({ name }) => name === "web")).toMatchObject({
     models: ["search"],
     budget: { total: 5 },
+    project: "root",
   });
   const again = await newApi("--database", file, "--apply");
   expect(again.out).not.toContain("created");
+});
+
+testWith("postgresql")("a PostgreSQL database gives the same plan", async () => {
+  const server = await sharedPostgres();
+  const url = await server.createDatabase();
+  const types: Readonly<Record<string, string>> = { numeric: "boolean", datetime: "timestamptz" };
+  const tables = schema().replaceAll(/\b(numeric|datetime)\b/g, (type) => types[type] ?? type);
+  const rows = tables.replaceAll(
+    /(\(\d, 1, '[^']*', '\w+', \d, \d+), (\d), (\d),/g,
+    (_, before, a, b) => `${before}, ${a === "1"}, ${b === "1"},`,
+  );
+  await server.execute(databaseName(url), rows);
+  const [stored, direct] = [
+    await newApi("--database", `${url}?TimeZone=Asia/Shanghai`),
+    await newApi("--database", file),
+  ];
+  expect(stored).toEqual(direct);
 });
 
 test("an export of the tables gives the same plan, and a MySQL address names the export", async () => {

@@ -13,7 +13,8 @@ const token = { id: 1, user_id: 1, key: "k".repeat(48), name: "web", remain_quot
 function plan(source: Partial<NewApiSource>): ImportPlan & { readonly text: string } {
   const report = new Report();
   const full = { channels: [channel], tokens: [], users: [owner], options: [], ...source };
-  const planned = planNewApi({ quotaPerUnit: undefined, ...full }, report, {
+  const prices = { quotaPerUnit: undefined, ratios: new Map(), prices: new Map() };
+  const planned = planNewApi({ ...prices, ...full }, report, {
     quotaPerDollar: 500_000,
     isConfirmed: true,
     now: 1_800_000_000_000,
@@ -69,11 +70,11 @@ test.each([
   expect(text).toContain(`not imported: ${reason}`);
 });
 
-test("the report of a token without a quota names the quota of its user", () => {
-  const { keys, text } = planToken({ unlimited_quota: 1 });
+test("a token without a quota is limited by the quota of its user, as the budget of a project", () => {
+  const { keys, projects } = planToken({ unlimited_quota: 1 });
   expect(keys[0]?.budget).toBeUndefined();
-  expect(text).toContain("dropped      unlimited_quota: the key has no budget");
-  expect(text).toContain("the quota of its user, 700, limited it");
+  expect(keys[0]?.project).toBe("user 1");
+  expect([...projects]).toEqual([["user 1", { budget: { total: 0.0014 } }]]);
 });
 
 const planChannel = (...channels: readonly JsonObject[]): ReturnType<typeof plan> =>
@@ -163,7 +164,49 @@ test("the report has a line for priority, weight, auto_ban and prices", () => {
   expect(text).toContain("carried      priority: ");
   expect(text).toContain("carried      weight: weight: 3");
   expect(text).toContain("dropped      auto_ban: ");
-  expect(text).toContain("dropped      ModelRatio: ");
-  expect(text).toContain("dropped      ModelPrice: ");
+  expect(text).toContain("approximated ModelRatio: ");
+  expect(text).toContain("approximated ModelPrice: ");
   expect(text).toContain("dropped      1 others");
+});
+
+const targetsOf = ({ models }: ImportPlan, id: string) =>
+  models.get(id)?.targets as readonly JsonObject[];
+
+test("a budget is enforced at the price of the site, or else at the list price", () => {
+  const proxy = { ...channel, base_url: "https://proxy.example" };
+  const images = { ...proxy, id: 2, models: "gpt-image-1,dall-e-3" };
+  const given = plan({
+    channels: [proxy, images],
+    ratios: new Map([["text-embedding-3-small", 0.05]]),
+    prices: new Map([["dall-e-3", 0.04]]),
+  });
+  expect(targetsOf(given, "text-embedding-3-small")[0]?.price).toEqual({ input: 0.1 });
+  expect(targetsOf(given, "dall-e-3")[0]?.price).toEqual({ image: 0.04 });
+  expect(targetsOf(given, "gpt-image-1")[0]?.price).toMatchObject({ input: 5, output: 40 });
+  const listed = plan({ channels: [proxy] });
+  expect(targetsOf(listed, "text-embedding-3-small")[0]?.price).toEqual({ input: 0.02 });
+});
+
+test("a budget that does not count a model without a price says so", () => {
+  const own = { ...channel, base_url: "https://proxy.example", models: "our-own-embedding" };
+  const { text } = plan({ channels: [own], tokens: [token] });
+  expect(text).toContain("Not enforced for model our-own-embedding");
+});
+
+test("a token may use the models of its group only", () => {
+  const channels = [channel, { ...channel, id: 2, models: "gpt-image-1", group: "vip,svip" }];
+  const users = [owner, { ...owner, id: 2, username: "customer", group: "svip" }];
+  const modelsOf = (fields: JsonObject) =>
+    plan({ channels, users, tokens: [{ ...token, ...fields }] }).keys[0]?.models;
+  expect(modelsOf({})).toEqual(["text-embedding-3-small"]);
+  expect(modelsOf({ group: "vip" })).toEqual(["gpt-image-1"]);
+  expect(modelsOf({ user_id: 2 })).toEqual(["gpt-image-1"]);
+  expect(modelsOf({ group: "auto", auto_groups: '["default","vip"]' })).toEqual(["*"]);
+  expect(modelsOf({ model_limits_enabled: 1, model_limits: "gpt-image-1" })).toBeUndefined();
+});
+
+test("every column of a channel with a value has a line in the report", () => {
+  const { text } = plan({ channels: [{ ...channel, remark: "of a friend", new_column: "x" }] });
+  expect(text).toContain("dropped      remark: ");
+  expect(text).toContain("dropped      new_column: ");
 });

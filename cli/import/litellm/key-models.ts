@@ -3,9 +3,9 @@
  * its project. An entry of a list is the name of a model, a pattern, or a group of models (access group).
  */
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { ModelKind } from "../list-price.ts";
 import type { SubjectReport } from "../report.ts";
 import { namesOf } from "./column-values.ts";
-import type { ModelKind } from "./plan-price.ts";
 import { splitModel } from "./providers.ts";
 
 export const everyModel: readonly string[] = ["*"];

@@ -3,12 +3,13 @@ import type { JsonObject } from "../../../server/storage/ports/config-entity-sto
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
 import { limitsOf } from "../limits.ts";
+import type { ModelKind } from "../list-price.ts";
 import type { Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { namesOf } from "./column-values.ts";
 import type { NamedModels } from "./key-models.ts";
 import { addAliases, aliasesOf, reportRouting } from "./plan-aliases.ts";
-import { type ModelKind, planPrice } from "./plan-price.ts";
+import { planPrice } from "./plan-price.ts";
 import { Parameters, planUpstream } from "./plan-upstream.ts";
 import { providers, splitModel } from "./providers.ts";
 import { type LitellmModel, type LitellmSource, objectOf } from "./source.ts";

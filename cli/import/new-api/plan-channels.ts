@@ -2,10 +2,12 @@
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
+import { type PlannedPrice, type PricedModel, planListPrice } from "../list-price.ts";
 import type { Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { channelTypes } from "./channel-types.ts";
 import { keysOf, upstreamOf } from "./plan-upstream.ts";
+import type { NewApiSource } from "./read.ts";
 import { numberOf } from "./values.ts";
 
 interface PlannedTarget {
@@ -16,24 +18,47 @@ interface PlannedTarget {
   readonly upstreamModel: string;
   readonly priority: number;
   readonly weight: number;
+  /** Of users and tokens that may use the channel. */
+  readonly groups: readonly string[];
+  readonly planned: PlannedPrice;
+}
+
+export interface PlannedChannels {
+  readonly models: Map<string, JsonObject>;
+  /** The groups that may use each model. */
+  readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Names of models with a target whose price is not known. */
+  readonly unpriced: ReadonlySet<string>;
 }
 
 export function planChannels(
-  channels: readonly JsonObject[],
+  source: Pick<NewApiSource, "channels" | "ratios" | "prices">,
   upstreams: Upstreams,
   report: Report,
-): Map<string, JsonObject> {
-  const targets = channels.flatMap((channel) => planChannel(channel, upstreams, report));
+): PlannedChannels {
+  const targets = source.channels.flatMap((channel) =>
+    planChannel(channel, source, upstreams, report),
+  );
   const models = new Map<string, JsonObject>();
+  const groups = new Map<string, ReadonlySet<string>>();
+  const unpriced = new Set<string>();
   for (const [id, own] of Map.groupBy(targets, ({ model }) => model)) {
     const about = report.about(`model ${JSON.stringify(id)}`);
     const model = joinTargets(own, about);
-    if (model) models.set(id, model);
+    if (!model) continue;
+    models.set(id, model);
+    groups.set(id, new Set(own.flatMap((target) => target.groups)));
+    if (own.some(({ planned }) => !planned.isKnown)) unpriced.add(id);
   }
-  return models;
+  return { models, groups, unpriced };
 }
 
-function planChannel(channel: JsonObject, upstreams: Upstreams, report: Report): PlannedTarget[] {
+function planChannel(
+  channel: JsonObject,
+  prices: Pick<NewApiSource, "ratios" | "prices">,
+  upstreams: Upstreams,
+  report: Report,
+): PlannedTarget[] {
   const about = report.about(`channel ${JSON.stringify(String(channel.name ?? channel.id))}`);
   const type = channelTypes[Number(channel.type)];
   const names = String(channel.models ?? "")
@@ -77,9 +102,42 @@ function planChannel(channel: JsonObject, upstreams: Upstreams, report: Report):
   const priority = Number(channel.priority ?? 0);
   const weight = Number(channel.weight ?? 0);
   reportOrder(priority, weight, ids.length, about);
+  const groups = groupsOf(channel.group);
+  const priced = served.map((entry) => ({
+    ...entry,
+    planned: priceOf(entry, { upstreamKind: kind, providerKind: type.kind }, prices, about),
+  }));
   return ids.flatMap((upstream) =>
-    served.map((entry) => ({ ...entry, upstream, upstreamKind: kind, priority, weight })),
+    priced.map((entry) => ({ ...entry, upstream, upstreamKind: kind, priority, weight, groups })),
   );
+}
+
+/** Groups are separated by commas. */
+export const groupsOf = (given: unknown): readonly string[] =>
+  String(given || "default")
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+
+/** The price of the site: a ratio of 1 is 2 US dollars per million tokens. Or else the list price. */
+function priceOf(
+  { model, upstreamModel, kind }: Pick<PlannedTarget, "model" | "upstreamModel" | "kind">,
+  kinds: Pick<PricedModel, "upstreamKind" | "providerKind">,
+  { ratios, prices }: Pick<NewApiSource, "ratios" | "prices">,
+  report: SubjectReport,
+): PlannedPrice {
+  const ratio = ratios.get(model);
+  if (kind === "embedding" && ratio !== undefined) {
+    const input = Number((ratio * 2).toPrecision(12));
+    report.carried(`ModelRatio.${model}`, `price.input: ${input}`);
+    return { price: { input }, isKnown: true };
+  }
+  const image = prices.get(model);
+  if (kind === "image" && image !== undefined) {
+    report.carried(`ModelPrice.${model}`, `price.image: ${image}`);
+    return { price: { image }, isKnown: true };
+  }
+  return planListPrice({ kind, name: upstreamModel, baseModel: undefined, ...kinds }, report);
 }
 
 /** Why a channel gives no upstream. */
@@ -159,6 +217,8 @@ function joinTargets(all: readonly PlannedTarget[], report: SubjectReport): Json
     );
     return undefined;
   }
+  if (new Set(targets.map(({ groups }) => groups.toSorted().join())).size > 1)
+    report.approximated("group", "its channels have different groups; all keys use all of them");
   const priorities = [...new Set(targets.map(({ priority }) => priority))].sort((a, b) => b - a);
   report.carried(
     "",
@@ -166,11 +226,12 @@ function joinTargets(all: readonly PlannedTarget[], report: SubjectReport): Json
   );
   return {
     kind: first.kind,
-    targets: targets.map(({ upstream, upstreamModel, priority, weight }) => ({
+    targets: targets.map(({ upstream, upstreamModel, priority, weight, planned }) => ({
       upstream,
       model: upstreamModel,
       ...(targets.length > 1 && { tier: priorities.indexOf(priority) }),
       ...(weight > 0 && { weight }),
+      ...(planned.price && { price: planned.price }),
     })),
   };
 }
@@ -195,5 +256,35 @@ function reportRest(channel: JsonObject, report: SubjectReport): void {
       "the circuit breaker of Vexel ejects each target that fails, and uses it again when it works",
     );
   if (channel.group && channel.group !== "default")
-    report.dropped("group", "Vexel has no groups: restrict keys by their models");
+    report.approximated("group", "the keys of its groups may use its models");
+  for (const [field, value] of Object.entries(channel))
+    if (!usedColumns.has(field) && !Object.hasOwn(unused, field) && value && value !== "{}")
+      report.dropped(field, "Vexel has no such field");
 }
+
+/** Columns that are imported, or that new-api has measured. */
+const usedColumns: ReadonlySet<string> = new Set([
+  "id",
+  "type",
+  "key",
+  "openai_organization",
+  "test_model",
+  "status",
+  "name",
+  "weight",
+  "created_time",
+  "test_time",
+  "response_time",
+  "base_url",
+  "other",
+  "balance",
+  "balance_updated_time",
+  "models",
+  "group",
+  "used_quota",
+  "model_mapping",
+  "priority",
+  "auto_ban",
+  "other_info",
+  "channel_info",
+]);

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../server/storage/ports/config-entity-sto
 import type { NewKey } from "../../../server/storage/ports/key-store.ts";
 import { type ImportPlan, importedKeyId, printableName, Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
-import { planChannels } from "./plan-channels.ts";
+import { groupsOf, type PlannedChannels, planChannels } from "./plan-channels.ts";
 import type { NewApiSource } from "./read.ts";
 import { flagOf, numberOf } from "./values.ts";
 
@@ -19,24 +19,21 @@ interface Options {
 
 export function planNewApi(source: NewApiSource, report: Report, options: Options): ImportPlan {
   const upstreams = new Upstreams();
-  const models = planChannels(source.channels, upstreams, report);
+  const channels = planChannels(source, upstreams, report);
+  const { models } = channels;
   const users = new Map(source.users.map((user) => [String(user.id), user]));
   const keys = source.tokens.flatMap((token) => {
     const about = report.about(`token ${JSON.stringify(nameOf(token))}`);
     const user = users.get(String(token.user_id));
     const refused = refusalOf(token, options.now) ?? refusalOfUser(user);
-    if (refused === undefined) return planToken(token, user, models, about, options) ?? [];
+    if (refused === undefined && user)
+      return planToken(token, user, channels, about, options) ?? [];
     about.dropped("", `not imported: ${refused}`);
     return [];
   });
+  const projects = planProjects(source.users, keys, channels, report, options);
   const present = source.users.filter(isPresent).length;
-  if (present > 0)
-    report
-      .about("users")
-      .dropped(
-        "",
-        `${present}: create users of the console, and their quota as budgets of projects`,
-      );
+  if (present > 0) report.about("users").dropped("", `${present}: create users of the console`);
   reportOptions(source.options, report);
   const used = new Set(
     [...models.values()].flatMap(({ targets }) =>
@@ -46,10 +43,35 @@ export function planNewApi(source: NewApiSource, report: Report, options: Option
   return {
     upstreams: new Map([...upstreams.all].filter(([id]) => used.has(id))),
     models,
-    projects: new Map(),
+    projects,
     keys,
   };
 }
+
+/** The quota of a user limits all of its tokens: a project with a budget. */
+function planProjects(
+  users: readonly JsonObject[],
+  keys: readonly NewKey[],
+  { unpriced }: PlannedChannels,
+  report: Report,
+  options: Options,
+): Map<string, JsonObject> {
+  const named = new Set(keys.map(({ project }) => project));
+  const owners = users.filter((user) => isPresent(user) && named.has(projectOf(user)));
+  return new Map(
+    owners.map((user) => {
+      const about = report.about(`user ${JSON.stringify(projectOf(user))}`);
+      about.carried("", `project ${JSON.stringify(projectOf(user))}`);
+      return [
+        projectOf(user),
+        { budget: { total: dollarsOf("quota", user, [...unpriced], about, options) } },
+      ];
+    }),
+  );
+}
+
+const projectOf = ({ username, id }: JsonObject): string =>
+  printableName(String(username || `user ${id}`));
 
 /** Options with prices: JSON objects with a number for each model, or for each group of users. */
 const priceOptions =
@@ -59,7 +81,12 @@ function reportOptions(names: readonly string[], report: Report): void {
   const about = report.about("options");
   const prices = names.filter((name) => priceOptions.test(name));
   for (const name of prices)
-    about.dropped(name, "Vexel has list prices of its own: set the price of a target instead");
+    if (name === "ModelRatio" || name === "ModelPrice")
+      about.approximated(
+        name,
+        "the prices of embedding models by tokens, and of images by request",
+      );
+    else about.dropped(name, "prices are imported without it: set the price of a target instead");
   const others = names.filter((name) => name !== "QuotaPerUnit" && !prices.includes(name));
   if (others.length > 0)
     about.dropped("", `${others.length} others: Vexel has settings of its own`);
@@ -111,13 +138,13 @@ function expiryOf({ expired_time }: JsonObject): number | undefined {
 
 function planToken(
   token: JsonObject,
-  user: JsonObject | undefined,
-  models: ReadonlyMap<string, unknown>,
+  user: JsonObject,
+  channels: PlannedChannels,
   report: SubjectReport,
   options: Options,
 ): NewKey | undefined {
   const expiresAt = expiryOf(token);
-  const allowed = modelsOf(token, models, report);
+  const allowed = modelsOf(token, user, channels, report);
   if (!allowed) return undefined;
   // new-api stores the key without its prefix, and removes the prefix of keys that clients send.
   const key = `sk-${String(token.key).trim()}`;
@@ -126,63 +153,102 @@ function planToken(
   if (expiresAt !== undefined) report.carried("expired_time", new Date(expiresAt).toISOString());
   if (token.allow_ips)
     report.dropped("allow_ips", "Vexel does not restrict keys by address: use the firewall");
-  if (token.group) report.dropped("group", "Vexel has no groups: restrict keys by their models");
+  report.carried("user_id", `project ${JSON.stringify(projectOf(user))}`);
   return {
     id: importedKeyId(hash),
     name: nameOf(token),
     hash,
     hint: key.slice(0, 7),
     models: allowed,
+    project: projectOf(user),
     createdAt: Number(token.created_time ?? 0) * 1000 || options.now,
     ...(expiresAt !== undefined && { expiresAt }),
-    ...budgetOf(token, user, report, options),
+    ...budgetOf(token, unpricedOf(allowed, channels), report, options),
   };
 }
 
+/** A token may use the models of its group, or else of the group of its user. */
 function modelsOf(
-  { model_limits_enabled, model_limits }: JsonObject,
-  imported: ReadonlyMap<string, unknown>,
+  token: JsonObject,
+  user: JsonObject,
+  { models, groups }: PlannedChannels,
   report: SubjectReport,
 ): readonly string[] | undefined {
-  if (!flagOf(model_limits_enabled)) {
+  const own = tokenGroups(token, user);
+  const ofGroup = [...models.keys()].filter(
+    (name) => own === undefined || own.some((group) => groups.get(name)?.has(group)),
+  );
+  const isLimited = flagOf(token.model_limits_enabled);
+  if (!isLimited && ofGroup.length === models.size) {
     report.carried("models", "all models");
     return ["*"];
   }
-  const given = String(model_limits ?? "")
-    .split(",")
-    .map((name) => name.trim())
-    .filter(Boolean);
-  const known = given.filter((name) => imported.has(name));
+  const given = isLimited
+    ? String(token.model_limits ?? "")
+        .split(",")
+        .map((name) => name.trim())
+        .filter(Boolean)
+    : ofGroup;
+  const known = given.filter((name) => ofGroup.includes(name));
   if (known.length === 0) {
-    report.dropped("", `not imported: Vexel serves none of its models (${given.join(", ")})`);
+    const which = isLimited ? given.join(", ") : `of the group ${own?.join(", ")}`;
+    report.dropped("", `not imported: Vexel serves none of its models (${which})`);
     return undefined;
   }
-  if (known.length < given.length)
-    report.dropped(
-      "model_limits",
-      `not served: ${given.filter((name) => !imported.has(name)).join(", ")}`,
-    );
-  report.carried("model_limits", known.join(", "));
+  const others = given.filter((name) => !known.includes(name));
+  if (others.length > 0) report.dropped("model_limits", `not served: ${others.join(", ")}`);
+  report.carried(isLimited ? "model_limits" : "group", `models: ${known.join(", ")}`);
   return known;
 }
 
+/** Undefined: all groups. The group "auto" has a list of groups, in the token or in the options of the site. */
+function tokenGroups(
+  { group, auto_groups }: JsonObject,
+  user: JsonObject,
+): readonly string[] | undefined {
+  if (group !== "auto") return groupsOf(group || user.group);
+  try {
+    const list: unknown = JSON.parse(String(auto_groups ?? ""));
+    return Array.isArray(list) ? list.map(String) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const unpricedOf = (allowed: readonly string[], { unpriced }: PlannedChannels): readonly string[] =>
+  [...unpriced].filter((name) => allowed.includes("*") || allowed.includes(name));
+
 /** The quota that is left becomes a budget in total. The quota of the user limits a token without a quota. */
 function budgetOf(
-  { unlimited_quota, remain_quota }: JsonObject,
-  user: JsonObject | undefined,
+  token: JsonObject,
+  unpriced: readonly string[],
   report: SubjectReport,
-  { quotaPerDollar, isConfirmed }: Options,
+  options: Options,
 ): Pick<NewKey, "budget"> {
-  if (flagOf(unlimited_quota)) {
-    report.dropped(
-      "unlimited_quota",
-      `the key has no budget. In new-api the quota of its user, ${user?.quota ?? 0}, limited it: set a budget of the key or its project`,
-    );
+  if (flagOf(token.unlimited_quota)) {
+    report.carried("unlimited_quota", "no budget of its own: the budget of its project limits it");
     return {};
   }
-  const total = Math.max(0, Number((Number(remain_quota ?? 0) / quotaPerDollar).toFixed(6)));
-  const became = `budget.total: ${total} at ${quotaPerDollar} per US dollar`;
-  if (isConfirmed) report.carried("remain_quota", became);
-  else report.approximated("remain_quota", `${became}. Confirm it with --quota-per-dollar`);
+  const total = dollarsOf("remain_quota", token, unpriced, report, options);
   return { budget: { total, unknownPrice: "allow" } };
+}
+
+/** US dollars of a quota. */
+function dollarsOf(
+  field: string,
+  row: JsonObject,
+  unpriced: readonly string[],
+  report: SubjectReport,
+  { quotaPerDollar, isConfirmed }: Options,
+): number {
+  const quota = numberOf(row[field], 0) ?? 0;
+  const total = Math.max(0, Number((quota / quotaPerDollar).toFixed(6)));
+  const notes = [
+    `budget.total: ${total} at ${quotaPerDollar} per US dollar`,
+    ...(isConfirmed ? [] : ["Confirm it with --quota-per-dollar"]),
+    ...unpriced.map((name) => `Not enforced for model ${name}: its price is unknown; set price`),
+  ];
+  if (notes.length === 1) report.carried(field, notes.join(""));
+  else report.approximated(field, notes.join(". "));
+  return total;
 }

@@ -6,31 +6,30 @@ import { Database } from "bun:sqlite";
 import { existsSync, readFileSync } from "node:fs";
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
+import { withPostgres } from "../postgres.ts";
 import { numberOf } from "./values.ts";
 
 export interface NewApiSource {
   readonly channels: readonly JsonObject[];
   readonly tokens: readonly JsonObject[];
-  /** The owners of the tokens, by their id: `status`, `quota` and `deleted_at`. */
+  /** The owners of the tokens: `username`, `group`, `status`, `quota` and `deleted_at`. */
   readonly users: readonly JsonObject[];
   /** The names of the site's options. */
   readonly options: readonly string[];
   /** `QuotaPerUnit`: the quota of one US dollar, if the site has changed it. NaN: it is not a number above 0. */
   readonly quotaPerUnit: number | undefined;
+  /** `ModelRatio`: for a model, 1 is 2 US dollars per million tokens. */
+  readonly ratios: ReadonlyMap<string, number>;
+  /** `ModelPrice`: US dollars of a request. */
+  readonly prices: ReadonlyMap<string, number>;
 }
 
 type Query = (sql: string) => Promise<readonly JsonObject[]>;
 
 export async function readNewApiDatabase(address: string): Promise<NewApiSource> {
   try {
-    if (/^postgres(ql)?:\/\//.test(address)) {
-      const sql = new Bun.SQL({ url: address, max: 1, connectionTimeout: 10 });
-      try {
-        return await readTables((query) => sql.unsafe(query));
-      } finally {
-        await sql.close();
-      }
-    }
+    if (/^postgres(ql)?:\/\//.test(address))
+      return await withPostgres(address, (sql) => readTables((query) => sql.unsafe(query)));
     if (/^\w+:\/\//.test(address))
       throw new UsageError(
         "--database must be a PostgreSQL address or a SQLite file. Export a MySQL database as JSON, and use --export.",
@@ -51,7 +50,7 @@ async function readTables(query: Query): Promise<NewApiSource> {
     await query("SELECT * FROM channels ORDER BY id"),
     await query("SELECT * FROM tokens ORDER BY id"),
     await query("SELECT * FROM options"),
-    await query("SELECT id, status, quota, deleted_at FROM users ORDER BY id"),
+    await query("SELECT * FROM users ORDER BY id"),
   );
 }
 
@@ -89,5 +88,22 @@ function fromRows(
     users,
     options: options.map(({ key }) => String(key)),
     quotaPerUnit: quota && (perUnit > 0 ? perUnit : Number.NaN),
+    ratios: numbersIn(options, "ModelRatio"),
+    prices: numbersIn(options, "ModelPrice"),
   };
+}
+
+/** An option that is a JSON object with a number for each model. */
+function numbersIn(options: readonly JsonObject[], name: string): ReadonlyMap<string, number> {
+  const text = options.find(({ key }) => key === name)?.value;
+  try {
+    const entries = Object.entries(JSON.parse(String(text ?? "{}")) as JsonObject);
+    return new Map(
+      entries.flatMap(([model, value]) =>
+        typeof value === "number" && value >= 0 ? [[model, value] as const] : [],
+      ),
+    );
+  } catch {
+    return new Map();
+  }
 }
