@@ -1,7 +1,7 @@
 /**
  * Waits for something to happen. The limit is far above what a busy machine needs: only a test that hangs reaches it.
  */
-const limitMs = 60_000;
+const limitMs = 120_000;
 /** Many conditions send a request or read the ledger, so a condition that takes long is checked less often. */
 const firstPauseMs = 5;
 const maxPauseMs = 50;
