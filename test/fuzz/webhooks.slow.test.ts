@@ -1,12 +1,13 @@
 /** Webhook receivers that fail at random, and clock jumps: no event waits forever, and none is retried forever. */
 import { afterEach, expect, test } from "bun:test";
+import { scaled } from "../depth.ts";
 import { closeSimulations, hour, minute, startSimulation } from "../events/webhooks-fake-clock.ts";
 import { randomFrom } from "./routing-simulation.ts";
 
 afterEach(closeSimulations);
 
 test("every webhook event is delivered or dropped after a bounded number of attempts, whatever the receiver and the clock do", async () => {
-  for (let seed = 1; seed <= 300; seed++) {
+  for (let seed = 1; seed <= scaled(600); seed++) {
     const random = randomFrom(seed);
     const simulation = startSimulation({
       random,

@@ -59,8 +59,10 @@ function violationsOf(kind: Rows): ReadonlyMap<Verdict, string> {
       }
     };
     for (const policy of policies) {
+      // Whether the response is a stream decides no policy: the random requests have every pair of both.
+      const streams = policy === "adapt" ? [false, true] : [false];
       for (const options of sampled(optionValues()))
-        for (const stream of [false, true]) judge(options, policy, stream);
+        for (const stream of streams) judge(options, policy, stream);
     }
     fc.assert(
       fc.property(optionCombinations, fc.constantFrom(...policies), fc.boolean(), judge),

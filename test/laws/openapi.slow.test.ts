@@ -600,7 +600,9 @@ describe("every error response matches the document", () => {
   test("an error of the upstream matches it as well", async () => {
     for (const status of [400, 401, 403, 404, 429, 500, 503]) {
       fake.clear();
-      fake.script({ response: { status, body: JSON.stringify({ error: { message: "no" } }) } });
+      const error = JSON.stringify({ error: { message: "no" } });
+      // For every attempt: some of these errors are retried.
+      fake.script({ response: { status, body: error } }, { times: 9 });
       const body = { model: "embedding-model", input: "an otter" };
       const response = await gateway.post("/v1/embeddings", body);
       expect(response.ok).toBeFalse();

@@ -79,11 +79,11 @@ const generate = (
 const paid = (): number => fake.requests.filter(({ method }) => method === "POST").length;
 
 /** Requests an image with an Idempotency-Key, and disconnects while the upstream generates it. */
-async function generateAndDisconnect(gateway: GatewayProcess): Promise<void> {
+async function generateAndDisconnect(gateway: GatewayProcess, key = "k1"): Promise<void> {
   const client = new AbortController();
   const request = fetch(`${gateway.url}/v1/images/generations`, {
     method: "POST",
-    headers: { ...bearer, "content-type": "application/json", "idempotency-key": "k1" },
+    headers: { ...bearer, "content-type": "application/json", "idempotency-key": key },
     body: JSON.stringify({ model: imageModel, prompt: "an otter", stream: false }),
     signal: client.signal,
   }).catch(() => undefined);
@@ -109,37 +109,28 @@ async function stopAtOnce(gateway: GatewayProcess): Promise<void> {
   expect(await gateway.exited).toBe(0);
 }
 
-/** Stops the gateway at once while it waits for the upstream. Returns what the client is told. */
-async function stopWhileGenerating(gateway: GatewayProcess, stream = false): Promise<Told> {
-  fake.script({ hang: "headers" }, { times: 9 });
-  const response = generate(gateway, { stream }).then(read);
-  await fake.arrived(1);
-  await stopAtOnce(gateway);
-  fake.clear();
-  return response;
-}
-
 describe("an image that takes longer than VEXEL_DRAIN_TIMEOUT", () => {
-  for (const stream of [false, true]) {
-    test(`is generated once, delivered to its client ${stream ? "as a stream " : ""}and recorded in the ledger`, async () => {
-      const gateway = await start("one");
-      const release = Promise.withResolvers<void>();
-      fake.script({ until: release.promise });
-      const response = generate(gateway, { stream }).then(read);
-      await fake.arrived(1);
-      await drain(gateway);
-      expect(gateway.output()).toMatch(/"shutdown-waits-for-images","images":1,"seconds":\d+/);
-      release.resolve();
-      const { status, text } = await response;
+  test("is generated once, delivered to its client, also as a stream, and recorded in the ledger", async () => {
+    const gateway = await start("one");
+    const release = Promise.withResolvers<void>();
+    fake.script({ until: release.promise }, { times: 2 });
+    const responses = [false, true].map((stream) =>
+      generate(gateway, { stream, key: `stream: ${stream}` }).then(read),
+    );
+    await fake.arrived(2);
+    await drain(gateway);
+    expect(gateway.output()).toMatch(/"shutdown-waits-for-images","images":2,"seconds":\d+/);
+    release.resolve();
+    for (const { status, text } of await Promise.all(responses)) {
       expect(status).toBe(200);
       expect(text).toContain('"b64_json":"');
-      expect(await gateway.exited).toBe(0);
-      expect(paid()).toBe(1);
-      expect(gateway.output()).not.toContain("shutdown-incomplete");
-      const rows = readLedger(join(folder.path, "one", "data"));
-      expect(rows).toEqual([expect.objectContaining({ status: 200, images: 1, attempts: 1 })]);
-    });
-  }
+    }
+    expect(await gateway.exited).toBe(0);
+    expect(paid()).toBe(2);
+    expect(gateway.output()).not.toContain("shutdown-incomplete");
+    const row = expect.objectContaining({ status: 200, images: 1, attempts: 1 });
+    expect(readLedger(join(folder.path, "one", "data"))).toEqual([row, row]);
+  });
 
   test("is stored for the Idempotency-Key of a client that has disconnected, and replayed after the restart", async () => {
     const gateway = await start("one");
@@ -191,45 +182,44 @@ describe("an image that takes longer than VEXEL_DRAIN_TIMEOUT", () => {
 });
 
 describe("an image that a second signal ends", () => {
-  test("is not generated again by a retry with the same Idempotency-Key after the restart, and the ledger says why it ended", async () => {
-    const told = await stopWhileGenerating(await start("one"));
-    expect(told).toMatchObject({ status: 503, code: "shutting_down", shouldRetry: "false" });
-    expect(told.retryAfter).toBeNull();
-    expect(told.text).toContain("may have been generated and billed");
-    const [row] = readLedger(join(folder.path, "one", "data"));
-    expect(row).toMatchObject({ status: 503, error: "shutting_down", attempts: 1 });
-
-    const restarted = await start("one");
-    const retry = await read(await generate(restarted));
-    expect(retry).toMatchObject({ status: 503, code: "storage_unavailable", shouldRetry: "false" });
-    expect(retry.text).toContain("Use a new Idempotency-Key to generate them again.");
-    expect(paid()).toBe(0);
-    const result = `${restarted.url}/v1/images/results/${row?.requestId}`;
-    expect((await read(await fetch(result, { headers: bearer }))).text).toContain("billed");
-
-    expect((await generate(restarted, { key: "k2" })).status).toBe(200);
-  });
-
-  test("ends its stream with an error that says so, and is not generated again", async () => {
-    const told = await stopWhileGenerating(await start("one"), true);
-    expect(told.code).toBe("shutting_down");
-    expect(told.text).toContain("may have been generated and billed");
-    const retry = await read(await generate(await start("one"), { stream: true }));
-    expect(retry).toMatchObject({ status: 503, shouldRetry: "false" });
-    expect(paid()).toBe(0);
-  });
-
-  test("of a client that has disconnected is not generated again by its retry", async () => {
+  test("is not generated again by a retry after the restart, also of a stream and of a client that has disconnected, and the ledger says why it ended", async () => {
     const gateway = await start("one");
     fake.script({ hang: "headers" }, { times: 9 });
-    await generateAndDisconnect(gateway);
+    await generateAndDisconnect(gateway, "disconnected");
+    const told = [false, true].map((stream) =>
+      generate(gateway, { stream, key: `stream: ${stream}` }).then(read),
+    );
+    await fake.arrived(3);
     await stopAtOnce(gateway);
     fake.clear();
-    const [row] = readLedger(join(folder.path, "one", "data"));
-    expect(row).toMatchObject({ status: 503, error: "shutting_down" });
-    const retry = await read(await generate(await start("one")));
-    expect(retry).toMatchObject({ status: 503, shouldRetry: "false" });
+    const [whole, streamed] = await Promise.all(told);
+    expect(whole).toMatchObject({ status: 503, code: "shutting_down", shouldRetry: "false" });
+    expect(whole?.retryAfter).toBeNull();
+    expect(streamed?.code).toBe("shutting_down");
+    for (const each of [whole, streamed])
+      expect(each?.text).toContain("may have been generated and billed");
+    const rows = readLedger(join(folder.path, "one", "data"));
+    const row = expect.objectContaining({ status: 503, error: "shutting_down", attempts: 1 });
+    expect(rows).toEqual([row, row, row]);
+
+    const restarted = await start("one");
+    for (const [key, stream] of [
+      ["disconnected", false],
+      ["stream: false", false],
+      ["stream: true", true],
+    ] as const) {
+      const retry = await read(await generate(restarted, { key, stream }));
+      const refused = { status: 503, code: "storage_unavailable", shouldRetry: "false" };
+      expect(retry).toMatchObject(refused);
+      expect(retry.text).toContain("Use a new Idempotency-Key to generate them again.");
+    }
     expect(paid()).toBe(0);
+    for (const { requestId } of rows) {
+      const result = `${restarted.url}/v1/images/results/${requestId}`;
+      expect((await read(await fetch(result, { headers: bearer }))).text).toContain("billed");
+    }
+
+    expect((await generate(restarted, { key: "k2" })).status).toBe(200);
   });
 
   testWithRedis("is not generated again by a retry on another replica", async () => {
