@@ -118,6 +118,13 @@ const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType; status
   root: { type: "text/html" },
 };
 
+/** The group of an operation: `images` for `/v1/images/edits`, `aliases` for the paths of other APIs. */
+function tagOf({ path, sameAs }: Route): string {
+  const [, version, name = ""] = path.split("/");
+  if (version === "v1") return name;
+  return sameAs === undefined ? "gateway" : "aliases";
+}
+
 /** Aliases exist only of routes that need an API key. */
 const securityOf = ({ path, sameAs }: Route): Json =>
   sameAs !== undefined || path.startsWith("/v1/") ? {} : { security: [] };
@@ -139,6 +146,7 @@ function operationOf(row: Route): Json {
   return {
     operationId: row.name,
     summary: row.summary,
+    tags: [tagOf(row)],
     ...securityOf(row),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: withExample(body, example?.request) } }),

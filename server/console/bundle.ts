@@ -1,5 +1,5 @@
 /** Builds the console for the browser: JavaScript by Bun's bundler, styles by Tailwind. */
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { compile } from "tailwindcss";
 import { sourcesIn } from "./sources-in.ts";
 
@@ -10,9 +10,16 @@ export interface BundledFile {
 }
 
 export async function bundleConsole(folder: string): Promise<BundledFile[]> {
-  const [scripts, styles] = await Promise.all([bundleScripts(folder), bundleStyles(folder)]);
+  const [scripts, styles, referenceStyles] = await Promise.all([
+    bundleScripts(folder),
+    bundleStyles(folder, "styles"),
+    // Loaded with the API reference only.
+    bundleStyles(folder, "features/reference/reference"),
+  ]);
   const nameOf = (stem: string): string => {
-    const found = [...scripts, styles].find(({ name }) => name.startsWith(`${stem}-`));
+    const found = [...scripts, styles, referenceStyles].find(({ name }) =>
+      name.startsWith(`${stem}-`),
+    );
     if (!found) throw new Error(`The console has no file ${stem}`);
     return found.name;
   };
@@ -25,6 +32,7 @@ export async function bundleConsole(folder: string): Promise<BundledFile[]> {
   return [
     ...scripts,
     styles,
+    referenceStyles,
     { name: "icon.svg", bytes: icon },
     { name: "index.html", bytes: new TextEncoder().encode(page) },
   ];
@@ -51,11 +59,11 @@ async function bundleScripts(folder: string): Promise<BundledFile[]> {
 }
 
 /** Tailwind generates the classes that occur in the sources. Any word of a source may be the name of a class. */
-async function bundleStyles(folder: string): Promise<BundledFile> {
+async function bundleStyles(folder: string, stem: string): Promise<BundledFile> {
   const sources = sourcesIn(folder).filter((path) => path.endsWith(".tsx"));
   const texts = await Promise.all(sources.map((path) => Bun.file(path).text()));
   const words = new Set(texts.flatMap((text) => text.match(/[^\s"'`<>{}]+/g) ?? []));
-  const { build } = await compile(await Bun.file(join(folder, "styles.css")).text(), {
+  const { build } = await compile(await Bun.file(join(folder, `${stem}.css`)).text(), {
     base: folder,
     loadStylesheet: async (id, base) => {
       const path = Bun.resolveSync(id === "tailwindcss" ? "tailwindcss/index.css" : id, base);
@@ -63,5 +71,5 @@ async function bundleStyles(folder: string): Promise<BundledFile> {
     },
   });
   const bytes = new TextEncoder().encode(build([...words]));
-  return { name: `styles-${Bun.hash(bytes).toString(16).slice(0, 8)}.css`, bytes };
+  return { name: `${basename(stem)}-${Bun.hash(bytes).toString(16).slice(0, 8)}.css`, bytes };
 }

@@ -50,11 +50,11 @@ for (const path of ["/keys", "/playground/images"]) {
 }
 
 browserTest("the skip link moves the focus to the content", async (test) => {
-  await test.open("/reference");
+  await test.open("/keys");
   await test.page.keyboard.press("Tab");
   await test.page.keyboard.press("Enter");
   await test.page.keyboard.press("Tab");
-  expect((await focused(test))?.name).toBe("INPUT Search endpoints");
+  expect((await focused(test))?.name).toBe("BUTTON Create key");
 });
 
 browserTest(

@@ -68,10 +68,11 @@ browserTest(
     await page.getByRole("heading", { name: "Requests" }).waitFor();
 
     await open("/reference");
-    await page.getByLabel("Search endpoints").fill("GET /admin/api/keys");
-    await page.getByText("List the API keys").click();
+    await page.getByRole("tab", { name: "Admin API" }).click();
+    await page.getByText("List the API keys, without the keys themselves, newest first.").click();
+    await page.getByRole("button", { name: "Try it out" }).click();
     await context.clearCookies();
-    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Execute" }).click();
     await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
   },
   { as: "visitor" },

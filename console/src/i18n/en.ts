@@ -487,16 +487,7 @@ export const en = {
 
   "reference.description":
     "All endpoints of this gateway: the OpenAI-compatible API and the admin API.",
-  "reference.search": "Search endpoints",
-  "reference.none": "No endpoints match",
-  "reference.session": "Sent with your session.",
-  "reference.required": "required",
-  "reference.example": "Example request",
-  "reference.tryIt": "Try it",
   "reference.key": "API key",
-  "reference.keyHint": "The key stays in this browser tab and is sent only to this gateway.",
-  "reference.path": "Path",
-  "reference.body": "Body",
-  "reference.send": "Send",
-  "reference.response": "Response",
+  "reference.models": "Model API",
+  "reference.admin": "Admin API",
 } as const satisfies Record<string, string>;

@@ -464,16 +464,7 @@ export const zh: Messages = {
   "events.redeliver": "重新推送",
 
   "reference.description": "此网关的所有接口：OpenAI 兼容 API 和管理 API。",
-  "reference.search": "搜索接口",
-  "reference.none": "没有匹配的接口",
-  "reference.session": "使用您当前的登录会话发送。",
-  "reference.required": "必填",
-  "reference.example": "请求示例",
-  "reference.tryIt": "试一试",
   "reference.key": "API 密钥",
-  "reference.keyHint": "密钥仅保留在当前浏览器标签页中，只会发送给此网关。",
-  "reference.path": "路径",
-  "reference.body": "请求体",
-  "reference.send": "发送",
-  "reference.response": "响应",
+  "reference.models": "模型 API",
+  "reference.admin": "管理 API",
 };

@@ -69,6 +69,7 @@ function describe(operation: AdminOperation, error: unknown, response: unknown):
   return {
     operationId: operationId(operation),
     summary,
+    tags: [operation.path.split("/")[1]],
     "x-role": role,
     "x-scope": scope,
     security: role === "anyone" ? [] : [{ adminToken: [] }, { session: [] }],
