@@ -11,8 +11,9 @@ import { VendorError } from "../../../server/batches/vendor/vendor-endpoint.ts";
 import { createVendorLines } from "../../../server/batches/vendor/vendor-lines.ts";
 import type { Creating, VendorState } from "../../../server/batches/vendor/vendor-state.ts";
 import { RangeWaits } from "../../../server/jobs/job-kind.ts";
+import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
-import type { StoredJob } from "../../../server/storage/ports/job-store.ts";
+import type { ClaimedRange, StoredJob } from "../../../server/storage/ports/job-store.ts";
 
 const start = Date.UTC(2026, 10, 18);
 const minute = 60_000;
@@ -108,6 +109,48 @@ test("a batch of images is not created while the vendor does not list its batche
   );
   await embeddings.advance();
   expect(embeddings.calls).toEqual(["create"]);
+});
+
+/** The lines of a range whose batch may have been created. `more`: members of its job. */
+const linesOf = (
+  { job, at, options }: ReturnType<typeof startBatch>,
+  more: Partial<StoredJob>,
+  payerOf: () => Payer = () => ({}) as Payer,
+) =>
+  createVendorLines({
+    ...options,
+    targetOf: () => at,
+    payerOf,
+    vendorBatches: async () => [],
+    runsNow: () => false,
+    notRun: () => new GatewayError("job_expired", "The batch has expired."),
+  }).linesOf(
+    { job: { ...job, ...more }, number: 0, vendorBatch: JSON.stringify(creating) } as ClaimedRange,
+    async function* () {
+      yield { number: 0, operation: "embeddings", publicUrl: "" } as const;
+    },
+    async () => undefined,
+  );
+
+test.each([
+  ["has expired", { ending: "expired" } as const, undefined],
+  [
+    "is of a revoked key",
+    {},
+    () => {
+      throw new GatewayError("invalid_api_key", "The API key of the job was revoked.");
+    },
+  ],
+])("a job that %s ends, although the vendor never responds again", async (_, more, payerOf) => {
+  const batch = startBatch("/v1/embeddings", () =>
+    Promise.reject(new VendorError("The vendor does not respond.", undefined)),
+  );
+  const read = () => Array.fromAsync(linesOf(batch, more, payerOf));
+  batch.pass(70 * minute);
+  await expect(read()).rejects.toThrow(RangeWaits);
+  batch.pass(10 * minute);
+  expect(await read()).toMatchObject([{ number: 0 }]);
+  expect(batch.calls).toEqual([]);
 });
 
 test("the vendor's batches of a job that failed are canceled, and their budget is released", async () => {
