@@ -52,6 +52,11 @@ export function Shell() {
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
         <ConnectionLost />
+        {session?.user.projects?.length === 0 && (
+          <p className="border-b border-line bg-warn-soft px-4 py-2 text-warn sm:px-6">
+            {t("app.noProjects")}
+          </p>
+        )}
         {isRefused ? <NotAllowed /> : <Outlet />}
       </main>
     </div>

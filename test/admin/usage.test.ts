@@ -276,5 +276,8 @@ describe("budgets and limits", () => {
       ["key", "=alpha", "concurrent", 7],
     ]);
     expect(data[0]!.used + data[0]!.left).toBeCloseTo(600);
+    const found = await admin<Page<ShownLimit>>("/limits?search=ALPHA");
+    expect(found.data.map(({ name }) => name)).toEqual(["alpha", "=alpha"]);
+    expect((await admin<Page<ShownBudget>>("/budgets?search=none")).data).toEqual([]);
   });
 });

@@ -16,6 +16,8 @@ browserTest(
     await signIn(page, "vera", adminPassword);
     await page.getByRole("heading", { name: "API reference" }).waitFor();
     expect(new URL(page.url()).pathname).toBe("/console/reference");
+    // Without a project, the lists are empty, and the page says why.
+    await page.getByText("Your account has no projects").waitFor();
     // A viewer has no playground in the menu.
     expect(await page.getByRole("link", { name: "Images playground" }).count()).toBe(0);
     // Events are for users who see all projects, and upstreams are for administrators.

@@ -19,6 +19,8 @@ export const en = {
   ...enUi,
   ...enUpstreamFields,
   ...enUsage,
+  "app.noProjects":
+    "Your account has no projects, so no requests, jobs or usage are shown. Ask an administrator to add one.",
   "app.skip": "Skip to content",
   "app.menu": "Menu",
   "app.theme": "Theme",
@@ -459,6 +461,7 @@ export const en = {
   "keys.overlap.hours": "{count, plural, one {# hour} other {# hours}}",
   "keys.overlap.none": "Revoke immediately",
   "budgets.description": "Spend and remaining budget of keys and projects.",
+  "budgets.search": "Search keys, projects and models",
   "budgets.none": "No key or project has a budget",
   "budgets.owner": "Key or project",
   "budgets.scope.key": "Key",

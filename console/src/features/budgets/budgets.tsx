@@ -1,11 +1,14 @@
 /** Budgets and limits: what is spent, reserved and left, and when each resets. */
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { ShownBudget } from "../../../../contract/admin.ts";
 import { pagedQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
+import { Input } from "../../ui/input.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -14,27 +17,36 @@ import { UsedBar } from "./used-bar.tsx";
 
 export function BudgetsPage() {
   const t = useT();
+  const [search, setSearch] = useState("");
   const query = useInfiniteQuery({
-    ...pagedQuery<ShownBudget>("/budgets"),
+    ...pagedQuery<ShownBudget>("/budgets", { search: search.trim() }),
     refetchInterval: 5_000,
   });
   return (
     <Page title={t("nav.budgets")} description={t("budgets.description")}>
+      <Input
+        type="search"
+        aria-label={t("budgets.search")}
+        placeholder={t("budgets.search")}
+        value={search}
+        onChange={(event) => setSearch(event.target.value)}
+        className="max-w-sm"
+      />
       <Card title={t("budgets.title")}>
         <PagedTable
           label={t("budgets.title")}
           query={query}
           rowKey={({ scope, id, period }) => `${scope} ${id} ${period}`}
-          empty={t("budgets.none")}
+          empty={t(search.trim() === "" ? "budgets.none" : "table.noMatch")}
           columns={[
             {
               key: "owner",
               header: t("budgets.owner"),
               sortBy: ({ name }) => name,
               cell: ({ scope, name }) => (
-                <>
-                  <Badge>{t(`budgets.scope.${scope}`)}</Badge> {name}
-                </>
+                <span className="flex items-center gap-2">
+                  <Badge>{t(`budgets.scope.${scope}`)}</Badge> <LongText text={name} />
+                </span>
               ),
             },
             {
@@ -78,7 +90,7 @@ export function BudgetsPage() {
           ]}
         />
       </Card>
-      <Limits />
+      <Limits search={search.trim()} />
     </Page>
   );
 }

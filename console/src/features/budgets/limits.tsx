@@ -6,6 +6,7 @@ import { type Translate, useT } from "../../i18n/messages.ts";
 import { count } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { UsedBar } from "./used-bar.tsx";
@@ -13,25 +14,28 @@ import { UsedBar } from "./used-bar.tsx";
 const scopeName = (scope: ShownLimit["scope"], t: Translate): string =>
   scope === "model" ? t("limits.scope.model") : t(`budgets.scope.${scope}`);
 
-export function Limits() {
+export function Limits({ search }: { search: string }) {
   const t = useT();
-  const query = useInfiniteQuery({ ...pagedQuery<ShownLimit>("/limits"), refetchInterval: 5_000 });
+  const query = useInfiniteQuery({
+    ...pagedQuery<ShownLimit>("/limits", { search }),
+    refetchInterval: 5_000,
+  });
   return (
     <Card title={t("limits.title")}>
       <PagedTable
         label={t("limits.title")}
         query={query}
         rowKey={({ scope, id, rate }) => `${scope} ${id} ${rate}`}
-        empty={t("limits.none")}
+        empty={t(search === "" ? "limits.none" : "table.noMatch")}
         columns={[
           {
             key: "owner",
             header: t("limits.owner"),
             sortBy: ({ name }) => name,
             cell: ({ scope, name }) => (
-              <>
-                <Badge>{scopeName(scope, t)}</Badge> {name}
-              </>
+              <span className="flex items-center gap-2">
+                <Badge>{scopeName(scope, t)}</Badge> <LongText text={name} />
+              </span>
             ),
           },
           { key: "rate", header: t("limits.rate"), cell: ({ rate }) => t(`limits.rate.${rate}`) },

@@ -12,7 +12,7 @@ interface UsedBarProps {
 export function UsedBar({ label, used, limit, format }: UsedBarProps) {
   const share = limit > 0 ? Math.min(1, used / limit) : 1;
   return (
-    <span className="flex items-center gap-2">
+    <span className="flex items-center gap-2 max-sm:flex-wrap">
       <meter
         aria-label={label}
         min={0}

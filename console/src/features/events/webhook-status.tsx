@@ -1,5 +1,6 @@
 /** Webhooks with the state of their deliveries, and a test of each. */
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ShownWebhook } from "../../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -23,7 +24,13 @@ export function WebhookStatus({ maySendTest }: WebhookStatusProps) {
       <QueryView query={webhooks}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty title={t("events.webhooks.none")} />
+            <Empty title={t("events.webhooks.none")}>
+              {maySendTest && (
+                <Link to="/webhooks" className="text-accent underline-offset-2 hover:underline">
+                  {t("webhooks.create")}
+                </Link>
+              )}
+            </Empty>
           ) : (
             <Table
               label={t("events.webhooks")}

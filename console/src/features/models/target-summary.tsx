@@ -7,7 +7,12 @@ import { isUnused, targetTones } from "./target-state.tsx";
 /** More are a number. */
 const maxShown = 2;
 
-const dots = { good: "bg-good", warn: "bg-warn", bad: "bg-bad", neutral: "bg-line" } as const;
+const dots = {
+  good: "bg-good",
+  warn: "bg-warn",
+  bad: "bg-bad",
+  neutral: "ring-1 ring-muted ring-inset",
+} as const;
 const texts = { good: "", warn: "text-warn", bad: "text-bad", neutral: "" } as const;
 
 type DotTone = keyof typeof dots;

@@ -147,6 +147,7 @@ function Credential({ secret }: { secret: UpstreamEntity["value"]["apiKey"] }) {
 function Health({ upstream }: { upstream: string }) {
   const { data } = useQuery({ ...modelsQuery, refetchInterval: 5_000 });
   const targets = upstreamTargets(upstream, data?.data ?? []);
+  if (!data) return <span aria-busy="true">…</span>;
   if (targets.size === 0) return "–";
   return (
     <ul className="flex max-h-40 flex-col gap-1 overflow-y-auto">
