@@ -1,8 +1,7 @@
 /** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
 
-import { type BorrowedBytes, type BorrowedChunks, copyOf, joinCopies } from "./borrowed-bytes.ts";
+import { type BorrowedBytes, type BorrowedChunks, viewOf } from "./borrowed-bytes.ts";
 import { ChunkedBytes } from "./chunked-bytes.ts";
-import { decodeBlocks } from "./vector-codec/index.ts";
 
 export class InvalidBase64 extends Error {
   override readonly name = "NotBase64";
@@ -14,74 +13,47 @@ export class InvalidBase64 extends Error {
  */
 export async function* decodeBase64Stream(chunks: BorrowedChunks): AsyncGenerator<BorrowedBytes> {
   let owned = ChunkedBytes.allocate(0);
-  let left: Uint8Array = new Uint8Array();
-  const decoder = new StrictDecoder();
+  let left = "";
+  let isAtEnd = false;
   try {
     for await (const chunk of chunks) {
-      const characters = left.length + chunk.length;
-      // Four characters make three bytes: a buffer of the first chunk's length is long enough for the next ones.
-      if (owned.length < (characters / 4) * 3) {
+      const text = left + textOf(chunk);
+      // Padding ends the text.
+      if (isAtEnd && text.trim() !== "") throw new InvalidBase64();
+      if (owned.length < text.length) {
         owned.release();
-        owned = ChunkedBytes.allocate(characters);
+        owned = ChunkedBytes.allocate(text.length);
       }
       const [buffer] = owned.list as [Buffer];
-      const taken = decoder.isAtEnd ? 0 : decodeBlocks([left, chunk], buffer);
-      if (taken > 0) {
-        left = lastOf(left, chunk, characters - taken);
-        yield buffer.subarray(0, (taken / 4) * 3);
-        continue;
-      }
-      // Few characters, or characters outside the base64 alphabet.
-      const bytes = decoder.read(joinCopies([left, chunk]));
-      left = decoder.left;
-      if (bytes.length > 0) yield bytes;
+      const { read, written } = decode(text, buffer, "stop-before-partial");
+      left = text.slice(read).replace(/\s+/g, "");
+      isAtEnd ||= left === "" && text.trimEnd().endsWith("=");
+      if (written > 0) yield buffer.subarray(0, written);
     }
   } finally {
     owned.release();
   }
-  const bytes = decoder.read(left);
-  if (bytes.length > 0) yield bytes;
-  const last = decoder.end();
-  if (last.length > 0) yield last;
+  const last = new Uint8Array(left.length);
+  const { written } = decode(left, last, "loose");
+  if (written > 0) yield last.subarray(0, written);
 }
 
-/** A copy of the last bytes of both. */
-const lastOf = (before: Uint8Array, chunk: BorrowedBytes, length: number): Uint8Array =>
-  chunk.length >= length
-    ? copyOf(chunk.subarray(chunk.length - length))
-    : joinCopies([before, chunk]).subarray(-length);
+function textOf(chunk: BorrowedBytes): string {
+  const { buffer, byteOffset, length } = viewOf(chunk);
+  return Buffer.from(buffer, byteOffset, length).toString("latin1");
+}
 
-const alphabet = /^[A-Za-z0-9+/_-]*$/;
-
-class StrictDecoder {
-  #left = "";
-  #padding = 0;
-
-  /** Padding ends the text: no characters may follow it. */
-  get isAtEnd(): boolean {
-    return this.#padding > 0;
+function decode(
+  text: string,
+  into: Uint8Array,
+  lastChunkHandling: "loose" | "stop-before-partial",
+) {
+  for (const alphabet of ["base64", "base64url"] as const) {
+    try {
+      return into.setFromBase64(text, { alphabet, lastChunkHandling });
+    } catch {
+      // The text has a character of the other alphabet, or is not base64.
+    }
   }
-
-  /** The characters of an incomplete group, to be put before the next chunk. */
-  get left(): Uint8Array {
-    return Buffer.from(this.#left, "latin1");
-  }
-
-  /** `characters`: the new characters, with the incomplete group before them. */
-  read(characters: Uint8Array): Uint8Array {
-    const text = Buffer.from(characters).toString("latin1").replace(/\s+/g, "");
-    const content = text.replace(/=+$/, "");
-    const hasTextAfterPadding = this.isAtEnd && content !== this.#left;
-    if (!alphabet.test(content) || hasTextAfterPadding) throw new InvalidBase64();
-    this.#padding += text.length - content.length;
-    if (this.#padding > 2) throw new InvalidBase64();
-    const whole = content.length - (content.length % 4);
-    this.#left = content.slice(whole);
-    return Buffer.from(content.slice(0, whole), "base64");
-  }
-
-  end(): Uint8Array {
-    if (this.#left.length === 1) throw new InvalidBase64();
-    return Buffer.from(this.#left, "base64");
-  }
+  throw new InvalidBase64();
 }

@@ -3,7 +3,6 @@
  * vector is validated: all numbers finite, and not all zero.
  */
 
-import type { BorrowedBytes } from "../borrowed-bytes.ts";
 import type { ChunkedBytes } from "../chunked-bytes.ts";
 import { wasm, wasmBuffer } from "./wasm.ts";
 
@@ -46,25 +45,6 @@ export function decodeInWasm(length: number): number | undefined {
   const bytes = decodedLength(buffer, length);
   if (bytes === undefined) return undefined;
   return wasm.decodeBase64(0, padToStep(buffer, length, bytes), 0) === 0 ? bytes : undefined;
-}
-
-/**
- * Decodes base64 of any bytes: as many whole steps as the parts together have. Returns the number of characters read: 0
- * without WebAssembly SIMD, or if a character is outside the alphabet.
- */
-export function decodeBlocks(parts: readonly BorrowedBytes[], into: Uint8Array): number {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const end = length - (length % step);
-  if (!wasm || end === 0) return 0;
-  const buffer = wasmBuffer(length);
-  let at = 0;
-  for (const part of parts) {
-    buffer.set(part, at);
-    at += part.length;
-  }
-  if (wasm.decodeBase64(0, end, 0) !== 0) return 0;
-  into.set(buffer.subarray(0, (end / 4) * 3));
-  return end;
 }
 
 interface CheckedVector {

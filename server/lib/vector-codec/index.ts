@@ -7,7 +7,6 @@ export {
   checkBase64,
   checkNumbers,
   checkVector,
-  decodeBlocks,
   decodeText,
   EncodedVector,
   type VectorValidity,

@@ -67,9 +67,6 @@ export function wasmBuffer(bytes: number): Buffer<ArrayBuffer> {
   return buffer as Buffer<ArrayBuffer>;
 }
 
-/** The memory's current size in bytes. */
-export const wasmBufferBytes = (): number => buffer.length;
-
 function replaceLater(): void {
   replacing ??= setTimeout(() => {
     replacing = undefined;
