@@ -1,14 +1,16 @@
 /** Vector validation: NaN, infinite and all-zero vectors are detected by each implementation. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import {
+  checkBase64,
   checkNumbers,
   checkVector,
   checkVectorInWasm,
   EncodedVector,
   type VectorValidity,
 } from "../../server/lib/vector-codec/float32-base64.ts";
-import { wasmBuffer } from "../../server/lib/vector-codec/wasm.ts";
+import { maxVectorText, wasmBuffer } from "../../server/lib/vector-codec/wasm.ts";
 import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";
 import { expectCompiled } from "./assembled.ts";
@@ -17,10 +19,8 @@ test("numbers.wasm is compiled from numbers.wat", () => expectCompiled("numbers"
 
 /** Runs after a larger invalid vector, so that a read of its remaining bytes would fail the test. */
 function classifyInWasm(floats: Float32Array): VectorValidity {
-  wasmBuffer(floats.byteLength + 4096).fill(0xff);
-  wasmBuffer(floats.byteLength).set(
-    new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength),
-  );
+  wasmBuffer.fill(0xff, 0, floats.byteLength + 4096);
+  wasmBuffer.set(new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength));
   return checkVectorInWasm(floats.byteLength);
 }
 
@@ -155,4 +155,18 @@ describe("a base64 vector is decoded from its chunks,", () => {
       }
     }
   });
+});
+
+test("a vector in base64 has at most the numbers that fit into the memory of WebAssembly", () => {
+  const textOf = (numbers: number): string =>
+    Buffer.from(new Float32Array(numbers).fill(0.5).buffer).toString("base64");
+  const parse = (text: string) =>
+    EncodedVector.parse(ChunkedBytes.of(Buffer.from(text)), 0, text.length);
+  const max = (maxVectorText * 3) / 16;
+  for (const read of [checkBase64, parse]) {
+    expect(read(textOf(max))).toMatchObject({ dimensions: max, validity: "valid" });
+    expect(read(textOf(max + 3))).toBeUndefined();
+    expect(read(textOf(40 * max))).toBeUndefined();
+  }
+  expect(wasmBuffer.length).toBeLessThan(2 * maxVectorText);
 });

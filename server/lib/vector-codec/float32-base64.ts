@@ -4,7 +4,7 @@
  */
 
 import type { ChunkedBytes } from "../chunked-bytes.ts";
-import { wasm, wasmBuffer } from "./wasm.ts";
+import { maxVectorText, wasm, wasmBuffer } from "./wasm.ts";
 
 /** Characters that the WebAssembly code reads in one step. */
 const step = 64;
@@ -40,11 +40,10 @@ function padToStep(buffer: Buffer, length: number, bytes: number): number {
  * are not base64 of whole float32 numbers.
  */
 export function decodeInWasm(length: number): number | undefined {
-  const buffer = wasmBuffer(length);
-  if (!wasm) return decodeText(buffer.toString("latin1", 0, length), buffer);
-  const bytes = decodedLength(buffer, length);
+  if (!wasm) return decodeText(wasmBuffer.toString("latin1", 0, length), wasmBuffer);
+  const bytes = decodedLength(wasmBuffer, length);
   if (bytes === undefined) return undefined;
-  return wasm.decodeBase64(0, padToStep(buffer, length, bytes), 0) === 0 ? bytes : undefined;
+  return wasm.decodeBase64(0, padToStep(wasmBuffer, length, bytes), 0) === 0 ? bytes : undefined;
 }
 
 interface CheckedVector {
@@ -58,12 +57,11 @@ interface CheckedVector {
  * numbers.
  */
 export function checkInWasm(length: number): CheckedVector | undefined {
-  const buffer = wasmBuffer(length);
-  const bytes = wasm ? decodedLength(buffer, length) : decodeInWasm(length);
+  const bytes = wasm ? decodedLength(wasmBuffer, length) : decodeInWasm(length);
   if (bytes === undefined) return undefined;
   const numbers = bytes / 4;
   if (!wasm) return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
-  const end = padToStep(buffer, length, bytes);
+  const end = padToStep(wasmBuffer, length, bytes);
   const result = wasm.classifyBase64(0, end);
   if (result < 0) return undefined;
   if (result < 2) return { dimensions: numbers, validity: result === 1 ? "valid" : "zero" };
@@ -71,9 +69,10 @@ export function checkInWasm(length: number): CheckedVector | undefined {
   return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
 }
 
-/** Checks the base64 text of a vector. Undefined if it is not base64 of whole float32 numbers. */
+/** Checks the base64 text of a vector. Undefined if it is too long, or not base64 of whole float32 numbers. */
 export function checkBase64(text: string): CheckedVector | undefined {
-  const bytes = decodeText(text, wasmBuffer(text.length));
+  if (text.length > maxVectorText) return undefined;
+  const bytes = decodeText(text, wasmBuffer);
   if (bytes === undefined) return undefined;
   return { dimensions: bytes / 4, validity: checkVectorInWasm(bytes) };
 }
@@ -96,11 +95,10 @@ const numberStep = 32;
 
 /** Checks the numbers in the first `bytes` bytes of the wasm buffer. */
 export function checkVectorInWasm(bytes: number): VectorValidity {
-  const buffer = wasmBuffer(bytes);
-  if (!wasm) return checkVector(new Float32Array(buffer.buffer, 0, bytes / 4));
+  if (!wasm) return checkVector(new Float32Array(wasmBuffer.buffer, 0, bytes / 4));
   const end = Math.ceil(bytes / numberStep) * numberStep;
   // Bytes of an earlier vector may follow.
-  if (end > bytes) buffer.fill(0, bytes, end);
+  if (end > bytes) wasmBuffer.fill(0, bytes, end);
   const result = wasm.classify(0, end);
   if (result === 1) return "valid";
   return result === 0 ? "zero" : "not-finite";
@@ -160,9 +158,10 @@ export class EncodedVector {
     this.validity = checked.validity;
   }
 
-  /** Undefined if the text is not base64 of float32 numbers. */
+  /** Undefined if the text is too long, or not base64 of float32 numbers. */
   static parse(response: ChunkedBytes, from: number, to: number): EncodedVector | undefined {
-    response.copy(wasmBuffer(to - from), 0, from, to);
+    if (to - from > maxVectorText) return undefined;
+    response.copy(wasmBuffer, 0, from, to);
     const checked = checkInWasm(to - from);
     return checked && new EncodedVector(response, from, to, checked);
   }
@@ -179,10 +178,9 @@ export class EncodedVector {
   /** Its numbers as bytes: a view, which the next decoding overwrites. */
   decode(): Buffer<ArrayBuffer> {
     const length = this.#to - this.#from;
-    const buffer = wasmBuffer(length);
-    this.#response.copy(buffer, 0, this.#from, this.#to);
+    this.#response.copy(wasmBuffer, 0, this.#from, this.#to);
     // The vector was valid base64 when it arrived. A failure means that its memory was reused.
     if (decodeInWasm(length) !== this.dimensions * 4) throw new Error("A vector has changed.");
-    return buffer.subarray(0, this.dimensions * 4);
+    return wasmBuffer.subarray(0, this.dimensions * 4);
   }
 }

@@ -1,8 +1,6 @@
 /**
  * The WebAssembly modules that process every number of every response: SIMD is several times faster than JavaScript.
- * `numbers.wasm` reads vectors (`float32-base64.ts`), `digits.wasm` prints them as JSON text. The memory of an instance
- * can grow and never shrinks, so an instance whose memory has grown large is replaced by a new one once the large input
- * is over.
+ * `numbers.wasm` reads vectors (`float32-base64.ts`), `digits.wasm` prints them as JSON text.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,48 +30,26 @@ interface WasmExports {
 
 const module = compile("numbers.wasm");
 
-/** Replaced when its memory is large: read it for each use, and keep no reference to it. */
-export let wasm: WasmExports | undefined = module && instantiate<WasmExports>(module);
-
-const pageBytes = 64 * 1024;
-/** Added to the requested size: the WebAssembly code reads and decodes whole steps. */
-const stepBytes = 64;
-/** Memory up to this size is kept: the base64 of the longest vectors takes less than a tenth of it. */
-const retainedBytes = 1024 * 1024;
-/** A new instance reserves address space, so large inputs that follow one another use the same instance. */
-const replaceAfterMs = 2000;
-
-/** The instance's own memory, so that inputs need not be copied into it. */
-let buffer = memoryOf(wasm);
-let replacing: ReturnType<typeof setTimeout> | undefined;
-
-function memoryOf(instance: WasmExports | undefined): Buffer {
-  return Buffer.from(instance ? instance.memory.buffer : new ArrayBuffer(pageBytes));
-}
+export const wasm: WasmExports | undefined = module && instantiate<WasmExports>(module);
 
 /**
- * A buffer for `bytes` bytes and one step more. The next use overwrites it, and it may be replaced after this turn of
- * the event loop.
+ * The most characters of a vector as base64, which are 196,608 numbers. The memory of an instance can grow and never
+ * shrinks, so the text of a vector that an upstream makes up must not grow it.
  */
-export function wasmBuffer(bytes: number): Buffer<ArrayBuffer> {
-  const missing = bytes + stepBytes - buffer.length;
-  if (missing > 0) {
-    if (wasm) {
-      wasm.memory.grow(Math.ceil(missing / pageBytes));
-      buffer = memoryOf(wasm);
-    } else buffer = Buffer.from(new ArrayBuffer(bytes + stepBytes));
-    if (buffer.length > retainedBytes) replaceLater();
-  }
-  return buffer as Buffer<ArrayBuffer>;
-}
+export const maxVectorText = 1024 * 1024;
+/** After the text: the WebAssembly code reads and decodes whole steps. */
+const stepBytes = 64;
+const pageBytes = 64 * 1024;
 
-function replaceLater(): void {
-  replacing ??= setTimeout(() => {
-    replacing = undefined;
-    wasm = module && instantiate<WasmExports>(module);
-    buffer = memoryOf(wasm);
-  }, replaceAfterMs);
-  replacing.unref();
+/** The instance's own memory, so that inputs need not be copied into it. The next use overwrites it. */
+export const wasmBuffer = memoryOf(wasm);
+
+function memoryOf(instance: WasmExports | undefined): Buffer<ArrayBuffer> {
+  const length = maxVectorText + stepBytes;
+  if (!instance) return Buffer.from(new ArrayBuffer(length));
+  const { memory } = instance;
+  memory.grow(Math.ceil((length - memory.buffer.byteLength) / pageBytes));
+  return Buffer.from(memory.buffer);
 }
 
 interface PrinterExports {
