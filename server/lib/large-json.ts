@@ -1,7 +1,4 @@
-/**
- * The size of JSON values, and the serialization of large JSON values to UTF-8 bytes, piece by piece. The text as one
- * string would take up to twice the size of its bytes, and twice the time.
- */
+/** The size of JSON values, and large request bodies, which are serialized when they are sent and freed after that. */
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 import { ChunkedBytes } from "./chunked-bytes.ts";
@@ -11,12 +8,6 @@ const largeLength = 256 * 1024;
 
 /** The approximate characters of a token and its comma. */
 const tokenLength = 6;
-
-/** The most characters that are serialized at once. */
-const pieceLength = 16 * 1024;
-
-const chunkBytes = 256 * 1024;
-const maxBytesPerCharacter = 3;
 
 /** Whether the JSON text of the value is longer than `largeLength`, by an estimate that stops at this length. */
 export const isLongJson = (value: unknown): boolean => lengthLeft(value, largeLength) < 0;
@@ -60,11 +51,7 @@ export class LargeJson {
   }
 
   get #bytes(): ChunkedBytes {
-    if (!this.#chunks) {
-      const writer = new Writer();
-      writer.value(this.#value);
-      this.#chunks = writer.end();
-    }
+    this.#chunks ??= ChunkedBytes.exclusive([Buffer.from(this.text())]);
     return this.#chunks;
   }
 
@@ -81,115 +68,6 @@ export class LargeJson {
     this.#chunks?.release();
     this.#chunks = undefined;
   }
-}
-
-class Writer {
-  readonly #chunks = ChunkedBytes.exclusive();
-  #chunk = Buffer.allocUnsafeSlow(chunkBytes);
-  #used = 0;
-
-  end(): ChunkedBytes {
-    this.#chunks.add(this.#chunk.subarray(0, this.#used));
-    return this.#chunks;
-  }
-
-  value(value: unknown): void {
-    if (typeof value === "string") this.#text(value);
-    else if (Array.isArray(value)) this.#list(value);
-    else if (typeof value === "object" && value !== null) this.#object(value);
-    else this.#append(JSON.stringify(value) ?? "null");
-  }
-
-  #object(object: object): void {
-    let separator = "{";
-    for (const [name, value] of Object.entries(object)) {
-      // As JSON.stringify does.
-      if (value === undefined) continue;
-      this.#append(`${separator}${JSON.stringify(name)}:`);
-      this.value(value);
-      separator = ",";
-    }
-    this.#append(separator === "{" ? "{}" : "}");
-  }
-
-  #list(list: readonly unknown[]): void {
-    // Serialized whole: fast, and always ASCII. A list that is split would take as much memory again.
-    if (isNumbers(list)) {
-      this.#appendAscii(JSON.stringify(list));
-      return;
-    }
-    this.#append("[");
-    for (let at = 0; at < list.length; ) {
-      if (at > 0) this.#append(",");
-      const end = endOfPieceIn(list, at);
-      if (end > at) {
-        this.#append(JSON.stringify(list.slice(at, end)).slice(1, -1));
-        at = end;
-      } else {
-        this.value(list[at]);
-        at += 1;
-      }
-    }
-    this.#append("]");
-  }
-
-  #text(text: string): void {
-    if (text.length <= pieceLength) {
-      this.#append(JSON.stringify(text));
-      return;
-    }
-    this.#append('"');
-    for (let from = 0; from < text.length; ) {
-      const to = endOfPieceOf(text, from);
-      this.#append(JSON.stringify(text.slice(from, to)).slice(1, -1));
-      from = to;
-    }
-    this.#append('"');
-  }
-
-  #append(text: string): void {
-    this.#write(text, maxBytesPerCharacter * text.length);
-  }
-
-  #appendAscii(text: string): void {
-    this.#write(text, text.length);
-  }
-
-  #write(text: string, maxBytes: number): void {
-    if (maxBytes > this.#chunk.length - this.#used) {
-      this.#chunks.add(this.#chunk.subarray(0, this.#used));
-      this.#chunk = Buffer.allocUnsafeSlow(Math.max(chunkBytes, maxBytes));
-      this.#used = 0;
-    }
-    this.#used += this.#chunk.write(text, this.#used);
-  }
-}
-
-const isNumbers = (list: readonly unknown[]): boolean => {
-  for (let at = 0; at < list.length; at++) if (typeof list[at] !== "number") return false;
-  return true;
-};
-
-/**
- * The end of the entries that are serialized at once. Equal to `from` if the entry at `from` is longer than
- * that.
- */
-function endOfPieceIn(list: readonly unknown[], from: number): number {
-  let left = pieceLength;
-  let at = from;
-  while (at < list.length) {
-    left = lengthLeft(list[at], left);
-    if (left < 0) break;
-    at++;
-  }
-  return at;
-}
-
-/** Never between the two halves of a surrogate pair: JSON.stringify would escape each half. */
-function endOfPieceOf(text: string, from: number): number {
-  const to = Math.min(from + pieceLength, text.length);
-  const last = text.charCodeAt(to - 1);
-  return to < text.length && last >= 0xd800 && last < 0xdc00 ? to - 1 : to;
 }
 
 const maxValues = 1024;
