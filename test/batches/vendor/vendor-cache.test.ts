@@ -1,6 +1,7 @@
 /** What is not sent to the vendor: cached inputs, and batches that a budget refuses. */
 import { afterAll, expect, test } from "bun:test";
 import { startGateway } from "../../harness.ts";
+import { until } from "../../until.ts";
 import {
   createBatch,
   endOf,
@@ -72,4 +73,43 @@ test("a budget is reserved at the price of the vendor's batch, and charged when 
   expect(vendor.batches).toHaveLength(before + 1);
   const spent = fits.rows.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
   expect(spent).toBeCloseTo(fits.batch.vexel.cost?.actual ?? 0, 12);
+});
+
+test("the budget of a batch at the vendor is reserved until it ends, and then free for the next", async () => {
+  const { price, factor } = vendorModels.voyage;
+  const file = (name: string): string =>
+    Array.from({ length: 50 }, (_, at) =>
+      inputLine(`${at}`, `${name} ${at} ${"word ".repeat(200)}`),
+    ).join("");
+  const estimate = (50 * 250 * price * factor) / 1_000_000;
+  const gateway = startGateway({
+    yaml: vendorYaml("voyage", vendor.url, {
+      model: "batches: vendor",
+      key: `, budget: { total: ${estimate * 1.2} }`,
+    }),
+  });
+  const client = sdk(gateway.url);
+  const before = vendor.batches.length;
+  Object.assign(vendor.control, { isReady: false, partial: 0 });
+  const first = await createBatch(client, file("first"));
+  await until(() => vendor.batches[before]?.state === "running");
+  /** The state of the first batch when the second is created. */
+  const states: unknown[] = [];
+  vendor.control.failure = (request) => {
+    if (request === "POST /v1/batches") states.push(vendor.batches[before]?.state);
+    return undefined;
+  };
+  const second = await createBatch(client, file("second"));
+  await until(async () => (await client.batches.retrieve(second.id)).status === "in_progress");
+  await client.batches.cancel(first.id);
+  const canceled = await endOf(client, first.id);
+  expect(canceled).toMatchObject({ status: "cancelled", request_counts: { completed: 0 } });
+  vendor.control.isReady = true;
+  expect(await endOf(client, second.id)).toMatchObject({
+    status: "completed",
+    request_counts: { completed: 50, failed: 0 },
+  });
+  // It did not fit beside the first.
+  expect(states).toEqual(["cancelled"]);
+  await gateway.close();
 });
