@@ -276,6 +276,19 @@ describe("an invalid file is refused with a plain message:", () => {
     test(what, () => expect(refused(text).join("\n")).toContain(says));
 });
 
+test("limits of end users and tags say where they belong, and that they have no total", () => {
+  expect(
+    refused(`projects:
+  - { name: a, perEndUser: { budget: { total: 5 } } }
+keys:
+  - { name: k, key: sk-0123456789abcdef, perTag: {} }
+`),
+  ).toEqual([
+    "vexel.yaml:2:40 projects[0].perEndUser.budget.total: end users and tags have budgets per `day` and `month`, not in total",
+    "vexel.yaml:4:42 keys[0].perTag: only a project can have this: put the API key into a project",
+  ]);
+});
+
 describe("a file that cannot be read", () => {
   const folder = mkdtempSync(join(tmpdir(), "vexel-config-"));
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -337,6 +337,33 @@ describe("a deployment of LiteLLM", () => {
     expect(line('model "openai/*" (', "")?.note).toContain("Add an entry for each");
   });
 
+  test("with dimensions that its model has only on request is not imported", () => {
+    const large = { model: "openai/text-embedding-3-large" };
+    const { models, line } = plan({
+      models: [
+        entry("short", { ...large, dimensions: 256 }),
+        entry("native", { ...large, dimensions: 3072 }),
+      ],
+    });
+    expect([...models.keys()]).toEqual(["native"]);
+    expect(line('model "short" (', "dimensions")?.note).toContain("let clients send it");
+  });
+
+  test("of a cloud without credentials has those that the cloud gives, as in LiteLLM", () => {
+    const titan = { api_key: undefined, api_base: undefined, aws_region_name: "us-east-1" };
+    const google = { vertex_project: "p", vertex_location: "us-central1" };
+    const { upstreams } = plan({
+      models: [
+        entry("titan", { ...titan, model: "bedrock/amazon.titan-embed-text-v2:0" }),
+        entry("google", { ...titan, ...google, model: "vertex_ai/text-embedding-005" }),
+      ],
+    });
+    expect([...upstreams.values()]).toMatchObject([
+      { kind: "bedrock", auth: { type: "default" } },
+      { kind: "vertex", auth: { type: "default" } },
+    ]);
+  });
+
   test("with a credential that does not exist says so", () => {
     const { line } = plan({
       models: [

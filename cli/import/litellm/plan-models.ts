@@ -7,12 +7,19 @@ import type { ModelKind } from "../list-price.ts";
 import type { Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { namesOf } from "./column-values.ts";
+import {
+  dropsParameters,
+  isShortened,
+  numberOf,
+  orderOf,
+  withCredential,
+} from "./entry-options.ts";
 import type { NamedModels } from "./key-models.ts";
 import { addAliases, aliasesOf, reportRouting } from "./plan-aliases.ts";
 import { planPrice } from "./plan-price.ts";
 import { Parameters, planUpstream } from "./plan-upstream.ts";
 import { providers, splitModel } from "./providers.ts";
-import { type LitellmModel, type LitellmSource, objectOf } from "./source.ts";
+import type { LitellmModel, LitellmSource } from "./source.ts";
 
 interface PlannedTarget {
   readonly kind: ModelKind;
@@ -73,6 +80,10 @@ function joinTargets(
 ): JsonObject | undefined {
   const [first] = targets;
   if (!first) return undefined;
+  if (name === "") {
+    report.dropped("", "not imported: the entry has no model_name");
+    return undefined;
+  }
   if (!/^[^\s\p{C}]{1,200}$/u.test(name)) {
     report.dropped(
       "",
@@ -163,7 +174,7 @@ function planTarget(
     return undefined;
   }
   const order = orderOf(params, about);
-  if (!order) return undefined;
+  if (!order || isShortened(kind, params, baseModel ?? split.name, about)) return undefined;
   const upstream = planUpstream(split.provider, params, about);
   if (!upstream) return undefined;
   about.carried("model", `${split.name} at ${upstream.kind}`);
@@ -225,30 +236,6 @@ function addUpstream(
   return id;
 }
 
-function withCredential(
-  { litellm_credential_name: name, ...params }: JsonObject,
-  credentials: LitellmSource["credentials"],
-  report: SubjectReport,
-): JsonObject {
-  if (name === undefined || name === null) return params;
-  const credential = credentials.get(String(name));
-  if (credential) report.carried("litellm_credential_name", "the parameters of the credential");
-  else report.dropped("litellm_credential_name", `the credential "${name}" was not found`);
-  return { ...credential, ...params };
-}
-
-/** `drop_params` of the entry or of litellm_settings, which image models of Vexel have, too. */
-function dropsParameters(
-  params: Parameters,
-  { otherSettings }: LitellmSource,
-  report: SubjectReport,
-): boolean {
-  const own = params.take("drop_params");
-  const drops = (own ?? objectOf(otherSettings.get("litellm_settings")).drop_params) === true;
-  if (drops) report.carried("drop_params", "parameters: drop");
-  return drops;
-}
-
 /** Why LiteLLM's entry is no model of Vexel. */
 function refusalOf({ team_id }: JsonObject, model: string): string | undefined {
   if (team_id) return `not imported: only the team ${JSON.stringify(team_id)} may use it`;
@@ -278,39 +265,8 @@ const notServed = (mode: unknown, model: string): string =>
     ? `not served: "${model}" is no embedding or image model that Vexel knows. If it is one, set model_info.mode`
     : `not served: its mode is ${mode}, and Vexel serves embeddings and images`;
 
-/** The ranges are those of vexel.yaml. Undefined: LiteLLM sends no requests to the entry, which was reported. */
-function orderOf(params: Parameters, report: SubjectReport): JsonObject | undefined {
-  const weight = params.take("weight");
-  const order = params.take("order");
-  if (weight !== undefined && Number(weight) === 0) {
-    report.dropped("", "not imported: its weight is 0, so LiteLLM sends no requests to it");
-    return undefined;
-  }
-  const hasWeight = Number(weight) > 0 && Number(weight) <= 1e6;
-  const hasOrder = Number.isInteger(Number(order)) && Number(order) >= 0 && Number(order) <= 1000;
-  if (hasWeight) report.carried("weight", `weight: ${weight}`);
-  else if (weight !== undefined)
-    report.dropped("weight", `"${weight}" is not a number above 0 and up to 1000000`);
-  if (hasOrder) report.carried("order", `tier: ${order}`);
-  else if (order !== undefined)
-    report.dropped("order", `"${order}" is not an integer from 0 to 1000`);
-  return { ...(hasWeight && { weight: Number(weight) }), ...(hasOrder && { tier: Number(order) }) };
-}
-
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
-
-function numberOf(params: Parameters, name: string, report: SubjectReport): number | undefined {
-  const value = params.take(name);
-  if (value === undefined) return undefined;
-  const number = Number(value);
-  if (Number.isFinite(number) && number >= 1) {
-    report.carried(name, `${name}: ${number}`);
-    return number;
-  }
-  report.dropped(name, `"${value}" is not a number from 1`);
-  return undefined;
-}
 
 const usedInfo = new Set([
   "id",

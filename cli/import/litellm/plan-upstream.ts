@@ -1,4 +1,5 @@
 /** The upstream of an entry of LiteLLM: the kind, the address and the credential. */
+import { existsSync, readFileSync } from "node:fs";
 import { secretFieldsOf } from "../../../server/config/entities/secret-fields.ts";
 import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
 import { kinds } from "../../../server/upstream/kinds.ts";
@@ -13,6 +14,10 @@ export class Parameters {
 
   constructor(given: JsonObject) {
     this.#left = new Map(Object.entries(given).filter(([, value]) => isSet(value)));
+  }
+
+  peek(name: string): unknown {
+    return this.#left.get(name);
   }
 
   take(name: string): unknown {
@@ -66,7 +71,7 @@ export function planUpstream(
     ...(address !== undefined && { baseUrl: baseUrlFor(kind, address, report) }),
     ...(key && { apiKey: key }),
     ...headersOf(params, report),
-    ...optionsOf(kind, params, report),
+    ...optionsOf(kind, key !== undefined, params, report),
   };
 }
 
@@ -193,19 +198,35 @@ const optionNames: Readonly<Record<string, Readonly<Record<string, string>>>> = 
 
 const secretOptions: ReadonlySet<string> = new Set([...secretFieldsOf("upstream"), "accessKeyId"]);
 
-function optionsOf(kind: string, params: Parameters, report: SubjectReport): JsonObject {
+function optionsOf(
+  kind: string,
+  hasKey: boolean,
+  params: Parameters,
+  report: SubjectReport,
+): JsonObject {
   const options: Record<string, unknown> = {};
   for (const [theirs, ours] of Object.entries(optionNames[kind] ?? {})) {
     const value = params.takeText(theirs);
     if (value === undefined) continue;
-    options[ours] = secretOptions.has(ours) ? secretOf(value) : plainOf(value);
+    const text = ours === "serviceAccount" ? fileText(value) : value;
+    options[ours] = secretOptions.has(ours) ? secretOf(text) : plainOf(text);
     report.carried(theirs, ours);
   }
-  return { ...options, ...authOf(kind, params, report) };
+  const hasCredential = hasKey || "accessKeyId" in options || "serviceAccount" in options;
+  return { ...options, ...authOf(kind, hasCredential, params, report) };
 }
 
+/** LiteLLM takes the JSON of a service account, or the path of a file with it. */
+const fileText = (value: string): string =>
+  !value.trim().startsWith("{") && existsSync(value) ? readFileSync(value, "utf8") : value;
+
 /** Identities that the cloud gives. */
-function authOf(kind: string, params: Parameters, report: SubjectReport): JsonObject {
+function authOf(
+  kind: string,
+  hasCredential: boolean,
+  params: Parameters,
+  report: SubjectReport,
+): JsonObject {
   if (kind === "azure" || kind === "azure-ai") {
     const tenantId = params.takeText("tenant_id");
     const clientId = params.takeText("client_id");
@@ -221,9 +242,16 @@ function authOf(kind: string, params: Parameters, report: SubjectReport): JsonOb
       },
     };
   }
-  const role =
-    kind === "bedrock" || kind === "sagemaker" ? params.takeText("aws_role_name") : undefined;
-  if (role === undefined) return {};
-  report.carried("aws_role_name", "auth.roleArn");
-  return { auth: { type: "default", roleArn: plainOf(role) } };
+  if (kind !== "bedrock" && kind !== "sagemaker" && kind !== "vertex") return {};
+  const role = params.takeText("aws_role_name");
+  if (role !== undefined) {
+    report.carried("aws_role_name", "auth.roleArn");
+    return { auth: { type: "default", roleArn: plainOf(role) } };
+  }
+  if (hasCredential) return {};
+  report.approximated(
+    "credentials",
+    "auth of type default: the entry has none, and LiteLLM finds them",
+  );
+  return { auth: { type: "default" } };
 }

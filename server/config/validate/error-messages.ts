@@ -37,10 +37,22 @@ function unknownKey(key: string, path: Path, raw: unknown): string {
     const other = kind === "image" ? "embedding" : "image";
     if (knownKeys(path, other).includes(key)) return `only a model of kind ${other} can have this`;
   }
+  const misplaced = misplacedLabelKey(key, path);
+  if (misplaced !== undefined) return misplaced;
   const meant = nearestMatch(key, known);
   return meant === undefined
     ? `unknown key; known here: ${known.join(", ")}`
     : `unknown key (did you mean \`${meant}\`?)`;
+}
+
+/** Limits and budgets of end users and tags, where they cannot be. */
+function misplacedLabelKey(key: string, path: Path): string | undefined {
+  if (path[0] === "keys" && (key === "perEndUser" || key === "perTag"))
+    return "only a project can have this: put the API key into a project";
+  const isLabel = path[0] === "projects" && (path[2] === "perEndUser" || path[2] === "perTag");
+  return isLabel && path.at(-1) === "budget" && key === "total"
+    ? "end users and tags have budgets per `day` and `month`, not in total"
+    : undefined;
 }
 
 /** The lists whose entries have a `kind`. */
