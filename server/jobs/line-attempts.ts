@@ -216,14 +216,15 @@ const resultOf = (response: OutgoingResponse, requestId: string): LineResult => 
   ...bodyOf(response),
 });
 
-/** Undefined: a retry cannot succeed. */
+/** As long as the response says, otherwise longer after each attempt. Undefined: a retry cannot succeed. */
 function delayOf({ status, headers }: OutgoingResponse, attempt: number): number | undefined {
   const isTransient = status === 408 || status === 409 || status === 429 || status >= 500;
   if (!isTransient || headers["x-should-retry"] === "false") return undefined;
   const suggestedMs = Number(
     headers["retry-after-ms"] ?? 1000 * Number(headers["retry-after"] ?? 0),
   );
-  return Math.min(Math.max(suggestedMs, minDelayMs * 2 ** Math.min(attempt, 10)), maxDelayMs);
+  const delayMs = suggestedMs > 0 ? suggestedMs : minDelayMs * 2 ** Math.min(attempt, 10);
+  return Math.min(Math.max(delayMs, minDelayMs), maxDelayMs);
 }
 
 /** Also ends when the signal is aborted: the loop checks why. */

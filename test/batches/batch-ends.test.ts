@@ -100,7 +100,7 @@ test("a batch whose input file is deleted fails with that reason, and keeps its 
     failed: lineCount - output.length,
   });
   expect(output.length).toBeGreaterThan(0);
-}, 60_000);
+});
 
 test("the lines of a revoked API key end with invalid_api_key, and the results before it stay", async () => {
   const running = await startBatch(lineCount);
@@ -111,7 +111,7 @@ test("the lines of a revoked API key end with invalid_api_key, and the results b
   expectEveryLine(end, lineCount);
   expect(end.output.length).toBeGreaterThan(0);
   expect(new Set(end.errors.map(({ error }) => error?.code))).toEqual(new Set(["invalid_api_key"]));
-}, 60_000);
+});
 
 test("the lines of a deleted model end with model_not_found, and the results before it stay", async () => {
   const running = await startBatch(3000);
@@ -124,7 +124,7 @@ test("the lines of a deleted model end with model_not_found, and the results bef
   expect(end.errors[0]).toMatchObject({
     response: { status_code: 404, body: { error: { code: "model_not_found" } } },
   });
-}, 60_000);
+});
 
 test("lines beyond a budget end with insufficient_quota, which names it, also if it resets", async () => {
   // Each line has one token, at 0.13 dollars per million.
@@ -139,4 +139,4 @@ test("lines beyond a budget end with insufficient_quota, which names it, also if
     response: { status_code: 429, body: { error: { code: "insufficient_quota" } } },
   });
   expect(JSON.stringify(error?.response?.body)).toContain("daily budget of the key");
-}, 60_000);
+});
