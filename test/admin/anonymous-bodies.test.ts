@@ -57,4 +57,4 @@ test("a sign-in above the rate of its address is refused before its body is read
     expect((await refused?.response())?.status).toBe(429);
     for (const connection of connections) connection.disconnect();
   }
-}, 60_000);
+});

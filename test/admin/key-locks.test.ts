@@ -12,7 +12,7 @@ import {
 let gateway: LawGateway;
 beforeAll(async () => {
   gateway = await startLawGateway();
-}, 120_000);
+});
 afterAll(() => gateway.close());
 
 type Send = (path: string, options: SendOptions) => Promise<Response>;

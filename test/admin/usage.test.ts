@@ -36,7 +36,7 @@ beforeAll(async () => {
   await embed("none", { model: "unknown-model" });
   await until(async () => (await admin<Overview>("/overview")).totals.requests === 5);
   member = await signInAs(setup, { name: "Dev", role: "developer", projects: ["alpha"] });
-}, 60_000);
+});
 
 describe("usage", () => {
   test("is grouped by any combination of key, project, model and target", async () => {

@@ -13,7 +13,7 @@ test("an administrator creates a user, who signs in with the role", async () => 
   const bob = new TestBrowser({ app });
   const session = await bob.signIn("bob");
   expect(session.json.user.role).toBe("viewer");
-}, 60_000);
+});
 
 test("a user sees no project unless existing projects are named or all projects are granted explicitly", async () => {
   const { browser } = await signedInFixture();
@@ -35,7 +35,7 @@ test("a user sees no project unless existing projects are named or all projects 
   expect((await made("Typo", { projects: ["web", "wbe"] })).error).toMatchObject(refused);
   const typo = { method: "PATCH", body: { projects: ["wbe"] } };
   expect((await browser.call(`/users/${all.id}`, typo)).json.error).toMatchObject(refused);
-}, 60_000);
+});
 
 test("a user name that is taken is refused, and the error names it", async () => {
   const { browser } = await signedInFixture();
@@ -76,7 +76,7 @@ test("a new password ends the other sessions of the user", async () => {
     body: { password: "another long password" },
   });
   expect((await session.call("/session")).status).toBe(401);
-}, 60_000);
+});
 
 test("changes of users are in the audit log with the values before and after", async () => {
   const { browser, auditLog } = await signedInFixture();
@@ -89,7 +89,7 @@ test("changes of users are in the audit log with the values before and after", a
     before: { role: "viewer" },
     after: { role: "developer" },
   });
-}, 60_000);
+});
 
 /** Calls `during` once, while a password is hashed or compared. */
 class SlowPasswords extends Passwords {
@@ -166,4 +166,4 @@ test("a user who is removed, demoted or signed out while a body arrives does not
     expect([how, status]).toEqual([how, 401]);
     expect(await users.findByName("Ghost")).toBeUndefined();
   }
-}, 60_000);
+});

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await embed({ user: email, safety_identifier: "other-name" }, undefined, "beta");
   await embed({});
   await until(async () => (await admin<RequestPage>("/requests")).data.length === 4);
-}, 60_000);
+});
 
 describe("the ledger", () => {
   test("has the tags of the header and of metadata, and the end user as a keyed hash", () => {

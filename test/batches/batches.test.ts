@@ -222,7 +222,7 @@ test("an expired batch keeps its results, and other lines get batch_expired", as
     response: null,
     error: { code: "batch_expired" },
   });
-}, 60_000);
+});
 
 test("images are generated and edited", async () => {
   fake.clear();

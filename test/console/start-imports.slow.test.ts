@@ -21,4 +21,4 @@ test("the start loads neither the framework of the admin API, nor the bundler of
   // Only constants of the contract: the schemas of its responses are loaded with the admin API.
   const contract = loaded.flatMap((path) => /contract\/admin\/(\w+)\.ts$/.exec(path)?.[1] ?? []);
   expect(contract.sort()).toEqual(["constants", "roles"]);
-}, 60_000);
+});

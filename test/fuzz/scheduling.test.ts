@@ -190,7 +190,7 @@ describe("when all targets are down", () => {
         hangs: ways.some(({ kind }) => kind === "hangs"),
       });
     }
-  }, 60_000);
+  });
 
   test("the first request succeeds within five seconds of the recovery, and soon all do", () => {
     const late = results.filter(({ firstResponseMs: firstAnswerMs }) => firstAnswerMs >= 5000);

@@ -103,5 +103,5 @@ testsWith(["openssl"], import.meta.file, () => {
     expect(hashes).toEqual(readers.map((_, at) => hashOf(at)));
     for (const socket of sockets) socket.terminate();
     expect(served.errors).toEqual([]);
-  }, 120_000);
+  });
 });

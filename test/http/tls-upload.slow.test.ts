@@ -62,5 +62,5 @@ testsWith(["openssl"], import.meta.file, () => {
     expect(read).toBe(uploadBytes);
     socket.terminate();
     expect(served.errors).toEqual([]);
-  }, 60_000);
+  });
 });

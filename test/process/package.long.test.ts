@@ -64,7 +64,7 @@ beforeAll(() => {
   const name = readdirSync(folder.path).find((file) => file.endsWith(".tgz")) ?? "";
   const quiet = ["--prefer-offline", "--no-audit", "--no-fund"];
   run(["npm", "install", ...quiet, join(folder.path, name)], installed);
-}, 300_000);
+});
 
 /** Starts a command in a new folder and stops it after `use`. Returns what it printed. */
 async function withGateway(

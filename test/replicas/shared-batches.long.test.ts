@@ -55,5 +55,5 @@ testsWith(["postgresql"], import.meta.file, () => {
     expect(results.map(({ custom_id }) => custom_id).sort()).toEqual(ids.toSorted());
     // The segments are joined, and deleted.
     await until(() => ![...s3.objects.keys()].some((key) => key.includes("/jobs/")));
-  }, 120_000);
+  });
 });

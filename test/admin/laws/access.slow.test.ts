@@ -20,7 +20,7 @@ import {
 let gateway: LawGateway;
 beforeAll(async () => {
   gateway = await startLawGateway();
-}, 120_000);
+});
 afterAll(() => gateway.close());
 
 const isClosed = ({ role }: Operation): boolean => role !== "anyone";
