@@ -72,7 +72,6 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   }
   const { keys, entities, shared, objects, redis, lock } = stores;
   const builtInModels = buildBuiltInModels({
-    idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000,
     onReady: (model, metadata) => log.info("built-in-model-ready", { model, ...metadata }),
   });
   if (isWorker && !redis) {

@@ -434,9 +434,6 @@ export const settingsTable = {
     .regex(/^[^\s@<>]+@[^\s@<>]+$/, "must be an e-mail address")
     .default("vexel@localhost")
     .describe("E-mail address that events come from."),
-  VEXEL_CHILD_PROCESS_IDLE: seconds(600).describe(
-    "Seconds without work after which a child process ends: one that runs a built-in model or converts images.",
-  ),
 } as const satisfies Record<string, z.ZodType>;
 
 const schema = z.object(settingsTable);

@@ -130,7 +130,6 @@ export function startGateway({
     },
   });
   const builtInModels = buildBuiltInModels({
-    idleMs: 60_000,
     onReady: () => undefined,
   });
   const keys = openKeyStore(folder.path, Date.now);

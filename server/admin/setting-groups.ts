@@ -110,5 +110,4 @@ export const settingGroups = {
   VEXEL_SMTP_URL: "alerts",
   VEXEL_SMTP_URL_FILE: "alerts",
   VEXEL_SMTP_FROM: "alerts",
-  VEXEL_CHILD_PROCESS_IDLE: "timeouts",
 } as const satisfies Readonly<Record<string, SettingGroup>>;

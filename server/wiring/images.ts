@@ -80,8 +80,8 @@ export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
 }
 
 /** The child processes that decode images, for image requests and for embeddings of images. */
-export function wireImageWorker({ settings, resources }: Runtime): ImageWorker {
-  const imageWorker = createImageWorker({ idleMs: settings.VEXEL_CHILD_PROCESS_IDLE * 1000 });
+export function wireImageWorker({ resources }: Runtime): ImageWorker {
+  const imageWorker = createImageWorker();
   resources.defer(() => imageWorker.close());
   return imageWorker;
 }

@@ -5,8 +5,6 @@ import { createMinilm } from "./embedding/minilm.ts";
 import { createSketchWorker } from "./sketch/sketch-worker.ts";
 
 interface BuiltInModelOptions {
-  /** How long an unused model stays in memory. */
-  readonly idleMs: number;
   /** Called each time a model has been loaded, with its id and metadata of its runtime. */
   readonly onReady: (model: string, metadata: Readonly<Record<string, string | number>>) => void;
 }

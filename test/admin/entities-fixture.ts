@@ -79,7 +79,6 @@ export async function startEntityGateway({
     events: () => undefined,
   });
   const builtInModels = buildBuiltInModels({
-    idleMs: 60_000,
     onReady: () => undefined,
   });
   const { snapshot, onReload, fileProblem, applyKeyChanges, applyEntityChanges } = configuration;

@@ -19,7 +19,7 @@ import { until } from "../until.ts";
 import { expectError, never, targetOf } from "./built-in-fixture.ts";
 import { upload } from "./image-worker-fixture.ts";
 
-const worker = createSketchWorker({ idleMs: 60_000 });
+const worker = createSketchWorker();
 afterAll(() => worker.close());
 
 const target = targetOf("sketch");
@@ -218,7 +218,7 @@ test("errors of the drawing program become gateway errors, and defects become in
 
 test("a started process is reported by the id of the model, which the log has", async () => {
   const ready: unknown[] = [];
-  const reporting = createSketchWorker({ idleMs: 60_000, onReady: (model) => ready.push(model) });
+  const reporting = createSketchWorker({ onReady: (model) => ready.push(model) });
   await reporting.generations(query("a boat"), target, never);
   await reporting.close();
   expect(ready).toEqual(["vexel-sketch"]);

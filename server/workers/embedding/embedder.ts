@@ -50,13 +50,7 @@ export function createEmbedder(
   model: EmbedSpec["model"],
   options: EmbedderOptions = {},
 ): Embedder {
-  const {
-    idleMs = 600_000,
-    maxQueued = defaultMaxQueued,
-    runtime = "auto",
-    spawn,
-    onReady,
-  } = options;
+  const { idleMs, maxQueued = defaultMaxQueued, runtime = "auto", spawn, onReady } = options;
   const worker = new WorkerProcess<EmbedSpec, EmbedRequest, EmbedResponsePart>({
     name,
     entry,
@@ -67,7 +61,7 @@ export function createEmbedder(
       onnxruntime: options.onnxruntime ?? "onnxruntime-node",
     }),
     maxWeight: maxQueued,
-    idleMs,
+    ...(idleMs !== undefined && { idleMs }),
     ...(spawn && { spawn }),
     ...(onReady && { onReady: (metadata) => onReady(id, metadata) }),
   });

@@ -70,7 +70,7 @@ export interface ImageWorkerOptions {
 const largeBytes = 8 * 1024 * 1024;
 
 export function createImageWorker({
-  idleMs = 60_000,
+  idleMs,
   maxPixels = 64_000_000,
   maxBytes = 128 * 1024 * 1024,
   jobMs = 60_000,
@@ -83,7 +83,7 @@ export function createImageWorker({
 }: ImageWorkerOptions = {}): ImageWorker {
   const pool = createWorkerPool({
     maxPixels,
-    idleMs,
+    ...(idleMs !== undefined && { idleMs }),
     maxRunning,
     maxWaiting,
     jobMs,

@@ -66,7 +66,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
         entry,
         spec: () => ({ maxPixels }),
         environment,
-        idleMs,
+        ...(idleMs !== undefined && { idleMs }),
         ...(spawn && { spawn }),
         maxWeight: 1,
         hangTimeoutMs: -1,

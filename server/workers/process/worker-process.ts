@@ -19,7 +19,8 @@ export interface WorkerProcessOptions<Spec> {
   readonly spec: (failedStarts: number) => Spec;
   /** The maximum in flight, in the unit of `WorkerRequest.weight`. */
   readonly maxWeight: number;
-  readonly idleMs: number;
+  /** How long the child stays without requests. */
+  readonly idleMs?: number;
   /**
    * Backoff after a child has reported that it cannot load the model: for this long, requests get the same error
    * without a new start. A child that dies before it is ready is started again by the next request.
@@ -80,6 +81,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
   constructor(options: WorkerProcessOptions<Spec>) {
     const noop = () => undefined;
     this.#options = {
+      idleMs: 10 * 60_000,
       startBackoffMs: 5_000,
       hangTimeoutMs: 120_000,
       environment: {},

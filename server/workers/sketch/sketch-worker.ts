@@ -22,8 +22,6 @@ import { WorkerProcess } from "../process/worker-process.ts";
 import type { SketchJob } from "./sketch-job.ts";
 
 interface SketchWorkerOptions {
-  /** How long the process stays without requests. */
-  readonly idleMs: number;
   /** Called each time the process has started, with the id of the model. */
   readonly onReady?: (model: string, metadata: WorkerMetadata) => void;
 }
@@ -35,13 +33,12 @@ const maxWaitingBytes = 256 * 1024 * 1024;
 const modelId = "vexel-sketch";
 const entry = join(sourceFolder, "server/workers/sketch/child.ts");
 
-export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): SketchWorker {
+export function createSketchWorker({ onReady }: SketchWorkerOptions = {}): SketchWorker {
   const worker = new WorkerProcess<Record<string, never>, SketchJob, SketchEvent | undefined>({
     name: `The drawing program ${modelId}`,
     entry,
     spec: () => ({}),
     maxWeight: maxWaitingBytes,
-    idleMs,
     ...(onReady && { onReady: (metadata) => onReady(modelId, metadata) }),
   });
 

@@ -147,5 +147,4 @@ export const zhSettings: Readonly<Record<string, string>> = {
     "通过邮件发送告警和其他事件的邮件服务器的 URL，例如 `smtp://user:password@mail.example:587`，直接使用 TLS 时为 `smtps://`。留空则不发送邮件。",
   VEXEL_SMTP_URL_FILE: "存放邮件服务器 URL 的文件，用于代替 URL 本身。",
   VEXEL_SMTP_FROM: "事件邮件的发件人地址。",
-  VEXEL_CHILD_PROCESS_IDLE: "子进程（运行内置模型或转换图像）空闲多少秒后退出。",
 };
