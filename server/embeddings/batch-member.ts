@@ -42,7 +42,7 @@ export class BatchMember {
     this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#signal.addEventListener("abort", this);
+    this.#signal.addEventListener("abort", this.#onAbort);
   }
 
   succeed(response: EmbeddingsResponse): void {
@@ -59,11 +59,10 @@ export class BatchMember {
 
   #end(): void {
     this.isSettled = true;
-    this.#signal.removeEventListener("abort", this);
+    this.#signal.removeEventListener("abort", this.#onAbort);
   }
 
-  /** Listens to the `abort` event. The member itself is the listener, which saves a closure per request. */
-  handleEvent(): void {
+  readonly #onAbort = (): void => {
     // A signal that is aborting may still call listeners that were just removed.
     if (this.isSettled) return;
     const { attempt } = this.request;
@@ -76,7 +75,7 @@ export class BatchMember {
     const isRequestEnd = signal.reason instanceof GatewayError;
     this.fail(isQueued && isRequestEnd ? queueAbortError(signal, wasSent) : signal.reason);
     this.owner?.onAborted(this);
-  }
+  };
 }
 
 /** An upstream request for one or several members. */

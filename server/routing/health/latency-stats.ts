@@ -138,8 +138,6 @@ class DecayingMean {
   /** With decay. Undefined before the first response. */
   at(now: number): number | undefined {
     if (this.#ms === undefined) return undefined;
-    const silent = now - this.#at;
-    // Most reads come within 100 ms of a response and skip the exponential.
-    return silent < 100 ? this.#ms : this.#ms * Math.exp(-silent / decayMs);
+    return this.#ms * Math.exp((this.#at - now) / decayMs);
   }
 }
