@@ -47,8 +47,8 @@ export class Attribution {
   }
 
   /**
-   * Sets the tags and the end user of the record, and names the metadata that cannot be tags. Returns the extra fields without `metadata`, which no upstream gets;
-   * undefined: there is none. The metadata of a job stays with the job (`isJob`). Throws GatewayError.
+   * Sets the tags and the end user of the record, and names the metadata that cannot be tags. Returns the extra fields
+   * for the upstream; undefined: all of them. The metadata of a job stays with the job (`isJob`). Throws GatewayError.
    */
   attribute(
     record: Pick<RequestRecord, "tags" | "endUser" | "deviations">,
@@ -56,14 +56,14 @@ export class Attribution {
     query: AttributedQuery,
     isJob: boolean,
   ): ExtraFields | undefined {
-    const { metadata, ...extraFields } = query.extraFields ?? {};
+    const { metadata } = query.extraFields ?? {};
     const isTagged = metadata !== undefined && !isJob;
     const { tags, dropped } = isTagged ? metadataTags(metadata) : noTags;
     record.tags = textOf([...tagsOf(header), ...tags]);
     if (dropped.length > 0) record.deviations = { dropped };
     const name = namedIn(query);
     if (name !== undefined) record.endUser = this.#stored(name);
-    return isTagged ? extraFields : undefined;
+    return isJob ? undefined : upstreamFields(query.extraFields);
   }
 
   /**
@@ -92,6 +92,17 @@ export class Attribution {
     const isStored = endUsers === "plain" && storedName.test(name);
     return isStored ? name : `eu_${hash(name).slice(0, 24)}`;
   }
+}
+
+/**
+ * Without `metadata`, and without the `safety_identifier` of embeddings: no upstream has them, and OpenAI refuses them.
+ * Image requests have a `safety_identifier` of their own, which is passed on. Undefined: there is nothing to leave out.
+ */
+export function upstreamFields(given: ExtraFields = {}): ExtraFields | undefined {
+  const { metadata, safety_identifier, ...others } = given;
+  const isNamed = typeof safety_identifier === "string";
+  if (metadata === undefined && !isNamed) return undefined;
+  return isNamed || safety_identifier === undefined ? others : { ...others, safety_identifier };
 }
 
 /** As for OpenAI, a `safety_identifier` that is not empty takes precedence over `user`. */

@@ -3,6 +3,7 @@ import { type BatchHandlers, createBatchHandlers } from "../api/batches.ts";
 import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
+import { upstreamFields } from "../attribution/attribution.ts";
 import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { type Batches, createBatches } from "../batches/batches.ts";
@@ -118,7 +119,9 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
     payerOf,
     vendorBatches: (id) => store.listVendorBatches(id),
     plan: async ({ body, operation }, { target, priceFactor }, { caller, model }) => {
-      const { query } = checkLine(operation, body, caller, snapshot());
+      const { query: given } = checkLine(operation, body, caller, snapshot());
+      const extraFields = upstreamFields(given.extraFields);
+      const query = extraFields ? { ...given, extraFields } : given;
       if ("input" in query) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
         return { requests, dollars: dollarsOf(tokensOf(query), target, priceFactor) };

@@ -67,6 +67,12 @@ describe("the ledger", () => {
     expect(sent).toContainEqual(expect.objectContaining({ model: "text-embedding-3-small" }));
     expect(sent).not.toContainEqual(expect.objectContaining({ metadata: expect.anything() }));
   });
+
+  test("gets the safety_identifier of embeddings, which OpenAI refuses, and the upstream does not", () => {
+    expect(gateway.rows().map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const sent = JSON.stringify(fake.requests.map(({ json }) => json));
+    expect(sent).not.toContain("safety_identifier");
+  });
 });
 
 describe("the admin API", () => {

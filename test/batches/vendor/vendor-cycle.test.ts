@@ -4,6 +4,7 @@ import type OpenAI from "openai";
 import type { VendorKind } from "../../fake-upstream/batches/fake-batches.ts";
 import { fakeTokens, fakeVector } from "../../fake-upstream/vectors.ts";
 import { startGateway, type TestGateway } from "../../harness.ts";
+import { line } from "../lines.ts";
 import {
   createBatch,
   endOf,
@@ -33,6 +34,18 @@ describe.each(kinds)("at %s", (kind) => {
   afterAll(async () => {
     await gateway.close();
     vendor.close();
+  });
+
+  test("the tags and the end user of a line are in the ledger, and not at the vendor", async () => {
+    const labels = { metadata: { team: "search" }, safety_identifier: "customer-1" };
+    const body = { model: "embedding", input: "a tagged text", ...labels };
+    const created = await createBatch(client, line("tagged", "/v1/embeddings", body));
+    const batch = await endOf(client, created.id);
+    const results = await resultsOf(client, batch);
+    expect(results.get("tagged")?.response?.status_code).toBe(200);
+    const row = gateway.rows().find(({ requestId }) => requestId.startsWith(batch.id));
+    expect(row).toMatchObject({ tags: "team:search", endUser: expect.stringMatching(/^eu_/) });
+    vendor.batches.length = 0;
   });
 
   test("lines run in one batch of the vendor, in any order, and cost its price", async () => {

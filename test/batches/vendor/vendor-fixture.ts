@@ -40,6 +40,9 @@ function resultOf(kind: VendorKind, { custom_id, key, body, request }: VendorLin
     const usageMetadata = { promptTokenCount: fakeTokens(text) };
     return { id, status: 200, body: { embedding: { values }, usageMetadata } };
   }
+  const unknown = ["metadata", "safety_identifier"].find((name) => name in (body ?? {}));
+  if (unknown !== undefined)
+    return { id, status: 400, body: { error: { message: `Unrecognized: ${unknown}` } } };
   const inputs = [body?.input ?? ""].flat();
   if (inputs.some((text) => text.startsWith("bad")))
     return { id, status: 400, body: { error: { message: "Invalid input.", type: "invalid" } } };
