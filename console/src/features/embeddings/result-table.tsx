@@ -62,7 +62,7 @@ export function ResultTable({ entries, results }: ResultTableProps) {
           cell: ({ requestIds }) => <Cost requestIds={requestIds} />,
         },
         {
-          key: "download",
+          key: "actions",
           header: t("column.actions"),
           cell: (embedded) => (
             <IconButton

@@ -121,13 +121,18 @@ export function RequestTimeline({ request }: { request: RequestDetail }) {
           ))}
         </ol>
       )}
-      <div className="flex justify-between text-xs text-muted tabular-nums sm:ml-[16.75rem]">
-        <span>{milliseconds(0)}</span>
-        <span>{milliseconds(totalMs)}</span>
-      </div>
-      <p className="text-muted">
-        {t("request.timeline.gateway", { time: milliseconds(gatewayMs) })}
-      </p>
+      {bars.length > 0 && (
+        <div className="flex justify-between text-xs text-muted tabular-nums sm:ml-[16.75rem]">
+          <span>{milliseconds(0)}</span>
+          <span>{milliseconds(totalMs)}</span>
+        </div>
+      )}
+      {/* Without the times of its attempts, the gateway's part of the latency is unknown. */}
+      {(request.attempts === 0 || request.timeline.length > 0) && (
+        <p className="text-muted">
+          {t("request.timeline.gateway", { time: milliseconds(gatewayMs) })}
+        </p>
+      )}
     </div>
   );
 }
