@@ -43,6 +43,8 @@ for (const [width, viewport] of Object.entries(widths)) {
     for (const path of pages.filter((each) => each.includes(only))) {
       await page.goto(`/console${path}`);
       await settled(page);
+      // Values that come after the list, such as the spend of keys.
+      await page.waitForLoadState("networkidle");
       // The ids of requests and jobs are left out, so that a file keeps its name.
       const name = path
         .replace(/\/(?:req|batch)_\w+$/, "-one")
