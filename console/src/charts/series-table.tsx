@@ -1,4 +1,5 @@
 /** The numbers of a chart as a table, for screen readers. */
+import { memo } from "react";
 import type { Series } from "./plot-options.ts";
 
 interface SeriesTableProps {
@@ -9,7 +10,8 @@ interface SeriesTableProps {
   readonly format: (value: number | null) => string;
 }
 
-export const SeriesTable = ({ title, times, series, format }: SeriesTableProps) => (
+/** Memoized: the chart is rendered again at each move of the pointer. */
+export const SeriesTable = memo(({ title, times, series, format }: SeriesTableProps) => (
   // A table does not shrink to the size of a hidden element, so the element around it is hidden.
   <div className="sr-only">
     <table>
@@ -26,4 +28,4 @@ export const SeriesTable = ({ title, times, series, format }: SeriesTableProps) 
       </tbody>
     </table>
   </div>
-);
+));

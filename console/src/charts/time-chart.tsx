@@ -2,7 +2,7 @@
  * Values over time, drawn by uPlot as lines or stacked bars. All charts of a page share the cursor. A table with the
  * same numbers serves screen readers.
  */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import UPlot from "uplot";
 import { useShownTheme } from "../ui/theme.ts";
 import { ChartTooltip } from "./chart-tooltip.tsx";
@@ -45,6 +45,10 @@ const minZoomPixels = 8;
 export function TimeChart(props: TimeChartProps) {
   const { times, series, format, time, timeZone, isStacked = false, height = 180 } = props;
   const { hover, container } = usePlot({ ...props, isStacked, height, timeZone, time });
+  const shownInTable = useMemo(
+    () => (isStacked ? [totalOf(series, props.title)] : series),
+    [isStacked, series, props.title],
+  );
   return (
     <figure className="relative">
       <div
@@ -68,7 +72,7 @@ export function TimeChart(props: TimeChartProps) {
         title={props.title}
         times={times}
         // The table of the page has the groups, so that this one stays small.
-        series={isStacked ? [totalOf(series, props.title)] : series}
+        series={shownInTable}
         format={format}
       />
     </figure>
@@ -105,29 +109,40 @@ function usePlot(props: TimeChartProps & { readonly isStacked: boolean; readonly
       time,
       timeZone,
     };
-    const created = new UPlot(
-      {
-        ...plotOptions(style, element.clientWidth, height),
-        hooks: {
-          setCursor: [(shown) => setHover(followCursor(shown, latest.current))],
-          setSelect: [(shown) => zoom(shown, latest.current)],
+    const draw = (): (() => void) => {
+      const created = new UPlot(
+        {
+          ...plotOptions(style, element.clientWidth, height),
+          hooks: {
+            setCursor: [(shown) => setHover(followCursor(shown, latest.current))],
+            setSelect: [(shown) => zoom(shown, latest.current)],
+          },
         },
-      },
-      plotData(latest.current.times, latest.current.series, isStacked),
-      element,
-    );
-    plot.current = created;
-    const stopPicking = listenForPick(created, () => latest.current);
-    const observer = new ResizeObserver(() =>
-      created.setSize({ width: element.clientWidth, height }),
-    );
-    observer.observe(element);
+        plotData(latest.current.times, latest.current.series, isStacked),
+        element,
+      );
+      plot.current = created;
+      const stopPicking = listenForPick(created, () => latest.current);
+      const observer = new ResizeObserver(() =>
+        created.setSize({ width: element.clientWidth, height }),
+      );
+      observer.observe(element);
+      return () => {
+        observer.disconnect();
+        stopPicking();
+        created.destroy();
+        plot.current = null;
+        setHover(undefined);
+      };
+    };
+    // Each chart of a page is drawn in a task of its own.
+    let remove: (() => void) | undefined;
+    const timer = setTimeout(() => {
+      remove = draw();
+    });
     return () => {
-      observer.disconnect();
-      stopPicking();
-      created.destroy();
-      plot.current = null;
-      setHover(undefined);
+      clearTimeout(timer);
+      remove?.();
     };
   }, [isStacked, isLogarithmic, colorNames, format, time, timeZone, height, theme]);
   useEffect(() => {

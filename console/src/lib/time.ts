@@ -1,10 +1,20 @@
 /** Times as people read them, in the time zone of the browser. */
 export const localeOf = (language: string): string => (language === "zh" ? "zh-CN" : "en-GB");
 
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** One for each language and form: to make one takes far longer than to use it. */
+function formatOf(language: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${language} ${JSON.stringify(options)}`;
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(localeOf(language), options);
+  formats.set(key, format);
+  return format;
+}
+
 /** `zone`: undefined is that of the browser. */
 export function dateTime(iso: string | null, language: string, zone?: "UTC"): string {
   if (iso === null) return "–";
-  return new Intl.DateTimeFormat(localeOf(language), {
+  return formatOf(language, {
     dateStyle: "medium",
     timeStyle: "medium",
     ...(zone && { timeZone: zone }),
@@ -15,7 +25,7 @@ export function dateTime(iso: string | null, language: string, zone?: "UTC"): st
 export function shortTime(iso: string, language: string): string {
   const date = new Date(iso);
   if (date.getFullYear() !== new Date().getFullYear()) return dateTime(iso, language);
-  return new Intl.DateTimeFormat(localeOf(language), {
+  return formatOf(language, {
     month: "short",
     day: "numeric",
     hour: "2-digit",

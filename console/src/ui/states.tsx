@@ -1,5 +1,5 @@
 /** Loading, empty and error states, the same on every page. */
-import type { ReactNode } from "react";
+import { type ReactNode, useDeferredValue } from "react";
 import { errorText } from "../api/client.ts";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
@@ -52,7 +52,9 @@ export function QueryView<Data>({
   query: QueryState<Data>;
   children: (data: Data) => ReactNode;
 }) {
-  if (query.data !== undefined) return children(query.data);
+  // A deferred value is rendered in small tasks, so that the page responds while a long list is drawn.
+  const data = useDeferredValue(query.data);
+  if (data !== undefined) return children(data);
   if (query.error) return <Failure error={query.error} retry={() => query.refetch()} />;
   return <Loading />;
 }

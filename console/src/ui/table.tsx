@@ -10,7 +10,7 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { memo, type ReactNode, useDeferredValue, useState } from "react";
 import { useT } from "../i18n/messages.ts";
 import { classNames } from "../lib/class-names.ts";
 import { Input } from "./input.tsx";
@@ -78,6 +78,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const shown = isComplete
     ? sorted.slice(shownPage * pageRows, (shownPage + 1) * pageRows)
     : sorted;
+  const deferred = useDeferredValue(shown);
   return (
     <>
       {isSearched && (
@@ -124,35 +125,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
               })}
             </tr>
           </thead>
-          <tbody className="max-sm:block">
-            {shown.map((row) => (
-              <tr
-                key={row.id}
-                className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
-              >
-                {columns.map(({ key, header, align, cell }) => {
-                  const content = cell(row.original);
-                  const isEmpty = content === null || content === undefined || content === false;
-                  return (
-                    <td
-                      key={key}
-                      data-label={key === actionsKey ? "" : header}
-                      className={classNames(
-                        "py-1.5 max-sm:min-w-0 max-sm:gap-3 max-sm:p-0! max-sm:break-words",
-                        cellPadding,
-                        "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
-                        isEmpty ? "max-sm:hidden" : "max-sm:flex",
-                        align === "right" &&
-                          "text-right whitespace-nowrap tabular-nums max-sm:text-left",
-                      )}
-                    >
-                      <div className="min-w-0">{content}</div>
-                    </td>
-                  );
-                })}
-              </tr>
-            ))}
-          </tbody>
+          <TableBody rows={deferred} columns={columns} />
         </table>
       </section>
       {isComplete && sorted.length > pageRows && (
@@ -161,6 +134,45 @@ export function Table<Row extends object>(props: TableProps<Row>) {
     </>
   );
 }
+
+interface TableBodyProps<Row> {
+  readonly rows: readonly { readonly id: string; readonly original: Row }[];
+  readonly columns: readonly Column<Row>[];
+}
+
+/** Memoized: while a new order or search is prepared in small tasks, the rows before stay as they are. */
+const TableBody = memo(function TableBody<Row>({ rows, columns }: TableBodyProps<Row>) {
+  return (
+    <tbody className="max-sm:block">
+      {rows.map((row) => (
+        <tr
+          key={row.id}
+          className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
+        >
+          {columns.map(({ key, header, align, cell }) => {
+            const content = cell(row.original);
+            const isEmpty = content === null || content === undefined || content === false;
+            return (
+              <td
+                key={key}
+                data-label={key === actionsKey ? "" : header}
+                className={classNames(
+                  "py-1.5 max-sm:min-w-0 max-sm:gap-3 max-sm:p-0! max-sm:break-words",
+                  cellPadding,
+                  "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
+                  isEmpty ? "max-sm:hidden" : "max-sm:flex",
+                  align === "right" && "text-right whitespace-nowrap tabular-nums max-sm:text-left",
+                )}
+              >
+                <div className="min-w-0">{content}</div>
+              </td>
+            );
+          })}
+        </tr>
+      ))}
+    </tbody>
+  );
+}) as <Row>(props: TableBodyProps<Row>) => ReactNode;
 
 /** Also while the column is not sorted, so that people see that it can be. */
 function SortMark({ order }: { order: "asc" | "desc" | false }) {
