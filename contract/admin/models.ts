@@ -58,6 +58,7 @@ export const shownTargetSchema = z
   .strictObject({
     object: z.literal("target"),
     upstream: z.string(),
+    upstream_kind: z.string().describe("The kind of the upstream, such as `openai`."),
     model: z.string(),
     surface: z.string().nullable(),
     models: z.array(z.string()),
@@ -98,7 +99,11 @@ export const shownModelSchema = z
     origin: originSchema,
     dimensions: z.number().nullable(),
     context_tokens: z.number().nullable(),
-    reads_images: z.boolean().describe("Embedding models: inputs may have images."),
+    reads_images: z
+      .union([z.boolean(), z.literal("assumed")])
+      .describe(
+        "Embedding models: inputs may have images. `assumed`: another Vexel decides, and may refuse them.",
+      ),
     vector_space: z
       .string()
       .nullable()

@@ -30,6 +30,7 @@ function showTarget(
   return {
     object: "target",
     upstream: target.upstream.id,
+    upstream_kind: target.upstream.kind,
     model: target.model,
     surface: target.surface ?? null,
     models,

@@ -5,6 +5,7 @@ import { mergeTargets } from "../../server/admin/reads/merge-workers.ts";
 
 const targetOf = (more: Partial<ShownTarget>): ShownTarget => ({
   object: "target",
+  upstream_kind: "openai",
   upstream: "openai",
   model: "m",
   surface: null,

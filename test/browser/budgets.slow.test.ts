@@ -1,7 +1,8 @@
 /** The bars of budgets in a browser: what is drawn, in both themes. */
 import { expect } from "bun:test";
 import type { Page, ShownBudget } from "../../contract/admin.ts";
-import { browserTest, settled } from "./browser-test.ts";
+import { seriousFindings } from "./axe.ts";
+import { browserTest, choose, chooseOther, settled } from "./browser-test.ts";
 
 const shares = [0, 0.5, 0.85, 1];
 
@@ -58,6 +59,21 @@ for (const theme of ["light", "dark"] as const) {
     { context: { colorScheme: theme } },
   );
 }
+
+browserTest("the budget and the limit of one end user are found", async ({ page, open, admin }) => {
+  await admin("POST", "/projects", {
+    name: "helpdesk",
+    perEndUser: { budget: { day: 3 }, limits: { requestsPerMinute: 7 } },
+  });
+  await open("/budgets");
+  await choose(page.getByRole("combobox", { name: "Project" }), "helpdesk");
+  await chooseOther(page.getByRole("combobox", { name: "End user" }), "ada");
+  await page.getByRole("region", { name: "Budgets" }).getByText("$3.00").first().waitFor();
+  await page.getByRole("region", { name: "Limits" }).getByText("requests per minute").waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByRole("region", { name: "Limits" }).getByText("studio").first().waitFor();
+});
 
 /** The contrast ratio of two colors `rgb(r, g, b)`, by WCAG 2. */
 function contrast(one: string, other: string): number {

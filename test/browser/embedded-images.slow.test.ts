@@ -168,3 +168,14 @@ browserTest(
     await page.getByText("boat.png is an image. Choose a model that supports images.").waitFor();
   },
 );
+
+browserTest("a model behind another Vexel takes images", async ({ page, open, admin }) => {
+  const baseUrl = "http://127.0.0.1:9/v1";
+  await admin("POST", "/upstreams", { id: "other-vexel", kind: "vexel", baseUrl, apiKey: "sk-1" });
+  const targets = [{ upstream: "other-vexel", model: "clip" }];
+  await admin("POST", "/models", { id: "behind-vexel", kind: "embedding", targets });
+  await open("/playground/embeddings?model=behind-vexel");
+  await page.locator('section[aria-label="Images"]').waitFor();
+  await admin("DELETE", "/models/behind-vexel");
+  await admin("DELETE", "/upstreams/other-vexel");
+});

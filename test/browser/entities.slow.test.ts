@@ -213,7 +213,9 @@ browserTest(
     await dialog.getByLabel("Name").fill("mobile");
     await dialog.getByLabel("Requests per minute").fill("60");
     await dialog.getByLabel("Monthly budget").fill("100");
-    await dialog.getByLabel("dana").check();
+    await dialog.getByRole("combobox", { name: "Members" }).click();
+    await page.getByRole("option", { name: "dana", exact: true }).click();
+    await page.keyboard.press("Escape");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
     const row = page.getByRole("row", { name: /^mobile/ });

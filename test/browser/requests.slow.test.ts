@@ -71,8 +71,13 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await embed(url, "embedding-model", "a text to search for");
   await open("/requests");
   await page.getByText("Filters", { exact: true }).click();
-  await page.getByLabel("Model", { exact: true }).fill("embedding-model");
-  await page.keyboard.press("Enter");
+  await page.getByRole("combobox", { name: "Model", exact: true }).click();
+  await page.keyboard.type("embedding-model");
+  // Until the request is in the ledger, the text is no option.
+  await page
+    .getByRole("option", { name: /^(?:Use “)?embedding-model/ })
+    .first()
+    .click();
   await page.waitForURL(/model=embedding-model/);
   await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
   await page.getByText("This was the only available target.").waitFor();

@@ -41,6 +41,7 @@ export const enMonitor = {
   "statistics.batchedRequests": "Batched requests",
 
   "requests.description": "Search past requests, or watch new ones live.",
+  "requests.any": "Any",
   "requests.range.all": "All time",
   "requests.from": "From",
   "requests.to": "To",
@@ -121,6 +122,7 @@ export const enMonitor = {
   "request.hasContent": "The content of this request is stored for a limited time.",
   "request.content": "Prompts, inputs, vectors and images are not stored.",
 
+  "budgets.showAll": "Show all",
   "limits.title": "Limits",
   "limits.none": "No key, project or model has limits",
   "limits.owner": "Key, project or model",
@@ -139,7 +141,7 @@ export const enMonitor = {
   "events.delivery.waiting": "Pending",
   "events.delivery.delivered": "Delivered",
   "events.delivery.abandoned": "Abandoned",
-  "events.filter": "Event type, such as budget.*",
+  "events.all": "All events",
   "events.redelivered": "Queued for delivery.",
   "events.failures": "{count, plural, one {# failure} other {# failures}} in a row",
 } as const satisfies Record<string, string>;

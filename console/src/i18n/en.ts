@@ -151,6 +151,7 @@ export const en = {
     "The user is signed out immediately. Requests and audit log entries are kept.",
   "audit.description": "Every change and sign-in: who made it, and the values before and after.",
   "audit.actor": "User",
+  "audit.everyone": "All users",
   "audit.action": "Action",
   "audit.subject": "Subject",
   "audit.change": "Change",

@@ -43,6 +43,7 @@ export const zhMonitor = {
   "statistics.batchedRequests": "合并的请求",
 
   "requests.description": "查询历史请求，或实时查看新请求。",
+  "requests.any": "不限",
   "requests.range.all": "全部时间",
   "requests.from": "开始时间",
   "requests.to": "结束时间",
@@ -115,6 +116,7 @@ export const zhMonitor = {
   "request.hasContent": "此请求的内容会保存一段时间。",
   "request.content": "不保存提示词、输入、向量和图像。",
 
+  "budgets.showAll": "显示全部",
   "limits.title": "限流",
   "limits.none": "没有密钥、项目或模型设置了限流",
   "limits.owner": "密钥、项目或模型",
@@ -133,7 +135,7 @@ export const zhMonitor = {
   "events.delivery.waiting": "待推送",
   "events.delivery.delivered": "已送达",
   "events.delivery.abandoned": "已放弃",
-  "events.filter": "事件类型，例如 budget.*",
+  "events.all": "所有事件",
   "events.redelivered": "已加入推送队列。",
   "events.failures": "连续失败 {count, number} 次",
 } as const satisfies Record<keyof typeof enMonitor, string>;

@@ -146,6 +146,7 @@ export const zh: Messages = {
   "users.explain.delete": "该用户会立即退出登录，其请求日志和审计日志会保留。",
   "audit.description": "所有变更和登录记录：操作人，以及变更前后的值。",
   "audit.actor": "操作人",
+  "audit.everyone": "所有用户",
   "audit.action": "操作",
   "audit.subject": "对象",
   "audit.change": "变更",

@@ -22,12 +22,13 @@ interface ComboboxListProps {
   readonly isMultiple?: boolean;
   /** Any text may be chosen, not only the options. */
   readonly allowsOther?: boolean;
+  readonly onSearch?: ((text: string) => void) | undefined;
 }
 
 const maxRows = 100;
 
 export function ComboboxList(props: ComboboxListProps) {
-  const { options, selected, onSelect, isMultiple = false, allowsOther = false } = props;
+  const { options, selected, onSelect, isMultiple = false, allowsOther = false, onSearch } = props;
   const t = useT();
   const [text, setText] = useState("");
   const found = searchOptions(options, text);
@@ -44,7 +45,10 @@ export function ComboboxList(props: ComboboxListProps) {
         <Search />
         <Command.Input
           value={text}
-          onValueChange={setText}
+          onValueChange={(next) => {
+            setText(next);
+            onSearch?.(next);
+          }}
           placeholder={t(allowsOther ? "combobox.searchOrType" : "combobox.search")}
           className="h-9 w-full min-w-0 bg-transparent text-sm text-ink outline-none placeholder:text-muted"
         />

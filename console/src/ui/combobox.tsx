@@ -18,6 +18,10 @@ interface SharedProps<Value extends string> {
   readonly disabled?: boolean;
   /** Any text may be chosen, not only the options. */
   readonly allowsOther?: boolean;
+  /** Called when the list opens, such as to load the options. */
+  readonly onOpen?: () => void;
+  /** Called with the text of the search, if the server searches a list that is too long to load. */
+  readonly onSearch?: (text: string) => void;
   readonly className?: string;
   readonly id?: string;
   readonly name?: string;
@@ -33,7 +37,16 @@ interface ComboboxProps<Value extends string> extends SharedProps<Value> {
 }
 
 export function Combobox<Value extends string>(props: ComboboxProps<Value>) {
-  const { value, onChange, options, allowsOther = false, placeholder, ...trigger } = props;
+  const {
+    value,
+    onChange,
+    options,
+    allowsOther = false,
+    placeholder,
+    onOpen,
+    onSearch,
+    ...trigger
+  } = props;
   const [isOpen, setOpen] = useState(false);
   const chosen = options.find((option) => option.value === value);
   const text = chosen?.label ?? value;
@@ -41,7 +54,10 @@ export function Combobox<Value extends string>(props: ComboboxProps<Value>) {
     <Frame
       {...trigger}
       isOpen={isOpen}
-      setOpen={setOpen}
+      setOpen={(opens) => {
+        if (opens) onOpen?.();
+        setOpen(opens);
+      }}
       text={text === "" ? undefined : text}
       icon={chosen?.icon}
       placeholder={placeholder}
@@ -50,6 +66,7 @@ export function Combobox<Value extends string>(props: ComboboxProps<Value>) {
         options={options}
         selected={[value]}
         allowsOther={allowsOther}
+        onSearch={onSearch}
         onSelect={(next) => {
           onChange(next as Value);
           setOpen(false);
@@ -65,7 +82,8 @@ interface MultiComboboxProps<Value extends string> extends SharedProps<Value> {
 }
 
 export function MultiCombobox<Value extends string>(props: MultiComboboxProps<Value>) {
-  const { values, onChange, options, allowsOther = false, placeholder, ...trigger } = props;
+  const { values, onChange, options, allowsOther = false, placeholder, ...shared } = props;
+  const { onOpen, onSearch, ...trigger } = shared;
   const t = useT();
   const [isOpen, setOpen] = useState(false);
   // The values that were chosen when the list was opened come first. Rows do not move while it is open.
@@ -87,6 +105,7 @@ export function MultiCombobox<Value extends string>(props: MultiComboboxProps<Va
       isOpen={isOpen}
       setOpen={(opens) => {
         setFirst(values);
+        if (opens) onOpen?.();
         setOpen(opens);
       }}
       text={labels.length === 0 ? undefined : labels.join(", ")}
@@ -96,6 +115,7 @@ export function MultiCombobox<Value extends string>(props: MultiComboboxProps<Va
       <ComboboxList
         isMultiple
         allowsOther={allowsOther}
+        onSearch={onSearch}
         options={[
           ...first.map((value) => optionOf(value)),
           ...options.filter(({ value }) => !first.includes(value)),
@@ -114,7 +134,11 @@ export function MultiCombobox<Value extends string>(props: MultiComboboxProps<Va
   );
 }
 
-interface FrameProps extends Omit<SharedProps<string>, "options" | "placeholder" | "allowsOther"> {
+interface FrameProps
+  extends Omit<
+    SharedProps<string>,
+    "options" | "placeholder" | "allowsOther" | "onOpen" | "onSearch"
+  > {
   readonly isOpen: boolean;
   readonly setOpen: (isOpen: boolean) => void;
   /** Undefined: nothing is chosen. */

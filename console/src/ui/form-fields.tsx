@@ -5,7 +5,6 @@
 import type { ComponentProps, ReactNode } from "react";
 import { Controller, type FieldError, get, useFormContext } from "react-hook-form";
 import { Field } from "./field.tsx";
-import { FormError } from "./form-error.tsx";
 import { Input, TextArea } from "./input.tsx";
 import { type Option, Select } from "./select.tsx";
 
@@ -120,41 +119,3 @@ export function SelectField(props: SelectFieldProps) {
     />
   );
 }
-
-interface CheckListProps {
-  readonly name: string;
-  readonly label: string;
-  readonly hint: string;
-  readonly options: readonly { readonly value: string; readonly label: ReactNode }[];
-}
-
-/** Check boxes for the entries of a list. */
-export const CheckList = ({ name, label, hint, options }: CheckListProps) => (
-  <Controller
-    name={name}
-    render={({ field: { value: checked, onChange }, fieldState }) => (
-      <fieldset className="flex flex-col gap-1">
-        <legend className="mb-1 text-xs font-semibold">{label}</legend>
-        <p className="text-xs text-muted">{hint}</p>
-        {options.map(({ value, label: text }) => (
-          <label key={value} className="flex items-center gap-2">
-            <input
-              type="checkbox"
-              name={name}
-              checked={checked.includes(value)}
-              onChange={({ target }) =>
-                onChange(
-                  target.checked
-                    ? [...checked, value]
-                    : checked.filter((each: string) => each !== value),
-                )
-              }
-            />
-            {text}
-          </label>
-        ))}
-        <FormError message={fieldState.error?.message} />
-      </fieldset>
-    )}
-  />
-);

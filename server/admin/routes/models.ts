@@ -40,7 +40,7 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
     origin: shownOrigin(originOf(snapshot(), "model", model.id) ?? model),
     dimensions: model.dimensions ?? null,
     context_tokens: model.known?.maxTokens ?? null,
-    reads_images: model.readsImages === true,
+    reads_images: model.readsImages ?? false,
     vector_space: model.space ?? null,
     prices: modelPrices(model),
     ends_on: model.shutdownDate ?? null,

@@ -12,32 +12,40 @@ import { LongText } from "../../ui/long-text.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { type EndUserQuery, EndUserSearch } from "./end-user-search.tsx";
 import { Limits } from "./limits.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
 export function BudgetsPage() {
   const t = useT();
   const [search, setSearch] = useState("");
+  const [endUser, setEndUser] = useState<EndUserQuery>({});
+  const text = search.trim();
+  const filter = endUser.end_user === undefined ? { search: text } : { ...endUser };
+  const isFiltered = text !== "" || endUser.end_user !== undefined;
   const query = useInfiniteQuery({
-    ...pagedQuery<ShownBudget>("/budgets", { search: search.trim() }),
+    ...pagedQuery<ShownBudget>("/budgets", filter),
     refetchInterval: 5_000,
   });
   return (
     <Page title={t("nav.budgets")} description={t("budgets.description")}>
-      <Input
-        type="search"
-        aria-label={t("budgets.search")}
-        placeholder={t("budgets.search")}
-        value={search}
-        onChange={(event) => setSearch(event.target.value)}
-        className="max-w-sm"
-      />
+      <div className="flex flex-wrap items-end justify-between gap-3">
+        <Input
+          type="search"
+          aria-label={t("budgets.search")}
+          placeholder={t("budgets.search")}
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+          className="max-w-sm"
+        />
+        <EndUserSearch value={endUser} onChange={setEndUser} />
+      </div>
       <Card title={t("budgets.title")}>
         <PagedTable
           label={t("budgets.title")}
           query={query}
           rowKey={({ scope, id, period }) => `${scope} ${id} ${period}`}
-          empty={t(search.trim() === "" ? "budgets.none" : "table.noMatch")}
+          empty={t(isFiltered ? "table.noMatch" : "budgets.none")}
           columns={[
             {
               key: "owner",
@@ -90,7 +98,7 @@ export function BudgetsPage() {
           ]}
         />
       </Card>
-      <Limits search={search.trim()} />
+      <Limits filter={filter} isFiltered={isFiltered} />
     </Page>
   );
 }

@@ -1,6 +1,7 @@
 /** Limits of projects, models and keys: what is used and left. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ShownLimit } from "../../../../contract/admin.ts";
+import type { Query } from "../../api/client.ts";
 import { pagedQuery } from "../../api/lists.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { count } from "../../lib/format.ts";
@@ -14,10 +15,15 @@ import { UsedBar } from "./used-bar.tsx";
 const scopeName = (scope: ShownLimit["scope"], t: Translate): string =>
   scope === "model" ? t("limits.scope.model") : t(`budgets.scope.${scope}`);
 
-export function Limits({ search }: { search: string }) {
+interface LimitsProps {
+  readonly filter: Query;
+  readonly isFiltered: boolean;
+}
+
+export function Limits({ filter, isFiltered }: LimitsProps) {
   const t = useT();
   const query = useInfiniteQuery({
-    ...pagedQuery<ShownLimit>("/limits", { search }),
+    ...pagedQuery<ShownLimit>("/limits", filter),
     refetchInterval: 5_000,
   });
   return (
@@ -26,7 +32,7 @@ export function Limits({ search }: { search: string }) {
         label={t("limits.title")}
         query={query}
         rowKey={({ scope, id, rate }) => `${scope} ${id} ${rate}`}
-        empty={t(search === "" ? "limits.none" : "table.noMatch")}
+        empty={t(isFiltered ? "table.noMatch" : "limits.none")}
         columns={[
           {
             key: "owner",

@@ -12,12 +12,13 @@ import { pagedQuery } from "../../api/lists.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
+import { Combobox } from "../../ui/combobox.tsx";
 import { FormError } from "../../ui/form-error.tsx";
-import { Input } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { eventOptions } from "./event-options.ts";
 import { WebhookStatus, webhooksQuery } from "./webhook-status.tsx";
 
 export function EventsPage() {
@@ -47,15 +48,19 @@ export function EventsPage() {
       <Card
         title={t("events.events")}
         actions={
-          <Input
-            aria-label={t("events.filter")}
-            placeholder={t("events.filter")}
-            className="max-w-64"
-            onBlur={(event) => setType(event.target.value.trim())}
-            onKeyDown={(event) => {
-              if (event.key === "Enter") event.currentTarget.blur();
-            }}
-          />
+          <div className="w-64 max-w-full">
+            <Combobox
+              aria-label={t("events.type")}
+              placeholder={t("events.all")}
+              allowsOther
+              value={type}
+              onChange={setType}
+              options={[
+                ...(type === "" ? [] : [{ value: "", label: t("events.all") }]),
+                ...eventOptions,
+              ]}
+            />
+          </div>
         }
       >
         <PagedTable

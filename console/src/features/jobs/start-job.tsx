@@ -1,9 +1,10 @@
 /** Starts a batch with a file of the browser: texts to embed, or prompts of images. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import type { ApiKey, JobDetail, Page } from "../../../../contract/admin.ts";
-import { call, errorText, pathWithQuery } from "../../api/client.ts";
+import type { ApiKey, JobDetail } from "../../../../contract/admin.ts";
+import { errorText, pathWithQuery } from "../../api/client.ts";
+import { listQuery } from "../../api/lists.ts";
 import { upload } from "../../api/upload.ts";
 import { useT } from "../../i18n/messages.ts";
 import { percent } from "../../lib/format.ts";
@@ -17,14 +18,15 @@ import { QueryView } from "../../ui/states.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { batchFile, type JobEndpoint } from "./batch-file.ts";
 
-const keysQuery = {
-  queryKey: ["/keys", "for jobs"],
-  queryFn: () => call<Page<ApiKey>>(pathWithQuery("/keys", { limit: 200 })),
-};
+/** A gateway may have thousands of keys: the server searches them. */
+const keysQuery = (search: string) => ({
+  ...listQuery<ApiKey>("/keys", { search: search.trim(), limit: 100 }),
+  placeholderData: keepPreviousData,
+});
 
 export function StartJob({ endpoint }: { endpoint: JobEndpoint }) {
   const models = useQuery(modelsQuery);
-  const keys = useQuery(keysQuery);
+  const keys = useQuery(keysQuery(""));
   const kind = endpoint === "/v1/embeddings" ? "embedding" : "image";
   return (
     <QueryView query={models}>
@@ -34,7 +36,7 @@ export function StartJob({ endpoint }: { endpoint: JobEndpoint }) {
             <StartForm
               endpoint={endpoint}
               models={data.filter((model) => model.kind === kind).map(({ id }) => id)}
-              keys={page.data.filter(({ state }) => state === "active" || state === "expiring")}
+              firstKeys={page.data.filter(isUsable)}
             />
           )}
         </QueryView>
@@ -46,15 +48,20 @@ export function StartJob({ endpoint }: { endpoint: JobEndpoint }) {
 interface StartFormProps {
   readonly endpoint: JobEndpoint;
   readonly models: readonly string[];
-  readonly keys: readonly ApiKey[];
+  readonly firstKeys: readonly ApiKey[];
 }
 
-function StartForm({ endpoint, models, keys }: StartFormProps) {
+const isUsable = ({ state }: ApiKey): boolean => state === "active" || state === "expiring";
+
+function StartForm({ endpoint, models, firstKeys }: StartFormProps) {
   const t = useT();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const [model, setModel] = useState(models[0] ?? "");
-  const [keyId, setKeyId] = useState(keys[0]?.id ?? "");
+  const [search, setSearch] = useState("");
+  const found = useQuery(keysQuery(search)).data?.data.filter(isUsable) ?? firstKeys;
+  const [key, setKey] = useState(firstKeys[0]);
+  const keyId = key?.id ?? "";
   const [file, setFile] = useState<File>();
   const [sent, setSent] = useState<number>();
   const [error, setError] = useState<string>();
@@ -88,8 +95,13 @@ function StartForm({ endpoint, models, keys }: StartFormProps) {
           <Combobox
             {...ids}
             value={keyId}
-            onChange={setKeyId}
-            options={keys.map(({ id, name }) => ({ value: id, label: name }))}
+            onOpen={() => setSearch("")}
+            onSearch={setSearch}
+            onChange={(id) => setKey(found.find((each) => each.id === id) ?? key)}
+            options={[...new Set([...(key ? [key] : []), ...found])].map(({ id, name }) => ({
+              value: id,
+              label: name,
+            }))}
           />
         )}
       </Field>

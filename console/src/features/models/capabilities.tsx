@@ -12,7 +12,7 @@ export function Capabilities({ model }: { model: ShownModel }) {
       ? [
           dimensions !== null && t("model.can.dimensions", { count: dimensions }),
           context_tokens !== null && t("model.can.context", { count: count(context_tokens) }),
-          reads_images && t("model.can.images"),
+          reads_images === true && t("model.can.images"),
         ]
       : [
           edits && t("model.can.edits"),

@@ -25,7 +25,8 @@ export function ModelChoice({ models, selected, onChange, unavailable }: ModelCh
             onChange={onChange}
             options={models.map((model) => {
               const reason = unavailable(model);
-              const hint = reason ?? (model.reads_images ? t("model.can.images") : undefined);
+              const hint =
+                reason ?? (model.reads_images === true ? t("model.can.images") : undefined);
               return {
                 value: model.id,
                 label: model.id,

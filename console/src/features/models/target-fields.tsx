@@ -8,6 +8,7 @@ import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { ComboboxField } from "../../ui/combobox-fields.tsx";
 import { NumberField, TextField } from "../../ui/form-fields.tsx";
+import { KindMark } from "../../ui/kind-mark.tsx";
 import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
 import { optionsOf } from "../../ui/select.tsx";
@@ -67,7 +68,11 @@ function TargetField({ path, kind }: { path: string; kind: PriceKind }) {
           name={`${path}.upstream`}
           label={t("models.form.upstream")}
           required
-          options={optionsOf(upstreams?.data.map(({ id }) => id) ?? [])}
+          options={(upstreams?.data ?? []).map(({ id, value: { kind: vendor } }) => ({
+            value: id,
+            label: id,
+            icon: <KindMark kind={vendor} />,
+          }))}
         />
         <ComboboxField
           name={`${path}.model`}

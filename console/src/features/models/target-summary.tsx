@@ -2,6 +2,7 @@
 import type { ShownTarget } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
+import { KindMark } from "../../ui/kind-mark.tsx";
 import { isUnused, targetTones } from "./target-state.tsx";
 
 /** More are a number. */
@@ -51,6 +52,7 @@ export function TargetSummary({ targets }: { targets: readonly ShownTarget[] }) 
             className={`inline-flex items-center gap-1.5 ${texts[tone]}`}
           >
             <span aria-hidden="true" className={`size-2 shrink-0 rounded-full ${dots[tone]}`} />
+            <KindMark kind={target.upstream_kind} />
             {target.upstream}
             <span className={isHealthy(target) ? "sr-only" : ""}>{stateOf(target, t)}</span>
           </span>

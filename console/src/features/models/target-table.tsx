@@ -1,6 +1,7 @@
 import type { ShownTarget } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { milliseconds, percent } from "../../lib/format.ts";
+import { KindMark } from "../../ui/kind-mark.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { TargetState } from "./target-state.tsx";
@@ -23,10 +24,11 @@ export function TargetTable({ targets }: { targets: readonly ShownTarget[] }) {
           key: "target",
           header: t("target.name"),
           sortBy: ({ upstream, model }) => `${upstream} ${model}`,
-          cell: ({ upstream, model }) => (
-            <>
+          cell: ({ upstream, upstream_kind, model }) => (
+            <span className="flex flex-wrap items-center gap-1.5">
+              <KindMark kind={upstream_kind} />
               {upstream} <code className="font-mono text-xs text-muted">{model}</code>
-            </>
+            </span>
           ),
         },
         {

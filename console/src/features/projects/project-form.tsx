@@ -7,8 +7,9 @@ import { call } from "../../api/client.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
+import { MultiComboboxField } from "../../ui/combobox-fields.tsx";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { CheckList, TextField } from "../../ui/form-fields.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
 import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
 import { LabelFields } from "./label-fields.tsx";
 import { labelEntries, labelMembers, labelsSchema } from "./label-values.ts";
@@ -17,7 +18,7 @@ const usersQuery = listQuery<User>("/users");
 /** A project and its members are two requests. */
 const schema = projectSchema
   .omit({ perEndUser: true, perTag: true })
-  .extend({ labels: labelsSchema, ...membersBody.shape });
+  .extend({ labels: labelsSchema, ...membersBody.partial().shape });
 
 interface ProjectFormProps {
   readonly project: ProjectEntity | undefined;
@@ -39,7 +40,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
   return (
     <SchemaForm
       form={form}
-      save={async ({ users, labels, name, ...own }) => {
+      save={async ({ users = [], labels, name, ...own }) => {
         const value = { ...own, ...labelMembers(labels) };
         const body = stored ? value : { name, ...value };
         // The members of a project of the configuration file can be changed, but not the project.
@@ -61,7 +62,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
           <LabelFields />
         </>
       )}
-      <CheckList
+      <MultiComboboxField
         name="users"
         label={t("projects.members")}
         hint={t("projects.membersHint")}

@@ -7,6 +7,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { LongText } from "../../ui/long-text.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { UpstreamMark } from "./upstream-mark.tsx";
 
 export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] => [
   {
@@ -98,7 +99,10 @@ function TargetCell({ request }: { request: ShownRequest }) {
       : null;
   return (
     <>
-      <LongText text={attempts > 1 ? `${upstream} (${attempts})` : upstream} />
+      <span className="flex items-center gap-1.5">
+        <UpstreamMark upstream={upstream} />
+        <LongText text={attempts > 1 ? `${upstream} (${attempts})` : upstream} />
+      </span>
       <SmallText text={cached === null ? (target_model ?? "–") : `${target_model} · ${cached}`} />
     </>
   );

@@ -1,21 +1,29 @@
 /** The filters of the request list. A text filter applies when the field is left, or with Enter. */
+import { useState } from "react";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
-import { ranges } from "../../lib/range.ts";
+import { ranges, startOf } from "../../lib/range.ts";
 import { fromInputTime, toInputTime } from "../../lib/time.ts";
 import { Button } from "../../ui/button.tsx";
+import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Input } from "../../ui/input.tsx";
 import { Select } from "../../ui/select.tsx";
+import type { UsageFilterName } from "../usage/usage-search.ts";
+import { useDimensionValues } from "../usage/use-dimension-values.ts";
 import type { FilterName, RequestsSearch } from "./requests-search.ts";
 
-const texts: readonly (readonly [FilterName, MessageKey])[] = [
+/** Chosen from what the requests of the time range have. */
+const values: readonly (readonly [UsageFilterName, MessageKey])[] = [
   ["model", "requests.model"],
   ["key", "requests.key"],
   ["project", "requests.project"],
   ["target", "requests.target"],
   ["tag", "requests.tag"],
   ["end_user", "requests.endUser"],
+];
+
+const texts: readonly (readonly [FilterName, MessageKey])[] = [
   ["error", "requests.error"],
   ["request_id", "requests.requestId"],
   ["min_latency_ms", "requests.minLatency"],
@@ -105,6 +113,15 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
             )}
           </Field>
         ))}
+        {values.map(([name, label]) => (
+          <ValueFilter
+            key={name}
+            name={name}
+            label={t(label)}
+            search={search}
+            onChange={onChange}
+          />
+        ))}
         {texts.map(([name, label]) => (
           <Field key={name} label={t(label)}>
             {(ids) => (
@@ -129,5 +146,33 @@ export function RequestFilters({ search, onChange, onClear }: RequestFiltersProp
         </div>
       </div>
     </details>
+  );
+}
+
+interface ValueFilterProps extends Pick<RequestFiltersProps, "search" | "onChange"> {
+  readonly name: UsageFilterName;
+  readonly label: string;
+}
+
+function ValueFilter({ name, label, search, onChange }: ValueFilterProps) {
+  const t = useT();
+  const [isNeeded, setNeeded] = useState(false);
+  const from = search.from ?? startOf(search.range ?? "quarter");
+  const options = useDimensionValues(name, { from, to: search.to }, isNeeded);
+  const value = search[name] ?? "";
+  return (
+    <Field label={label}>
+      {(ids) => (
+        <Combobox
+          {...ids}
+          value={value}
+          allowsOther
+          placeholder={t("requests.any")}
+          options={[...(value === "" ? [] : [{ value: "", label: t("requests.any") }]), ...options]}
+          onOpen={() => setNeeded(true)}
+          onChange={(chosen) => onChange({ [name]: chosen })}
+        />
+      )}
+    </Field>
   );
 }

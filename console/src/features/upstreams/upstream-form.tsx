@@ -16,6 +16,7 @@ import { useT } from "../../i18n/messages.ts";
 import { ComboboxField } from "../../ui/combobox-fields.tsx";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { KindMark } from "../../ui/kind-mark.tsx";
 import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
 import { modelsQuery } from "../models/models-query.ts";
@@ -100,7 +101,12 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
         label={t("upstreams.kind")}
         required
         disabled={stored !== undefined}
-        options={kinds.map((each) => ({ value: each.kind, label: each.title, hint: each.kind }))}
+        options={kinds.map((each) => ({
+          value: each.kind,
+          label: each.title,
+          hint: each.kind,
+          icon: <KindMark kind={each.kind} />,
+        }))}
         onChange={chooseKind}
       />
       <TextField

@@ -9,6 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { KindMark } from "../../ui/kind-mark.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loading, QueryView } from "../../ui/states.tsx";
@@ -129,7 +130,9 @@ const Name = ({ upstream: { id, origin, problem, value }, title }: NameProps) =>
     <span className="flex flex-wrap items-center gap-2 font-medium">
       {id} <OriginBadge origin={origin} />
     </span>
-    <span className="text-xs text-muted">{title(value.kind)}</span>
+    <span className="flex items-center gap-1.5 text-xs text-muted">
+      <KindMark kind={value.kind} /> {title(value.kind)}
+    </span>
     {value.baseUrl !== undefined && (
       <code className="font-mono text-xs break-all text-muted">{value.baseUrl}</code>
     )}

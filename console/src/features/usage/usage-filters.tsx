@@ -1,16 +1,13 @@
 /** The filters that are set, and one more from what the time range has. */
-import { useQuery } from "@tanstack/react-query";
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 import type { UsageDimension } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { count } from "../../lib/format.ts";
 import { Button } from "../../ui/button.tsx";
-import { Combobox, type ComboboxOption } from "../../ui/combobox.tsx";
+import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Popover } from "../../ui/popover.tsx";
 import { Select } from "../../ui/select.tsx";
-import { valueLabel } from "./group-series.ts";
 import type { UsageRange } from "./usage-range.ts";
 import {
   filtersOf,
@@ -19,7 +16,7 @@ import {
   type UsageSearch,
   usageFilterNames,
 } from "./usage-search.ts";
-import { usageQuery } from "./use-usage.ts";
+import { useDimensionValues } from "./use-dimension-values.ts";
 
 interface UsageFiltersProps {
   readonly search: UsageSearch;
@@ -63,19 +60,6 @@ export function UsageFilters({ search, range, group, onChange }: UsageFiltersPro
   );
 }
 
-/** The values of a dimension in the time range, those with the most requests first. */
-function useValues(name: UsageFilterName, range: UsageRange, isNeeded: boolean) {
-  const t = useT();
-  const { from, to } = range;
-  const query = { from, to, interval: "total", group_by: name, internal: true };
-  const { data } = useQuery({ ...usageQuery(query, false), enabled: isNeeded, staleTime: 60_000 });
-  return (data?.data ?? []).flatMap((row): ComboboxOption[] => {
-    const value = row.group[name];
-    if (typeof value !== "string" || value === "(other)") return [];
-    return [{ value, label: valueLabel(row, name, t), hint: count(row.requests) }];
-  });
-}
-
 interface ChipProps {
   readonly name: UsageFilterName;
   readonly value: string;
@@ -86,7 +70,7 @@ interface ChipProps {
 function Chip({ name, value, range, onRemove }: ChipProps) {
   const t = useT();
   // Only keys have names that differ from their values.
-  const options = useValues(name, range, name === "key");
+  const options = useDimensionValues(name, range, name === "key");
   const label = options.find((option) => option.value === value)?.label ?? value;
   const text = t("text.pair", { name: t(`usage.dimension.${name}`), value: label });
   return (
@@ -113,7 +97,7 @@ interface NewFilterProps {
 function NewFilter({ range, group, onAdd }: NewFilterProps) {
   const t = useT();
   const [name, setName] = useState<UsageFilterName>("model");
-  const options = useValues(name, range, true);
+  const options = useDimensionValues(name, range, true);
   return (
     <div className="flex flex-col gap-3">
       <Field label={t("usage.filter.by")}>

@@ -2,7 +2,6 @@
 import { useFormContext, useWatch } from "react-hook-form";
 import { z } from "zod";
 import type { WebhookEntity } from "../../../../contract/admin.ts";
-import { eventTypes } from "../../../../contract/events.ts";
 import { name } from "../../../../contract/schemas/names.ts";
 import { webhook as webhookSchema } from "../../../../contract/schemas/webhooks.ts";
 import { saveEntity } from "../../api/entities.ts";
@@ -12,6 +11,7 @@ import { MultiComboboxField } from "../../ui/combobox-fields.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
 import { SelectField, TextField } from "../../ui/form-fields.tsx";
+import { eventOptions } from "../events/event-options.ts";
 
 const formats = ["standard", "slack", "teams", "email"] as const;
 type Format = (typeof formats)[number];
@@ -70,15 +70,11 @@ export function WebhookForm(props: WebhookFormProps) {
         label={t("webhooks.events")}
         hint={t("webhooks.eventsHint")}
         allowsOther
-        options={eventOptions}
+        options={[{ value: "*", label: "*" }, ...eventOptions]}
       />
     </SchemaForm>
   );
 }
-
-const eventOptions = ["*", "alert.*", "budget.*", "target.*", ...Object.keys(eventTypes)].map(
-  (type) => ({ value: type, label: type }),
-);
 
 interface AddressFieldProps {
   readonly format: Format;
