@@ -160,7 +160,11 @@ describe("the base64 text of a cached vector", () => {
     expect(read()).toBeUndefined();
     set(3);
     expect(read()).toBe(textOf(3));
-    for (let at = 0; at < 100; at++) cache.set(`${at}`, { vector: vectorOf(at), tokens: 1 });
+    // Only entries that are used evict one that was used.
+    for (let at = 0; at < 100; at++) {
+      cache.set(`${at}`, { vector: vectorOf(at), tokens: 1 });
+      cache.get(`${at}`, "float");
+    }
     expect(read()).toBeUndefined();
     set(4);
     expect(read()).toBe(textOf(4));

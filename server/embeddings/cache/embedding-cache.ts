@@ -52,7 +52,7 @@ interface KeptText {
 export const textShare = 1 / 8;
 
 /** Bytes of an entry besides its vector, with its key and one evicted key. Measured as resident memory. */
-export const entryOverhead = 600;
+export const entryOverhead = 720;
 
 /** Vectors that are freed in one turn of the event loop after a clear. */
 const freedPerStep = 1024;
