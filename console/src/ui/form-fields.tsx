@@ -3,10 +3,9 @@
  * is an absent member.
  */
 import type { ComponentProps, ReactNode } from "react";
-import { Controller, type FieldError, get, useFormContext } from "react-hook-form";
+import { type FieldError, get, useFormContext } from "react-hook-form";
 import { Field } from "./field.tsx";
 import { Input, TextArea } from "./input.tsx";
-import { type Option, Select } from "./select.tsx";
 
 export interface FieldProps {
   readonly name: string;
@@ -80,42 +79,3 @@ export const listIn = (text: string): readonly string[] =>
     .split(",")
     .map(trimmed)
     .filter((each) => each !== "");
-
-interface SelectFieldProps extends FieldProps {
-  readonly options: readonly Option[];
-  readonly disabled?: boolean;
-  /** Converts the chosen option to the value. Absent: the value is the text of the option. */
-  readonly read?: (value: string) => unknown;
-  readonly onChange?: (value: string) => void;
-}
-
-export function SelectField(props: SelectFieldProps) {
-  const { name, label, hint, required, options, disabled, read = trimmed, onChange } = props;
-  return (
-    <Controller
-      name={name}
-      render={({ field, fieldState }) => (
-        <Field
-          label={label}
-          hint={hint}
-          required={required ?? false}
-          error={fieldState.error?.message}
-        >
-          {(ids) => (
-            <Select
-              {...ids}
-              name={name}
-              value={String(field.value ?? "")}
-              options={options}
-              {...(disabled && { disabled })}
-              onChange={(value) => {
-                field.onChange(value === "" ? undefined : read(value));
-                onChange?.(value);
-              }}
-            />
-          )}
-        </Field>
-      )}
-    />
-  );
-}

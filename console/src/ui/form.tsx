@@ -1,61 +1,20 @@
-/**
- * A form of react-hook-form, whose values are validated by the schema with which the server validates the same body.
- */
-import { zodResolver } from "@hookform/resolvers/zod";
+/** A form of react-hook-form. It shows the errors of the server beside the fields that they name. */
 import type { ReactNode } from "react";
 import {
-  type DefaultValues,
   type FieldErrors,
   type FieldValues,
   FormProvider,
   type Path,
   type UseFormReturn,
-  useForm,
 } from "react-hook-form";
-import { z } from "zod";
 import { ApiError, errorText } from "../api/client.ts";
-import { type Translate, useT } from "../i18n/messages.ts";
+import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 import { FormError } from "./form-error.tsx";
 import { showToast } from "./toast.ts";
 import { useUnsavedChanges } from "./unsaved-changes.ts";
 
-// Compiled schemas need `eval`, which the content security policy refuses.
-z.config({ jitless: true });
-
-export function useSchemaForm<Values extends FieldValues>(
-  schema: z.ZodType<unknown, Values>,
-  defaultValues: DefaultValues<NoInfer<Values>>,
-): UseFormReturn<Values> {
-  const t = useT();
-  // `raw`: the values as they are sent, without the defaults of the schema.
-  const validate = zodResolver(schema, { error: (issue) => issueText(issue, t) }, { raw: true });
-  return useForm<Values>({
-    defaultValues,
-    resolver: (values, context, options) =>
-      validate(withoutEmpty(values) as Values, context, options),
-  });
-}
-
-/** Undefined: the message of the schema. */
-function issueText(issue: z.core.$ZodRawIssue, t: Translate): string | undefined {
-  switch (issue.code) {
-    case "invalid_type":
-      if (issue.input === undefined) return t("field.missing");
-      return issue.expected === "int" ? t("field.noWholeNumber") : t("field.noNumber");
-    case "too_small":
-      if (issue.origin === "string" || issue.origin === "array") return t("field.missing");
-      return t("field.tooSmall", { minimum: String(issue.minimum) });
-    case "too_big":
-      return t(issue.origin === "string" ? "field.tooLong" : "field.tooLarge", {
-        maximum: String(issue.maximum),
-      });
-    default:
-      return undefined;
-  }
-}
-
-interface SchemaFormProps<Values extends FieldValues> {
+interface FormProps<Values extends FieldValues> {
   readonly form: UseFormReturn<Values>;
   readonly save: (values: Values) => Promise<unknown>;
   /** The text of the button. Absent: "Save". */
@@ -65,7 +24,7 @@ interface SchemaFormProps<Values extends FieldValues> {
   readonly children: ReactNode;
 }
 
-export function SchemaForm<Values extends FieldValues>(props: SchemaFormProps<Values>) {
+export function Form<Values extends FieldValues>(props: FormProps<Values>) {
   const { form, save, action, toast, children } = props;
   const t = useT();
   const { errors, isSubmitting, isDirty } = form.formState;
@@ -142,16 +101,3 @@ const messagesIn = (errors: FieldErrors, path = ""): [path: string, message: str
       ? [[`${path}${name}`, error.message]]
       : messagesIn(error as FieldErrors, `${path}${name}.`);
   });
-
-/** Leaves out absent members, and objects of absent members. */
-const withoutEmpty = (values: object): object =>
-  Object.fromEntries(
-    Object.entries(values).filter(
-      ([, value]: [string, unknown]) =>
-        value !== undefined &&
-        (!isObject(value) || Object.values(value).some((member) => member !== undefined)),
-    ),
-  );
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

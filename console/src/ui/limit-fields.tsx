@@ -1,7 +1,8 @@
 /** The fields of limits and budgets, which keys, projects, models and upstreams share. */
 import type { ApiKey, BudgetValue } from "../../../contract/admin.ts";
 import { useT } from "../i18n/messages.ts";
-import { NumberField, SelectField } from "./form-fields.tsx";
+import { NumberField } from "./form-fields.tsx";
+import { SelectField } from "./select-field.tsx";
 
 export const limitNames = [
   "requestsPerMinute",

@@ -1,8 +1,9 @@
 /** Asks for the password before a change of the account. */
 import { confirmBody } from "../../../../contract/schemas/users.ts";
 import { useT } from "../../i18n/messages.ts";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 
 interface ConfirmPasswordProps {
   /** The text of the button. */
@@ -14,12 +15,7 @@ export function ConfirmPassword({ action, onConfirmed }: ConfirmPasswordProps) {
   const t = useT();
   const form = useSchemaForm(confirmBody, {});
   return (
-    <SchemaForm
-      form={form}
-      action={action}
-      toast={false}
-      save={({ password }) => onConfirmed(password)}
-    >
+    <Form form={form} action={action} toast={false} save={({ password }) => onConfirmed(password)}>
       <TextField
         name="password"
         label={t("account.twoFactor.confirm")}
@@ -27,6 +23,6 @@ export function ConfirmPassword({ action, onConfirmed }: ConfirmPasswordProps) {
         autoComplete="current-password"
         read={String}
       />
-    </SchemaForm>
+    </Form>
   );
 }

@@ -7,8 +7,9 @@ import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 
 export function PasswordSection({ account: { user } }: { account: Account }) {
   const t = useT();
@@ -33,7 +34,7 @@ export function PasswordForm({ onSaved }: { onSaved: () => unknown }) {
   const t = useT();
   const form = useSchemaForm(changedPasswordBody, {});
   return (
-    <SchemaForm
+    <Form
       form={form}
       action={t("newPassword.submit")}
       save={async (body) => {
@@ -56,6 +57,6 @@ export function PasswordForm({ onSaved }: { onSaved: () => unknown }) {
         autoComplete="new-password"
         read={String}
       />
-    </SchemaForm>
+    </Form>
   );
 }

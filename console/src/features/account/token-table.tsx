@@ -9,8 +9,10 @@ import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { SelectField, TextField } from "../../ui/form-fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
+import { SelectField } from "../../ui/select-field.tsx";
 import { ShownOnce } from "../../ui/shown-once.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -113,7 +115,7 @@ function TokenForm({ onCreated }: { onCreated: (token: CreatedAdminToken) => unk
   const t = useT();
   const form = useSchemaForm(newTokenBody, { expires_in_days: 30 });
   return (
-    <SchemaForm
+    <Form
       form={form}
       action={t("account.tokens.create")}
       toast={false}
@@ -131,6 +133,6 @@ function TokenForm({ onCreated }: { onCreated: (token: CreatedAdminToken) => unk
           label: t("account.tokens.dayCount", { count: days }),
         }))}
       />
-    </SchemaForm>
+    </Form>
   );
 }

@@ -6,8 +6,9 @@ import { enableTotpBody } from "../../../../contract/schemas/users.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { CopyButton } from "../../ui/copy.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 import { ConfirmPassword } from "./confirm-password.tsx";
 
 export function TotpSetup({ onEnabled }: { onEnabled: (codes: readonly string[]) => unknown }) {
@@ -34,7 +35,7 @@ function EnableForm({ enrollment: { secret, uri, enrollment }, onEnabled }: Enab
   const t = useT();
   const form = useSchemaForm(enableTotpBody, { enrollment });
   return (
-    <SchemaForm
+    <Form
       form={form}
       action={t("account.twoFactor.enable")}
       toast={false}
@@ -63,6 +64,6 @@ function EnableForm({ enrollment: { secret, uri, enrollment }, onEnabled }: Enab
         inputMode="numeric"
         autoComplete="one-time-code"
       />
-    </SchemaForm>
+    </Form>
   );
 }

@@ -6,8 +6,10 @@ import { alert as alertSchema } from "../../../../contract/schemas/alerts.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { ComboboxField } from "../../ui/combobox-fields.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { NumberField, TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
+import { SelectField } from "../../ui/select-field.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
 import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
@@ -27,7 +29,7 @@ export function AlertForm({ alert, onSaved }: AlertFormProps) {
   const metric = useWatch({ control: form.control, name: "metric" }) ?? "error_rate";
   const isOfRequests = metric !== "unhealthy_targets";
   return (
-    <SchemaForm
+    <Form
       form={form}
       save={async ({ name, ...value }) => {
         await saveEntity("/alerts", alert, alert ? value : { name, ...value });
@@ -66,7 +68,7 @@ export function AlertForm({ alert, onSaved }: AlertFormProps) {
         </div>
       )}
       <Filters hasProject={isOfRequests} />
-    </SchemaForm>
+    </Form>
   );
 }
 

@@ -8,11 +8,13 @@ import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { endOfDay, localDay, timeZone } from "../../lib/time.ts";
 import { ComboboxField } from "../../ui/combobox-fields.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { SelectField, TextField } from "../../ui/form-fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
 import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 import { optionsOf } from "../../ui/select.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
 import { KeyModelsField } from "./key-models-field.tsx";
@@ -64,7 +66,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   const modelsOf = (kind: "embedding" | "image") =>
     models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
   return (
-    <SchemaForm
+    <Form
       form={form}
       action={apiKey ? t("action.save") : t("action.create")}
       save={async ({ expires: day, ...values }) => {
@@ -144,6 +146,6 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
           />
         ))}
       </More>
-    </SchemaForm>
+    </Form>
   );
 }

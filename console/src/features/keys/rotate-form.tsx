@@ -3,8 +3,9 @@ import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
 import { rotationBody } from "../../../../contract/schemas/keys.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { SelectField } from "../../ui/form-fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
+import { SelectField } from "../../ui/select-field.tsx";
 
 const overlaps = [0, 1, 24, 168] as const;
 
@@ -17,7 +18,7 @@ export function RotateForm({ apiKey: { id, version }, onRotated }: RotateFormPro
   const t = useT();
   const form = useSchemaForm(rotationBody, { overlapHours: 24 });
   return (
-    <SchemaForm
+    <Form
       form={form}
       action={t("keys.rotate")}
       save={async (body) =>
@@ -39,6 +40,6 @@ export function RotateForm({ apiKey: { id, version }, onRotated }: RotateFormPro
           label: count === 0 ? t("keys.overlap.none") : t("keys.overlap.hours", { count }),
         }))}
       />
-    </SchemaForm>
+    </Form>
   );
 }

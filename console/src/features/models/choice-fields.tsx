@@ -1,6 +1,6 @@
 /** Choices of the form of a model: yes or no, or one of the values of a member. */
 import { useT } from "../../i18n/messages.ts";
-import { SelectField } from "../../ui/form-fields.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
 
 type YesNoMember = "cache" | "batch" | "sameSpace" | "contextual" | "showCost" | "retryPaid";
 

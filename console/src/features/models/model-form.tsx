@@ -3,10 +3,12 @@ import { useWatch } from "react-hook-form";
 import { type ModelEntity, policyNames } from "../../../../contract/admin.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { NumberField, TextField } from "../../ui/form-fields.tsx";
 import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
+import { SelectField } from "../../ui/select-field.tsx";
 import { membersOfKind, modelSchema, valuesOf } from "./model-schema.ts";
 import { EmbeddingOptions, ImageOptions, ModerationFields } from "./option-fields.tsx";
 import { PriceFields } from "./price-fields.tsx";
@@ -28,7 +30,7 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
     name: ["kind", "targets.0", "storeContent"],
   });
   return (
-    <SchemaForm
+    <Form
       form={form}
       save={async ({ id, ...value }) => {
         const body = membersOfKind(value);
@@ -101,6 +103,6 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
       <More label={t("models.form.group.limits")}>
         <LimitFields />
       </More>
-    </SchemaForm>
+    </Form>
   );
 }

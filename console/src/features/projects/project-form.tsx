@@ -8,9 +8,10 @@ import { saveEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { MultiComboboxField } from "../../ui/combobox-fields.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
 import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 import { LabelFields } from "./label-fields.tsx";
 import { labelEntries, labelMembers, labelsSchema } from "./label-values.ts";
 
@@ -38,7 +39,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
   });
   const isLocked = stored?.read_only ?? false;
   return (
-    <SchemaForm
+    <Form
       form={form}
       save={async ({ users = [], labels, name, ...own }) => {
         const value = { ...own, ...labelMembers(labels) };
@@ -70,6 +71,6 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
           .filter(({ projects }) => projects !== "all")
           .map(({ id, name }) => ({ value: id, label: name }))}
       />
-    </SchemaForm>
+    </Form>
   );
 }

@@ -7,8 +7,9 @@ import { acceptedInviteBody } from "../../../../contract/schemas/users.ts";
 import { call, errorText } from "../../api/client.ts";
 import { sessionQuery, signIn } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 import { Loading } from "../../ui/states.tsx";
 import { SignInFrame } from "./frame.tsx";
 import { isCodeMissing } from "./sign-in.tsx";
@@ -48,7 +49,7 @@ function InviteForm({ name, token }: { name: string; token: string }) {
   const queryClient = useQueryClient();
   const form = useSchemaForm(acceptedInviteBody, { token });
   return (
-    <SchemaForm
+    <Form
       form={form}
       action={t("invite.submit")}
       save={async (body) => {
@@ -72,6 +73,6 @@ function InviteForm({ name, token }: { name: string; token: string }) {
         autoComplete="new-password"
         read={String}
       />
-    </SchemaForm>
+    </Form>
   );
 }

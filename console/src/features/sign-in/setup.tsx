@@ -6,8 +6,9 @@ import { minPasswordLength } from "../../../../contract/admin.ts";
 import { setupBody } from "../../../../contract/schemas/users.ts";
 import { sessionQuery, setUp } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 import { SignInFrame } from "./frame.tsx";
 
 export function SetupPage() {
@@ -20,7 +21,7 @@ export function SetupPage() {
   return (
     <SignInFrame title={t("setup.title")}>
       <p className="mb-4 text-muted">{t("setup.description")}</p>
-      <SchemaForm
+      <Form
         form={form}
         action={t("setup.submit")}
         save={async (body) => {
@@ -37,7 +38,7 @@ export function SetupPage() {
           autoComplete="new-password"
           read={String}
         />
-      </SchemaForm>
+      </Form>
     </SignInFrame>
   );
 }

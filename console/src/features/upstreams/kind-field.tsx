@@ -2,8 +2,9 @@
 import type { FormField } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { fieldHelp } from "../../i18n/server-text.ts";
-import { NumberField, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { NumberField, TextField } from "../../ui/form-fields.tsx";
 import { optionsOf } from "../../ui/select.tsx";
+import { SelectField } from "../../ui/select-field.tsx";
 import { fieldLabel } from "./field-label.ts";
 import { PairsField } from "./pairs-field.tsx";
 import { isSecretValue } from "./upstream-values.ts";

@@ -14,11 +14,12 @@ import { upstreamMembers } from "../../../../contract/schemas/upstreams.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { ComboboxField } from "../../ui/combobox-fields.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
+import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
 import { KindMark } from "../../ui/kind-mark.tsx";
 import { LimitFields } from "../../ui/limit-fields.tsx";
 import { More } from "../../ui/more.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
 import { modelsQuery } from "../models/models-query.ts";
 import { ConnectionTestPanel } from "./connection-test.tsx";
 import { DiscoveredModels, type TickedModels } from "./discovered-models.tsx";
@@ -95,7 +96,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     ["baseUrl", "apiKey"].includes(name) ||
     (kind?.needs_one_of ?? []).some((names) => names.includes(name.split(".")[0] ?? ""));
   return (
-    <SchemaForm form={form} save={save}>
+    <Form form={form} save={save}>
       <ComboboxField
         name="kind"
         label={t("upstreams.kind")}
@@ -143,7 +144,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
           idOf={(model) => modelId(model, id, models?.data ?? [])}
         />
       )}
-    </SchemaForm>
+    </Form>
   );
 }
 

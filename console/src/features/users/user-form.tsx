@@ -7,8 +7,10 @@ import { changedUserBody, newUserBody } from "../../../../contract/schemas/users
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { MultiComboboxField } from "../../ui/combobox-fields.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { SelectField, TextField } from "../../ui/form-fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
+import { SelectField } from "../../ui/select-field.tsx";
 import { projectsQuery } from "../projects/projects-query.ts";
 
 interface UserFormProps {
@@ -32,7 +34,7 @@ export function UserForm({ user, onSaved }: UserFormProps) {
   const seesAll = useWatch({ control: form.control, name: "projects" }) === "all";
   const projects = [...new Set([...(data?.data.map(({ id }) => id) ?? []), ...before])];
   return (
-    <SchemaForm
+    <Form
       form={form}
       {...(!user && { action: t("users.invite"), toast: false })}
       save={async ({ projects: chosen = [], ...body }) => {
@@ -71,6 +73,6 @@ export function UserForm({ user, onSaved }: UserFormProps) {
           </label>
         </>
       )}
-    </SchemaForm>
+    </Form>
   );
 }

@@ -9,8 +9,10 @@ import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { MultiComboboxField } from "../../ui/combobox-fields.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
-import { SchemaForm, useSchemaForm } from "../../ui/form.tsx";
-import { SelectField, TextField } from "../../ui/form-fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
+import { useSchemaForm } from "../../ui/schema-form.ts";
+import { SelectField } from "../../ui/select-field.tsx";
 import { eventOptions } from "../events/event-options.ts";
 
 const formats = ["standard", "slack", "teams", "email"] as const;
@@ -42,7 +44,7 @@ export function WebhookForm(props: WebhookFormProps) {
   );
   const format = useWatch({ control: form.control, name: "format" });
   return (
-    <SchemaForm
+    <Form
       form={form}
       save={async ({ format: chosen, secret, ...values }) => {
         const isSigned = chosen === "standard";
@@ -72,7 +74,7 @@ export function WebhookForm(props: WebhookFormProps) {
         allowsOther
         options={[{ value: "*", label: "*" }, ...eventOptions]}
       />
-    </SchemaForm>
+    </Form>
   );
 }
 
