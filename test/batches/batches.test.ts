@@ -150,6 +150,7 @@ test("an invalid file fails before anything runs, and the errors name line, code
     },
     { code: "model_not_found", message: expect.any(String), param: "body.model", line: 3 },
     { code: expect.any(String), message: expect.any(String), param: "body.model", line: 4 },
+    { code: "duplicate_custom_id", message: expect.any(String), param: "custom_id", line: 5 },
   ]);
   const repeated = await run(first, embeddingLine("a") + embeddingLine("a", "again"));
   expect(repeated.errors?.data).toMatchObject([{ code: "duplicate_custom_id", line: 2 }]);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheKey, cacheKeyPrefix } from "../../server/embeddings/cache/cache-key.ts";
-import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
+import { EmbeddingCache, entryOverhead } from "../../server/embeddings/cache/embedding-cache.ts";
 import type { EmbeddingCacheFileOptions } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { modelNamed, textQuery } from "../fuzz/cache-fixture.ts";
@@ -107,7 +107,9 @@ describe("after a restart", () => {
         tokens: 1,
       });
     }
-    expect(before.bytes).toBeLessThan(2 * lengths.reduce((sum, length) => sum + length + 604, 0));
+    expect(before.bytes).toBeLessThan(
+      2 * lengths.reduce((sum, length) => sum + length + entryOverhead + 4, 0),
+    );
     first.file.close();
     const after = new EmbeddingCache({ maxBytes: 10 * KiB * KiB });
     await open(path).file.load((key, vector, tokens) => after.restore(key, vector, tokens));

@@ -130,7 +130,8 @@ describe("config.yaml of LiteLLM:", () => {
     expect(first).toMatchObject({ code: 0, err: "" });
     expect(first.out).not.toContain("sk-fake");
     await until(async () => (await embed(clientKey, "search")) === 200);
-    expect(await embed(clientKey, "find")).toBe(200);
+    // The gateway may read the models while the import writes them.
+    await until(async () => (await embed(clientKey, "find")) === 200);
     const second = await litellm(["--config", file("config.yaml", config), "--apply"], env);
     expect(second.code).toBe(0);
     expect(second.out).not.toContain("created");
