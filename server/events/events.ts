@@ -174,7 +174,7 @@ export function createEvents(options: EventsOptions): Events {
     },
     recordJobEvent: async ({ type, owner, id, webhook }) => {
       const receivers = await options.clientWebhooks.subscribers(owner, type, webhook);
-      // The events of jobs are many. The list of events is for the operator, and has only those that are delivered.
+      // Jobs have many events. The operator's list has only events that a webhook delivers.
       if (receivers.length === 0) return;
       const deduplicationKey = `${type} ${id}`;
       await recordFor({ id: newId(), type, at: now(), data: { id }, deduplicationKey }, receivers);

@@ -13,7 +13,7 @@ const rowHeights = (page: Page): Promise<number[]> =>
     `[...document.querySelectorAll("tbody tr")].map(({ offsetHeight }) => offsetHeight)`,
   );
 
-/** The rows of the table whose only rows are those that the search found. */
+/** The rows that the search found, when the table shows nothing else. */
 async function search(page: Page, field: string, text: string, table: string): Promise<string[]> {
   await page.getByRole("searchbox", { name: field }).fill(text);
   const rows = page.getByRole("region", { name: table, exact: true }).locator("tbody tr");

@@ -87,7 +87,7 @@ describe("the models of an imported key", () => {
   const modelsOf = (columns: JsonObject) =>
     plan({ models: [search, own], teams, keys: [key("web", columns)] });
 
-  test("are those that the key and its team both allow", () => {
+  test("are the models that the key and its team both allow", () => {
     expect(modelsOf({ team_id: "t1", models: ["search", "own"] }).keys[0]?.models).toEqual([
       "search",
     ]);

@@ -45,7 +45,7 @@ const traffic: readonly Chart[] = [
   },
 ];
 
-/** The sums of a period. Those that are 0 all the time are left out. */
+/** The sums of a period. A sum that is always 0 has no chart. */
 const sums: readonly Chart[] = [
   {
     heading: "figure.cost",

@@ -51,7 +51,7 @@ export async function deleteFile({ url, headers, send }: VendorEndpoint, fileId:
 /** The clocks of the vendor and of this process may differ. */
 export const clockMs = 3_600_000;
 
-/** Whether a batch is older than the one that is looked for. `createdAt`: Unix seconds, or a date. */
+/** Whether a batch was created before `since`. `createdAt`: Unix seconds, or a date. `since`: Unix milliseconds. */
 export const isOlder = (createdAt: unknown, since: number): boolean =>
   (typeof createdAt === "number" ? createdAt * 1000 : Date.parse(String(createdAt))) <
   since - clockMs;
