@@ -404,7 +404,9 @@ export const settingsTable = {
     "Days for which the input and output files of batches are kept, unless the request says otherwise. 0: until they are deleted.",
   ),
   VEXEL_BATCH_MAX_BYTES: bytes(200 * MiB).describe("Maximum size of the input file of a batch."),
-  VEXEL_BATCH_MAX_LINES: wholeNumber(50_000, 1).describe("Maximum number of lines of a batch."),
+  VEXEL_BATCH_MAX_LINES: wholeNumber(50_000, 1).describe(
+    "Maximum number of lines of a batch. A repeated `custom_id` is found among the first 100,000.",
+  ),
   VEXEL_BATCH_MAX_INPUTS: wholeNumber(50_000, 1).describe(
     "Maximum number of embeddings inputs of all lines of a batch together.",
   ),

@@ -5,7 +5,6 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { serveOthers } from "../lib/tasks.ts";
 import { type InputLine, readLines } from "./read-lines.ts";
-import { RepeatedIds } from "./repeated-ids.ts";
 import type { BatchError } from "./stored-batch.ts";
 import type { SizedRange } from "./vendor/choose-execution.ts";
 
@@ -52,25 +51,21 @@ export interface ValidInput extends Pick<CheckedBody, "tokens" | "imageDollars">
 const maxErrors = 100;
 /** Other requests are served after this many lines. */
 const linesPerTurn = 50;
-/** No line is shorter: it has a custom_id, a method, a url and a body. */
-const minLineBytes = 60;
+/**
+ * custom_ids that are compared, about 40 MB: twice the lines that OpenAI allows. In longer files, repeated ids after them
+ * are not found; the gateway itself does not depend on unique ids.
+ */
+const maxComparedIds = 100_000;
 
 export async function validateInput(options: ValidateInputOptions): Promise<ValidatedInput> {
-  const pass = new FirstPass(options);
+  const validation = new Validation(options);
   for await (const line of linesOf(options)) {
-    await pass.add(line);
-    if (pass.isFull) break;
+    await validation.add(line);
+    if (validation.isFull) break;
   }
-  pass.end();
-  if (!pass.isFull && pass.ids.hasSuspects) await findRepeated(options, pass);
-  return pass.errors.length > 0
-    ? { errors: pass.errors.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
-    : {
-        ranges: pass.ranges,
-        model: pass.model,
-        tokens: pass.tokens,
-        imageDollars: pass.imageDollars,
-      };
+  validation.end();
+  const { errors, ranges, model, tokens, imageDollars } = validation;
+  return errors.length > 0 ? { errors } : { ranges, model, tokens, imageDollars };
 }
 
 async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<InputLine> {
@@ -81,13 +76,13 @@ async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<
   }
 }
 
-class FirstPass {
+class Validation {
   readonly errors: BatchError[] = [];
   readonly ranges: { -readonly [Name in keyof SizedRange]: SizedRange[Name] }[] = [];
   tokens = 0;
   imageDollars: number | null = 0;
-  readonly ids: RepeatedIds;
   readonly #options: ValidateInputOptions;
+  readonly #ids = new Set<string>();
   #lines = 0;
   #inputs = 0;
   #model: string | undefined;
@@ -95,8 +90,6 @@ class FirstPass {
 
   constructor(options: ValidateInputOptions) {
     this.#options = options;
-    const possible = Math.ceil(options.size / minLineBytes);
-    this.ids = new RepeatedIds(Math.min(possible, options.limits.maxLines));
   }
 
   get isFull(): boolean {
@@ -120,7 +113,7 @@ class FirstPass {
     range.lines++;
     try {
       const { customId, body } = parseLine(line, this.#options.endpoint);
-      this.ids.add(customId);
+      this.#addId(customId);
       const { model, inputs, tokens, imageDollars } = await this.#options.check(body);
       this.#inputs += inputs;
       range.inputs += inputs;
@@ -132,6 +125,16 @@ class FirstPass {
       if (!(error instanceof LineError || error instanceof GatewayError)) throw error;
       this.errors.push(batchErrorOf(error, line.number));
     }
+  }
+
+  #addId(id: string): void {
+    if (this.#ids.has(id))
+      throw new LineError(
+        "duplicate_custom_id",
+        `The custom_id '${id.slice(0, 100)}' occurs before this line already.`,
+        "custom_id",
+      );
+    if (this.#ids.size < maxComparedIds) this.#ids.add(id);
   }
 
   end(): void {
@@ -163,30 +166,6 @@ const maxRangeInputs = 8192;
 
 const isLarge = ({ bytes, inputs }: SizedRange): boolean =>
   bytes >= maxRangeBytes || inputs >= maxRangeInputs;
-
-async function findRepeated(
-  options: ValidateInputOptions,
-  { ids, errors }: FirstPass,
-): Promise<void> {
-  const isRepeated = ids.secondPass();
-  for await (const line of linesOf(options)) {
-    const customId = idIn(line, options.endpoint);
-    if (customId === undefined || !isRepeated(customId)) continue;
-    const message = `The custom_id '${customId.slice(0, 100)}' occurs before this line already.`;
-    errors.push({ code: "duplicate_custom_id", message, param: "custom_id", line: line.number });
-    if (errors.length >= maxErrors) return;
-  }
-}
-
-/** Undefined: the line is invalid, which the first pass reported. */
-function idIn(line: InputLine, endpoint: string): string | undefined {
-  try {
-    return parseLine(line, endpoint).customId;
-  } catch (error) {
-    if (error instanceof LineError) return undefined;
-    throw error;
-  }
-}
 
 /** An error of a line, with the code that OpenAI and Azure have for it. */
 class LineError extends Error {

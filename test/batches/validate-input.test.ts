@@ -1,7 +1,6 @@
 /** The input file of a batch is validated as a stream, and every error names its line, code and parameter. */
 import { describe, expect, test } from "bun:test";
 import { type InputLine, readLines } from "../../server/batches/read-lines.ts";
-import { RepeatedIds } from "../../server/batches/repeated-ids.ts";
 import { type BatchLimits, validateInput } from "../../server/batches/validate-input.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { embeddingLine, line } from "./lines.ts";
@@ -61,16 +60,14 @@ describe("lines", () => {
   });
 });
 
-test("a repeated id is found among many, and no other id", () => {
-  const count = 200_000;
-  const ids = new RepeatedIds(count);
-  for (let at = 0; at < count; at++) ids.add(`request-${at}`);
-  ids.add("request-7");
-  const isRepeated = ids.secondPass();
-  const repeated: string[] = [];
-  for (let at = 0; at < count; at++) if (isRepeated(`request-${at}`)) repeated.push(`${at}`);
-  expect(repeated).toEqual([]);
-  expect(isRepeated("request-7")).toBe(true);
+test("a repeated id is found among many lines, and no other id", async () => {
+  const count = 1000;
+  const lines = Array.from({ length: count }, (_, at) => embeddingLine(`request-${at}`));
+  const size = { maxLines: 2 * count, maxInputs: 2 * count };
+  expect(await validate(lines.join(""), size)).toMatchObject({ tokens: 3 * count });
+  expect(await validate([...lines, lines[7]].join(""), size)).toMatchObject({
+    errors: [{ code: "duplicate_custom_id", line: count + 1 }],
+  });
 });
 
 test("a valid file is divided into ranges of lines", async () => {

@@ -135,7 +135,7 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_FILES_FILE_MAX_BYTES: "单次请求上传的文件的最大字节数。",
   VEXEL_FILES_DAYS: "批处理的输入和输出文件的保留天数，除非请求另有指定。0：保留到被删除为止。",
   VEXEL_BATCH_MAX_BYTES: "批处理输入文件的最大字节数。",
-  VEXEL_BATCH_MAX_LINES: "批处理的最大行数。",
+  VEXEL_BATCH_MAX_LINES: "批处理的最大行数。仅在前 100,000 行中检查重复的 custom_id。",
   VEXEL_BATCH_MAX_INPUTS: "批处理所有行的向量输入总数上限。",
   VEXEL_DOWNLOAD_MAX_BYTES: "从 URL 下载的图像的最大字节数。",
   VEXEL_DOWNLOAD_TIMEOUT: "下载图像的超时秒数。",
