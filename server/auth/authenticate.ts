@@ -13,19 +13,16 @@ import { secretHash } from "../lib/secret-hash.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 
-const bearer = /^bearer +/i;
+const scheme = "bearer ";
 
 /** Key expiry, checked at every request. */
 const isExpired = ({ expiresAt }: Key, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now;
 
-/**
- * Everything after the scheme, spaces included, so that a key with spaces gets its own error message. The regular
- * expression matches only the scheme, because one that also trimmed the key would backtrack over a run of spaces.
- */
+/** Everything after the scheme, spaces included, so that a key with spaces gets its own error message. */
 function bearerKey(authorization: string): string | undefined {
-  const scheme = bearer.exec(authorization)?.[0];
-  return scheme === undefined ? undefined : authorization.slice(scheme.length).trim();
+  const hasScheme = authorization.slice(0, scheme.length).toLowerCase() === scheme;
+  return hasScheme ? authorization.slice(scheme.length).trim() : undefined;
 }
 
 /** `now`: Unix milliseconds. */
@@ -38,20 +35,9 @@ export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: n
       "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or in an api-key header.",
     );
   }
-  if (/\s/.test(presented)) {
-    throw new GatewayError(
-      "invalid_api_key",
-      "Incorrect API key provided: it contains a space, and API keys are visible ASCII characters without spaces. Check that the Authorization or api-key header has nothing besides the key.",
-    );
-  }
   // The timing of the lookup reveals nothing about a key, only about its hash.
   const key = snapshot.keys.get(secretHash(presented));
-  if (!key) {
-    throw new GatewayError(
-      "invalid_api_key",
-      `Incorrect API key provided: ${masked(presented)}. Ask the operator of this gateway for a key.`,
-    );
-  }
+  if (!key) throw unknownKey(presented);
   if (isExpired(key, now)) {
     throw new GatewayError(
       "invalid_api_key",
@@ -60,6 +46,14 @@ export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: n
   }
   return brand<Key, "authenticated">(key);
 }
+
+const unknownKey = (presented: string): GatewayError =>
+  new GatewayError(
+    "invalid_api_key",
+    /\s/.test(presented)
+      ? "Incorrect API key provided: it contains a space, and API keys are visible ASCII characters without spaces. Check that the Authorization or api-key header has nothing besides the key."
+      : `Incorrect API key provided: ${masked(presented)}. Ask the operator of this gateway for a key.`,
+  );
 
 const keysById = new WeakMap<Snapshot["keys"], ReadonlyMap<string, Key>>();
 
