@@ -50,13 +50,18 @@ export class BufferedExchange implements Exchange {
       throw new RequestAborted();
     }
     signal.addEventListener("abort", this.#abort);
-    const idle = mayReuse ? pool.takeIdle(endpoint.key) : undefined;
-    if (!idle) {
+    if (!mayReuse) {
       this.#open();
       return;
     }
-    this.#isReused = true;
-    this.#send(idle);
+    pool.takeIdle(endpoint.key, (idle) => {
+      if (signal.aborted) {
+        if (idle) pool.release(endpoint.key, idle);
+      } else if (idle) {
+        this.#isReused = true;
+        this.#send(idle);
+      } else this.#open();
+    });
   }
 
   onData(): void {
