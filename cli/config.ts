@@ -16,7 +16,7 @@ import {
   type ConfigEntityStore,
   type JsonObject,
   VersionConflict,
-} from "../server/storage/ports/config-entity-store.ts";
+} from "../server/storage/sql/config-entity-store.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { secretBoxFor } from "../server/wiring/storage.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";

@@ -1,11 +1,14 @@
 /** Opens the stores of a command: in the database (`DATABASE_URL`), or in the data folder. */
 import type { Settings } from "../server/settings.ts";
-import type { ConfigEntityStore } from "../server/storage/ports/config-entity-store.ts";
-import type { KeyStore } from "../server/storage/ports/key-store.ts";
-import type { WebhookEndpointStore } from "../server/storage/ports/webhook-endpoint-store.ts";
-import { createConfigEntityStore } from "../server/storage/sql/config-entity-store.ts";
-import { createKeyStore } from "../server/storage/sql/key-store.ts";
-import { createWebhookEndpointStore } from "../server/storage/sql/webhook-endpoint-store.ts";
+import {
+  type ConfigEntityStore,
+  createConfigEntityStore,
+} from "../server/storage/sql/config-entity-store.ts";
+import { createKeyStore, type KeyStore } from "../server/storage/sql/key-store.ts";
+import {
+  createWebhookEndpointStore,
+  type WebhookEndpointStore,
+} from "../server/storage/sql/webhook-endpoint-store.ts";
 import { openEventFile } from "../server/storage/sqlite/event-database.ts";
 import {
   hasGatewayDatabase,

@@ -21,9 +21,9 @@ import {
   workerVariable,
 } from "./process/worker-process.ts";
 import type { Settings } from "./settings.ts";
-import type { KeyStore } from "./storage/ports/key-store.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
+import type { KeyStore } from "./storage/sql/key-store.ts";
 import { lockFolder } from "./storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
 import { unknownSettings } from "./unknown-settings.ts";

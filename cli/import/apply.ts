@@ -3,8 +3,8 @@ import {
   type ConfigEntities,
   EntityRefused,
 } from "../../server/config/entities/config-entities.ts";
-import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
-import type { KeyStore } from "../../server/storage/ports/key-store.ts";
+import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
+import type { KeyStore } from "../../server/storage/sql/key-store.ts";
 import { type ImportPlan, mapSecrets, type Secret } from "./plan.ts";
 
 export interface AppliedEntity {

@@ -1,5 +1,5 @@
 /** Limits and budgets of another gateway. An approximation is never looser than the original. */
-import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import type { SubjectReport } from "./report.ts";
 
 interface GivenLimits {

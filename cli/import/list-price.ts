@@ -2,7 +2,7 @@
  * List prices of vendors for imported models. Other gateways count by the name of a model, also if another server
  * answers at its address, and budgets need a price.
  */
-import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import {
   listedImagePrice,
   withEmbeddingPrices,

@@ -1,6 +1,6 @@
 /** A plan as vexel.yaml, for operators who keep the configuration in files. API keys are not in it. */
 import { stringify } from "yaml";
-import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import { type ImportPlan, mapSecrets, type Secret } from "./plan.ts";
 
 export interface PrintedPlan {

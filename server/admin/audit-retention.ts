@@ -2,8 +2,9 @@
  * Retention of the audit log: deletes old entries, at the start and every hour. Every replica does so; there is no
  * leader election.
  */
-import type { AuditLog } from "../storage/ports/audit-log.ts";
+
 import { createPruning } from "../storage/prune-in-steps.ts";
+import type { AuditLog } from "../storage/sql/audit-log.ts";
 
 const dayMs = 86_400_000;
 const pruneEveryMs = 3_600_000;

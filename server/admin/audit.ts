@@ -1,5 +1,5 @@
 /** Writes the audit log: who did what, when, from where, and what changed. */
-import type { AuditLog, StoredAuditEntry } from "../storage/ports/audit-log.ts";
+import type { AuditLog, StoredAuditEntry } from "../storage/sql/audit-log.ts";
 import { shortenAudited } from "./shorten-audited.ts";
 
 type AuditRecord = Pick<StoredAuditEntry, "actor" | "action"> &

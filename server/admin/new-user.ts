@@ -1,6 +1,6 @@
 /** A new user of the console, with an id of its own. */
 import { randomBytes } from "node:crypto";
-import type { StoredUser } from "../storage/ports/user-store.ts";
+import type { StoredUser } from "../storage/sql/user-store.ts";
 
 type Given = Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "createdAt"> &
   Partial<StoredUser>;

@@ -5,7 +5,7 @@ import { serveByFetch } from "../http/fetch-bridge.ts";
 import type { Mount } from "../http/route.ts";
 import type { Log } from "../lib/log.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
-import type { AuditLog } from "../storage/ports/audit-log.ts";
+import type { AuditLog } from "../storage/sql/audit-log.ts";
 import { createAdminApi } from "./admin-api.ts";
 import type { AdminDependencies, SignInDependencies } from "./admin-dependencies.ts";
 import { type AdminRoute, adminApiDocument } from "./admin-route.ts";

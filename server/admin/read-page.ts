@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { PageRequest } from "../storage/ports/page.ts";
+import type { PageRequest } from "../storage/sql/page.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 import { readQuery } from "./read-query.ts";
 

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { firstKeyId } from "../../contract/limits-and-budgets.ts";
 import { secretHash } from "../lib/secret-hash.ts";
-import type { KeySettings, NewKey } from "../storage/ports/key-store.ts";
+import type { KeySettings, NewKey } from "../storage/sql/key-store.ts";
 
 export interface GeneratedKey {
   /** The text that clients send. */

@@ -11,7 +11,7 @@ import {
   type SegmentKind,
 } from "../jobs/job-kind.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { ClaimedRange, JobData, JobError, StoredJob } from "../storage/ports/job-store.ts";
+import type { ClaimedRange, JobData, JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { type MayMerge, mergeLines } from "./merge-lines.ts";
 import { formatLine, UsageCounter } from "./output-lines.ts";
 import { readLines } from "./read-lines.ts";

@@ -6,7 +6,7 @@ import { checkMetadata } from "../jobs/job-metadata.ts";
 import { type Jobs, newJobId, type StoredJob } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { quotedList } from "../lib/quoted-list.ts";
-import type { JobPage } from "../storage/ports/job-store.ts";
+import type { JobPage } from "../storage/sql/stored-job.ts";
 import { type BatchData, type BatchEndpoint, batchDataOf, batchEndpoints } from "./stored-batch.ts";
 
 export interface BatchesOptions {

@@ -1,7 +1,7 @@
 /** What a batch stores in the row of its job. */
 import type { batchExecutions } from "../../contract/admin/constants.ts";
 import type { JobWebhook } from "../jobs/job-events.ts";
-import type { StoredJob } from "../storage/ports/job-store.ts";
+import type { StoredJob } from "../storage/sql/stored-job.ts";
 
 /** OpenAI's error of a line of the input file. */
 export interface BatchError {

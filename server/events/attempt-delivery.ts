@@ -6,7 +6,7 @@
 import { createHmac } from "node:crypto";
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
-import type { StoredEvent } from "../storage/ports/event-store.ts";
+import type { StoredEvent } from "../storage/sql/event-store.ts";
 import { slackMessage, teamsMessage } from "./formats/chat-messages.ts";
 import type { SendMail } from "./formats/send-mail.ts";
 

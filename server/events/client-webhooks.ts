@@ -9,7 +9,7 @@ import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type {
   StoredWebhookEndpoint,
   WebhookEndpointStore,
-} from "../storage/ports/webhook-endpoint-store.ts";
+} from "../storage/sql/webhook-endpoint-store.ts";
 
 export interface ClientWebhooksOptions {
   readonly store: Pick<WebhookEndpointStore, "list" | "withPendingDeliveries">;

@@ -10,8 +10,8 @@ import type {
   ClaimedDelivery,
   DeliveryOutcome,
   DeliveryStore,
-} from "../storage/ports/delivery-store.ts";
-import type { StoredEvent } from "../storage/ports/event-store.ts";
+} from "../storage/sql/delivery-store.ts";
+import type { StoredEvent } from "../storage/sql/event-store.ts";
 import { type AttemptOptions, type AttemptResult, attemptDelivery } from "./attempt-delivery.ts";
 
 export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {

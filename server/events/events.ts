@@ -8,7 +8,7 @@ import type { Emit, EmittedEvent, EventType, RecordJobEvent } from "../../contra
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import type { EventStore, NewEvent, StoredEvent } from "../storage/ports/event-store.ts";
+import type { EventStore, NewEvent, StoredEvent } from "../storage/sql/event-store.ts";
 import type { ClientWebhooks } from "./client-webhooks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 

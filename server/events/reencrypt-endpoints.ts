@@ -1,6 +1,6 @@
 /** Encrypts the signing secrets of webhook endpoints again, with the current key (`vexel config reencrypt`). */
 import type { SecretBox } from "../storage/encrypt-secret.ts";
-import type { WebhookEndpointStore } from "../storage/ports/webhook-endpoint-store.ts";
+import type { WebhookEndpointStore } from "../storage/sql/webhook-endpoint-store.ts";
 
 /** Returns how many endpoints were written. */
 export async function reencryptEndpoints(

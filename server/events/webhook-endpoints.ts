@@ -7,7 +7,7 @@ import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type {
   StoredWebhookEndpoint,
   WebhookEndpointStore,
-} from "../storage/ports/webhook-endpoint-store.ts";
+} from "../storage/sql/webhook-endpoint-store.ts";
 import { checkPublicUrl, systemResolve } from "../upstream/download/index.ts";
 import type { AttemptResult } from "./attempt-delivery.ts";
 import { maxEndpoints } from "./client-webhooks.ts";

@@ -5,14 +5,14 @@
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
+import type { FileChunks, FileStore, FoundFile } from "../storage/ports/file-store.ts";
 import type {
   FileIndex,
   FileListQuery,
   FileQuotas,
   ReservedFile,
   StoredFile,
-} from "../storage/ports/file-index.ts";
-import type { FileChunks, FileStore, FoundFile } from "../storage/ports/file-store.ts";
+} from "../storage/sql/file-index.ts";
 import type { DiskUse } from "../temp-storage/disk-reserve.ts";
 
 export interface ClientFilesOptions {

@@ -6,7 +6,7 @@ import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import type { FileChunks, FileStore } from "../storage/ports/file-store.ts";
-import type { StoredPart, StoredUpload, UploadStore } from "../storage/ports/upload-store.ts";
+import type { StoredPart, StoredUpload, UploadStore } from "../storage/sql/upload-store.ts";
 import type { ClientFiles, StoredFile } from "./client-files.ts";
 
 export interface UploadsOptions {

@@ -2,7 +2,7 @@
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
-import type { JobError, StoredJob } from "../storage/ports/job-store.ts";
+import type { JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { readInput, removeInput } from "./image-input.ts";
 import type { JobWebhook } from "./job-events.ts";
 import {

@@ -1,5 +1,5 @@
 /** A job of which this process runs a range: whether it is ending, and the signal that ends its lines. */
-import type { JobEnding, StoredJob } from "../storage/ports/job-store.ts";
+import type { JobEnding, StoredJob } from "../storage/sql/stored-job.ts";
 
 export class JobControl {
   #job: StoredJob;

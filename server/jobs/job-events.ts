@@ -1,6 +1,6 @@
 /** The event of a job that has ended, for its owner. */
 import type { JobEvent } from "../../contract/events.ts";
-import type { StoredJob } from "../storage/ports/job-store.ts";
+import type { StoredJob } from "../storage/sql/stored-job.ts";
 
 /** OpenAI's names for batches. An image job has the ends that its clients see. */
 export function jobEventOf({ id, owner, kind, status, data }: StoredJob): JobEvent | undefined {

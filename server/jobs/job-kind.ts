@@ -11,7 +11,7 @@ import type {
   JobStatus,
   NewRange,
   StoredJob,
-} from "../storage/ports/job-store.ts";
+} from "../storage/sql/stored-job.ts";
 import type { EditQuery, GenerationQuery } from "../upstream/contract.ts";
 
 export type LineOperation = Exclude<Operation, "moderations">;

@@ -3,15 +3,15 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { FileStore, FoundFile } from "../storage/ports/file-store.ts";
+import type { JobStore } from "../storage/sql/job-store.ts";
+import type { PageRequest } from "../storage/sql/page.ts";
 import type {
   JobKindName,
   JobPage,
   JobQuota,
-  JobStore,
   NewJob,
   StoredJob,
-} from "../storage/ports/job-store.ts";
-import type { PageRequest } from "../storage/ports/page.ts";
+} from "../storage/sql/stored-job.ts";
 import type { JobControl } from "./job-control.ts";
 import { isOutput, jobFolder } from "./segments.ts";
 

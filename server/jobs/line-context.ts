@@ -9,7 +9,8 @@ import type { Priority } from "../request/http-types.ts";
 import type { JobLineContext, VendorLine } from "../request/job-line.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
-import type { JobStore, RangeClaim } from "../storage/ports/job-store.ts";
+import type { JobStore } from "../storage/sql/job-store.ts";
+import type { RangeClaim } from "../storage/sql/stored-job.ts";
 import type { PendingJob } from "../upstream/adapter.ts";
 import type { Target } from "../upstream/contract.ts";
 

@@ -8,7 +8,8 @@ import { ignoreRejection, serveOthers } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
-import type { ClaimedRange, JobStore, RangeClaim } from "../storage/ports/job-store.ts";
+import type { JobStore } from "../storage/sql/job-store.ts";
+import type { ClaimedRange, RangeClaim } from "../storage/sql/stored-job.ts";
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import { groupLines } from "./group-lines.ts";
 import {

@@ -1,7 +1,7 @@
 /** The results of a job: segments in the file store, each with the results of consecutive lines of one range. */
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
-import type { ClaimedRange } from "../storage/ports/job-store.ts";
+import type { ClaimedRange } from "../storage/sql/stored-job.ts";
 import type { JobResults, SegmentKind } from "./job-kind.ts";
 
 export const jobFolder = (id: string): string => `jobs/${id}`;

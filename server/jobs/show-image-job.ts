@@ -5,7 +5,7 @@ import { readWithin } from "../lib/timers.ts";
 import type { OutgoingResponse, StreamedResponseBody } from "../request/http-types.ts";
 import { openBody } from "../request/open-body.ts";
 import type { FoundFile } from "../storage/ports/file-store.ts";
-import type { StoredJob } from "../storage/ports/job-store.ts";
+import type { StoredJob } from "../storage/sql/stored-job.ts";
 import { imageDataOf } from "./image-kind.ts";
 import type { Jobs } from "./jobs.ts";
 

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
-import type { ExportedHour, LedgerExports } from "../storage/ports/ledger-exports.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
+import type { ExportedHour, LedgerExports } from "../storage/postgres/ledger-exports.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
 
 export interface ExportOptions {

@@ -6,15 +6,20 @@ import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { withTimeout } from "../lib/timers.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
-import type { LabelSum } from "../storage/postgres/label-spend.ts";
-import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
+import type { LabelSpend, LabelSum } from "../storage/postgres/label-spend.ts";
+import type { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
+import type { SharedSpend } from "../storage/postgres/shared-spend.ts";
 import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";
 import { LedgerForwarder } from "./ledger-forwarder.ts";
 
 interface ForwardingOptions {
   readonly store: SqliteLedgerStore;
-  readonly shared: Pick<SharedStorage, "ledger" | "spend" | "labelSpend">;
+  readonly shared: {
+    readonly ledger: Pick<PostgresLedgerStore, "append" | "rollUp">;
+    readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
+    readonly labelSpend: Pick<LabelSpend, "read" | "want" | "add" | "load">;
+  };
   /** Rows that are not in `store` yet. */
   readonly pendingRows: () => readonly LedgerRow[];
   readonly log: Log;
@@ -100,7 +105,7 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
 }
 
 /** Not by the forwarder: rows are rolled up also while it forwards a backlog. */
-function startRollUps(ledger: Pick<SharedStorage["ledger"], "rollUp">, log: Log) {
+function startRollUps(ledger: Pick<PostgresLedgerStore, "rollUp">, log: Log) {
   let running: Promise<void> | undefined;
   let isFailing = false;
   const run = async (): Promise<void> => {

@@ -16,12 +16,11 @@ import { errorStack } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
 import { type Settings, secretSettings, settingsTable } from "../settings.ts";
-import type { UserStore } from "../storage/ports/user-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAdminTokenStore } from "../storage/sql/admin-token-store.ts";
 import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createSessionStore } from "../storage/sql/session-store.ts";
-import { createUserStore } from "../storage/sql/user-store.ts";
+import { createUserStore, type UserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
 import type { Runtime } from "./runtime.ts";
 import { secretBoxFor } from "./storage.ts";

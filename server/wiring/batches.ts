@@ -25,7 +25,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
-import type { StoredJob } from "../storage/ports/job-store.ts";
+import type { StoredJob } from "../storage/sql/stored-job.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { StoredData } from "./files.ts";

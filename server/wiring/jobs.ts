@@ -20,7 +20,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { PipelineServices } from "../pipeline/dependencies.ts";
 import type { Reservation } from "../request/reservation.ts";
-import type { JobKindName } from "../storage/ports/job-store.ts";
+import type { JobKindName } from "../storage/sql/stored-job.ts";
 import { wireBatches } from "./batches.ts";
 import type { StoredData } from "./files.ts";
 import type { RequestPath } from "./request-path.ts";

@@ -16,7 +16,7 @@ import { readStoredConfig } from "../../server/config/sources/stored-config.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
 import { readYaml } from "../../server/config/yaml/yaml-file.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
-import type { ConfigEntityStore } from "../../server/storage/ports/config-entity-store.ts";
+import type { ConfigEntityStore } from "../../server/storage/sql/config-entity-store.ts";
 import { openConfigEntityStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { temporaryFolder } from "../harness.ts";

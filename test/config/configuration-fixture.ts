@@ -3,8 +3,8 @@ import type { EventData } from "../../contract/events.ts";
 import { openConfiguration } from "../../server/config/reload/open-configuration.ts";
 import { createLog } from "../../server/lib/log.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
-import type { ConfigEntityStore } from "../../server/storage/ports/config-entity-store.ts";
-import type { KeyStore } from "../../server/storage/ports/key-store.ts";
+import type { ConfigEntityStore } from "../../server/storage/sql/config-entity-store.ts";
+import type { KeyStore } from "../../server/storage/sql/key-store.ts";
 import {
   openConfigEntityStore,
   openKeyStore,

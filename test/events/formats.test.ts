@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import type { WebhookTest } from "../../contract/admin.ts";
 import { teamsMessage } from "../../server/events/formats/chat-messages.ts";
 import { createSendMail } from "../../server/events/formats/send-mail.ts";
-import type { StoredEvent } from "../../server/storage/ports/event-store.ts";
+import type { StoredEvent } from "../../server/storage/sql/event-store.ts";
 import { startSmtpServer } from "./smtp-server.ts";
 import { asOperator, startWithAdmin, type Watched } from "./webhooks-fixture.ts";
 

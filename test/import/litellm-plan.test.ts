@@ -4,7 +4,7 @@ import { planLitellm } from "../../cli/import/litellm/plan.ts";
 import { emptySource, type LitellmSource } from "../../cli/import/litellm/source.ts";
 import { Report } from "../../cli/import/report.ts";
 import { secretHash } from "../../server/lib/secret-hash.ts";
-import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 
 const now = Date.parse("2026-06-01T00:00:00Z");
 const plan = (source: Partial<LitellmSource>) => {

@@ -4,7 +4,7 @@ import { planNewApi } from "../../cli/import/new-api/plan.ts";
 import type { NewApiSource } from "../../cli/import/new-api/read.ts";
 import type { ImportPlan } from "../../cli/import/plan.ts";
 import { printReport, Report } from "../../cli/import/report.ts";
-import type { JsonObject } from "../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 
 const owner = { id: 1, status: 1, quota: 700, deleted_at: null };
 const channel = { id: 1, type: 1, key: "sk-a", name: "main", models: "text-embedding-3-small" };

@@ -117,9 +117,7 @@ test("during an outage, budgets read what waits to be forwarded without a query 
     shared: {
       ledger: {
         append: () => Promise.reject(new Error("unreachable")),
-        prune: async () => false,
         rollUp: async () => undefined,
-        close: async () => undefined,
       },
       spend: { read: () => 100, add: () => undefined, refresh: async () => undefined },
       labelSpend: {

@@ -1,5 +1,5 @@
 /** Options of an entry of LiteLLM's model list, as members of a model or a target. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { knownEmbedding } from "../../../server/upstream/catalog/index.ts";
 import type { ModelKind } from "../list-price.ts";
 import type { SubjectReport } from "../report.ts";

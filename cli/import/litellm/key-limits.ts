@@ -1,5 +1,5 @@
 /** Limits and budgets of rows of LiteLLM: keys, teams and users. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { budgetOf, limitsOf } from "../limits.ts";
 import type { SubjectReport } from "../report.ts";
 import { matches } from "./key-models.ts";

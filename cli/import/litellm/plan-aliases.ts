@@ -1,5 +1,5 @@
 /** Second names of models, and the other settings of LiteLLM's router. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { type LitellmSource, listOf, objectOf } from "./source.ts";
 

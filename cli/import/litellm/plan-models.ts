@@ -1,5 +1,5 @@
 /** Models and targets from LiteLLM's model list. Several entries with one name become the targets of one model. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
 import { limitsOf } from "../limits.ts";

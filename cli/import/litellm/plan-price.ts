@@ -1,5 +1,5 @@
 /** The price of a target: the price of the entry, or else the list price of the vendor that the entry names. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import {
   type ModelKind,
   type PlannedPrice,

@@ -1,5 +1,5 @@
 /** Projects from LiteLLM's teams, and from its users whose keys share limits or a budget. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { printableName } from "../plan.ts";
 import type { Report } from "../report.ts";
 import { hasContent, isTrue, namesOf } from "./column-values.ts";

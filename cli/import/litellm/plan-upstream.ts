@@ -1,7 +1,7 @@
 /** The upstream of an entry of LiteLLM: the kind, the address and the credential. */
 import { existsSync, readFileSync } from "node:fs";
 import { secretFieldsOf } from "../../../server/config/entities/secret-fields.ts";
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { kinds } from "../../../server/upstream/kinds.ts";
 import { Secret } from "../plan.ts";
 import type { SubjectReport } from "../report.ts";

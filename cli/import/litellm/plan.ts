@@ -1,5 +1,5 @@
 /** The plan of an import from LiteLLM. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { type ImportPlan, mapSecrets, Secret, Upstreams } from "../plan.ts";
 import type { Report } from "../report.ts";
 import { planKeys, planMasterKey } from "./plan-keys.ts";

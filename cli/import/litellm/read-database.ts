@@ -3,7 +3,7 @@
  * name. Nothing is written there.
  */
 import { readFileSync } from "node:fs";
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
 import { withPostgres } from "../postgres.ts";
 import { hasContent, isTrue } from "./column-values.ts";

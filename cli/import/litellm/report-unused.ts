@@ -1,5 +1,5 @@
 /** Columns of LiteLLM's keys and teams that are not imported. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import type { SubjectReport } from "../report.ts";
 import { hasContent } from "./column-values.ts";
 import { objectOf } from "./source.ts";

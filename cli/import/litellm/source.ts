@@ -1,5 +1,5 @@
 /** What is read of LiteLLM: from its config.yaml, from its database, or from an export of its tables. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 
 /** An entry of `model_list`, or a row of LiteLLM_ProxyModelTable. */
 export interface LitellmModel {

@@ -1,5 +1,5 @@
 /** Upstreams, models and targets from the channels of new-api. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
 import { type PlannedPrice, type PricedModel, planListPrice } from "../list-price.ts";

@@ -1,5 +1,5 @@
 /** Upstreams from the credentials and the address of a channel of new-api. */
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { Secret } from "../plan.ts";
 import type { SubjectReport } from "../report.ts";
 import { numberOf } from "./values.ts";

@@ -4,7 +4,7 @@
  */
 import { Database } from "bun:sqlite";
 import { existsSync, readFileSync } from "node:fs";
-import type { JsonObject } from "../../../server/storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
 import { withPostgres } from "../postgres.ts";
 import { numberOf } from "./values.ts";

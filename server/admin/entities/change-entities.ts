@@ -11,7 +11,7 @@ import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import { validate } from "../../http/read-body.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { type JsonObject, VersionConflict } from "../../storage/ports/config-entity-store.ts";
+import { type JsonObject, VersionConflict } from "../../storage/sql/config-entity-store.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, senderOf } from "../admin-route.ts";
 import { ifMatch, setEtag } from "../if-match.ts";

@@ -8,7 +8,7 @@ import type { EntityRefused } from "../../config/entities/config-entities.ts";
 import { type EntityKind, entityKinds } from "../../config/entities/entity-kinds.ts";
 import type { EntityOrigin } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { VersionConflict } from "../../storage/ports/config-entity-store.ts";
+import type { VersionConflict } from "../../storage/sql/config-entity-store.ts";
 
 interface Named {
   readonly kind: EntityKind;

@@ -1,7 +1,7 @@
 /** The names of API keys and users by their ids, for lists that have ids only. */
 import type { Key, Snapshot } from "../../config/snapshot.ts";
-import type { KeyStore } from "../../storage/ports/key-store.ts";
-import type { UserStore } from "../../storage/ports/user-store.ts";
+import type { KeyStore } from "../../storage/sql/key-store.ts";
+import type { UserStore } from "../../storage/sql/user-store.ts";
 
 /** One pass over the keys: an index by id would have to be rebuilt whenever one of 100,000 keys changes. */
 export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): ReadonlyMap<string, Key> {

@@ -3,15 +3,15 @@
  * leave of the total, and groups below the largest ones are summed.
  */
 import type { UsageDimension } from "../../../contract/admin.ts";
-import type {
-  GroupNames,
-  LedgerQueries,
-  UsageGroup,
-  UsageQuery,
-  UsageReport,
+import {
+  type GroupNames,
+  groupKey,
+  type LedgerQueries,
+  type UsageGroup,
+  type UsageQuery,
+  type UsageReport,
 } from "../../storage/ports/ledger-queries.ts";
-import { groupKey } from "../../storage/ports/ledger-queries.ts";
-import type { UserStore } from "../../storage/ports/user-store.ts";
+import type { UserStore } from "../../storage/sql/user-store.ts";
 import { largestGroups, ledgerDimensionsOf, otherGroup, subtractSums } from "./show-usage.ts";
 
 /** The status of all requests without an error. */

@@ -19,8 +19,8 @@ import {
   enableTotpBody,
 } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { StoredSession } from "../../storage/ports/session-store.ts";
-import type { StoredUser } from "../../storage/ports/user-store.ts";
+import type { StoredSession } from "../../storage/sql/session-store.ts";
+import type { StoredUser } from "../../storage/sql/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import {
   type AdminApiContext,

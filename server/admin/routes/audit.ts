@@ -3,7 +3,7 @@ import { z } from "zod";
 import { auditEntrySchema } from "../../../contract/admin/audit.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { AuditEntry } from "../../../contract/admin.ts";
-import type { AuditLog, StoredAuditEntry } from "../../storage/ports/audit-log.ts";
+import type { AuditLog, StoredAuditEntry } from "../../storage/sql/audit-log.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";

@@ -6,7 +6,7 @@ import { message } from "../../../contract/messages/message.ts";
 import type { Translatable } from "../../../contract/messages/message-format.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { JsonObject } from "../../storage/ports/config-entity-store.ts";
+import type { JsonObject } from "../../storage/sql/config-entity-store.ts";
 import { guessModelKind } from "../../upstream/catalog/served-models.ts";
 import type {
   ConnectionTestResult,

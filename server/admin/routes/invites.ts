@@ -13,7 +13,7 @@ import {
 } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
-import type { StoredInvite, StoredUser } from "../../storage/ports/user-store.ts";
+import type { StoredInvite, StoredUser } from "../../storage/sql/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { readBody } from "../read-body.ts";

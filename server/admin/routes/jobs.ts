@@ -8,7 +8,7 @@ import { ownerOf, ownerOfProject, projectOfOwner } from "../../auth/owner.ts";
 import { type BatchEndpoint, batchDataOf, batchEndpoints } from "../../batches/stored-batch.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FoundFile } from "../../storage/ports/file-store.ts";
-import type { StoredJob } from "../../storage/ports/job-store.ts";
+import type { StoredJob } from "../../storage/sql/stored-job.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies, ClientJobs } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";

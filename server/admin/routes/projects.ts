@@ -6,7 +6,7 @@ import { membersBody, project } from "../../../contract/schemas/keys.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { StoredUser } from "../../storage/ports/user-store.ts";
+import type { StoredUser } from "../../storage/sql/user-store.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";

@@ -8,7 +8,7 @@ import type { Session, SignedOut, SignInOptions } from "../../../contract/admin.
 import { message } from "../../../contract/messages/message.ts";
 import { setupBody, signInBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { StoredUser } from "../../storage/ports/user-store.ts";
+import type { StoredUser } from "../../storage/sql/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { readDeviceCookie, setDeviceCookie } from "../cookies.ts";

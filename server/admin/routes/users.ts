@@ -10,7 +10,7 @@ import {
   LastAdministrator,
   type StoredUser,
   type UserChanges,
-} from "../../storage/ports/user-store.ts";
+} from "../../storage/sql/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { newUser } from "../new-user.ts";

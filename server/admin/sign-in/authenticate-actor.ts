@@ -6,7 +6,7 @@ import { parse as parseCookies } from "hono/utils/cookie";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
-import type { StoredUser } from "../../storage/ports/user-store.ts";
+import type { StoredUser } from "../../storage/sql/user-store.ts";
 import { type Actor, adminTokenActor } from "../actor.ts";
 import type { Audit } from "../audit.ts";
 import { bearerToken, isAdminToken } from "./admin-token.ts";

@@ -8,7 +8,7 @@ import type { Message } from "../../../contract/messages/message-format.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
-import type { StoredTotp, StoredUser, UserStore } from "../../storage/ports/user-store.ts";
+import type { StoredTotp, StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 import { matchingStep, newRecoveryCodes, newTotpSecret, normalizedCode, totpUri } from "./totp.ts";
 
 export interface SecondFactorOptions {

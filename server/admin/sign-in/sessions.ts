@@ -6,8 +6,8 @@ import { randomBytes } from "node:crypto";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
-import type { SessionStore, StoredSession } from "../../storage/ports/session-store.ts";
-import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
+import type { SessionStore, StoredSession } from "../../storage/sql/session-store.ts";
+import type { StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 
 const hourMs = 60 * 60_000;
 export const idleMs = 12 * hourMs;

@@ -1,5 +1,5 @@
 /** Starts the session of an authenticated user: a new token in a cookie, and an entry in the audit log. */
-import type { StoredUser } from "../../storage/ports/user-store.ts";
+import type { StoredUser } from "../../storage/sql/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext } from "../admin-route.ts";
 import { setSessionCookie } from "../cookies.ts";

@@ -6,8 +6,8 @@ import { randomBytes } from "node:crypto";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
-import type { AdminTokenStore, StoredAdminToken } from "../../storage/ports/admin-token-store.ts";
-import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
+import type { AdminTokenStore, StoredAdminToken } from "../../storage/sql/admin-token-store.ts";
+import type { StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 
 const prefix = "vxa-";
 const tokenBytes = 32;

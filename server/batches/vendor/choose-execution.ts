@@ -1,6 +1,6 @@
 /** Decides whether the lines of a batch run now, or in a batch of a vendor, and what both cost. */
 import type { Model } from "../../config/snapshot.ts";
-import type { NewRange } from "../../storage/ports/job-store.ts";
+import type { NewRange } from "../../storage/sql/stored-job.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { BatchExecution, BatchOperation, EstimatedCost } from "../stored-batch.ts";
 import { type Vendor, vendorOf } from "./index.ts";

@@ -7,7 +7,7 @@ import { jobFolder } from "../../jobs/segments.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
-import type { StoredJob } from "../../storage/ports/job-store.ts";
+import type { StoredJob } from "../../storage/sql/stored-job.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Vendor } from "./index.ts";

@@ -7,7 +7,7 @@ import { jobFolder } from "../../jobs/segments.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
-import type { ClaimedRange, StoredJob } from "../../storage/ports/job-store.ts";
+import type { ClaimedRange, StoredJob } from "../../storage/sql/stored-job.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-been-billed.ts";
 import { withDiscount } from "./index.ts";

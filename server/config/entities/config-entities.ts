@@ -12,7 +12,7 @@ import type {
   ExpectedVersion,
   JsonObject,
   StoredEntity,
-} from "../../storage/ports/config-entity-store.ts";
+} from "../../storage/sql/config-entity-store.ts";
 import type { Upstream } from "../../upstream/contract.ts";
 import { composeSnapshot, type Sources } from "../build/load-snapshot.ts";
 import { lineInFile, mergeStored } from "../build/merge-stored.ts";

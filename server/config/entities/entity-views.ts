@@ -1,8 +1,7 @@
 /** The entities of all sources as people see them: with their origin, and with masks instead of secrets. */
-import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-store.ts";
+import type { EntityKey, JsonObject } from "../../storage/sql/config-entity-store.ts";
 import type { Upstream } from "../../upstream/contract.ts";
-import type { EntityOrigin, Model, Snapshot } from "../snapshot.ts";
-import { isReadOnly } from "../snapshot.ts";
+import { type EntityOrigin, isReadOnly, type Model, type Snapshot } from "../snapshot.ts";
 import type { LeftOutEntity, StoredConfig } from "../sources/stored-config.ts";
 import { webhookId } from "../validate/webhooks.ts";
 import type { YamlConfig } from "../yaml/read-yaml.ts";

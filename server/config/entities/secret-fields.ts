@@ -3,7 +3,7 @@
  * placeholder.
  */
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
-import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-store.ts";
+import type { EntityKey, JsonObject } from "../../storage/sql/config-entity-store.ts";
 
 /**
  * By kind of entity. `headers.*`: every header, because any may hold a token. The URL of a webhook may hold one, too.

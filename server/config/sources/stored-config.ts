@@ -1,7 +1,7 @@
 /** The stored entities, which were created at runtime, with their secrets decrypted. */
 import { errorMessage } from "../../lib/error-code.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
-import type { ConfigEntityStore, StoredEntity } from "../../storage/ports/config-entity-store.ts";
+import type { ConfigEntityStore, StoredEntity } from "../../storage/sql/config-entity-store.ts";
 import { isEntityKind } from "../entities/entity-kinds.ts";
 import { decryptSecrets } from "../entities/secret-fields.ts";
 

@@ -6,8 +6,8 @@
 import type { Emit, EventData } from "../../../contract/events.ts";
 import type { AlertRule } from "../../config/snapshot.ts";
 import { latencyPercentile } from "../../storage/latency-percentile.ts";
-import type { AlertStore, StoredAlert } from "../../storage/ports/alert-store.ts";
 import type { LedgerFilter, LedgerQueries } from "../../storage/ports/ledger-queries.ts";
+import type { AlertStore, StoredAlert } from "../../storage/sql/alert-store.ts";
 import { createRequestWindow, type WindowSums } from "./request-window.ts";
 
 /** The health of a target, of all replicas together. */

@@ -1,6 +1,6 @@
 /** Events as messages of Slack and Microsoft Teams, in the bodies that their incoming webhooks accept. */
 
-import type { StoredEvent } from "../../storage/ports/event-store.ts";
+import type { StoredEvent } from "../../storage/sql/event-store.ts";
 import { type DescribedEvent, describeEvent } from "./describe-event.ts";
 
 const marks: Readonly<Record<DescribedEvent["tone"], string>> = {

@@ -1,6 +1,6 @@
 /** An event in words, for people who read it in a chat or in an e-mail. */
 import type { EventData } from "../../../contract/events.ts";
-import type { StoredEvent } from "../../storage/ports/event-store.ts";
+import type { StoredEvent } from "../../storage/sql/event-store.ts";
 
 export interface DescribedEvent {
   /** One line. */

@@ -1,5 +1,5 @@
 /** Sends events by e-mail over SMTP (nodemailer, imported at the first e-mail). */
-import type { StoredEvent } from "../../storage/ports/event-store.ts";
+import type { StoredEvent } from "../../storage/sql/event-store.ts";
 import { describeEvent } from "./describe-event.ts";
 
 export interface MailOptions {

@@ -1,8 +1,9 @@
 /**
  * Queries of the ledger: lists of rows, and usage by hour, day or month. They run off the thread that serves requests.
  */
+
+import type { PageRequest, StoredPage } from "../sql/page.ts";
 import type { LedgerRow } from "./ledger-row.ts";
-import type { PageRequest, StoredPage } from "./page.ts";
 
 /** Absent: every value. `null`: requests without this value. */
 export interface LedgerFilter {

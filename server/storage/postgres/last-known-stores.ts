@@ -2,8 +2,8 @@
  * Stores that copy what they read to the data folder. Until the database was read once, the copy replaces a database
  * that is unreachable; later, readers get the error and keep the values that they have.
  */
-import type { ConfigEntityStore, StoredEntity } from "../ports/config-entity-store.ts";
-import type { KeyChanges, KeyStore } from "../ports/key-store.ts";
+import type { ConfigEntityStore, StoredEntity } from "../sql/config-entity-store.ts";
+import type { KeyChanges, KeyStore } from "../sql/key-store.ts";
 import type { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { isUnavailable } from "../unavailable.ts";
 

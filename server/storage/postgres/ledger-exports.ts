@@ -4,11 +4,27 @@
  * lock would last only as long as a transaction.
  */
 import { randomUUID } from "node:crypto";
-import type { ExportedHour, LedgerExports, RowPage } from "../ports/ledger-exports.ts";
 import type { SqlInteger } from "../sql/database.ts";
 import { hourMs, ledgerColumns } from "../sql/ledger-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { listDays } from "./ledger-partitions.ts";
+
+export interface ExportedHour {
+  /** Unix milliseconds of its start. */
+  readonly hour: number;
+  /** The rows that are counted for this hour. More may be appended later: then the hour is exported again. */
+  readonly requests: number;
+  /** Bounds of its request ids. */
+  readonly firstId: string;
+  readonly lastId: string;
+}
+
+export interface RowPage {
+  /** One JSON object per row, with the columns of the ledger. */
+  readonly lines: readonly string[];
+  /** Where the next page begins. */
+  readonly lastId: string;
+}
 
 /** A replica that renews its claim no more has ended. */
 const claimSeconds = 120;
@@ -31,13 +47,14 @@ interface DueHour extends Pick<ExportedHour, "firstId" | "lastId"> {
   readonly requests: SqlInteger;
 }
 
-export function createLedgerExports(db: PostgresDatabase): LedgerExports {
+export function createLedgerExports(db: PostgresDatabase) {
   /** Rows of earlier days are pruned. */
   const firstHour = async (): Promise<number | undefined> => (await listDays(db))[0]?.from;
   /** One process exports one hour at a time. */
   const claim = randomUUID();
   return {
-    claim: async (before) => {
+    /** The oldest hour that ended before `before` and is not exported, or has more rows now. Undefined: none is left. */
+    claim: async (before: number): Promise<ExportedHour | undefined> => {
       const from = await firstHour();
       if (from === undefined) return undefined;
       const { rows } = await db.query<DueHour>(
@@ -51,7 +68,8 @@ export function createLedgerExports(db: PostgresDatabase): LedgerExports {
       const { count } = await db.query(claimStatement, [hour.hour, claim]);
       return count === 0 ? undefined : hour;
     },
-    renew: async ({ hour }) => {
+    /** False: the claim has expired, and another replica may export the hour. */
+    renew: async ({ hour }: ExportedHour): Promise<boolean> => {
       const { count } = await db.query(
         `UPDATE vexel.ledger_exports SET claimed_until = clock_timestamp() + interval '${claimSeconds} seconds'
          WHERE hour = $1 AND claim = $2`,
@@ -59,7 +77,13 @@ export function createLedgerExports(db: PostgresDatabase): LedgerExports {
       );
       return count > 0;
     },
-    read: async ({ hour, firstId, lastId: last }, lastId, limit, percent): Promise<RowPage> => {
+    /** The rows after `lastId`, in the order of their ids. `percent`: a sample of them, always the same. */
+    read: async (
+      { hour, firstId, lastId: last }: ExportedHour,
+      lastId: string,
+      limit: number,
+      percent: number,
+    ): Promise<RowPage> => {
       const { rows } = await db.query<{ id: string; line: string }>(
         `SELECT request_id AS id, row_to_json(stored)::text AS line
          FROM (
@@ -72,13 +96,14 @@ export function createLedgerExports(db: PostgresDatabase): LedgerExports {
       );
       return { lines: rows.map(({ line }) => line), lastId: rows.at(-1)?.id ?? lastId };
     },
-    finish: async ({ hour, requests }) => {
+    finish: async ({ hour, requests }: ExportedHour): Promise<void> => {
       await db.query(
         "UPDATE vexel.ledger_exports SET requests = $2, claimed_until = NULL WHERE hour = $1 AND claim = $3",
         [hour, requests, claim],
       );
     },
-    firstPending: async () => {
+    /** The start of the oldest hour that is not exported. Undefined: all are. */
+    firstPending: async (): Promise<number | undefined> => {
       const from = await firstHour();
       if (from === undefined) return undefined;
       const { rows } = await db.query<DueHour>(`${due} ORDER BY hour LIMIT 1`, [
@@ -89,3 +114,5 @@ export function createLedgerExports(db: PostgresDatabase): LedgerExports {
     },
   };
 }
+
+export type LedgerExports = ReturnType<typeof createLedgerExports>;

@@ -1,27 +1,10 @@
 /**
- * The storage that replicas share: PostgreSQL behind the storage ports. Loaded only with `DATABASE_URL`. The data
- * folder keeps a copy of the configuration, for a start while the database is unreachable.
+ * The storage that replicas share: PostgreSQL. Loaded only with `DATABASE_URL`. The data folder keeps a copy of the
+ * configuration, for a start while the database is unreachable.
  */
 import { errorMessage } from "../../lib/error-code.ts";
 import type { Log } from "../../lib/log.ts";
 import type { TimeCall } from "../../lib/time-call.ts";
-import type { AdminTokenStore } from "../ports/admin-token-store.ts";
-import type { AlertStore } from "../ports/alert-store.ts";
-import type { AuditLog } from "../ports/audit-log.ts";
-import type { ConfigEntityStore } from "../ports/config-entity-store.ts";
-import type { DeliveryStore } from "../ports/delivery-store.ts";
-import type { EventStore } from "../ports/event-store.ts";
-import type { FileIndex } from "../ports/file-index.ts";
-import type { JobStore } from "../ports/job-store.ts";
-import type { KeyStore } from "../ports/key-store.ts";
-import type { LedgerExports } from "../ports/ledger-exports.ts";
-import type { LedgerQueries } from "../ports/ledger-queries.ts";
-import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { SessionStore } from "../ports/session-store.ts";
-import type { SharedResponses } from "../ports/shared-responses.ts";
-import type { UploadStore } from "../ports/upload-store.ts";
-import type { UserStore } from "../ports/user-store.ts";
-import type { WebhookEndpointStore } from "../ports/webhook-endpoint-store.ts";
 import { createAdminTokenStore } from "../sql/admin-token-store.ts";
 import { createAlertStore } from "../sql/alert-store.ts";
 import { createAuditLog } from "../sql/audit-log.ts";
@@ -47,31 +30,6 @@ import { PostgresLedgerStore } from "./ledger-store.ts";
 import { createPostgresResponses } from "./responses.ts";
 import { SharedSpend } from "./shared-spend.ts";
 
-export interface SharedStorage {
-  readonly keys: KeyStore;
-  readonly entities: ConfigEntityStore;
-  readonly users: UserStore;
-  readonly sessions: SessionStore;
-  readonly adminTokens: AdminTokenStore;
-  readonly audit: AuditLog;
-  readonly events: EventStore;
-  readonly deliveries: DeliveryStore;
-  readonly alerts: AlertStore;
-  readonly webhookEndpoints: WebhookEndpointStore;
-  readonly files: FileIndex;
-  readonly uploads: UploadStore;
-  readonly jobs: JobStore;
-  readonly ledger: LedgerStore & Pick<PostgresLedgerStore, "rollUp">;
-  readonly exports: LedgerExports;
-  readonly queries: LedgerQueries;
-  readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
-  readonly labelSpend: Pick<LabelSpend, "read" | "want" | "add" | "load">;
-  readonly responses: SharedResponses;
-  /** The clock of the database, in Unix milliseconds. It decides when shared data expire. */
-  now(): Promise<number>;
-  close(): Promise<void>;
-}
-
 interface SharedStorageOptions {
   /** `DATABASE_URL`. */
   readonly url: string;
@@ -92,7 +50,7 @@ interface SharedStorageOptions {
 }
 
 /** Rejects with StoreError if the database cannot be used, and there is no copy of the configuration to start from. */
-export async function openSharedStorage(options: SharedStorageOptions): Promise<SharedStorage> {
+export async function openSharedStorage(options: SharedStorageOptions) {
   const { folder, responseTtlMs, log, now, clock } = options;
   const copy = new LastKnownConfig(folder, now);
   const { db, queryDb } = openDatabases(options);
@@ -112,6 +70,7 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
   }
   const serverNow = () => db.serverNow();
   return {
+    /** The clock of the database, in Unix milliseconds. It decides when shared data expire. */
     now: serverNow,
     keys: withLastKnownKeys(createKeyStore(db), copy),
     entities: withLastKnownEntities(createConfigEntityStore(db), copy),
@@ -138,6 +97,8 @@ export async function openSharedStorage(options: SharedStorageOptions): Promise<
     },
   };
 }
+
+export type SharedStorage = Awaited<ReturnType<typeof openSharedStorage>>;
 
 /** Ledger queries can be slow. With connections of their own, they hold back neither ledger rows nor changed keys. */
 function openDatabases({ url, readUrl, poolSize, now, timeCall }: SharedStorageOptions) {

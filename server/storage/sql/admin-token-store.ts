@@ -1,6 +1,20 @@
-/** The users' own tokens of the admin API in a SQL database: valid on every replica that shares it. */
-import type { AdminTokenStore, StoredAdminToken } from "../ports/admin-token-store.ts";
+/** The users' own tokens of the admin API in a SQL database: valid on every replica that shares it. Only hashes are stored. */
 import { integerOrNull, type SqlDatabase, type SqlInteger } from "./database.ts";
+
+export interface StoredAdminToken {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  /** SHA-256 of the token in hex. */
+  readonly hash: string;
+  /** The first characters of the token. */
+  readonly hint: string;
+  /** Unix milliseconds, like all times here. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** Written at most once a minute. */
+  readonly lastUsedAt: number | null;
+}
 
 interface Row {
   readonly id: string;
@@ -13,8 +27,13 @@ interface Row {
   readonly last_used_at: SqlInteger | null;
 }
 
-export const createAdminTokenStore = (db: SqlDatabase): AdminTokenStore => ({
-  create: ({ id, userId, name, hash, hint, createdAt, expiresAt, lastUsedAt }, max) =>
+/** Every method rejects once the store is closed. */
+export const createAdminTokenStore = (db: SqlDatabase) => ({
+  /** False: the user has `max` tokens already. */
+  create: (
+    { id, userId, name, hash, hint, createdAt, expiresAt, lastUsedAt }: StoredAdminToken,
+    max: number,
+  ): Promise<boolean> =>
     db.transaction(async (queries) => {
       const { rows } = await queries.query<{ count: SqlInteger }>(
         "SELECT count(*) AS count FROM vexel.admin_tokens WHERE user_id = $1",
@@ -30,18 +49,19 @@ export const createAdminTokenStore = (db: SqlDatabase): AdminTokenStore => ({
       return true;
     }),
 
-  async findByHash(hash) {
+  async findByHash(hash: string): Promise<StoredAdminToken | undefined> {
     const { rows } = await db.query<Row>("SELECT * FROM vexel.admin_tokens WHERE token_hash = $1", [
       hash,
     ]);
     return rows[0] && tokenOf(rows[0]);
   },
 
-  async touch(id, at) {
+  async touch(id: string, at: number): Promise<void> {
     await db.query("UPDATE vexel.admin_tokens SET last_used_at = $2 WHERE id = $1", [id, at]);
   },
 
-  async listOfUser(userId) {
+  /** The newest first. */
+  async listOfUser(userId: string): Promise<readonly StoredAdminToken[]> {
     const { rows } = await db.query<Row>(
       "SELECT * FROM vexel.admin_tokens WHERE user_id = $1 ORDER BY created_at DESC, id",
       [userId],
@@ -49,7 +69,8 @@ export const createAdminTokenStore = (db: SqlDatabase): AdminTokenStore => ({
     return rows.map(tokenOf);
   },
 
-  async delete(userId, id) {
+  /** The token, which is no longer valid. Undefined: the user has no such token. */
+  async delete(userId: string, id: string): Promise<StoredAdminToken | undefined> {
     const { rows } = await db.query<Row>(
       "DELETE FROM vexel.admin_tokens WHERE user_id = $1 AND id = $2 RETURNING *",
       [userId, id],
@@ -57,10 +78,12 @@ export const createAdminTokenStore = (db: SqlDatabase): AdminTokenStore => ({
     return rows[0] && tokenOf(rows[0]);
   },
 
-  async deleteOfUser(userId) {
+  async deleteOfUser(userId: string): Promise<void> {
     await db.query("DELETE FROM vexel.admin_tokens WHERE user_id = $1", [userId]);
   },
 });
+
+export type AdminTokenStore = ReturnType<typeof createAdminTokenStore>;
 
 const tokenOf = (row: Row): StoredAdminToken => ({
   id: row.id,

@@ -1,6 +1,17 @@
-/** The state of alerts in a SQL database, beside the events that announce them. */
-import type { AlertStore, StoredAlert } from "../ports/alert-store.ts";
+/** Which alerts are firing, and which process evaluates the rules now, in a SQL database that replicas share. */
 import type { SqlDatabase, SqlInteger } from "./database.ts";
+
+export interface StoredAlert {
+  /** The name of the rule. */
+  readonly name: string;
+  readonly isFiring: boolean;
+  /** Unix milliseconds: when it began to fire, or was resolved. */
+  readonly since: number;
+  /** The event of the last change is recorded. */
+  readonly isAnnounced: boolean;
+  /** The data of the event of the last change. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
 
 interface Row {
   readonly name: string;
@@ -10,8 +21,10 @@ interface Row {
   readonly data: string;
 }
 
-export const createAlertStore = (db: SqlDatabase): AlertStore => ({
-  async claim(owner, now, until) {
+/** Every method rejects once the store is closed. */
+export const createAlertStore = (db: SqlDatabase) => ({
+  /** Takes or renews the lease of the evaluation. False: another process has it. Times: Unix milliseconds. */
+  async claim(owner: string, now: number, until: number): Promise<boolean> {
     const { count } = await db.query(
       `INSERT INTO vexel.leases (name, owner, until) VALUES ('alerts', $1, $3)
        ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
@@ -21,12 +34,13 @@ export const createAlertStore = (db: SqlDatabase): AlertStore => ({
     return count > 0;
   },
 
-  async list() {
+  async list(): Promise<readonly StoredAlert[]> {
     const { rows } = await db.query<Row>("SELECT * FROM vexel.alerts ORDER BY name");
     return rows.map(alertOf);
   },
 
-  async put({ name, isFiring, since, isAnnounced, data }) {
+  /** Creates or replaces the state of an alert. */
+  async put({ name, isFiring, since, isAnnounced, data }: StoredAlert): Promise<void> {
     await db.query(
       `INSERT INTO vexel.alerts (name, firing, since, announced, data)
        VALUES ($1, $2, $3, $4, $5)
@@ -36,10 +50,12 @@ export const createAlertStore = (db: SqlDatabase): AlertStore => ({
     );
   },
 
-  async delete(name) {
+  async delete(name: string): Promise<void> {
     await db.query("DELETE FROM vexel.alerts WHERE name = $1", [name]);
   },
 });
+
+export type AlertStore = ReturnType<typeof createAlertStore>;
 
 const alertOf = (row: Row): StoredAlert => ({
   name: row.name,

@@ -1,7 +1,30 @@
-/** The audit log in a SQL database. */
-import type { AuditLog, StoredAuditEntry } from "../ports/audit-log.ts";
+/**
+ * The audit log in a SQL database. It is append-only: entries are never changed. It has no hash chain, so it is not
+ * tamper-evident.
+ */
+
 import type { SqlDatabase, SqlInteger } from "./database.ts";
-import { pageOf } from "./page-of.ts";
+import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
+
+export interface StoredAuditEntry {
+  /** Grows with time: lists are ordered by it. */
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly actor: string;
+  /** Such as `upstream.updated`. */
+  readonly action: string;
+  readonly subject: string | null;
+  /** JSON without secrets. */
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly address: string | null;
+}
+
+export interface AuditFilter {
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+}
 
 interface Row extends Omit<StoredAuditEntry, "at" | "before" | "after"> {
   readonly at: SqlInteger;
@@ -9,8 +32,18 @@ interface Row extends Omit<StoredAuditEntry, "at" | "before" | "after"> {
   readonly after: string;
 }
 
-export const createAuditLog = (db: SqlDatabase): AuditLog => ({
-  async append({ id, at, actor, action, subject, before, after, address }) {
+/** Every method rejects once the store is closed. */
+export const createAuditLog = (db: SqlDatabase) => ({
+  async append({
+    id,
+    at,
+    actor,
+    action,
+    subject,
+    before,
+    after,
+    address,
+  }: StoredAuditEntry): Promise<void> {
     await db.query(
       `INSERT INTO vexel.audit_log (id, at, actor, action, subject, before, after, address)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -18,7 +51,11 @@ export const createAuditLog = (db: SqlDatabase): AuditLog => ({
     );
   },
 
-  async list({ actor, action }, { cursor, limit }) {
+  /** Newest first. */
+  async list(
+    { actor, action }: AuditFilter,
+    { cursor, limit }: PageRequest,
+  ): Promise<StoredPage<StoredAuditEntry>> {
     const { rows } = await db.query<Row>(
       `SELECT * FROM vexel.audit_log
        WHERE (CAST($1 AS TEXT) IS NULL OR id < $1) AND (CAST($2 AS TEXT) IS NULL OR actor = $2)
@@ -29,7 +66,10 @@ export const createAuditLog = (db: SqlDatabase): AuditLog => ({
     return pageOf(rows, limit, entryOf, ({ id }) => id);
   },
 
-  async prune(before, limit) {
+  /**
+   * Deletes at most `limit` entries older than `before` (Unix milliseconds), the oldest first. True: there may be more.
+   */
+  async prune(before: number, limit: number): Promise<boolean> {
     const { count } = await db.query(
       `DELETE FROM vexel.audit_log WHERE id IN
          (SELECT id FROM vexel.audit_log WHERE at < $1 ORDER BY at LIMIT $2)`,
@@ -38,6 +78,8 @@ export const createAuditLog = (db: SqlDatabase): AuditLog => ({
     return count === limit;
   },
 });
+
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /** JSON has no `undefined`: an absent value is stored as null. */
 const jsonOf = (value: unknown): string => JSON.stringify(value ?? null);

@@ -1,15 +1,46 @@
-/** Configuration entities in a SQL database. Several processes may change them at the same time. */
-import {
-  type ConfigEntityStore,
-  type EntityKey,
-  type ExpectedVersion,
-  type JsonObject,
-  type StoredEntity,
-  VersionConflict,
-} from "../ports/config-entity-store.ts";
+/**
+ * Configuration entities that are edited at runtime, as JSON in a SQL database. Versions are compared on every write
+ * (optimistic locking), so that two editors do not overwrite each other.
+ */
+
 import type { Queries, SqlDatabase, SqlInteger } from "./database.ts";
-import { pageOf } from "./page-of.ts";
+import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
 import { nextRevision, readRevision } from "./revisions.ts";
+
+export type JsonObject = { readonly [name: string]: unknown };
+
+export interface EntityKey {
+  readonly kind: string;
+  readonly id: string;
+}
+
+export interface StoredEntity extends EntityKey {
+  readonly value: JsonObject;
+  /** Grows with every write to the store. It is never used again, not even after the entity was deleted and created. */
+  readonly version: number;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** The entity has another version than the writer expects. */
+export class VersionConflict extends Error {
+  override readonly name = "VersionConflict";
+  /** 0: the entity does not exist. */
+  readonly version: number;
+
+  constructor({ kind, id }: EntityKey, version: number) {
+    super(
+      version === 0
+        ? `there is no ${kind} ${JSON.stringify(id)}`
+        : `the ${kind} ${JSON.stringify(id)} has version ${version}`,
+    );
+    this.version = version;
+  }
+}
+
+/** The version that a writer expects. 0: the entity must not exist. Undefined: any version, or none. */
+export type ExpectedVersion = number | undefined;
 
 interface Row {
   readonly kind: string;
@@ -20,10 +51,12 @@ interface Row {
   readonly updated_at: SqlInteger;
 }
 
-export const createConfigEntityStore = (db: SqlDatabase): ConfigEntityStore => ({
-  get: (key) => find(db, key),
+/** Every method rejects once the store is closed. */
+export const createConfigEntityStore = (db: SqlDatabase) => ({
+  get: (key: EntityKey): Promise<StoredEntity | undefined> => find(db, key),
 
-  async list({ cursor, limit }) {
+  /** All entities, ordered by kind and id. */
+  async list({ cursor, limit }: PageRequest): Promise<StoredPage<StoredEntity>> {
     const [kind, id] = cursor === undefined ? ["", ""] : (JSON.parse(cursor) as [string, string]);
     const { rows } = await db.query<Row>(
       `SELECT * FROM vexel.config_entities WHERE (kind, id) > ($1, $2)
@@ -33,7 +66,12 @@ export const createConfigEntityStore = (db: SqlDatabase): ConfigEntityStore => (
     return pageOf(rows, limit, entityOf, (last) => JSON.stringify([last.kind, last.id]));
   },
 
-  put: ({ kind, id, value }, expected, at) =>
+  /** Rejects with VersionConflict. `at`: Unix milliseconds. */
+  put: (
+    { kind, id, value }: EntityKey & { readonly value: JsonObject },
+    expected: ExpectedVersion,
+    at: number,
+  ): Promise<StoredEntity> =>
     db.transaction(async (queries) => {
       // First: it locks the counter, so that two writers compare versions one after the other.
       const version = await nextRevision(queries, "config");
@@ -48,7 +86,8 @@ export const createConfigEntityStore = (db: SqlDatabase): ConfigEntityStore => (
       return { kind, id, value, version, createdAt, updatedAt: at };
     }),
 
-  async delete(key, expected) {
+  /** False: there was no such entity, and none was expected. Rejects with VersionConflict. */
+  async delete(key: EntityKey, expected: ExpectedVersion): Promise<boolean> {
     try {
       await db.transaction(async (queries) => {
         await nextRevision(queries, "config");
@@ -65,9 +104,12 @@ export const createConfigEntityStore = (db: SqlDatabase): ConfigEntityStore => (
     }
   },
 
-  revision: () => readRevision(db, "config"),
-  close: () => db.close(),
+  /** Changes with every write and delete of any process. 0: there was none. */
+  revision: (): Promise<number> => readRevision(db, "config"),
+  close: (): Promise<void> => db.close(),
 });
+
+export type ConfigEntityStore = ReturnType<typeof createConfigEntityStore>;
 
 /** Rolls the transaction back, so that the revision does not change. */
 class NothingDeleted extends Error {}

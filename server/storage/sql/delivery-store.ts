@@ -1,11 +1,63 @@
-/** The delivery queue of webhook events in a SQL database: each delivery is claimed under a lease by one process. */
-import type { DeliveryStatus, DeliveryStore } from "../ports/delivery-store.ts";
-import type { DeliveryState } from "../ports/event-store.ts";
-import type { SqlDatabase, SqlInteger } from "./database.ts";
-import { type EventRow, eventOf } from "./event-store.ts";
+/**
+ * The delivery queue of webhook events (at least once) in a SQL database: each delivery is claimed under a lease by one
+ * process. It survives a restart.
+ */
 
-export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
-  async claim({ webhook, now, until, horizon }) {
+import type { SqlDatabase, SqlInteger } from "./database.ts";
+import { type DeliveryState, type EventRow, eventOf, type StoredEvent } from "./event-store.ts";
+
+export interface ClaimedDelivery {
+  readonly seq: number;
+  readonly event: StoredEvent;
+  /** The number of earlier attempts. */
+  readonly attempts: number;
+}
+
+export interface DeliveryOutcome {
+  readonly seq: number;
+  readonly webhook: string;
+  readonly state: DeliveryState;
+  /** When it is retried, if it is. */
+  readonly due: number;
+  readonly at: number;
+  readonly status: number | null;
+  readonly problem: string | null;
+}
+
+export interface DeliveryStatus {
+  readonly waiting: number;
+  readonly delivered: number;
+  readonly abandoned: number;
+  readonly last:
+    | {
+        readonly event: string;
+        readonly at: number;
+        readonly state: DeliveryState;
+        readonly status: number | null;
+        readonly problem: string | null;
+      }
+    | undefined;
+}
+
+export interface DeliveryClaim {
+  readonly webhook: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** The end of the lease: if the process dies, the next one claims the delivery again after it. */
+  readonly until: number;
+  /** A delivery that is due later than this was scheduled before the clock was set back, and is due as well. */
+  readonly horizon: number;
+}
+
+/** Every method rejects once the store is closed. */
+export const createDeliveryStore = (db: SqlDatabase) => ({
+  /** Claims the oldest due delivery of a webhook. Two processes never claim the same one. */
+  async claim({
+    webhook,
+    now,
+    until,
+    horizon,
+  }: DeliveryClaim): Promise<ClaimedDelivery | undefined> {
     // Another replica may be claiming the oldest delivery: then this replica takes the next one. The plus signs keep
     // the index by time out of the plan: the index by number has the oldest delivery first.
     const { rows: claimed } = await db.query<{ seq: SqlInteger; attempts: number }>(
@@ -23,7 +75,8 @@ export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
     return rows[0] && { seq: Number(seq), attempts, event: eventOf(rows[0]) };
   },
 
-  async settle({ seq, webhook, state, due, at, status, problem }) {
+  /** Records the outcome of an attempt, unless the delivery is no longer pending. */
+  async settle({ seq, webhook, state, due, at, status, problem }: DeliveryOutcome): Promise<void> {
     await db.query(
       `UPDATE vexel.deliveries SET state = $3, due = $4, last_at = $5, status = $6, problem = $7,
          attempts = attempts + 1
@@ -32,7 +85,8 @@ export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
     );
   },
 
-  async release(webhook, seq, due) {
+  /** Undoes a claim: the delivery is due at `due`. */
+  async release(webhook: string, seq: number, due: number): Promise<void> {
     await db.query(
       `UPDATE vexel.deliveries SET due = $3
        WHERE webhook = $1 AND seq = $2 AND state = 'waiting'`,
@@ -40,7 +94,8 @@ export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
     );
   },
 
-  async abandonAll(webhook, problem) {
+  /** Abandons all pending deliveries of a webhook. Returns how many. */
+  async abandonAll(webhook: string, problem: string): Promise<number> {
     const { count } = await db.query(
       `UPDATE vexel.deliveries SET state = 'abandoned', problem = $2
        WHERE webhook = $1 AND state = 'waiting'`,
@@ -49,7 +104,11 @@ export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
     return count;
   },
 
-  async requeue(webhook, eventId, now) {
+  /**
+   * Queues the delivery of an event again, as if it had not been attempted: the count of attempts starts at 0. False:
+   * the webhook has no delivery of this event. `now`: Unix milliseconds.
+   */
+  async requeue(webhook: string, eventId: string, now: number): Promise<boolean> {
     const { count } = await db.query(
       `UPDATE vexel.deliveries SET state = 'waiting', attempts = 0, due = $3
        WHERE webhook = $1 AND seq = (SELECT seq FROM vexel.events WHERE id = $2)`,
@@ -58,7 +117,8 @@ export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
     return count > 0;
   },
 
-  async nextDue(webhook) {
+  /** When the next delivery is due. Undefined: none is pending. */
+  async nextDue(webhook: string): Promise<number | undefined> {
     const { rows } = await db.query<{ due: number | null }>(
       "SELECT min(due) AS due FROM vexel.deliveries WHERE webhook = $1 AND state = 'waiting'",
       [webhook],
@@ -66,7 +126,8 @@ export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
     return rows[0]?.due ?? undefined;
   },
 
-  async status(webhook) {
+  /** Counts over the stored events. */
+  async status(webhook: string): Promise<DeliveryStatus> {
     const { rows: counts } = await db.query<{ state: DeliveryState; count: SqlInteger }>(
       "SELECT state, count(*) AS count FROM vexel.deliveries WHERE webhook = $1 GROUP BY state",
       [webhook],
@@ -87,3 +148,5 @@ export const createDeliveryStore = (db: SqlDatabase): DeliveryStore => ({
     };
   },
 });
+
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;

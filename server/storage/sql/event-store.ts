@@ -2,8 +2,51 @@
  * Events in a SQL database, bounded by count and age. Each event and its webhook deliveries are written in one
  * transaction (outbox).
  */
-import type { EventDelivery, EventStore, StoredEvent } from "../ports/event-store.ts";
 import { Parameters, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
+
+export interface StoredEvent {
+  readonly id: string;
+  readonly type: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface NewEvent extends StoredEvent {
+  /** An event with the same key is not recorded again. The column is `once`. */
+  readonly deduplicationKey?: string;
+}
+
+export interface EventDelivery {
+  readonly webhook: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly due: number;
+  readonly lastAt: number | null;
+  readonly status: number | null;
+  readonly problem: string | null;
+}
+
+export type DeliveryState = "waiting" | "delivered" | "abandoned";
+
+export interface ListedEvent extends StoredEvent {
+  readonly deliveries: readonly EventDelivery[];
+}
+
+export interface EventQuery {
+  /** Cursor: the id of the last event of the previous page. */
+  readonly after?: string | undefined;
+  /** Absent: all types. */
+  readonly types?: readonly string[] | undefined;
+  readonly limit: number;
+}
+
+export interface Recorded {
+  /** False: it was a duplicate. */
+  readonly isNew: boolean;
+  /** Webhooks whose oldest delivery was abandoned because too many were pending. */
+  readonly overflowed: readonly string[];
+}
 
 /** The limits of stored events: count and age. */
 const maxEvents = 10_000;
@@ -26,13 +69,18 @@ interface DeliveryRow extends EventDelivery {
   readonly seq: SqlInteger;
 }
 
-export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries): EventStore => ({
-  record: ({ id, type, at, data, deduplicationKey = null }, webhooks) =>
+/** Every method rejects once the store is closed. */
+export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries) => ({
+  /** Stores an event and a pending delivery for each webhook: all or nothing. */
+  record: (
+    { id, type, at, data, deduplicationKey }: NewEvent,
+    webhooks: readonly string[],
+  ): Promise<Recorded> =>
     db.transaction(async (queries) => {
       const { rows } = await queries.query<{ seq: SqlInteger }>(
         `INSERT INTO vexel.events (id, type, at, data, once) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT DO NOTHING RETURNING seq`,
-        [id, type, at, JSON.stringify(data), deduplicationKey],
+        [id, type, at, JSON.stringify(data), deduplicationKey ?? null],
       );
       if (!rows[0]) return { isNew: false, overflowed: [] };
       const seq = Number(rows[0].seq);
@@ -45,7 +93,8 @@ export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries): 
       return { isNew: true, overflowed };
     }),
 
-  async list({ after, types, limit }) {
+  /** Newest first. Undefined: `after` is not the id of a stored event. */
+  async list({ after, types, limit }: EventQuery): Promise<readonly ListedEvent[] | undefined> {
     const parameters = new Parameters();
     const conditions = ["true"];
     if (after !== undefined) {
@@ -65,7 +114,8 @@ export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries): 
     return rows.map((row) => ({ ...eventOf(row), deliveries: deliveries.get(row.seq) ?? [] }));
   },
 
-  async mark(name) {
+  /** A persistent position, to continue from after a restart. */
+  async mark(name: string): Promise<number | undefined> {
     const { rows } = await db.query<{ value: SqlInteger }>(
       "SELECT value FROM vexel.marks WHERE name = $1",
       [name],
@@ -73,7 +123,7 @@ export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries): 
     return rows[0] && Number(rows[0].value);
   },
 
-  async setMark(name, value) {
+  async setMark(name: string, value: number): Promise<void> {
     await db.query(
       `INSERT INTO vexel.marks (name, value) VALUES ($1, $2)
        ON CONFLICT (name) DO UPDATE SET value = $2`,
@@ -81,8 +131,11 @@ export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries): 
     );
   },
 
-  prune: (now) => db.transaction((queries) => pruneEvents(queries, now)),
+  /** Deletes some of the events that are too old or too many, with their deliveries. `now`: Unix milliseconds. */
+  prune: (now: number): Promise<void> => db.transaction((queries) => pruneEvents(queries, now)),
 });
+
+export type EventStore = ReturnType<typeof createEventStore>;
 
 interface NewDelivery {
   readonly seq: number;

@@ -1,5 +1,8 @@
-/** The files of clients, without their content, in a SQL database. Ids begin with their time, so they are in order. */
-import type { FileIndex, FileQuotas, StoredFile } from "../ports/file-index.ts";
+/**
+ * The files of clients (`/v1/files`), without their content, in a SQL database. A row is written before its content, and
+ * deleted after it, so that every stored content has a row, and a sweep of the rows finds all of it. Ids begin with their
+ * time, so they are in order.
+ */
 import {
   integerOrNull,
   Parameters,
@@ -7,6 +10,40 @@ import {
   type SqlDatabase,
   type SqlInteger,
 } from "./database.ts";
+
+export interface StoredFile {
+  readonly id: string;
+  /** The project or the API key to which it belongs (`auth/owner.ts`). */
+  readonly owner: string;
+  readonly purpose: string;
+  readonly filename: string;
+  readonly bytes: number;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Unix milliseconds. Null: it does not expire. */
+  readonly expiresAt: number | null;
+}
+
+/** A file whose content is not complete. Its bytes count toward the quotas, and no client sees it. */
+export type ReservedFile = Pick<StoredFile, "id" | "owner" | "bytes" | "createdAt">;
+
+/** The most bytes of all files of the owner, and of all files. */
+export interface FileQuotas {
+  readonly owner: number;
+  readonly all: number;
+}
+
+export interface FileListQuery {
+  readonly owner: string;
+  /** Absent: all purposes. */
+  readonly purpose?: string | undefined;
+  /** The id of the last file of the page before. Absent: the first page. */
+  readonly after?: string | undefined;
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
 
 interface FileRow {
   readonly id: string;
@@ -22,8 +59,13 @@ interface FileRow {
 const minCountedBytes = 4096;
 const counted = `CASE WHEN bytes < ${minCountedBytes} THEN ${minCountedBytes} ELSE bytes END`;
 
-export const createFileIndex = (db: SqlDatabase): FileIndex => ({
-  reserve: ({ id, owner, bytes, createdAt }, quotas) =>
+/** Every method rejects once the store is closed. */
+export const createFileIndex = (db: SqlDatabase) => ({
+  /** Inserts a file without content. Otherwise returns which quota it would exceed. Absent quotas: none applies. */
+  reserve: (
+    { id, owner, bytes, createdAt }: ReservedFile,
+    quotas?: FileQuotas,
+  ): Promise<"reserved" | keyof FileQuotas> =>
     db.transaction(async (queries) => {
       const exceeded = quotas && (await exceededQuota(queries, owner, bytes, quotas));
       if (exceeded) return exceeded;
@@ -35,7 +77,15 @@ export const createFileIndex = (db: SqlDatabase): FileIndex => ({
       return "reserved";
     }),
 
-  async complete({ id, purpose, filename, bytes, createdAt, expiresAt }) {
+  /** The content is complete. False: the reservation was deleted meanwhile. */
+  async complete({
+    id,
+    purpose,
+    filename,
+    bytes,
+    createdAt,
+    expiresAt,
+  }: StoredFile): Promise<boolean> {
     const { count } = await db.query(
       `UPDATE vexel.files SET purpose = $2, filename = $3, bytes = $4, created_at = $5,
          expires_at = $6, state = 'stored'
@@ -45,7 +95,8 @@ export const createFileIndex = (db: SqlDatabase): FileIndex => ({
     return count > 0;
   },
 
-  async find(owner, id, now) {
+  /** Undefined: it does not exist, has expired, is incomplete, or belongs to another owner. `now`: Unix milliseconds. */
+  async find(owner: string, id: string, now: number): Promise<StoredFile | undefined> {
     const { rows } = await db.query<FileRow>(
       `SELECT * FROM vexel.files WHERE id = $1 AND owner = $2 AND state = 'stored'
          AND (expires_at IS NULL OR expires_at > $3)`,
@@ -54,7 +105,15 @@ export const createFileIndex = (db: SqlDatabase): FileIndex => ({
     return rows[0] && fileOf(rows[0]);
   },
 
-  async list({ owner, purpose, after, order, limit, now }) {
+  /** By creation, without expired files. */
+  async list({
+    owner,
+    purpose,
+    after,
+    order,
+    limit,
+    now,
+  }: FileListQuery): Promise<readonly StoredFile[]> {
     const parameters = new Parameters();
     const conditions = [
       `owner = ${parameters.add(owner)}`,
@@ -72,7 +131,8 @@ export const createFileIndex = (db: SqlDatabase): FileIndex => ({
     return rows.map(fileOf);
   },
 
-  async hide(owner, id, now) {
+  /** No client sees the file any more, and `deletable` returns its id. False: `find` would not find it. */
+  async hide(owner: string, id: string, now: number): Promise<boolean> {
     const { count } = await db.query(
       `UPDATE vexel.files SET state = 'hidden' WHERE id = $1 AND owner = $2 AND state = 'stored'
          AND (expires_at IS NULL OR expires_at > $3)`,
@@ -81,7 +141,11 @@ export const createFileIndex = (db: SqlDatabase): FileIndex => ({
     return count > 0;
   },
 
-  async deletable(now, abandonedBefore, limit) {
+  /**
+   * Ids of files whose content is to be deleted: hidden, expired, or reserved before `abandonedBefore`.
+   * Both times: Unix milliseconds.
+   */
+  async deletable(now: number, abandonedBefore: number, limit: number): Promise<readonly string[]> {
     const { rows } = await db.query<{ id: string }>(
       `SELECT id FROM vexel.files WHERE state = 'hidden'
          OR (state = 'stored' AND expires_at <= $1) OR (state = 'reserved' AND created_at < $2)
@@ -91,10 +155,13 @@ export const createFileIndex = (db: SqlDatabase): FileIndex => ({
     return rows.map(({ id }) => id);
   },
 
-  async remove(id) {
+  /** Deletes the row. Its content must be deleted already. */
+  async remove(id: string): Promise<void> {
     await db.query("DELETE FROM vexel.files WHERE id = $1", [id]);
   },
 });
+
+export type FileIndex = ReturnType<typeof createFileIndex>;
 
 async function exceededQuota(
   db: Queries,

@@ -1,33 +1,53 @@
-/** Jobs in a SQL database. Each range of lines is claimed under a lease by one process. */
-import type {
-  Claim,
-  ClaimedRange,
-  CreatedJob,
-  JobEnd,
-  JobQuota,
-  JobStore,
-  NewJob,
-  NewRange,
-  RangeClaim,
-  SettledLines,
-  StoredJob,
-} from "../ports/job-store.ts";
-import type { PageRequest, StoredPage } from "../ports/page.ts";
-import { Parameters, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
-import { type JobRow, jobOf, type RangeRow, rangeOf } from "./job-rows.ts";
+/**
+ * Jobs in a SQL database. Each range of lines is claimed under a lease by one process; how far it has come is one number,
+ * so there is no row per line.
+ */
 
-/** Rows of one INSERT. */
-const rangesPerInsert = 500;
+import { createJob, findJob, onceOf } from "./create-job.ts";
+import { Parameters, type Queries, type SqlDatabase } from "./database.ts";
+import { addRanges, claimRange, linesOf, settleLines } from "./job-ranges.ts";
+import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
+import {
+  type Claim,
+  type ClaimedRange,
+  type CreatedJob,
+  type JobData,
+  type JobEnd,
+  type JobError,
+  type JobKindName,
+  type JobPage,
+  type JobQuota,
+  type JobRow,
+  jobOf,
+  type NewJob,
+  type NewRange,
+  type RangeClaim,
+  type RangeRow,
+  type SettledLines,
+  type StoredJob,
+} from "./stored-job.ts";
 
-export const createJobStore = (db: SqlDatabase): JobStore => ({
-  create: (job, own, all) => db.transaction((queries) => create(queries, job, own, all)),
+/** Every method rejects once the store is closed. */
+export const createJobStore = (db: SqlDatabase) => ({
+  /** `own` and `all`: the quotas of the owner, and of all owners together. */
+  create: (job: NewJob, own: JobQuota, all: JobQuota): Promise<CreatedJob> =>
+    db.transaction((queries) => createJob(queries, job, own, all)),
 
-  find: (owner, id) => findOne(db, "id = $1 AND owner = $2", [id, owner]),
+  /** Undefined: there is none, or it belongs to another owner. */
+  find: (owner: string, id: string): Promise<StoredJob | undefined> =>
+    findJob(db, "id = $1 AND owner = $2", [id, owner]),
 
-  findByKey: (owner, idempotencyKey) => findOne(db, "once = $1", [onceOf(owner, idempotencyKey)]),
+  /** By its idempotency key. */
+  findByKey: (owner: string, idempotencyKey: string): Promise<StoredJob | undefined> =>
+    findJob(db, "once = $1", [onceOf(owner, idempotencyKey)]),
 
-  async list(owner, kind, { after, limit }) {
-    if (after !== undefined && !(await findOne(db, "id = $1 AND owner = $2", [after, owner])))
+  /** Newest first. Undefined: the job `after` does not exist. */
+  async list(
+    owner: string,
+    kind: JobKindName,
+    { after, limit }: JobPage,
+  ): Promise<readonly StoredJob[] | undefined> {
+    if (after !== undefined && !(await findJob(db, "id = $1 AND owner = $2", [after, owner])))
       return undefined;
     const parameters = new Parameters();
     const conditions = [`owner = ${parameters.add(owner)}`, `kind = ${parameters.add(kind)}`];
@@ -40,11 +60,15 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return rows.map(jobOf);
   },
 
-  findById: (id) => findOne(db, "id = $1", [id]),
+  /** Of any owner. */
+  findById: (id: string): Promise<StoredJob | undefined> => findJob(db, "id = $1", [id]),
 
-  listAll: (owners, page) => listAll(db, owners, page),
+  /** Of every kind, newest first. `owners`: null lists the jobs of all owners. */
+  listAll: (owners: readonly string[] | null, page: PageRequest): Promise<StoredPage<StoredJob>> =>
+    listAll(db, owners, page),
 
-  async remove(id) {
+  /** Deletes a job that has ended. False: there is none. */
+  async remove(id: string): Promise<boolean> {
     const { count } = await db.query(
       "DELETE FROM vexel.jobs WHERE id = $1 AND ended_at IS NOT NULL",
       [id],
@@ -52,7 +76,11 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return count > 0;
   },
 
-  async claimJob({ kind, holder, now, until }) {
+  /**
+   * Claims a job that is to be validated, or to be finalized and of which no process holds a range. Two processes never
+   * claim the same one.
+   */
+  async claimJob({ kind, holder, now, until }: Claim): Promise<StoredJob | undefined> {
     const { rows } = await db.query<JobRow>(
       `UPDATE vexel.jobs SET holder = $2, lease_until = $4 WHERE id = (
          SELECT id FROM vexel.jobs
@@ -67,7 +95,13 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return rows[0] && jobOf(rows[0]);
   },
 
-  start: (id, holder, ranges, data) =>
+  /** A validated job begins. False: the claim was lost. */
+  start: (
+    id: string,
+    holder: string,
+    ranges: readonly NewRange[],
+    data: JobData | undefined,
+  ): Promise<boolean> =>
     db.transaction(async (queries) => {
       const { count } = await queries.query(
         `UPDATE vexel.jobs SET status = 'in_progress', holder = NULL, lease_until = 0, lines = $3,
@@ -79,9 +113,15 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
       return count > 0;
     }),
 
-  end: (id, holder, end) => db.transaction((queries) => endJob(queries, id, holder, end)),
+  /**
+   * Ends a job that this process has claimed, deletes its ranges, and notes that its event is to be recorded. If the job
+   * could not continue, its lines without a result count as failed. Undefined: the claim was lost.
+   */
+  end: (id: string, holder: string, end: JobEnd): Promise<StoredJob | undefined> =>
+    db.transaction((queries) => endJob(queries, id, holder, end)),
 
-  async listUnannounced(limit) {
+  /** Jobs that have ended and whose event is not recorded yet, at most `limit`. */
+  async listUnannounced(limit: number): Promise<readonly StoredJob[]> {
     const { rows } = await db.query<JobRow>(
       "SELECT * FROM vexel.jobs WHERE event_at IS NOT NULL ORDER BY event_at LIMIT $1",
       [limit],
@@ -89,20 +129,31 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return rows.map(jobOf);
   },
 
-  async setAnnounced(id) {
+  /** The event of the job is recorded. */
+  async setAnnounced(id: string): Promise<void> {
     await db.query("UPDATE vexel.jobs SET event_at = NULL WHERE id = $1", [id]);
   },
 
-  async releaseJob(id, holder, at) {
+  /** Gives a claimed job back: it is claimed again from `at` on. */
+  async releaseJob(id: string, holder: string, at: number): Promise<void> {
     await db.query(
       "UPDATE vexel.jobs SET holder = NULL, lease_until = $3 WHERE id = $1 AND holder = $2",
       [id, holder, at],
     );
   },
 
-  claimRange: (claim) => db.transaction((queries) => claimRange(queries, claim, db.lockRows)),
+  /** Claims the next range, of the job that waits longest for a claim. Two processes never claim the same one. */
+  claimRange: (claim: Claim): Promise<ClaimedRange | undefined> =>
+    db.transaction((queries) => claimRange(queries, claim, db.lockRows)),
 
-  async recordIntent({ jobId, number, holder }, intent) {
+  /**
+   * Records that a line is sent, before it is. Null: the line that was sent is known not to be billed. False: the claim
+   * was lost, and nothing may be sent.
+   */
+  async recordIntent(
+    { jobId, number, holder }: RangeClaim,
+    intent: string | null,
+  ): Promise<boolean> {
     const { count } = await db.query(
       `UPDATE vexel.job_ranges SET intent = $4
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
@@ -111,7 +162,11 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return count > 0;
   },
 
-  async recordVendorBatch({ jobId, number, holder }, vendorBatch) {
+  /** Records the batch of a vendor that runs the lines of the range. False: the claim was lost. */
+  async recordVendorBatch(
+    { jobId, number, holder }: RangeClaim,
+    vendorBatch: string,
+  ): Promise<boolean> {
     const { count } = await db.query(
       `UPDATE vexel.job_ranges SET vendor_batch = $4
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
@@ -120,7 +175,8 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return count > 0;
   },
 
-  async listVendorBatches(jobId) {
+  /** What was recorded for the ranges of a job. */
+  async listVendorBatches(jobId: string): Promise<readonly string[]> {
     const { rows } = await db.query<Pick<RangeRow, "vendor_batch">>(
       `SELECT vendor_batch FROM vexel.job_ranges
        WHERE job_id = $1 AND vendor_batch IS NOT NULL ORDER BY number`,
@@ -129,9 +185,19 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return rows.map(({ vendor_batch: recorded }) => recorded ?? "");
   },
 
-  settle: (claim, lines) => db.transaction((queries) => settle(queries, claim, lines)),
+  /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
+  settle: (claim: RangeClaim, lines: SettledLines): Promise<boolean> =>
+    db.transaction((queries) => settleLines(queries, claim, lines)),
 
-  async releaseRange({ jobId, number, holder }, at, isUnused = false) {
+  /**
+   * Gives a range back: it is claimed again from `at` on. Its intent stays. `isUnused`: no line ran, so the claim does
+   * not count as an attempt.
+   */
+  async releaseRange(
+    { jobId, number, holder }: RangeClaim,
+    at: number,
+    isUnused = false,
+  ): Promise<void> {
     await db.query(
       `UPDATE vexel.job_ranges SET holder = NULL, lease_until = $4, attempts = attempts - $5
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
@@ -139,7 +205,8 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     );
   },
 
-  async renew(holders, until) {
+  /** Extends the leases of these holders, at least one. Returns the jobs of which they hold a claim. */
+  async renew(holders: readonly string[], until: number): Promise<readonly StoredJob[]> {
     const parameters = new Parameters();
     const held = `holder IN (${holders.map((holder) => parameters.add(holder)).join(", ")})`;
     const end = `$${holders.length + 1}`;
@@ -157,12 +224,14 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     return rows.map(jobOf);
   },
 
-  async releaseAll() {
+  /** At the start of the only process of a data folder: the leases of earlier processes end. */
+  async releaseAll(): Promise<void> {
     await db.query("UPDATE vexel.job_ranges SET holder = NULL, lease_until = 0");
     await db.query("UPDATE vexel.jobs SET holder = NULL, lease_until = 0 WHERE ended_at IS NULL");
   },
 
-  cancel: (owner, id, now) =>
+  /** Undefined: there is none. A job that has ended, or is ending, stays as it is. */
+  cancel: (owner: string, id: string, now: number): Promise<StoredJob | undefined> =>
     db.transaction(async (queries) => {
       await queries.query(
         `UPDATE vexel.jobs SET ending = 'cancelled', cancelling_at = $3, paused_at = NULL
@@ -175,10 +244,11 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
         `UPDATE vexel.job_ranges SET lease_until = 0 WHERE job_id = $1 AND holder IS NULL`,
         [id],
       );
-      return findOne(queries, "id = $1 AND owner = $2", [id, owner]);
+      return findJob(queries, "id = $1 AND owner = $2", [id, owner]);
     }),
 
-  pause: (owner, id, at) =>
+  /** A paused job begins no line. `at`: null resumes it. Undefined: there is none. */
+  pause: (owner: string, id: string, at: number | null): Promise<StoredJob | undefined> =>
     db.transaction(async (queries) => {
       await queries.query(
         `UPDATE vexel.jobs SET paused_at = $3
@@ -186,10 +256,11 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
            AND ending IS NULL`,
         [id, owner, at],
       );
-      return findOne(queries, "id = $1 AND owner = $2", [id, owner]);
+      return findJob(queries, "id = $1 AND owner = $2", [id, owner]);
     }),
 
-  async fail(id, error, now) {
+  /** A job that cannot continue: its other lines never run, and it is finalized. */
+  async fail(id: string, error: JobError, now: number): Promise<void> {
     await db.query(
       `UPDATE vexel.jobs SET status = 'finalizing', ending = 'failed', error = $2,
          finalizing_at = $3
@@ -198,7 +269,8 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     );
   },
 
-  async expire(now) {
+  /** The lines of jobs after their deadline end without running. */
+  async expire(now: number): Promise<void> {
     await db.query(
       `UPDATE vexel.jobs SET ending = 'expired', paused_at = NULL
        WHERE ended_at IS NULL AND status IN ('validating', 'in_progress') AND ending IS NULL
@@ -207,7 +279,8 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
     );
   },
 
-  async listExpired(now, limit) {
+  /** Jobs that are to be deleted, at most `limit`. */
+  async listExpired(now: number, limit: number): Promise<readonly StoredJob[]> {
     const { rows } = await db.query<JobRow>(
       `SELECT * FROM vexel.jobs WHERE expires_at <= $1 AND ended_at IS NOT NULL
        ORDER BY expires_at LIMIT $2`,
@@ -217,24 +290,7 @@ export const createJobStore = (db: SqlDatabase): JobStore => ({
   },
 });
 
-/** The owner comes first and has a length, so that no two pairs have the same text. */
-const onceOf = (owner: string, idempotencyKey: string): string =>
-  `${owner.length} ${owner} ${idempotencyKey}`;
-
-const linesOf = (ranges: readonly NewRange[]): number =>
-  ranges.reduce((sum, { lines }) => sum + lines, 0);
-
-async function findOne(
-  queries: Queries,
-  condition: string,
-  values: readonly string[],
-): Promise<StoredJob | undefined> {
-  const { rows } = await queries.query<JobRow>(
-    `SELECT * FROM vexel.jobs WHERE ${condition}`,
-    values,
-  );
-  return rows[0] && jobOf(rows[0]);
-}
+export type JobStore = ReturnType<typeof createJobStore>;
 
 /** The cursor is the time and the id of the last job of the page before. */
 async function listAll(
@@ -242,173 +298,20 @@ async function listAll(
   owners: readonly string[] | null,
   { cursor, limit }: PageRequest,
 ): Promise<StoredPage<StoredJob>> {
-  if (owners?.length === 0) return { entries: [] };
   const parameters = new Parameters();
-  const conditions: string[] = [];
-  if (owners) {
-    const list = owners.map((owner) => parameters.add(owner)).join(", ");
-    conditions.push(`owner IN (${list})`);
-  }
+  const conditions = [owners ? parameters.among("owner", owners) : "true"];
   if (cursor !== undefined) {
     const [time = "", id = ""] = cursor.split(" ");
-    const at = parameters.add(Number(time) || 0);
-    conditions.push(`(created_at < ${at} OR created_at = ${at} AND id < ${parameters.add(id)})`);
+    conditions.push(
+      `(created_at, id) < (${parameters.add(Number(time) || 0)}, ${parameters.add(id)})`,
+    );
   }
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const { rows } = await queries.query<JobRow>(
-    `SELECT * FROM vexel.jobs ${where}
+    `SELECT * FROM vexel.jobs WHERE ${conditions.join(" AND ")}
      ORDER BY created_at DESC, id DESC LIMIT ${parameters.add(limit + 1)}`,
     parameters.values,
   );
-  const entries = rows.slice(0, limit).map(jobOf);
-  const last = entries.at(-1);
-  return rows.length > limit && last
-    ? { entries, next: `${last.createdAt} ${last.id}` }
-    : { entries };
-}
-
-async function create(
-  queries: Queries,
-  job: NewJob,
-  own: JobQuota,
-  all: JobQuota,
-): Promise<CreatedJob> {
-  const once = job.idempotencyKey === undefined ? null : onceOf(job.owner, job.idempotencyKey);
-  const existing = once === null ? undefined : await findOne(queries, "once = $1", [once]);
-  if (existing) return { kind: "existing", job: existing };
-  const exceeded =
-    (await exceededQuota(queries, job, own, job.owner)) ?? (await exceededQuota(queries, job, all));
-  if (exceeded) return exceeded;
-  const { ranges = [] } = job;
-  const { rows } = await queries.query<JobRow>(
-    `INSERT INTO vexel.jobs (id, kind, endpoint, owner, key_id, status, created_at, deadline,
-       expires_at, lines, completed, failed, bytes, lease_until, served_at, data, once, holder)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, $11, $14, $7, $12, $13, $15)
-     ON CONFLICT DO NOTHING RETURNING *`,
-    [
-      job.id,
-      job.kind,
-      job.endpoint,
-      job.owner,
-      job.keyId,
-      job.status,
-      job.createdAt,
-      job.deadline,
-      job.expiresAt,
-      linesOf(ranges),
-      job.bytes,
-      JSON.stringify(job.data),
-      once,
-      job.claim?.until ?? 0,
-      job.claim?.holder ?? null,
-    ],
-  );
-  if (rows[0]) {
-    await addRanges(queries, job.id, ranges);
-    return { kind: "created", job: jobOf(rows[0]) };
-  }
-  // Another replica has created it meanwhile.
-  const other = await findOne(queries, "once = $1", [once ?? ""]);
-  if (!other) throw new Error(`The job ${job.id} exists already.`);
-  return { kind: "existing", job: other };
-}
-
-/** `owner`: absent for all owners together. */
-async function exceededQuota(
-  queries: Queries,
-  { bytes }: NewJob,
-  quota: JobQuota,
-  owner?: string,
-): Promise<CreatedJob | undefined> {
-  const { rows } = await queries.query<{ open: SqlInteger; bytes: number | null }>(
-    `SELECT count(*) - count(ended_at) AS open, sum(bytes) AS bytes FROM vexel.jobs
-     WHERE ${owner === undefined ? "true" : "owner = $1"}`,
-    owner === undefined ? [] : [owner],
-  );
-  const isOwn = owner !== undefined;
-  if (Number(rows[0]?.open) >= quota.jobs) return { kind: "over_quota", quota: "jobs", isOwn };
-  if ((rows[0]?.bytes ?? 0) + bytes > quota.bytes)
-    return { kind: "over_quota", quota: "bytes", isOwn };
-  return undefined;
-}
-
-async function addRanges(queries: Queries, id: string, ranges: readonly NewRange[]): Promise<void> {
-  for (let at = 0; at < ranges.length; at += rangesPerInsert) {
-    const parameters = new Parameters();
-    const job = parameters.add(id);
-    const rows = ranges
-      .slice(at, at + rangesPerInsert)
-      .map(({ firstLine, lines, position }, index) =>
-        [at + index, firstLine, lines, position].map((value) => parameters.add(value)).join(", "),
-      );
-    await queries.query(
-      `INSERT INTO vexel.job_ranges (job_id, number, first_line, lines, position, settled,
-         attempts, lease_until)
-       VALUES ${rows.map((row) => `(${job}, ${row}, 0, 0, 0)`).join(", ")}`,
-      parameters.values,
-    );
-  }
-}
-
-/** The job is locked first, so that its ranges are claimed one after the other. */
-async function claimRange(
-  queries: Queries,
-  { kind, holder, now, until, exceptEndpoint = "" }: Claim,
-  lockRows: string,
-): Promise<ClaimedRange | undefined> {
-  const { rows: jobs } = await queries.query<JobRow>(
-    `UPDATE vexel.jobs SET served_at = $2, started_at = coalesce(started_at, $2) WHERE id = (
-       SELECT id FROM vexel.jobs
-       WHERE kind = $1 AND ended_at IS NULL AND status = 'in_progress' AND paused_at IS NULL
-         AND endpoint <> $3 AND EXISTS (SELECT 1 FROM vexel.job_ranges
-           WHERE job_id = vexel.jobs.id AND settled < job_ranges.lines
-             AND job_ranges.lease_until <= $2)
-       ORDER BY served_at LIMIT 1 ${lockRows}
-     ) RETURNING *`,
-    [kind, now, exceptEndpoint],
-  );
-  if (!jobs[0]) return undefined;
-  const job = jobOf(jobs[0]);
-  const { rows } = await queries.query<RangeRow>(
-    `UPDATE vexel.job_ranges SET holder = $2, lease_until = $4, attempts = attempts + 1
-     WHERE job_id = $1 AND number = (
-       SELECT number FROM vexel.job_ranges
-       WHERE job_id = $1 AND settled < lines AND lease_until <= $3
-       ORDER BY number LIMIT 1
-     ) RETURNING *`,
-    [job.id, holder, now, until],
-  );
-  return rows[0] && rangeOf(rows[0], job);
-}
-
-/** The job is locked first: of the last two ranges that end at the same time, one sees that the other has ended. */
-async function settle(
-  queries: Queries,
-  { jobId, number, holder }: RangeClaim,
-  { from, completed, failed, bytes, cost, listCost, now }: SettledLines,
-): Promise<boolean> {
-  await queries.query("UPDATE vexel.jobs SET served_at = served_at WHERE id = $1", [jobId]);
-  const { count } = await queries.query(
-    `UPDATE vexel.job_ranges SET settled = $5, intent = NULL,
-       holder = CASE WHEN lines = $5 THEN NULL ELSE holder END
-     WHERE job_id = $1 AND number = $2 AND holder = $3 AND settled = $4`,
-    [jobId, number, holder, from, from + completed + failed],
-  );
-  if (count === 0) return false;
-  await queries.query(
-    `UPDATE vexel.jobs SET completed = completed + $2, failed = failed + $3, bytes = bytes + $4,
-       cost = coalesce(coalesce(cost, 0) + CAST($5 AS DOUBLE PRECISION), cost),
-       list_cost = coalesce(coalesce(list_cost, 0) + CAST($6 AS DOUBLE PRECISION), list_cost)
-     WHERE id = $1`,
-    [jobId, completed, failed, bytes, cost, listCost],
-  );
-  await queries.query(
-    `UPDATE vexel.jobs SET status = 'finalizing', finalizing_at = $2
-     WHERE id = $1 AND status = 'in_progress' AND NOT EXISTS (
-       SELECT 1 FROM vexel.job_ranges WHERE job_id = $1 AND settled < job_ranges.lines)`,
-    [jobId, now],
-  );
-  return true;
+  return pageOf(rows, limit, jobOf, ({ created_at, id }) => `${created_at} ${id}`);
 }
 
 async function endJob(

@@ -1,6 +1,9 @@
-/** API keys in a SQL database. Several processes may change them at the same time. */
-import { VersionConflict } from "../ports/config-entity-store.ts";
-import type { KeySettings, KeyStore, NewKey, StoredKey } from "../ports/key-store.ts";
+/**
+ * API keys that are created at runtime, in a SQL database. Only hashes are stored. Every change has a revision, a number
+ * that grows with each change of any process, so that a reader with 100,000 keys reads only what changed.
+ */
+import type { Budget, Limits } from "../../../contract/limits-and-budgets.ts";
+import { VersionConflict } from "./config-entity-store.ts";
 import {
   integerOrNull,
   Parameters,
@@ -9,8 +12,80 @@ import {
   type SqlInteger,
   type SqlValue,
 } from "./database.ts";
-import { pageOf } from "./page-of.ts";
+import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
 import { nextRevision, readRevision } from "./revisions.ts";
+
+/** Optional settings of a key. */
+export interface KeySettings {
+  /** The models of requests without `model`, by kind. */
+  readonly defaults?: { readonly embedding?: string; readonly image?: string };
+  readonly project?: string;
+  readonly limits?: Limits;
+  readonly budget?: Budget;
+  /** What happens to image parameters that a target does not support. */
+  readonly parameters?: "adapt" | "strict" | "drop" | "pass";
+  /** All of its requests are batch requests. */
+  readonly priority?: "batch";
+  /** Its responses have the header `vexel-cost`. */
+  readonly showCost?: true;
+  /** Unix milliseconds. */
+  readonly expiresAt?: number;
+  /** The name of the user who created it in the console. Absent: another way, such as the command line. */
+  readonly createdBy?: string;
+  /**
+   * The limits and budgets that an administrator set, by field, such as `budget.day`: developers may not exceed them.
+   * Absent: an administrator set all of them.
+   */
+  readonly locked?: Readonly<Record<string, number | "refuse">>;
+}
+
+/** What can be changed in a key. A setting that is absent is removed. */
+export interface KeyUpdate extends KeySettings {
+  readonly name: string;
+  /** Globs over model ids. */
+  readonly models: readonly string[];
+}
+
+export interface NewKey extends KeyUpdate {
+  readonly id: string;
+  /** SHA-256 of the key in hex. */
+  readonly hash: string;
+  /** The first characters, so that people can distinguish keys. */
+  readonly hint: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+export interface StoredKey extends NewKey {
+  readonly revokedAt: number | null;
+  /** Grows with each change of the key: the revision of its latest change. */
+  readonly version: number;
+}
+
+/** The end of a key that is rotated. Unix milliseconds. */
+export type RotatedKeyEnd = { readonly revokeAt: number } | { readonly expireAt: number };
+
+export interface KeyChange {
+  /** The key as it is now. */
+  readonly key: StoredKey;
+  /** It was created after the revision that the reader has. */
+  readonly isNew: boolean;
+}
+
+export interface KeyChanges {
+  /** Each changed key once, in the order of the latest change. */
+  readonly changes: readonly KeyChange[];
+  /** The revision to continue from. */
+  readonly revision: number;
+  readonly hasMore: boolean;
+}
+
+export interface KeySearch extends PageRequest {
+  /** Absent: keys of all projects, and keys without a project. */
+  readonly projects?: readonly string[] | undefined;
+  /** A part of the name or of the hint, or the id. Upper and lower case are the same. Absent: all keys. */
+  readonly text?: string | undefined;
+}
 
 interface Row {
   readonly id: string;
@@ -25,26 +100,54 @@ interface Row {
   readonly revision: SqlInteger;
 }
 
-export const createKeyStore = (db: SqlDatabase): KeyStore => ({
-  create: (key) => db.transaction((queries) => insert(queries, key)),
+/** Every method rejects once the store is closed. */
+export const createKeyStore = (db: SqlDatabase) => ({
+  /** Rejects if the id or the hash exists. */
+  create: (key: NewKey): Promise<StoredKey> => db.transaction((queries) => insert(queries, key)),
 
-  findActive: (idOrName) => find(db, "revoked_at IS NULL AND (id = $1 OR name = $1)", idOrName),
-  findByName: (name) => find(db, "name = $1", name),
-  findById: async (id) => (await find(db, "id = $1", id))[0],
+  /** Active keys with this id or this name. */
+  findActive: (idOrName: string): Promise<readonly StoredKey[]> =>
+    find(db, "revoked_at IS NULL AND (id = $1 OR name = $1)", idOrName),
+  /** Keys with this name, revoked ones included, in the order of their creation. */
+  findByName: (name: string): Promise<readonly StoredKey[]> => find(db, "name = $1", name),
+  /** The key with this id, revoked ones included. */
+  findById: async (id: string): Promise<StoredKey | undefined> =>
+    (await find(db, "id = $1", id))[0],
 
-  revoke: async (id, at) =>
+  /** False: there is no active key with this id. `at`: Unix milliseconds. */
+  revoke: async (id: string, at: number): Promise<boolean> =>
     (await db.transaction((queries) => revoke(queries, id, at))) !== undefined,
-  expire: async (id, at) =>
+  /**
+   * Ends the key at `at`, unless it ends earlier. False: there is no active key with this id. `at`: Unix milliseconds.
+   */
+  expire: async (id: string, at: number): Promise<boolean> =>
     (await db.transaction((queries) => expire(queries, id, at))) !== undefined,
 
-  update: (id, { name, models, ...settings }, expected) =>
+  /**
+   * Replaces name, models and settings. Undefined: there is no active key with this id. `expected`: the version that
+   * the change is based on; rejects with VersionConflict if the key has another one.
+   */
+  update: (
+    id: string,
+    { name, models, ...settings }: KeyUpdate,
+    expected?: number,
+  ): Promise<StoredKey | undefined> =>
     db.transaction((queries) => {
       const [modelsJson, settingsJson] = [JSON.stringify(models), JSON.stringify(settings)];
       const columns = { name, models: modelsJson, settings: settingsJson };
       return change(queries, id, () => columns, expected);
     }),
 
-  rotate: (id, successor, end, expected) =>
+  /**
+   * Creates the successor and ends the key, both or neither. Undefined: there is no active key with this id. Rejects
+   * with VersionConflict: of two concurrent rotations, one creates a successor.
+   */
+  rotate: (
+    id: string,
+    successor: NewKey,
+    end: RotatedKeyEnd,
+    expected: number,
+  ): Promise<StoredKey | undefined> =>
     db.transaction(async (queries) => {
       const ended =
         "revokeAt" in end
@@ -53,7 +156,8 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
       return ended && insert(queries, successor);
     }),
 
-  async list({ cursor, limit }) {
+  /** All keys, revoked ones included, in the order of their creation. */
+  async list({ cursor, limit }: PageRequest): Promise<StoredPage<StoredKey>> {
     const [createdAt, id] = cursor === undefined ? [-1, ""] : readCursor(cursor);
     const { rows } = await db.query<Row>(
       `SELECT * FROM vexel.keys WHERE (created_at, id) > ($1, $2)
@@ -63,7 +167,8 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
     return pageOf(rows, limit, keyOf, cursorOf);
   },
 
-  async search({ cursor, limit, projects, text }) {
+  /** The keys that match, revoked ones included, newest first. */
+  async search({ cursor, limit, projects, text }: KeySearch): Promise<StoredPage<StoredKey>> {
     const parameters = new Parameters();
     const conditions = ["true"];
     if (cursor !== undefined) {
@@ -86,9 +191,11 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
     return pageOf(rows, limit, keyOf, cursorOf);
   },
 
-  revision: () => readRevision(db, "keys"),
+  /** The revision of the latest change. 0: there was none. */
+  revision: (): Promise<number> => readRevision(db, "keys"),
 
-  async changesSince(revision, limit) {
+  /** The keys that changed after `revision`, at most `limit` of them. */
+  async changesSince(revision: number, limit: number): Promise<KeyChanges> {
     const { rows } = await db.query<Row>(
       "SELECT * FROM vexel.keys WHERE revision > $1 ORDER BY revision LIMIT $2",
       [revision, limit + 1],
@@ -104,8 +211,10 @@ export const createKeyStore = (db: SqlDatabase): KeyStore => ({
     };
   },
 
-  close: () => db.close(),
+  close: (): Promise<void> => db.close(),
 });
+
+export type KeyStore = ReturnType<typeof createKeyStore>;
 
 /**
  * The project is a member of the settings, JSON that `create` and `update` have written. No other value can contain the

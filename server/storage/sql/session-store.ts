@@ -1,6 +1,23 @@
-/** The sessions of the console in a SQL database: valid on every replica that shares it. */
-import type { SessionStore, StoredSession } from "../ports/session-store.ts";
+/** The sessions of the console in a SQL database: valid on every replica that shares it. Only hashes of tokens are stored. */
 import { integerOrNull, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
+
+export interface StoredSession {
+  /** The same for all tokens of a session. */
+  readonly id: string;
+  /** SHA-256 of the token in hex. */
+  readonly tokenHash: string;
+  readonly userId: string;
+  readonly csrfToken: string;
+  /** The client's IP address and the header `user-agent` at the sign-in. */
+  readonly address: string;
+  readonly userAgent: string;
+  /** Unix milliseconds, like all times here. A rotated token keeps the time of the sign-in. */
+  readonly signedInAt: number;
+  readonly issuedAt: number;
+  readonly lastSeenAt: number;
+  /** When a new token replaced this one. `null`: it is the current token of the session. */
+  readonly replacedAt: number | null;
+}
 
 interface Row {
   readonly id: string;
@@ -15,24 +32,26 @@ interface Row {
   readonly replaced_at: SqlInteger | null;
 }
 
-export const createSessionStore = (db: SqlDatabase): SessionStore => ({
-  create: (session) => insert(db, session),
+/** Every method rejects once the store is closed. */
+export const createSessionStore = (db: SqlDatabase) => ({
+  create: (session: StoredSession): Promise<void> => insert(db, session),
 
-  async find(tokenHash) {
+  async find(tokenHash: string): Promise<StoredSession | undefined> {
     const { rows } = await db.query<Row>("SELECT * FROM vexel.sessions WHERE token_hash = $1", [
       tokenHash,
     ]);
     return rows[0] && sessionOf(rows[0]);
   },
 
-  async touch(tokenHash, at) {
+  async touch(tokenHash: string, at: number): Promise<void> {
     await db.query("UPDATE vexel.sessions SET last_seen_at = $2 WHERE token_hash = $1", [
       tokenHash,
       at,
     ]);
   },
 
-  replace: (tokenHash, replacement) =>
+  /** Stores the new token and marks the old one as replaced. False: another request has replaced it already. */
+  replace: (tokenHash: string, replacement: StoredSession): Promise<boolean> =>
     db.transaction(async (queries) => {
       const { count } = await queries.query(
         `UPDATE vexel.sessions SET replaced_at = $2
@@ -44,7 +63,8 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
       return true;
     }),
 
-  async listOfUser(userId) {
+  /** The current token of each session of a user. The session with the latest request is first. */
+  async listOfUser(userId: string): Promise<readonly StoredSession[]> {
     const { rows } = await db.query<Row>(
       `SELECT * FROM vexel.sessions WHERE user_id = $1 AND replaced_at IS NULL
        ORDER BY last_seen_at DESC, id`,
@@ -53,7 +73,8 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
     return rows.map(sessionOf);
   },
 
-  async deleteById(userId, id) {
+  /** Ends one session of a user. False: the user has no such session. */
+  async deleteById(userId: string, id: string): Promise<boolean> {
     const { count } = await db.query("DELETE FROM vexel.sessions WHERE user_id = $1 AND id = $2", [
       userId,
       id,
@@ -61,14 +82,19 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
     return count > 0;
   },
 
-  async deleteOfUser(userId, except = "") {
+  /** Ends all sessions of a user, except the one with the hash `except`. */
+  async deleteOfUser(userId: string, except = ""): Promise<void> {
     await db.query("DELETE FROM vexel.sessions WHERE user_id = $1 AND token_hash <> $2", [
       userId,
       except,
     ]);
   },
 
-  async deleteExpired(seenBefore, signedInBefore, limit) {
+  /**
+   * Deletes at most `limit` tokens that were seen last before `seenBefore`, or whose sign-in was before
+   * `signedInBefore`.
+   */
+  async deleteExpired(seenBefore: number, signedInBefore: number, limit: number): Promise<void> {
     await db.query(
       `DELETE FROM vexel.sessions WHERE token_hash IN (
          SELECT token_hash FROM vexel.sessions
@@ -78,6 +104,8 @@ export const createSessionStore = (db: SqlDatabase): SessionStore => ({
     );
   },
 });
+
+export type SessionStore = ReturnType<typeof createSessionStore>;
 
 async function insert(db: Queries, session: StoredSession): Promise<void> {
   const { tokenHash, userId, csrfToken, signedInAt, issuedAt, lastSeenAt, replacedAt } = session;

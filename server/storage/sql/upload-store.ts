@@ -1,6 +1,29 @@
-/** Uploads of files in parts, without the content of the parts, in a SQL database. */
-import type { StoredUpload, UploadStatus, UploadStore } from "../ports/upload-store.ts";
+/** Uploads of files in parts (`/v1/uploads`), without the content of the parts, in a SQL database. */
 import { integerOrNull, type SqlDatabase, type SqlInteger } from "./database.ts";
+
+export type UploadStatus = "pending" | "completed" | "cancelled";
+
+export interface StoredUpload {
+  readonly id: string;
+  readonly owner: string;
+  /** The file that the upload becomes, whose space is reserved. */
+  readonly fileId: string;
+  /** The size of the file. */
+  readonly bytes: number;
+  readonly filename: string;
+  readonly purpose: string;
+  /** When the file expires, in seconds after its creation. Null: the default of its purpose. */
+  readonly fileSeconds: number | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly status: UploadStatus;
+}
+
+export interface StoredPart {
+  readonly id: string;
+  readonly bytes: number;
+}
 
 interface UploadRow {
   readonly id: string;
@@ -15,8 +38,9 @@ interface UploadRow {
   readonly status: UploadStatus;
 }
 
-export const createUploadStore = (db: SqlDatabase): UploadStore => ({
-  async create(upload) {
+/** Every method rejects once the store is closed. */
+export const createUploadStore = (db: SqlDatabase) => ({
+  async create(upload: StoredUpload): Promise<void> {
     const { id, owner, fileId, bytes, filename, purpose, fileSeconds } = upload;
     await db.query(
       `INSERT INTO vexel.uploads
@@ -29,7 +53,8 @@ export const createUploadStore = (db: SqlDatabase): UploadStore => ({
     );
   },
 
-  async find(owner, id) {
+  /** Undefined: it does not exist, or belongs to another owner. */
+  async find(owner: string, id: string): Promise<StoredUpload | undefined> {
     const { rows } = await db.query<UploadRow>(
       "SELECT * FROM vexel.uploads WHERE id = $1 AND owner = $2",
       [id, owner],
@@ -37,7 +62,12 @@ export const createUploadStore = (db: SqlDatabase): UploadStore => ({
     return rows[0] && uploadOf(rows[0]);
   },
 
-  addPart: (uploadId, { id, bytes }, { maxBytes, maxParts }) =>
+  /** False: the upload is not pending any more, or its parts would have more than `maxBytes` or `maxParts`. */
+  addPart: (
+    uploadId: string,
+    { id, bytes }: StoredPart,
+    { maxBytes, maxParts }: { readonly maxBytes: number; readonly maxParts: number },
+  ): Promise<boolean> =>
     db.transaction(async (queries) => {
       // Locks the row in PostgreSQL: concurrent parts are counted one after the other.
       const { count } = await queries.query(
@@ -59,7 +89,7 @@ export const createUploadStore = (db: SqlDatabase): UploadStore => ({
       return true;
     }),
 
-  async parts(uploadId) {
+  async parts(uploadId: string): Promise<readonly StoredPart[]> {
     const { rows } = await db.query<{ id: string; bytes: SqlInteger }>(
       "SELECT id, bytes FROM vexel.upload_parts WHERE upload_id = $1 ORDER BY id",
       [uploadId],
@@ -67,7 +97,8 @@ export const createUploadStore = (db: SqlDatabase): UploadStore => ({
     return rows.map(({ id, bytes }) => ({ id, bytes: Number(bytes) }));
   },
 
-  async end(id, status) {
+  /** Ends a pending upload. False: it is not pending any more. */
+  async end(id: string, status: Exclude<UploadStatus, "pending">): Promise<boolean> {
     const { count } = await db.query(
       "UPDATE vexel.uploads SET status = $2 WHERE id = $1 AND status = 'pending'",
       [id, status],
@@ -75,7 +106,8 @@ export const createUploadStore = (db: SqlDatabase): UploadStore => ({
     return count > 0;
   },
 
-  async expired(now, limit) {
+  /** Uploads whose expiry is over, whatever their status. `now`: Unix milliseconds. */
+  async expired(now: number, limit: number): Promise<readonly StoredUpload[]> {
     const { rows } = await db.query<UploadRow>(
       "SELECT * FROM vexel.uploads WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2",
       [now, limit],
@@ -83,12 +115,15 @@ export const createUploadStore = (db: SqlDatabase): UploadStore => ({
     return rows.map(uploadOf);
   },
 
-  remove: (id) =>
+  /** Deletes the upload and its parts. Their content must be deleted already. */
+  remove: (id: string): Promise<void> =>
     db.transaction(async (queries) => {
       await queries.query("DELETE FROM vexel.upload_parts WHERE upload_id = $1", [id]);
       await queries.query("DELETE FROM vexel.uploads WHERE id = $1", [id]);
     }),
 });
+
+export type UploadStore = ReturnType<typeof createUploadStore>;
 
 const uploadOf = (row: UploadRow): StoredUpload => ({
   id: row.id,

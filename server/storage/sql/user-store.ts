@@ -1,12 +1,8 @@
-/** The users of the console in a SQL database. */
+/**
+ * The users of the console in a SQL database. Passwords are stored as argon2id hashes, invitations and recovery codes as
+ * SHA-256 hashes, and the secret of the second factor is encrypted.
+ */
 import type { Role } from "../../../contract/admin.ts";
-import {
-  LastAdministrator,
-  type StoredTotp,
-  type StoredUser,
-  type UserChanges,
-  type UserStore,
-} from "../ports/user-store.ts";
 import {
   integerOrNull,
   type Queries,
@@ -14,6 +10,52 @@ import {
   type SqlInteger,
   type SqlValue,
 } from "./database.ts";
+
+export interface StoredUser {
+  readonly id: string;
+  /** Unique, without regard to case. */
+  readonly name: string;
+  readonly role: Role;
+  /** The projects that the user may see. `null`: all projects. */
+  readonly projects: readonly string[] | null;
+  /** `null`: the user signs in with OpenID Connect, or has not accepted the invitation yet. */
+  readonly passwordHash: string | null;
+  /** The user may only change the password until that is done. */
+  readonly mustChangePassword: boolean;
+  /** The user cannot sign in. `null`: the user can. */
+  readonly disabledAt: number | null;
+  /** Of the one-time link with which the user chooses a password. `null`: there is none. */
+  readonly invite: StoredInvite | null;
+  /** The second factor. `null`: the password is enough. */
+  readonly totp: StoredTotp | null;
+  /** Issuer and subject of OpenID Connect. `null`: the user signs in with a password only. */
+  readonly oidcSubject: string | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly lastSignInAt: number | null;
+}
+
+export interface StoredInvite {
+  /** SHA-256 of the token in hex. */
+  readonly hash: string;
+  readonly expiresAt: number;
+}
+
+export interface StoredTotp {
+  /** Encrypted. */
+  readonly secret: string;
+  /** The time step of the last code that was used: a code is used once. */
+  readonly step: number;
+  /** SHA-256 of each recovery code that was not used. */
+  readonly recoveryHashes: readonly string[];
+}
+
+export type UserChanges = Partial<Omit<StoredUser, "id" | "createdAt">>;
+
+/** The change would remove the last administrator: no user could create users then. */
+export class LastAdministrator extends Error {
+  override readonly name = "LastAdministrator";
+}
 
 interface Row {
   readonly id: string;
@@ -33,30 +75,40 @@ interface Row {
   readonly last_sign_in_at: SqlInteger | null;
 }
 
-export function createUserStore(db: SqlDatabase): UserStore {
+/**
+ * Every method rejects once the store is closed. A store that has an administrator who can sign in keeps one: a change
+ * that would remove or disable the last one rejects with LastAdministrator.
+ */
+export function createUserStore(db: SqlDatabase) {
   const find = async (condition: string, value: string): Promise<StoredUser | undefined> => {
     const { rows } = await db.query<Row>(`SELECT * FROM vexel.users WHERE ${condition}`, [value]);
     return rows[0] && userOf(rows[0]);
   };
   return {
-    create: (user) =>
+    /** False: another user has the name or the subject. */
+    create: (user: StoredUser): Promise<boolean> =>
       db.transaction(async (queries) => {
         await lockUsers(queries);
         return insert(queries, user);
       }),
 
-    createFirst: (user) =>
+    /** Creates the user only if there is no user at all. False: there is one. */
+    createFirst: (user: StoredUser): Promise<boolean> =>
       db.transaction(async (queries) => {
         await lockUsers(queries);
         return (await isEmpty(queries)) && insert(queries, user);
       }),
 
-    findById: (id) => find("id = $1", id),
-    findByName: (name) => find("lower(name) = lower($1)", name),
-    findByOidcSubject: (subject) => find("oidc_subject = $1", subject),
-    findByInvite: (hash) => find("invite_hash = $1", hash),
+    findById: (id: string): Promise<StoredUser | undefined> => find("id = $1", id),
+    findByName: (name: string): Promise<StoredUser | undefined> =>
+      find("lower(name) = lower($1)", name),
+    findByOidcSubject: (subject: string): Promise<StoredUser | undefined> =>
+      find("oidc_subject = $1", subject),
+    /** The user with this invitation, also if it has expired. */
+    findByInvite: (hash: string): Promise<StoredUser | undefined> => find("invite_hash = $1", hash),
 
-    async acceptInvite(id, hash, passwordHash) {
+    /** Sets the password and removes the invitation. False: another request has used the invitation. */
+    async acceptInvite(id: string, hash: string, passwordHash: string): Promise<boolean> {
       const { count } = await db.query(
         `UPDATE vexel.users SET password_hash = $3, must_change_password = 0,
            invite_hash = NULL, invite_expires_at = NULL
@@ -66,7 +118,8 @@ export function createUserStore(db: SqlDatabase): UserStore {
       return count > 0;
     },
 
-    async replaceTotp(id, before, after) {
+    /** Replaces the state of the second factor. False: another request has changed it since `before` was read. */
+    async replaceTotp(id: string, before: StoredTotp, after: StoredTotp): Promise<boolean> {
       const { count } = await db.query(
         `UPDATE vexel.users SET totp_secret = $2, totp_step = $3, recovery_codes = $4
          WHERE id = $1 AND totp_secret = $5 AND totp_step = $6 AND recovery_codes = $7`,
@@ -75,7 +128,8 @@ export function createUserStore(db: SqlDatabase): UserStore {
       return count > 0;
     },
 
-    async update(id, changes) {
+    /** False: there is no such user, or another user has the new name or subject. */
+    async update(id: string, changes: UserChanges): Promise<boolean> {
       try {
         const isDemoted = changes.role !== undefined && changes.role !== "admin";
         const isDisabled = changes.disabledAt !== undefined && changes.disabledAt !== null;
@@ -90,7 +144,8 @@ export function createUserStore(db: SqlDatabase): UserStore {
       }
     },
 
-    delete: (id) =>
+    /** Also ends the sessions and the tokens of the user. False: there is no such user. */
+    delete: (id: string): Promise<boolean> =>
       db.transaction(async (queries) => {
         await keepAdministrator(queries, id);
         await queries.query("DELETE FROM vexel.sessions WHERE user_id = $1", [id]);
@@ -98,14 +153,17 @@ export function createUserStore(db: SqlDatabase): UserStore {
         return (await queries.query("DELETE FROM vexel.users WHERE id = $1", [id])).count > 0;
       }),
 
-    async list() {
+    /** All users by name. */
+    async list(): Promise<readonly StoredUser[]> {
       const { rows } = await db.query<Row>("SELECT * FROM vexel.users ORDER BY lower(name)");
       return rows.map(userOf);
     },
 
-    isEmpty: () => isEmpty(db),
+    isEmpty: (): Promise<boolean> => isEmpty(db),
   };
 }
+
+export type UserStore = ReturnType<typeof createUserStore>;
 
 /**
  * Refuses to take access from the last administrator who can sign in. Locked, because another replica may do it at the

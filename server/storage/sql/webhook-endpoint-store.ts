@@ -1,9 +1,4 @@
-/** The webhook endpoints of clients in a SQL database, beside the queue of their deliveries. */
-import type {
-  StoredWebhookEndpoint,
-  WebhookEndpointChanges,
-  WebhookEndpointStore,
-} from "../ports/webhook-endpoint-store.ts";
+/** The webhook endpoints that clients manage, in a SQL database. The signing secrets are encrypted. */
 import {
   integerOrNull,
   Parameters,
@@ -11,6 +6,29 @@ import {
   type SqlInteger,
   type SqlValue,
 } from "./database.ts";
+
+export interface StoredWebhookEndpoint {
+  readonly id: string;
+  /** The project or the API key to which it belongs (`auth/owner.ts`). */
+  readonly owner: string;
+  readonly name: string;
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  /** Encrypted. */
+  readonly secret: string;
+  /** The last characters of the secret. */
+  readonly hint: string;
+  /** The secret before the last rotation, encrypted, which signs too until `previousUntil`. Null: none. */
+  readonly previousSecret: string | null;
+  readonly previousUntil: number | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type WebhookEndpointChanges = Partial<
+  Omit<StoredWebhookEndpoint, "id" | "owner" | "createdAt">
+>;
 
 interface EndpointRow {
   readonly id: string;
@@ -26,8 +44,10 @@ interface EndpointRow {
   readonly updated_at: SqlInteger;
 }
 
-export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStore => ({
-  create: (endpoint, most) =>
+/** Every method rejects once the store is closed. */
+export const createWebhookEndpointStore = (db: SqlDatabase) => ({
+  /** False: the owner has `most` endpoints already. */
+  create: (endpoint: StoredWebhookEndpoint, most: number): Promise<boolean> =>
     db.transaction(async (queries) => {
       const { rows } = await queries.query<{ count: SqlInteger }>(
         "SELECT count(*) AS count FROM vexel.webhook_endpoints WHERE owner = $1",
@@ -51,7 +71,8 @@ export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStor
       return true;
     }),
 
-  async find(owner, id) {
+  /** Undefined: it does not exist, or belongs to another owner. */
+  async find(owner: string, id: string): Promise<StoredWebhookEndpoint | undefined> {
     const { rows } = await db.query<EndpointRow>(
       "SELECT * FROM vexel.webhook_endpoints WHERE id = $1 AND owner = $2",
       [id, owner],
@@ -59,7 +80,11 @@ export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStor
     return rows[0] && endpointOf(rows[0]);
   },
 
-  async list(owner, { after, limit }) {
+  /** Newest first. `after`: the id of the last endpoint of the page before. */
+  async list(
+    owner: string,
+    { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+  ): Promise<readonly StoredWebhookEndpoint[]> {
     const parameters = new Parameters();
     const start = after === undefined ? "" : `AND id < ${parameters.add(after)}`;
     const { rows } = await db.query<EndpointRow>(
@@ -70,7 +95,12 @@ export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStor
     return rows.map(endpointOf);
   },
 
-  async update(owner, id, changes) {
+  /** Undefined: as `find`. */
+  async update(
+    owner: string,
+    id: string,
+    changes: WebhookEndpointChanges,
+  ): Promise<StoredWebhookEndpoint | undefined> {
     const parameters = new Parameters();
     const assignments = Object.entries(columnsOf(changes)).map(
       ([name, value]) => `${name} = ${parameters.add(value)}`,
@@ -83,7 +113,8 @@ export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStor
     return rows[0] && endpointOf(rows[0]);
   },
 
-  remove: (owner, id) =>
+  /** Deletes the endpoint, and abandons its pending deliveries. False: as `find`. */
+  remove: (owner: string, id: string): Promise<boolean> =>
     db.transaction(async (queries) => {
       const { count } = await queries.query(
         "DELETE FROM vexel.webhook_endpoints WHERE id = $1 AND owner = $2",
@@ -98,12 +129,14 @@ export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStor
       return true;
     }),
 
-  async all() {
+  /** The endpoints of all owners. */
+  async all(): Promise<readonly StoredWebhookEndpoint[]> {
     const { rows } = await db.query<EndpointRow>("SELECT * FROM vexel.webhook_endpoints");
     return rows.map(endpointOf);
   },
 
-  async withPendingDeliveries() {
+  /** Endpoints with pending deliveries, of all owners. */
+  async withPendingDeliveries(): Promise<readonly StoredWebhookEndpoint[]> {
     const { rows } = await db.query<EndpointRow>(
       `SELECT * FROM vexel.webhook_endpoints AS endpoints WHERE EXISTS (
          SELECT 1 FROM vexel.deliveries WHERE webhook = endpoints.id AND state = 'waiting'
@@ -112,6 +145,8 @@ export const createWebhookEndpointStore = (db: SqlDatabase): WebhookEndpointStor
     return rows.map(endpointOf);
   },
 });
+
+export type WebhookEndpointStore = ReturnType<typeof createWebhookEndpointStore>;
 
 /** The columns that can change. */
 function columnsOf(changes: WebhookEndpointChanges): Record<string, SqlValue> {

@@ -13,7 +13,7 @@ import type { Creating, VendorState } from "../../../server/batches/vendor/vendo
 import { RangeWaits } from "../../../server/jobs/job-kind.ts";
 import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
-import type { ClaimedRange, StoredJob } from "../../../server/storage/ports/job-store.ts";
+import type { ClaimedRange, StoredJob } from "../../../server/storage/sql/stored-job.ts";
 
 const start = Date.UTC(2026, 10, 18);
 const minute = 60_000;

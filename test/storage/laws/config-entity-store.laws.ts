@@ -3,7 +3,7 @@ import { describe, expect } from "bun:test";
 import {
   type ConfigEntityStore,
   VersionConflict,
-} from "../../../server/storage/ports/config-entity-store.ts";
+} from "../../../server/storage/sql/config-entity-store.ts";
 import {
   allPages,
   awkwardTexts,

@@ -6,14 +6,14 @@ import { expect, test } from "bun:test";
 import type {
   AdminTokenStore,
   StoredAdminToken,
-} from "../../../server/storage/ports/admin-token-store.ts";
-import type { AuditLog, StoredAuditEntry } from "../../../server/storage/ports/audit-log.ts";
-import type { SessionStore, StoredSession } from "../../../server/storage/ports/session-store.ts";
+} from "../../../server/storage/sql/admin-token-store.ts";
+import type { AuditLog, StoredAuditEntry } from "../../../server/storage/sql/audit-log.ts";
+import type { SessionStore, StoredSession } from "../../../server/storage/sql/session-store.ts";
 import {
   LastAdministrator,
   type StoredUser,
   type UserStore,
-} from "../../../server/storage/ports/user-store.ts";
+} from "../../../server/storage/sql/user-store.ts";
 import { type Implementation, withStorage } from "./backend.ts";
 
 export interface ConsoleStores {

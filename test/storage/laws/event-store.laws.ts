@@ -1,11 +1,8 @@
 /** Laws (contract tests) of the ports `EventStore`, `DeliveryStore` and `AlertStore`, for every implementation. */
 import { describe, expect } from "bun:test";
-import type { AlertStore, StoredAlert } from "../../../server/storage/ports/alert-store.ts";
-import type {
-  DeliveryOutcome,
-  DeliveryStore,
-} from "../../../server/storage/ports/delivery-store.ts";
-import type { EventStore, NewEvent } from "../../../server/storage/ports/event-store.ts";
+import type { AlertStore, StoredAlert } from "../../../server/storage/sql/alert-store.ts";
+import type { DeliveryOutcome, DeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
+import type { EventStore, NewEvent } from "../../../server/storage/sql/event-store.ts";
 import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
 /** Both ports over one storage: an event and its deliveries are written together. */

@@ -1,6 +1,6 @@
 /** Laws (contract tests) of the port `FileIndex`, for every implementation. */
 import { describe, expect } from "bun:test";
-import type { FileIndex, StoredFile } from "../../../server/storage/ports/file-index.ts";
+import type { FileIndex, StoredFile } from "../../../server/storage/sql/file-index.ts";
 import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
 const file = (id: string, more: Partial<StoredFile> = {}): StoredFile => ({

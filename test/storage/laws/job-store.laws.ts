@@ -1,13 +1,13 @@
 /** Laws (contract tests) of the port `JobStore`, for every implementation. */
 import { describe, expect } from "bun:test";
+import type { JobStore } from "../../../server/storage/sql/job-store.ts";
 import type {
   JobQuota,
-  JobStore,
   NewJob,
   NewRange,
   RangeClaim,
   SettledLines,
-} from "../../../server/storage/ports/job-store.ts";
+} from "../../../server/storage/sql/stored-job.ts";
 import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
 const now = Date.UTC(2026, 10, 15);

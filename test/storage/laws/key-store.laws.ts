@@ -1,7 +1,7 @@
 /** Laws (contract tests) of the port `KeyStore`, for every implementation. */
 import { describe, expect } from "bun:test";
-import { VersionConflict } from "../../../server/storage/ports/config-entity-store.ts";
-import type { KeySearch, KeyStore } from "../../../server/storage/ports/key-store.ts";
+import { VersionConflict } from "../../../server/storage/sql/config-entity-store.ts";
+import type { KeySearch, KeyStore } from "../../../server/storage/sql/key-store.ts";
 import {
   allPages,
   awkwardTexts,

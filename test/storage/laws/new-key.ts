@@ -1,5 +1,5 @@
 /** An API key for the laws of the key store. */
-import type { NewKey } from "../../../server/storage/ports/key-store.ts";
+import type { NewKey } from "../../../server/storage/sql/key-store.ts";
 
 export const newKey = (id: string, more: Partial<NewKey> = {}): NewKey => ({
   id,

@@ -4,16 +4,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ConfigEntityStore } from "../../../server/storage/ports/config-entity-store.ts";
-import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
 import {
   withLastKnownEntities,
   withLastKnownKeys,
 } from "../../../server/storage/postgres/last-known-stores.ts";
 import { createPostgresResponses } from "../../../server/storage/postgres/responses.ts";
-import { createConfigEntityStore } from "../../../server/storage/sql/config-entity-store.ts";
-import { createKeyStore } from "../../../server/storage/sql/key-store.ts";
+import {
+  type ConfigEntityStore,
+  createConfigEntityStore,
+} from "../../../server/storage/sql/config-entity-store.ts";
+import { createKeyStore, type KeyStore } from "../../../server/storage/sql/key-store.ts";
 import { LastKnownConfig } from "../../../server/storage/sqlite/last-known-config.ts";
 import { databaseName, sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";

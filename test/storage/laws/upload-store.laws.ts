@@ -1,6 +1,6 @@
 /** Laws (contract tests) of the port `UploadStore`, for every implementation. */
 import { describe, expect } from "bun:test";
-import type { StoredUpload, UploadStore } from "../../../server/storage/ports/upload-store.ts";
+import type { StoredUpload, UploadStore } from "../../../server/storage/sql/upload-store.ts";
 import { type Implementation, lawsOf } from "./backend.ts";
 
 const upload = (id: string, more: Partial<StoredUpload> = {}): StoredUpload => ({

@@ -1,10 +1,10 @@
 /** Laws (contract tests) of the port `WebhookEndpointStore`, for every implementation. */
 import { describe, expect } from "bun:test";
-import type { EventStore } from "../../../server/storage/ports/event-store.ts";
+import type { EventStore } from "../../../server/storage/sql/event-store.ts";
 import type {
   StoredWebhookEndpoint,
   WebhookEndpointStore,
-} from "../../../server/storage/ports/webhook-endpoint-store.ts";
+} from "../../../server/storage/sql/webhook-endpoint-store.ts";
 import { type Implementation, lawsOf } from "./backend.ts";
 
 /** Deliveries are in the same storage. */

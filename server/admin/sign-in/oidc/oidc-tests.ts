@@ -9,7 +9,7 @@ import { message } from "../../../../contract/messages/message.ts";
 import type { Message } from "../../../../contract/messages/message-format.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { SecretBox } from "../../../storage/encrypt-secret.ts";
-import type { StoredUser, UserStore } from "../../../storage/ports/user-store.ts";
+import type { StoredUser, UserStore } from "../../../storage/sql/user-store.ts";
 import { accessOf, type OidcAccess, valuesOf } from "./oidc-access.ts";
 import type { OidcIdentity } from "./oidc-client.ts";
 import type { OidcSettings } from "./oidc-settings.ts";

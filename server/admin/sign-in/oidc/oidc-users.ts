@@ -9,7 +9,7 @@ import {
   type StoredUser,
   type UserChanges,
   type UserStore,
-} from "../../../storage/ports/user-store.ts";
+} from "../../../storage/sql/user-store.ts";
 import { newUser } from "../../new-user.ts";
 import type { OidcAccess } from "./oidc-access.ts";
 import type { OidcSettings } from "./oidc-settings.ts";

@@ -1,10 +1,7 @@
 /**
- * Port: jobs, requests whose results are fetched later. A job has lines, each of which is one request. Processes claim
- * ranges of lines under a lease; how far a range has come is one number, so there is no row per line. Results are in
- * the file store.
+ * Jobs, requests whose results are fetched later, and their rows in the tables `jobs` and `job_ranges`. A job has lines,
+ * each of which is one request. Results are in the file store.
  */
-
-import type { PageRequest, StoredPage } from "./page.ts";
 
 export type JobKindName = "image" | "batch";
 
@@ -164,78 +161,78 @@ export interface JobPage {
   readonly limit: number;
 }
 
-/** Every method rejects once the store is closed. */
-export interface JobStore {
-  /** `own` and `all`: the quotas of the owner, and of all owners together. */
-  create(job: NewJob, own: JobQuota, all: JobQuota): Promise<CreatedJob>;
-  /** Undefined: there is none, or it belongs to another owner. */
-  find(owner: string, id: string): Promise<StoredJob | undefined>;
-  /** By its idempotency key. */
-  findByKey(owner: string, idempotencyKey: string): Promise<StoredJob | undefined>;
-  /** Newest first. Undefined: the job `after` does not exist. */
-  list(owner: string, kind: JobKindName, page: JobPage): Promise<readonly StoredJob[] | undefined>;
-  /** Of any owner. */
-  findById(id: string): Promise<StoredJob | undefined>;
-  /** Of every kind, newest first. `owners`: null lists the jobs of all owners. */
-  listAll(owners: readonly string[] | null, page: PageRequest): Promise<StoredPage<StoredJob>>;
-  /** Deletes a job that has ended. False: there is none. */
-  remove(id: string): Promise<boolean>;
-
-  /**
-   * Claims a job that is to be validated, or to be finalized and of which no process holds a range. Two processes never
-   * claim the same one.
-   */
-  claimJob(claim: Claim): Promise<StoredJob | undefined>;
-  /** A validated job begins. False: the claim was lost. */
-  start(
-    id: string,
-    holder: string,
-    ranges: readonly NewRange[],
-    data: JobData | undefined,
-  ): Promise<boolean>;
-  /**
-   * Ends a job that this process has claimed, deletes its ranges, and notes that its event is to be recorded. If the job
-   * could not continue, its lines without a result count as failed. Undefined: the claim was lost.
-   */
-  end(id: string, holder: string, end: JobEnd): Promise<StoredJob | undefined>;
-  /** Jobs that have ended and whose event is not recorded yet, at most `limit`. */
-  listUnannounced(limit: number): Promise<readonly StoredJob[]>;
-  /** The event of the job is recorded. */
-  setAnnounced(id: string): Promise<void>;
-  /** Gives a claimed job back: it is claimed again from `at` on. */
-  releaseJob(id: string, holder: string, at: number): Promise<void>;
-
-  /** Claims the next range, of the job that waits longest for a claim. Two processes never claim the same one. */
-  claimRange(claim: Claim): Promise<ClaimedRange | undefined>;
-  /**
-   * Records that a line is sent, before it is. Null: the line that was sent is known not to be billed. False: the claim
-   * was lost, and nothing may be sent.
-   */
-  recordIntent(claim: RangeClaim, intent: string | null): Promise<boolean>;
-  /** Records the batch of a vendor that runs the lines of the range. False: the claim was lost. */
-  recordVendorBatch(claim: RangeClaim, vendorBatch: string): Promise<boolean>;
-  /** What was recorded for the ranges of a job. */
-  listVendorBatches(jobId: string): Promise<readonly string[]>;
-  /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
-  settle(claim: RangeClaim, lines: SettledLines): Promise<boolean>;
-  /**
-   * Gives a range back: it is claimed again from `at` on. Its intent stays. `isUnused`: no line ran, so the claim does
-   * not count as an attempt.
-   */
-  releaseRange(claim: RangeClaim, at: number, isUnused?: boolean): Promise<void>;
-  /** Extends the leases of these holders, at least one. Returns the jobs of which they hold a claim. */
-  renew(holders: readonly string[], until: number): Promise<readonly StoredJob[]>;
-  /** At the start of the only process of a data folder: the leases of earlier processes end. */
-  releaseAll(): Promise<void>;
-
-  /** Undefined: there is none. A job that has ended, or is ending, stays as it is. */
-  cancel(owner: string, id: string, now: number): Promise<StoredJob | undefined>;
-  /** A paused job begins no line. `at`: null resumes it. Undefined: there is none. */
-  pause(owner: string, id: string, at: number | null): Promise<StoredJob | undefined>;
-  /** A job that cannot continue: its other lines never run, and it is finalized. */
-  fail(id: string, error: JobError, now: number): Promise<void>;
-  /** The lines of jobs after their deadline end without running. */
-  expire(now: number): Promise<void>;
-  /** Jobs that are to be deleted, at most `limit`. */
-  listExpired(now: number, limit: number): Promise<readonly StoredJob[]>;
+export interface JobRow {
+  readonly id: string;
+  readonly kind: JobKindName;
+  readonly endpoint: string;
+  readonly owner: string;
+  readonly key_id: string;
+  readonly status: JobStatus;
+  readonly ending: JobEnding | null;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly paused_at: number | null;
+  readonly cancelling_at: number | null;
+  readonly finalizing_at: number | null;
+  readonly ended_at: number | null;
+  readonly deadline: number;
+  readonly expires_at: number;
+  readonly lines: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly bytes: number;
+  readonly cost: number | null;
+  readonly list_cost: number | null;
+  readonly error: string | null;
+  readonly data: string;
 }
+
+export interface RangeRow {
+  readonly number: number;
+  readonly first_line: number;
+  readonly lines: number;
+  readonly position: number;
+  readonly settled: number;
+  readonly attempts: number;
+  readonly intent: string | null;
+  readonly vendor_batch: string | null;
+}
+
+export const jobOf = (row: JobRow): StoredJob => ({
+  id: row.id,
+  kind: row.kind,
+  endpoint: row.endpoint,
+  owner: row.owner,
+  keyId: row.key_id,
+  status: row.status,
+  ending: row.ending,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  pausedAt: row.paused_at,
+  cancellingAt: row.cancelling_at,
+  finalizingAt: row.finalizing_at,
+  endedAt: row.ended_at,
+  deadline: row.deadline,
+  expiresAt: row.expires_at,
+  lines: row.lines,
+  completed: row.completed,
+  failed: row.failed,
+  bytes: row.bytes,
+  cost: row.cost,
+  listCost: row.list_cost,
+  error: row.error === null ? null : (JSON.parse(row.error) as JobError),
+  data: JSON.parse(row.data) as JobData,
+});
+
+/** `attempts` of the row counts the claim that returned it. */
+export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
+  job,
+  number: row.number,
+  firstLine: row.first_line,
+  lines: row.lines,
+  position: row.position,
+  settled: row.settled,
+  attempts: row.attempts - 1,
+  intent: row.intent,
+  vendorBatch: row.vendor_batch,
+});

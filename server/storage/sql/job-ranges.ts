@@ -1,0 +1,102 @@
+/** The ranges of lines of a job in a SQL database. Every function runs in a transaction. */
+import { Parameters, type Queries } from "./database.ts";
+import {
+  type Claim,
+  type ClaimedRange,
+  type JobRow,
+  jobOf,
+  type NewRange,
+  type RangeClaim,
+  type RangeRow,
+  rangeOf,
+  type SettledLines,
+} from "./stored-job.ts";
+
+/** Rows of one INSERT. */
+const rangesPerInsert = 500;
+
+export const linesOf = (ranges: readonly NewRange[]): number =>
+  ranges.reduce((sum, { lines }) => sum + lines, 0);
+
+export async function addRanges(
+  queries: Queries,
+  id: string,
+  ranges: readonly NewRange[],
+): Promise<void> {
+  for (let at = 0; at < ranges.length; at += rangesPerInsert) {
+    const parameters = new Parameters();
+    const job = parameters.add(id);
+    const rows = ranges
+      .slice(at, at + rangesPerInsert)
+      .map(({ firstLine, lines, position }, index) =>
+        [at + index, firstLine, lines, position].map((value) => parameters.add(value)).join(", "),
+      );
+    await queries.query(
+      `INSERT INTO vexel.job_ranges (job_id, number, first_line, lines, position, settled,
+         attempts, lease_until)
+       VALUES ${rows.map((row) => `(${job}, ${row}, 0, 0, 0)`).join(", ")}`,
+      parameters.values,
+    );
+  }
+}
+
+/** The job is locked first, so that its ranges are claimed one after the other. */
+export async function claimRange(
+  queries: Queries,
+  { kind, holder, now, until, exceptEndpoint = "" }: Claim,
+  lockRows: string,
+): Promise<ClaimedRange | undefined> {
+  const { rows: jobs } = await queries.query<JobRow>(
+    `UPDATE vexel.jobs SET served_at = $2, started_at = coalesce(started_at, $2) WHERE id = (
+       SELECT id FROM vexel.jobs
+       WHERE kind = $1 AND ended_at IS NULL AND status = 'in_progress' AND paused_at IS NULL
+         AND endpoint <> $3 AND EXISTS (SELECT 1 FROM vexel.job_ranges
+           WHERE job_id = vexel.jobs.id AND settled < job_ranges.lines
+             AND job_ranges.lease_until <= $2)
+       ORDER BY served_at LIMIT 1 ${lockRows}
+     ) RETURNING *`,
+    [kind, now, exceptEndpoint],
+  );
+  if (!jobs[0]) return undefined;
+  const job = jobOf(jobs[0]);
+  const { rows } = await queries.query<RangeRow>(
+    `UPDATE vexel.job_ranges SET holder = $2, lease_until = $4, attempts = attempts + 1
+     WHERE job_id = $1 AND number = (
+       SELECT number FROM vexel.job_ranges
+       WHERE job_id = $1 AND settled < lines AND lease_until <= $3
+       ORDER BY number LIMIT 1
+     ) RETURNING *`,
+    [job.id, holder, now, until],
+  );
+  return rows[0] && rangeOf(rows[0], job);
+}
+
+/** The job is locked first: of the last two ranges that end at the same time, one sees that the other has ended. */
+export async function settleLines(
+  queries: Queries,
+  { jobId, number, holder }: RangeClaim,
+  { from, completed, failed, bytes, cost, listCost, now }: SettledLines,
+): Promise<boolean> {
+  await queries.query("UPDATE vexel.jobs SET served_at = served_at WHERE id = $1", [jobId]);
+  const { count } = await queries.query(
+    `UPDATE vexel.job_ranges SET settled = $5, intent = NULL,
+       holder = CASE WHEN lines = $5 THEN NULL ELSE holder END
+     WHERE job_id = $1 AND number = $2 AND holder = $3 AND settled = $4`,
+    [jobId, number, holder, from, from + completed + failed],
+  );
+  if (count === 0) return false;
+  await queries.query(
+    `UPDATE vexel.jobs SET completed = completed + $2, failed = failed + $3, bytes = bytes + $4,
+       cost = coalesce(coalesce(cost, 0) + CAST($5 AS DOUBLE PRECISION), cost),
+       list_cost = coalesce(coalesce(list_cost, 0) + CAST($6 AS DOUBLE PRECISION), list_cost)
+     WHERE id = $1`,
+    [jobId, completed, failed, bytes, cost, listCost],
+  );
+  await queries.query(
+    `UPDATE vexel.jobs SET status = 'finalizing', finalizing_at = $2
+     WHERE id = $1 AND status = 'in_progress' AND NOT EXISTS (
+       SELECT 1 FROM vexel.job_ranges WHERE job_id = $1 AND settled < job_ranges.lines)`,
+    [jobId, now],
+  );
+  return true;
+}
