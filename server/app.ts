@@ -84,6 +84,8 @@ interface BuildOptions {
   readonly otherWorkers?: OtherWorkers | undefined;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
+  /** Minimum average rate of a request body, in bytes per second. Absent: the default. */
+  readonly minBodyRate?: number;
   /** The cost of a password hash. Absent: the cost in production. */
   readonly passwordCost?: AdminOptions["passwordCost"];
 }
@@ -311,6 +313,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     handlers,
     mounts: admin?.mounts ?? [],
     maxConnections: connections,
+    minBodyRate: options.minBodyRate,
     tls: certificate?.current,
     temp,
     metrics,

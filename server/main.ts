@@ -127,9 +127,8 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     );
   }
   channel?.open(gateway.url, gateway.reports);
-  const { VEXEL_ON_CRASH: onCrash, VEXEL_DRAIN_TIMEOUT: drainTimeout } = settings;
-  const stopping = { stop, crash, onCrash, log, clock };
-  await runUntilStopped({ ...stopping, gateway, drainMs: drainTimeout * 1000 });
+  const stopping = { stop, crash, isWorker, log, clock };
+  await runUntilStopped({ ...stopping, gateway, drainMs: settings.VEXEL_DRAIN_TIMEOUT * 1000 });
   try {
     await releaseAll([
       async () => configuration.close(),
@@ -271,7 +270,6 @@ async function startTelemetry(
     ...(settings.OTEL_METRICS_EXPORTER === "otlp" && {
       exportMetrics: openMetricsExport({
         ...common,
-        intervalMs: settings.OTEL_METRIC_EXPORT_INTERVAL,
         now: Date.now,
       }),
     }),

@@ -45,15 +45,11 @@ export const settingsTable = {
   DATABASE_URL: postgresUrl.describe(
     "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
   ),
-  DATABASE_URL_FILE: text.describe("File with the URL of the database, instead of the URL itself."),
   DATABASE_POOL_SIZE: wholeNumber(4, 3, 100).describe(
     "The most connections that a process opens to the database. A quarter of them serves the request list and the usage, also with `DATABASE_READ_URL`.",
   ),
   DATABASE_READ_URL: postgresUrl.describe(
     "URL of a read replica (hot standby) of the database. The request list and the usage of the admin API and the console are read from it. Empty: they are read from `DATABASE_URL`.",
-  ),
-  DATABASE_READ_URL_FILE: text.describe(
-    "File with the URL of the read replica, instead of the URL itself.",
   ),
   REDIS_URL: z
     .string()
@@ -69,9 +65,6 @@ export const settingsTable = {
     .describe(
       "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS, or of sentinels: `redis+sentinel://host1:26379,host2:26379/mymaster`. Replicas that share it share rate limits, concurrency limits, budgets, idempotency keys in use and cached embeddings. Empty: each process counts for itself.",
     ),
-  REDIS_URL_FILE: text.describe(
-    "File with the URL of the Redis server, instead of the URL itself.",
-  ),
   BLOB_URL: z
     .string()
     .regex(/^(s3:\/\/\S+)?$/, "must be an s3:// URL")
@@ -79,7 +72,6 @@ export const settingsTable = {
     .describe(
       "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links, stored responses and stored content. Needs `VEXEL_SECRET`. Empty: files in the data folder.",
     ),
-  BLOB_URL_FILE: text.describe("File with the URL of the bucket, instead of the URL itself."),
   VEXEL_WORKERS: wholeNumber(1, 1, 256).describe(
     "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models other than the built-in ones, `REDIS_URL`.",
   ),
@@ -101,7 +93,6 @@ export const settingsTable = {
     .describe(
       "Token that opens metrics (`GET /metrics`) on `PORT`, and is needed on `VEXEL_METRICS_PORT` too. At least 16 characters. Empty: no metrics on `PORT`, and no token on `VEXEL_METRICS_PORT`.",
     ),
-  VEXEL_METRICS_TOKEN_FILE: text.describe("File with the token, instead of the token itself."),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .regex(/^(https?:\/\/\S+)?$/i, "must be an http:// or https:// URL")
@@ -117,9 +108,6 @@ export const settingsTable = {
     .enum(["otlp", "none"])
     .default("otlp")
     .describe("`none`: the collector gets no metrics."),
-  OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(60_000, 1000).describe(
-    "Milliseconds between two exports of metrics.",
-  ),
   OTEL_TRACES_SAMPLER: z
     .enum([
       "parentbased_traceidratio",
@@ -168,7 +156,6 @@ export const settingsTable = {
     .describe(
       "Admin token: opens the admin API (`/admin/api`) for scripts, with all rights. At least 16 characters. Empty: none.",
     ),
-  VEXEL_ADMIN_TOKEN_FILE: text.describe("File with the token, instead of the token itself."),
   VEXEL_SECRET: z
     .string()
     .regex(
@@ -179,7 +166,6 @@ export const settingsTable = {
     .describe(
       "Secret that protects stored credentials, such as the API keys of stored upstreams, and signs image links: the keys for both are derived from it. At least 16 characters; use a random text. Empty: generated keys in the data folder, `secret.key` and `links.secret`.",
     ),
-  VEXEL_SECRET_FILE: text.describe("File with the secret, instead of the secret itself."),
   VEXEL_SECRET_PREVIOUS: z
     .string()
     .regex(
@@ -216,12 +202,7 @@ export const settingsTable = {
     "URL of the OpenID Connect issuer, such as `https://accounts.google.com`. Empty: users sign in to the console with passwords only.",
   ),
   VEXEL_OIDC_CLIENT_ID: text.describe("Client id of Vexel at the issuer."),
-  VEXEL_OIDC_CLIENT_SECRET: text.describe(
-    "Client secret. Empty: Vexel is a public client, unless `VEXEL_OIDC_CLIENT_SECRET_FILE` is set.",
-  ),
-  VEXEL_OIDC_CLIENT_SECRET_FILE: text.describe(
-    "File with the client secret, instead of the secret itself.",
-  ),
+  VEXEL_OIDC_CLIENT_SECRET: text.describe("Client secret. Empty: Vexel is a public client."),
   VEXEL_OIDC_NAME: z
     .string()
     .min(1)
@@ -273,13 +254,10 @@ export const settingsTable = {
   ),
   VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Maximum size of an uploaded file."),
   VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe(
-    "Maximum size of a multipart form, all parts together, and of the images of an embeddings request.",
+    "Maximum size of a multipart form, all parts together, such as a file of `/v1/files`, and of the images of an embeddings request.",
   ),
   VEXEL_TEMP_STORAGE_BYTES: bytes(4096 * MiB).describe(
     "Maximum disk space for the temp files of all requests (uploads and large upstream responses), shared among API keys.",
-  ),
-  VEXEL_DISK_RESERVE_BYTES: wholeNumber(256 * MiB).describe(
-    "Free disk space that is kept for the ledger: uploads are refused below it, stored images and temp files of responses below half of it. At most a twentieth of the disk. 0: none.",
   ),
   VEXEL_MAX_RESPONSE_BYTES: bytes(256 * MiB).describe("Maximum size of an upstream response."),
   VEXEL_MAX_INPUTS: wholeNumber(2048, 1, 100_000).describe(
@@ -298,16 +276,10 @@ export const settingsTable = {
     "Maximum number of requests queued for a concurrency slot. 0: no queue; a request without a free slot gets 429.",
   ),
   VEXEL_QUEUE_TIMEOUT: seconds(5, 0).describe(
-    "Maximum seconds that an embeddings request waits in the queue for a concurrency slot.",
-  ),
-  VEXEL_IMAGES_QUEUE_TIMEOUT: seconds(30, 0).describe(
-    "Maximum seconds that an image request waits in the queue for a concurrency slot.",
+    "Maximum seconds that an embeddings request waits in the queue for a concurrency slot. An image request waits up to 30 seconds.",
   ),
   VEXEL_BODY_TIMEOUT: seconds(120).describe(
-    "Seconds without a byte after which a request body times out.",
-  ),
-  VEXEL_BODY_MIN_RATE: wholeNumber(16 * 1024).describe(
-    "Bytes per second that a request body must deliver on average, once the gateway has waited `VEXEL_BODY_TIMEOUT` seconds for it. 0: no minimum.",
+    "Seconds without a byte after which a request body times out. A body must also deliver 16 KiB per second on average, once the gateway has waited that long for it.",
   ),
   VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe("Timeout of an embeddings request in seconds."),
   VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Timeout of an image request in seconds."),
@@ -326,11 +298,8 @@ export const settingsTable = {
   VEXEL_JOBS_TTL: seconds(86_400).describe(
     "Seconds for which a job is stored after its end, with its results.",
   ),
-  VEXEL_JOBS_MAX: wholeNumber(10_000, 1).describe(
-    "Maximum number of unfinished jobs. One project may have half of them.",
-  ),
   VEXEL_JOBS_MAX_BYTES: bytes(10 * 1024 * MiB).describe(
-    "Maximum size of the input and the results of all stored jobs. One project may use half of it.",
+    "Maximum size of the input and the results of all stored jobs, of which at most 10,000 may be unfinished. One project may use half of both.",
   ),
   VEXEL_RESPONSES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored responses."),
   VEXEL_CONTENT_MAX_BYTES: bytes(1024 * MiB).describe(
@@ -340,12 +309,6 @@ export const settingsTable = {
   VEXEL_DRAIN_TIMEOUT: seconds(120, 0).describe(
     "Maximum seconds to wait for requests in flight at shutdown. Image requests that were sent to an upstream are finished, however long they take.",
   ),
-  VEXEL_ON_CRASH: z
-    .enum(["restart", "exit"])
-    .default("restart")
-    .describe(
-      "What the gateway does after an uncaught exception, once requests in flight are finished.",
-    ),
   VEXEL_CACHE_BYTES: wholeNumber(8 * MiB).describe("Memory for the embedding cache. 0: no cache."),
   VEXEL_CACHE_PERSIST: z
     .enum(["memory", "disk"])
@@ -392,26 +355,14 @@ export const settingsTable = {
   VEXEL_IMAGE_TTL: seconds(3600).describe("Seconds for which the link to a stored image works."),
   VEXEL_IMAGES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored images."),
   VEXEL_FILES_MAX_BYTES: bytes(32 * 1024 * MiB).describe(
-    "Maximum size of all files of `/v1/files`, results of batches included. With `BLOB_URL`, in the object store.",
-  ),
-  VEXEL_FILES_PROJECT_MAX_BYTES: bytes(16 * 1024 * MiB).describe(
-    "Maximum size of the files of one project, or of one API key without a project.",
-  ),
-  VEXEL_FILES_FILE_MAX_BYTES: bytes(512 * MiB).describe(
-    "Maximum size of a file that is uploaded in one request.",
+    "Maximum size of all files of `/v1/files`, results of batches included. One project, or one API key without a project, may use half of it. With `BLOB_URL`, in the object store.",
   ),
   VEXEL_FILES_DAYS: wholeNumber(30).describe(
     "Days for which the input and output files of batches are kept, unless the request says otherwise. 0: until they are deleted.",
   ),
   VEXEL_BATCH_MAX_BYTES: bytes(200 * MiB).describe("Maximum size of the input file of a batch."),
   VEXEL_BATCH_MAX_LINES: wholeNumber(50_000, 1).describe(
-    "Maximum number of lines of a batch. A repeated `custom_id` is found among the first 100,000.",
-  ),
-  VEXEL_BATCH_MAX_INPUTS: wholeNumber(50_000, 1).describe(
-    "Maximum number of embeddings inputs of all lines of a batch together.",
-  ),
-  VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe(
-    "Maximum size of an image downloaded from a URL.",
+    "Maximum number of lines of a batch, and of the embeddings inputs of all its lines together. A repeated `custom_id` is found among the first 100,000.",
   ),
   VEXEL_DOWNLOAD_TIMEOUT: seconds(60).describe("Timeout of an image download in seconds."),
   VEXEL_DOWNLOAD_PRIVATE: text.describe(
@@ -428,9 +379,6 @@ export const settingsTable = {
     .describe(
       "URL of the mail server for alerts and other events by e-mail, such as `smtp://user:password@mail.example:587`, or `smtps://` with TLS from the start. Empty: no e-mail.",
     ),
-  VEXEL_SMTP_URL_FILE: text.describe(
-    "File with the URL of the mail server, instead of the URL itself.",
-  ),
   VEXEL_SMTP_FROM: z
     .string()
     .regex(/^[^\s@<>]+@[^\s@<>]+$/, "must be an e-mail address")
@@ -459,46 +407,33 @@ export const secretSettings: ReadonlySet<string> = new Set([
   "VEXEL_SMTP_URL",
 ] satisfies (keyof Settings)[]);
 
-/** Settings that may be in a file, such as a mounted secret: `NAME_FILE` has its path. */
-const fileSettings = [
-  "DATABASE_URL",
-  "DATABASE_READ_URL",
-  "REDIS_URL",
-  "BLOB_URL",
-  "VEXEL_SECRET",
-  "VEXEL_ADMIN_TOKEN",
-  "VEXEL_METRICS_TOKEN",
-  "VEXEL_SMTP_URL",
-] as const;
+/** A secret may be in a file, such as a mounted one: this variable has its path. */
+export const fileVariableOf = (name: string): string => `${name}_FILE`;
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-function withFiles(given: EnvironmentVariables): EnvironmentVariables {
-  const read = fileSettings.flatMap((name) => {
-    const path = given[`${name}_FILE`];
-    if (path === undefined) return [];
-    if (given[name] !== undefined) {
-      throw new SettingsError(`Set ${name} or ${name}_FILE, not both.`);
-    }
-    try {
-      return [[name, readFileSync(path, "utf8").trim()]];
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new SettingsError(`${name}_FILE cannot be read: ${reason}`);
-    }
-  });
-  return { ...given, ...Object.fromEntries(read) };
+/** The value of a setting. An empty variable counts as unset: `PORT= npm start` is the shell's way to unset one. */
+function givenValue(env: EnvironmentVariables, name: string): string | undefined {
+  const value = env[name] || undefined;
+  const variable = fileVariableOf(name);
+  const path = secretSettings.has(name) && env[variable];
+  if (!path) return value;
+  if (value !== undefined) throw new SettingsError(`Set ${name} or ${variable}, not both.`);
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError(`${variable} cannot be read: ${reason}`);
+  }
 }
 
 const displayedValue = (name: string, given: EnvironmentVariables): string =>
   secretSettings.has(name) ? "(a hidden value)" : JSON.stringify(given[name]);
 
-/** An empty variable counts as unset: `PORT= npm start` is the shell's way to unset one. */
+/** Throws SettingsError. */
 export function readSettings(env: EnvironmentVariables): Settings {
-  const given = withFiles(
-    Object.fromEntries(
-      Object.keys(settingsTable).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
-    ),
+  const given = Object.fromEntries(
+    Object.keys(settingsTable).map((name) => [name, givenValue(env, name)]),
   );
   const parsed = schema.safeParse(given);
   if (!parsed.success) {

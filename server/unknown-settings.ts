@@ -4,7 +4,7 @@
  */
 
 import { nearestMatch } from "./lib/edit-distance.ts";
-import { settingsTable } from "./settings.ts";
+import { fileVariableOf, secretSettings, settingsTable } from "./settings.ts";
 
 export interface UnknownSetting {
   readonly name: string;
@@ -25,9 +25,11 @@ const internalVariables: ReadonlySet<string> = new Set([
 const kubernetesVariable = /^VEXEL_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/;
 const kubernetesPort = /^(tcp|udp|sctp):\/\//i;
 
-const settingBySuffix = new Map(
-  Object.keys(settingsTable).map((name) => [name.replace(/^VEXEL_/, ""), name]),
-);
+const known: ReadonlySet<string> = new Set([
+  ...Object.keys(settingsTable),
+  ...[...secretSettings].map(fileVariableOf),
+]);
+const settingBySuffix = new Map([...known].map((name) => [name.replace(/^VEXEL_/, ""), name]));
 
 /** `configuration`: the text of vexel.yaml, which may reference any variable. */
 export const unknownSettings = (
@@ -35,7 +37,7 @@ export const unknownSettings = (
   configuration = "",
 ): UnknownSetting[] =>
   Object.keys(env)
-    .filter((name) => name.startsWith("VEXEL_") && !Object.hasOwn(settingsTable, name))
+    .filter((name) => name.startsWith("VEXEL_") && !known.has(name))
     .filter((name) => !internalVariables.has(name) && !kubernetesVariable.test(name))
     .filter((name) => name !== "VEXEL_PORT" || !kubernetesPort.test(env[name] ?? ""))
     .filter((name) => !configuration.includes(name))

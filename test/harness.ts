@@ -100,6 +100,8 @@ export interface GatewayOptions {
   readonly redis?: RedisConnection;
   /** Short delays: the last retry would otherwise follow after an hour. */
   readonly webhookDelaysMs?: readonly number[];
+  /** Minimum average rate of a request body, in bytes per second. */
+  readonly minBodyRate?: number;
   /** Absent: tracing is off. */
   readonly tracing?: Tracing | undefined;
 }

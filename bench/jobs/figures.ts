@@ -29,10 +29,8 @@ keys:
 /** No limit of a batch or of files is reached. */
 export const settings: Readonly<Record<string, string>> = {
   VEXEL_BATCH_MAX_LINES: "20000000",
-  VEXEL_BATCH_MAX_INPUTS: "20000000",
   VEXEL_BATCH_MAX_BYTES: String(8 * 2 ** 30),
   VEXEL_JOBS_MAX_BYTES: String(64 * 2 ** 30),
-  VEXEL_FILES_MAX_BYTES: String(64 * 2 ** 30),
-  VEXEL_FILES_PROJECT_MAX_BYTES: String(64 * 2 ** 30),
+  VEXEL_FILES_MAX_BYTES: String(128 * 2 ** 30),
   VEXEL_CANARY_HOURS: "0",
 };

@@ -9,9 +9,9 @@ export const settingSchema = z
     name: z.string(),
     value: z.string(),
     source: z
-      .enum(["default", "environment", "file"])
+      .enum(["default", "environment"])
       .describe(
-        "Where the value comes from. `file`: the file that the setting `NAME_FILE` names. A variable that is set to the default counts as default.",
+        "Where the value comes from. A variable that is set to the default counts as default.",
       ),
     group: z.enum(settingGroups).describe("The part of the gateway that it belongs to."),
     description: z.string(),

@@ -9,9 +9,8 @@ import type { BatchError } from "./stored-batch.ts";
 import type { SizedRange } from "./vendor/choose-execution.ts";
 
 export interface BatchLimits {
+  /** Lines, and inputs of all embeddings requests together. */
   readonly maxLines: number;
-  /** Inputs of all embeddings requests together. */
-  readonly maxInputs: number;
   readonly maxLineBytes: number;
 }
 
@@ -140,7 +139,7 @@ class Validation {
   end(): void {
     const last = this.ranges.at(-1);
     if (last) last.bytes = this.#options.size - last.position;
-    const { maxLines, maxInputs } = this.#options.limits;
+    const { maxLines } = this.#options.limits;
     const fail = (code: string, message: string) =>
       this.errors.push({ code, message, param: null, line: null });
     if (this.#lines === 0) fail("empty_file", "The input file has no lines.");
@@ -149,10 +148,10 @@ class Validation {
         "too_many_tasks",
         `The input file has more than ${maxLines} lines. Split it into several batches, or ask the gateway's operator to raise VEXEL_BATCH_MAX_LINES.`,
       );
-    else if (this.#inputs > maxInputs)
+    else if (this.#inputs > maxLines)
       fail(
         "too_many_tasks",
-        `The lines have ${this.#inputs} inputs together, and a batch may have ${maxInputs}. Split it into several batches, or ask the gateway's operator to raise VEXEL_BATCH_MAX_INPUTS.`,
+        `The lines have ${this.#inputs} inputs together, and a batch may have ${maxLines}. Split it into several batches, or ask the gateway's operator to raise VEXEL_BATCH_MAX_LINES.`,
       );
   }
 }

@@ -153,12 +153,9 @@ const fileNotFound = (id: string): GatewayError =>
   new GatewayError("object_not_found", `No such File object: ${id.slice(0, 100)}`, { param: "id" });
 
 function quotaExceeded(scope: keyof FileQuotas, bytes: number): GatewayError {
-  const [whose, setting] =
-    scope === "owner"
-      ? ["of this project", "VEXEL_FILES_PROJECT_MAX_BYTES"]
-      : ["of this gateway", "VEXEL_FILES_MAX_BYTES"];
+  const whose = scope === "owner" ? "of this project" : "of this gateway";
   return new GatewayError(
     "file_quota_exceeded",
-    `The files ${whose} may have ${bytes} bytes together. Delete files, or ask the gateway's operator to raise ${setting}.`,
+    `The files ${whose} may have ${bytes} bytes together. Delete files, or ask the gateway's operator to raise VEXEL_FILES_MAX_BYTES.`,
   );
 }

@@ -19,13 +19,20 @@ export interface BodyTimeout {
 export interface BodyTimeoutOptions {
   /** The longest time without a byte. */
   readonly idleMs: number;
-  /** Minimum average rate of a body in bytes per second, after the first `idleMs`. 0: no minimum. */
-  readonly minRate: number;
+  /** Minimum average rate of a body in bytes per second, after the first `idleMs`. Absent: 16 KiB. 0: no minimum. */
+  readonly minRate?: number | undefined;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-export function createBodyTimeout({ idleMs, minRate, clock }: BodyTimeoutOptions): BodyTimeout {
+/** Mobile connections are faster. */
+const defaultMinRate = 16 * 1024;
+
+export function createBodyTimeout({
+  idleMs,
+  minRate = defaultMinRate,
+  clock,
+}: BodyTimeoutOptions): BodyTimeout {
   /**
    * Bounds the total wait for a client that sends a byte now and then (Slowloris): the body of such a client would
    * hold temp storage forever.

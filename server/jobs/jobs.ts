@@ -151,7 +151,7 @@ function overQuota(
   return new GatewayError(
     "job_quota_exceeded",
     quota === "jobs"
-      ? `At most ${max} jobs ${whose} may be unfinished. Wait until some have ended, cancel some, or ask the gateway's operator to raise VEXEL_JOBS_MAX.`
+      ? `At most ${max} jobs ${whose} may be unfinished. Wait until some have ended, or cancel some.`
       : `The jobs ${whose} may store ${max} bytes. Delete jobs that have ended, or ask the gateway's operator to raise VEXEL_JOBS_MAX_BYTES.`,
   );
 }

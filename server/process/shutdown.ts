@@ -87,7 +87,8 @@ interface StopOptions {
   readonly crash: CrashGuard;
   /** The longest drain. */
   readonly drainMs: number;
-  readonly onCrash: "restart" | "exit";
+  /** The process is one of several workers: its supervisor starts another one after a crash. */
+  readonly isWorker: boolean;
   readonly log: Log;
   /** Milliseconds since the start of the process, monotonic. */
   readonly clock: () => number;
@@ -137,13 +138,13 @@ async function closeAfterCrash(gateway: Drainable, log: Log): Promise<void> {
   }
 }
 
-/** Returns the exit code of a closed gateway. After a crash the process restarts instead, if the settings allow it. */
+/** Returns the exit code of a closed gateway. After a crash, a process that is not a worker restarts instead. */
 export async function endProcess(
   options: Omit<StopOptions, "gateway" | "drainMs">,
 ): Promise<number> {
-  const { stop, crash, onCrash, log, clock } = options;
+  const { stop, crash, isWorker, log, clock } = options;
   if (!crash.hasCrashed) return 0;
-  if (stop.isRequested || onCrash === "exit") return crashExitCode;
+  if (stop.isRequested || isWorker) return crashExitCode;
   const { crashes, delayMs } = planRestart(process.env[crashCountVariable], clock());
   if (delayMs === undefined) {
     log.error("crash-loop", { crashes });

@@ -185,7 +185,6 @@ class Worker {
         [workerVariable]: String(this.#number),
         // A worker stops when its supervisor is gone, and is started again by it after a crash.
         VEXEL_WRAPPER: String(process.pid),
-        VEXEL_ON_CRASH: "exit",
       },
       stdin: "ignore",
       stdout: "inherit",

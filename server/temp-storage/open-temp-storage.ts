@@ -8,13 +8,13 @@ import { TempStorage } from "./temp-storage.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
 const memoryBytes = 8 * 1024 * 1024;
+/** Free disk space that is kept for the ledger. */
+const reserveBytes = 256 * 1024 * 1024;
 
 interface OpenTempStorageOptions {
   /** The data folder. */
   readonly dataFolder: string;
   readonly maxBytes: number;
-  /** Space on the disk that temp files leave free for the ledger. */
-  readonly reserveBytes: number;
   readonly log: Pick<Log, "warn" | "error">;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -23,7 +23,7 @@ interface OpenTempStorageOptions {
 export type OpenedTempStorage = ReturnType<typeof openTempStorage>;
 
 export function openTempStorage(options: OpenTempStorageOptions) {
-  const { dataFolder, maxBytes, reserveBytes, log, clock } = options;
+  const { dataFolder, maxBytes, log, clock } = options;
   const folder = emptyFolder(join(dataFolder, "temp"));
   const disk = new DiskReserve({
     reserveBytes,

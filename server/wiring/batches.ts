@@ -161,7 +161,6 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
       },
       limits: {
         maxLines: settings.VEXEL_BATCH_MAX_LINES,
-        maxInputs: settings.VEXEL_BATCH_MAX_INPUTS,
         // Edits may have images as data: URLs.
         maxLineBytes:
           settings.VEXEL_MAX_BODY_BYTES + settings.VEXEL_MAX_FILE_BYTES + lineOverheadBytes,

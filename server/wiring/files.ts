@@ -105,7 +105,7 @@ export function wireFiles(runtime: Runtime, data: StoredData | undefined): Wired
     await files.sweep();
     await uploads.sweep();
   });
-  const maxFileBytes = settings.VEXEL_FILES_FILE_MAX_BYTES;
+  const maxFileBytes = settings.VEXEL_MAX_UPLOAD_BYTES;
   const receiving = { files, maxFileBytes, maxBatchBytes, batchFileMs };
   return {
     files,
@@ -143,7 +143,7 @@ const createFiles = (
     index,
     store: contents,
     quotas: {
-      owner: settings.VEXEL_FILES_PROJECT_MAX_BYTES,
+      owner: settings.VEXEL_FILES_MAX_BYTES / 2,
       all: settings.VEXEL_FILES_MAX_BYTES,
     },
     log,

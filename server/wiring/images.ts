@@ -34,6 +34,8 @@ interface ImagesWiringOptions {
 
 /** The client waits for a response that is complete without the download, so the timeout is short. */
 const optionalDownloadTimeoutMs = 10_000;
+/** No image of a vendor is larger. */
+const maxDownloadBytes = 64 * 1024 * 1024;
 
 export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
   const { settings, log } = runtime;
@@ -87,7 +89,7 @@ export function wireImageWorker({ resources }: Runtime): ImageWorker {
 }
 
 export const downloadLimits = (settings: Runtime["settings"]) => ({
-  maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
+  maxBytes: maxDownloadBytes,
   timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
   trusted: parseHosts(settings.VEXEL_DOWNLOAD_PRIVATE),
 });

@@ -28,6 +28,8 @@ import type { Runtime } from "./runtime.ts";
 import { secretBoxFor } from "./storage.ts";
 
 const dayMs = 86_400_000;
+/** Unfinished jobs of all projects: their rows are read again and again. */
+const maxUnfinishedJobs = 10_000;
 /** For batches whose files are kept until they are deleted. */
 const defaultFileDays = 30;
 
@@ -73,7 +75,7 @@ export function wireJobs(
     kind === "batch"
       ? (settings.VEXEL_FILES_DAYS || defaultFileDays) * dayMs
       : settings.VEXEL_JOBS_TTL * 1000;
-  const all = { jobs: settings.VEXEL_JOBS_MAX, bytes: settings.VEXEL_JOBS_MAX_BYTES };
+  const all = { jobs: maxUnfinishedJobs, bytes: settings.VEXEL_JOBS_MAX_BYTES };
   const controls = new Map<string, JobControl>();
   const reservations = new Map<string, Reservation>();
   const stopping = new AbortController();

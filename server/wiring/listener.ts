@@ -39,7 +39,8 @@ export function wireCertificate(runtime: Runtime, configured: ConfiguredCertific
   return certificate;
 }
 
-interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts" | "maxConnections"> {
+interface ListenerParts
+  extends Pick<ListenOptions, "handlers" | "mounts" | "maxConnections" | "minBodyRate"> {
   /** The current certificate. Undefined: plain HTTP. */
   readonly tls: ListenOptions["tls"] | undefined;
   readonly temp: OpenedTempStorage;
@@ -51,7 +52,7 @@ interface ListenerParts extends Pick<ListenOptions, "handlers" | "mounts" | "max
 /** Throws if a port cannot be opened. Then nothing is listening. */
 export function startListener(
   { settings, log, clock, replica }: Runtime,
-  { handlers, mounts, maxConnections, tls, temp, metrics, isWorker }: ListenerParts,
+  { handlers, mounts, maxConnections, minBodyRate, tls, temp, metrics, isWorker }: ListenerParts,
 ): Listener {
   const listener = listen({
     ...(tls && { tls }),
@@ -77,7 +78,7 @@ export function startListener(
     publicUrl: settings.VEXEL_PUBLIC_URL,
     trustedProxies: settings.VEXEL_TRUSTED_PROXIES,
     bodyMs: settings.VEXEL_BODY_TIMEOUT * 1000,
-    minBodyRate: settings.VEXEL_BODY_MIN_RATE,
+    minBodyRate,
     maxConnections,
     onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
     clock,

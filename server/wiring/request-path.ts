@@ -61,6 +61,8 @@ interface RequestPathOptions {
 
 const streamTimes = { firstEventMs: 10_000, heartbeatMs: 15_000 } as const;
 const sweepImagesEveryMs = 60_000;
+/** An image takes that long itself, so its client waits longer for a slot than that of an embedding. */
+const imageQueueTimeoutMs = 30_000;
 
 export type RequestPath = ReturnType<typeof wireRequestPath>;
 
@@ -180,7 +182,7 @@ function wireLimits(
 ): TargetLimitOptions {
   const waitMs = {
     embedding: settings.VEXEL_QUEUE_TIMEOUT * 1000,
-    image: settings.VEXEL_IMAGES_QUEUE_TIMEOUT * 1000,
+    image: imageQueueTimeoutMs,
   };
   const admission = new Admission({
     snapshot,

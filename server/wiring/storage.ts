@@ -45,7 +45,6 @@ export const wireTempStorage = ({ settings, log, clock }: Omit<Runtime, "emit">)
   openTempStorage({
     dataFolder: settings.VEXEL_DATA,
     maxBytes: settings.VEXEL_TEMP_STORAGE_BYTES,
-    reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,
     log,
     clock,
   });

@@ -57,7 +57,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
   const files = createClientFiles({ index: createFileIndex(db), store, quotas, log, now });
   const kind = createBatchKind({
     files,
-    limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
+    limits: { maxLines: 1, maxLineBytes: 1 },
     checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1, imageDollars: 0 }),
     chooseExecution: () => ({
       execution: "now",
@@ -109,7 +109,7 @@ test("a batch whose storage is not available at the moment does not take its inp
         throw unavailable;
       },
     },
-    limits: { maxLines: 1, maxInputs: 1, maxLineBytes: 1 },
+    limits: { maxLines: 1, maxLineBytes: 1 },
     checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1, imageDollars: 0 }),
     chooseExecution: () => ({
       execution: "now",

@@ -10,7 +10,7 @@ async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);
 }
 
-const limits: BatchLimits = { maxLines: 100, maxInputs: 100, maxLineBytes: 10_000 };
+const limits: BatchLimits = { maxLines: 100, maxLineBytes: 10_000 };
 
 const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) => {
   const bytes = Buffer.from(text);
@@ -63,7 +63,7 @@ describe("lines", () => {
 test("a repeated id is found among many lines, and no other id", async () => {
   const count = 1000;
   const lines = Array.from({ length: count }, (_, at) => embeddingLine(`request-${at}`));
-  const size = { maxLines: 2 * count, maxInputs: 2 * count };
+  const size = { maxLines: 2 * count };
   expect(await validate(lines.join(""), size)).toMatchObject({ tokens: 3 * count });
   expect(await validate([...lines, lines[7]].join(""), size)).toMatchObject({
     errors: [{ code: "duplicate_custom_id", line: count + 1 }],

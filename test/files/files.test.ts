@@ -196,9 +196,8 @@ test("quotas are per project and in all, and a deleted file frees its space", as
   await using stack = new AsyncDisposableStack();
   const small = startTwoProjects({
     settings: {
-      VEXEL_FILES_PROJECT_MAX_BYTES: "20000",
-      VEXEL_FILES_MAX_BYTES: "30000",
-      VEXEL_FILES_FILE_MAX_BYTES: "15000",
+      VEXEL_FILES_MAX_BYTES: "40000",
+      VEXEL_MAX_UPLOAD_BYTES: "15000",
     },
   });
   stack.defer(() => small.gateway.close());
@@ -208,10 +207,10 @@ test("quotas are per project and in all, and a deleted file frees its space", as
   expect(large).toMatchObject({ status: 413, param: "file" });
   const file = await upload(small.first, 15_000);
   const own = await refusalOf(upload(small.mate, 8000), PermissionDeniedError);
-  expect(own.message).toContain("VEXEL_FILES_PROJECT_MAX_BYTES");
-  await upload(small.other, 10_000);
-  const all = await refusalOf(upload(small.alone, 8000), PermissionDeniedError);
-  expect(all.message).toContain("VEXEL_FILES_MAX_BYTES");
+  expect(own.message).toContain("of this project");
+  await upload(small.other, 14_000);
+  const all = await refusalOf(upload(small.alone, 14_000), PermissionDeniedError);
+  expect(all.message).toContain("of this gateway");
   await small.first.files.delete(file.id);
   await upload(small.mate, 8000);
 });

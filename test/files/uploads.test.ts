@@ -7,7 +7,7 @@ import { refusalOf } from "../conformance/arrange.ts";
 import { startTwoProjects } from "./two-projects.ts";
 
 const { gateway, first, mate, other } = startTwoProjects({
-  settings: { VEXEL_FILES_PROJECT_MAX_BYTES: "1000000", VEXEL_BATCH_MAX_BYTES: "500000" },
+  settings: { VEXEL_FILES_MAX_BYTES: "2000000", VEXEL_BATCH_MAX_BYTES: "500000" },
 });
 afterAll(() => gateway.close());
 

@@ -16,16 +16,17 @@ export interface GatewayWithFake {
 
 export interface GatewayWithFakeOptions {
   readonly settings?: Readonly<Record<string, string>>;
+  readonly minBodyRate?: number;
   /** More of the configuration file. */
   readonly yaml?: string;
 }
 
 export function startGatewayWithFake({
-  settings = {},
   yaml = "",
+  ...options
 }: GatewayWithFakeOptions = {}): GatewayWithFake {
   const fake = startFake();
-  const gateway = startGateway({ yaml: `${configFor(fake.url)}${yaml}`, settings });
+  const gateway = startGateway({ yaml: `${configFor(fake.url)}${yaml}`, ...options });
   const close = async (): Promise<void> => {
     await gateway.close();
     fake.close();

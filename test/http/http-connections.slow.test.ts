@@ -17,7 +17,8 @@ import {
 } from "./gateway-fixture.ts";
 
 const edge = startGatewayWithFake({
-  settings: { VEXEL_BODY_TIMEOUT: "1", VEXEL_BODY_MIN_RATE: "16" },
+  settings: { VEXEL_BODY_TIMEOUT: "1" },
+  minBodyRate: 16,
 });
 const { gateway, fake } = edge;
 const open: RawConnection[] = [];

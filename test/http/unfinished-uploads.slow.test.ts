@@ -4,7 +4,14 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
-import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
+import {
+  configFor,
+  type GatewayOptions,
+  readLedger,
+  startGateway,
+  startProcess,
+  temporaryFolder,
+} from "../harness.ts";
 import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
 import { until } from "../until.ts";
 import {
@@ -81,10 +88,13 @@ const embed = (url: string, headers: Record<string, string>): Promise<Response> 
     body: JSON.stringify({ model: embeddingModel, input: "a" }),
   });
 
-function start(settings: Record<string, string>) {
+function start(
+  settings: Record<string, string>,
+  options: Pick<GatewayOptions, "minBodyRate"> = {},
+) {
   const fake = startFake();
   cleanUps.push(() => fake.close());
-  const gateway = startGateway({ yaml: withOtherKey(fake.url), settings });
+  const gateway = startGateway({ yaml: withOtherKey(fake.url), settings, ...options });
   cleanUps.push(() => gateway.close());
   return gateway;
 }
@@ -199,11 +209,10 @@ test("uploads that end in any way release all their temp storage", async () => {
 });
 
 test("an upload below the minimum rate is ended, and its temp storage released", async () => {
-  const gateway = start({
-    VEXEL_TEMP_STORAGE_BYTES: String(16 * megabyte),
-    VEXEL_BODY_TIMEOUT: "1",
-    VEXEL_BODY_MIN_RATE: String(10 * megabyte),
-  });
+  const gateway = start(
+    { VEXEL_TEMP_STORAGE_BYTES: String(16 * megabyte), VEXEL_BODY_TIMEOUT: "1" },
+    { minBodyRate: 10 * megabyte },
+  );
   // 7.5 of the key's 8 MB; its first megabyte buys a tenth of a second.
   const upload = await halfSent(gateway.url, 7.5 * megabyte, megabyte);
   const trickle = setInterval(() => upload.send("x"), 50);

@@ -98,16 +98,18 @@ describe("a job", () => {
   });
 
   test("beyond the quota of its project is refused", async () => {
-    const gateway = start({ VEXEL_JOBS_MAX: "2" });
+    // Half of it is enough for one of these prompts.
+    const gateway = start({ VEXEL_JOBS_MAX_BYTES: "2048" });
+    const long = { ...otter, prompt: "an otter ".repeat(90) };
     upstream.clear();
     upstream.script({ delayMs: 60_000 });
     const client = jobClient(gateway.url);
-    const job = await client.submit(otter);
-    const refused = await gateway.post("/v1/images/generations", { ...otter, async: true });
+    const job = await client.submit(long);
+    const refused = await gateway.post("/v1/images/generations", { ...long, async: true });
     expect(refused.status).toBe(429);
     expect(await refused.json()).toMatchObject({ error: { code: "job_quota_exceeded" } });
     await client.cancel(job.id);
     await endOf(client, job.id);
-    await client.submit(otter);
+    await client.submit(long);
   });
 });

@@ -15,7 +15,7 @@ import { providers, variablesOf } from "../../server/config/sources/providers.ts
 import { knownKeys } from "../../server/config/validate/schema.ts";
 import { routes } from "../../server/http/routes.ts";
 import { jsonBounds } from "../../server/lib/json-bounds.ts";
-import { settingsTable } from "../../server/settings.ts";
+import { fileVariableOf, secretSettings, settingsTable } from "../../server/settings.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { ImageInputCapabilities } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
@@ -69,16 +69,12 @@ function retryOf({ retry, clientShouldNotRetry }: ErrorDefinition): string[] {
 }
 
 describe("docs/settings.md", () => {
-  const all: [string, z.ZodType][] = Object.entries(settingsTable);
-  /** The path of a file with the value of another setting. */
-  const isFile = (name: string): boolean =>
-    name.endsWith("_FILE") && Object.hasOwn(settingsTable, name.slice(0, -"_FILE".length));
-  const table = all.filter(([name]) => !isFile(name));
+  const table: [string, z.ZodType][] = Object.entries(settingsTable);
 
   test("has every setting and no other", () => {
     expect(codeHeadings("docs/settings.md", 3).sort()).toEqual(table.map(([name]) => name).sort());
     expect(codesIn(sectionOf("docs/settings.md", "Secrets in files").body).sort()).toEqual(
-      all.flatMap(([name]) => (isFile(name) ? [name] : [])).sort(),
+      [...secretSettings].map(fileVariableOf).sort(),
     );
   });
 

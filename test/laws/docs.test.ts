@@ -5,7 +5,7 @@ import { dirname, join, posix } from "node:path";
 import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
 import { providers, variablesOf } from "../../server/config/sources/providers.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
-import { settingsTable } from "../../server/settings.ts";
+import { fileVariableOf, secretSettings, settingsTable } from "../../server/settings.ts";
 import { root, temporaryFolder } from "../harness.ts";
 import { anchorsOf, blocksOf, linksOf, proseOf } from "./markdown.ts";
 import { filesBelow, textOf } from "./tree.ts";
@@ -83,6 +83,7 @@ describe("every document", () => {
   test("names only settings and variables that exist", () => {
     const known = new Set([
       ...Object.keys(settingsTable),
+      ...[...secretSettings].map(fileVariableOf),
       ...providers.flatMap(variablesOf),
       // The reader's own, in examples.
       "VEXEL_KEY",

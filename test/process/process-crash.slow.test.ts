@@ -104,17 +104,6 @@ test("a gateway in a crash loop gives up with exit code 70 and logs it", async (
   expect(gateway.output()).toContain("crashed 5 times in a row soon after its start");
 });
 
-test("with VEXEL_ON_CRASH=exit a crash ends the gateway with exit code 70 after the requests in flight", async () => {
-  const gateway = await start({ VEXEL_ON_CRASH: "exit" });
-  fake.script({ delayMs: 500 });
-  const slow = embed(gateway);
-  await fake.arrived(1);
-  gateway.kill("SIGUSR2");
-  expect((await slow).status).toBe(200);
-  expect(await gateway.exited).toBe(70);
-  expect(startsOf(gateway)).toBe(1);
-});
-
 test("a gateway that gets a signal while it drains after a crash does not restart", async () => {
   const gateway = await start();
   fake.script({ delayMs: 1500 });

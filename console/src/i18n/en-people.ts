@@ -111,7 +111,6 @@ export const enPeople = {
   "settings.notSet": "Not set",
   "settings.source.default": "Default",
   "settings.source.environment": "Environment",
-  "settings.source.file": "File",
   "settings.group.network": "Network",
   "settings.group.storage": "Storage",
   "settings.group.console": "Console and admin API",

@@ -106,7 +106,6 @@ export const zhPeople = {
   "settings.notSet": "未设置",
   "settings.source.default": "默认",
   "settings.source.environment": "环境变量",
-  "settings.source.file": "文件",
   "settings.group.network": "网络",
   "settings.group.storage": "存储",
   "settings.group.console": "控制台与管理 API",

@@ -29,7 +29,7 @@ export function settingsRoutes({
       object: "setting",
       name,
       value: isSecret ? secretMask : value,
-      source: sourceOf(value, String(schema.parse(undefined)), settings[`${name}_FILE`]),
+      source: value === String(schema.parse(undefined)) ? "default" : "environment",
       group: groups[name] ?? "network",
       description: schema.description ?? "",
     };
@@ -47,9 +47,4 @@ export function settingsRoutes({
       handle: list,
     },
   ];
-}
-
-function sourceOf(value: string, fallback: string, file: unknown): Setting["source"] {
-  if (typeof file === "string" && file !== "") return "file";
-  return value === fallback ? "default" : "environment";
 }

@@ -1,5 +1,5 @@
 /**
- * Exports metrics over OTLP/HTTP at an interval: those of `GET /metrics`, and those of the GenAI conventions. Loaded
+ * Exports metrics over OTLP/HTTP every minute: those of `GET /metrics`, and those of the GenAI conventions. Loaded
  * only if a collector is configured. A collector that is slow or unreachable misses values, and gets the sums later.
  */
 import { type Attributes, type HrTime, ValueType } from "@opentelemetry/api";
@@ -29,8 +29,6 @@ interface MetricsExportOptions {
   /** The base URL of the collector. */
   readonly endpoint: string;
   readonly protocol: "http/protobuf" | "http/json";
-  /** Milliseconds between two exports. */
-  readonly intervalMs: number;
   readonly version: string;
   readonly replica: string;
   readonly log: Log;
@@ -39,17 +37,18 @@ interface MetricsExportOptions {
 }
 
 export interface MetricsExport {
-  /** Exports what `collect` returns, at the interval. `startedAt`: Unix milliseconds. */
+  /** Exports what `collect` returns, every minute. `startedAt`: Unix milliseconds. */
   start(collect: () => readonly MetricSnapshot[], startedAt: number): void;
   /** Exports the last values, within a bounded time. */
   close(): Promise<void>;
 }
 
+const exportEveryMs = 60_000;
 const exportTimeoutMs = 10_000;
 const closeTimeoutMs = 2000;
 
 export function openMetricsExport(options: MetricsExportOptions): MetricsExport {
-  const { endpoint, protocol, intervalMs, version, replica, log, now } = options;
+  const { endpoint, protocol, version, replica, log, now } = options;
   const isJson = protocol === "http/json";
   const url = `${endpoint.replace(/\/+$/, "")}/v1/metrics`;
   const delegate = createOtlpHttpExportDelegate(
@@ -80,7 +79,7 @@ export function openMetricsExport(options: MetricsExportOptions): MetricsExport 
         });
         return promise;
       };
-      timer = setInterval(() => void send(), intervalMs);
+      timer = setInterval(() => void send(), exportEveryMs);
     },
     close: async () => {
       clearInterval(timer);

@@ -165,7 +165,7 @@ export class ContentFiles implements ContentStore {
   #reserve(bytes: number): void {
     const { maxBytes, disk } = this.#options;
     if (this.#storedBytes + bytes > maxBytes) throw new StoreFullError("VEXEL_CONTENT_MAX_BYTES");
-    if (!disk.hasSpace(bytes, "upload")) throw new StoreFullError("VEXEL_DISK_RESERVE_BYTES");
+    if (!disk.hasSpace(bytes, "upload")) throw new StoreFullError("the disk");
     disk.recordWrite(bytes);
     this.#storedBytes += bytes;
   }

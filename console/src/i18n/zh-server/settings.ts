@@ -7,18 +7,14 @@ export const zhSettings: Readonly<Record<string, string>> = {
     "数据目录：请求日志、API 密钥、临时文件、已保存的图像和响应；设置 `VEXEL_CACHE_PERSIST=disk` 时还包括缓存的向量。",
   DATABASE_URL:
     "PostgreSQL 数据库的 URL，例如 `postgres://user:password@host/database`。共用它的副本共享 API 密钥、配置、用户、会话、审计日志、事件和请求日志。需要 `VEXEL_SECRET`。留空则使用数据目录中的 SQLite 文件。",
-  DATABASE_URL_FILE: "存放数据库 URL 的文件，用于代替 URL 本身。",
   DATABASE_POOL_SIZE:
     "单个进程的最大数据库连接数。其中四分之一用于请求日志和用量查询，设置 `DATABASE_READ_URL` 时也是如此。",
   DATABASE_READ_URL:
     "数据库只读副本（热备）的 URL，用于管理 API 和控制台的请求日志与用量查询。留空则从 `DATABASE_URL` 读取。",
-  DATABASE_READ_URL_FILE: "存放只读副本 URL 的文件，用于代替 URL 本身。",
   REDIS_URL:
     "Redis 或 Valkey 服务器的 URL，例如 `redis://user:password@host:6379/0`，使用 TLS 时为 `rediss://`，使用哨兵时为 `redis+sentinel://host1:26379,host2:26379/mymaster`。共用它的副本共享限流、并发限制、预算、使用中的幂等键和缓存的向量。留空则各进程单独计数。",
-  REDIS_URL_FILE: "存放 Redis URL 的文件，用于代替 URL 本身。",
   BLOB_URL:
     "S3 存储桶的 URL，例如 `s3://bucket/prefix?endpoint=https://minio.internal:9000`。共用它的副本共享图像链接、已保存的响应和内容。需要 `VEXEL_SECRET`。留空则使用数据目录中的文件。",
-  BLOB_URL_FILE: "存放存储桶 URL 的文件，用于代替 URL 本身。",
   VEXEL_WORKERS:
     "共用端口的工作进程数。大于 1 时需要 `DATABASE_URL`；使用限流、预算或非内置图像模型时还需要 `REDIS_URL`。",
   VEXEL_LOG_LEVEL: "最低日志级别。",
@@ -26,12 +22,10 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_METRICS_PORT: "仅用于指标（`GET /metrics`）的端口，监听地址为 `HOST`。0 表示不启用。",
   VEXEL_METRICS_TOKEN:
     "在 `PORT` 上访问指标（`GET /metrics`）的令牌，在 `VEXEL_METRICS_PORT` 上也需要。至少 16 个字符。留空则 `PORT` 上不提供指标，`VEXEL_METRICS_PORT` 上无需令牌。",
-  VEXEL_METRICS_TOKEN_FILE: "存放指标令牌的文件，用于代替令牌本身。",
   OTEL_EXPORTER_OTLP_ENDPOINT:
     "通过 OTLP/HTTP 接收链路追踪和指标的 OpenTelemetry Collector 的 URL，例如 `http://collector:4318`。留空则不导出。",
   OTEL_EXPORTER_OTLP_PROTOCOL: "导出链路追踪和指标时使用的编码。",
   OTEL_METRICS_EXPORTER: "`none`：不向 Collector 导出指标。",
-  OTEL_METRIC_EXPORT_INTERVAL: "两次导出指标之间的毫秒数。",
   OTEL_TRACES_SAMPLER:
     "对哪些请求进行链路追踪。`parentbased_…`：如果客户端发送了 `traceparent`，则沿用其决定。状态码为 500 及以上的请求也会追踪，每秒最多 50 个。",
   OTEL_TRACES_SAMPLER_ARG: "`traceidratio` 的采样比例，从 0 到 1。",
@@ -43,10 +37,8 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_CORS_ORIGINS: "允许浏览器跨域请求的来源（CORS），用逗号分隔，或 `*`。留空则不允许。",
   VEXEL_ADMIN_TOKEN:
     "管理令牌：脚本可用它访问管理 API（`/admin/api`），拥有全部权限。至少 16 个字符。留空则不启用。",
-  VEXEL_ADMIN_TOKEN_FILE: "存放管理令牌的文件，用于代替令牌本身。",
   VEXEL_SECRET:
     "用于保护已保存的凭证（例如上游的 API 密钥）并签名图像链接，两者的密钥均由它派生。至少 16 个字符，请使用随机文本。留空则在数据目录中生成 `secret.key` 和 `links.secret`。",
-  VEXEL_SECRET_FILE: "存放 `VEXEL_SECRET` 的文件，用于代替其值本身。",
   VEXEL_SECRET_PREVIOUS:
     "`VEXEL_SECRET` 以前的值，用逗号分隔。在运行 `vexel config reencrypt` 之前用于解密已保存的凭证，并用于解密已保存的内容、验证用它们签名的图像链接。",
   VEXEL_END_USERS:
@@ -58,9 +50,7 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_OIDC_ISSUER:
     "OpenID Connect 签发方的 URL，例如 `https://accounts.google.com`。留空则用户只能用密码登录控制台。",
   VEXEL_OIDC_CLIENT_ID: "Vexel 在签发方的客户端 ID。",
-  VEXEL_OIDC_CLIENT_SECRET:
-    "客户端密钥。留空则 Vexel 为公共客户端，除非设置了 `VEXEL_OIDC_CLIENT_SECRET_FILE`。",
-  VEXEL_OIDC_CLIENT_SECRET_FILE: "存放客户端密钥的文件，用于代替密钥本身。",
+  VEXEL_OIDC_CLIENT_SECRET: "客户端密钥。留空则 Vexel 为公共客户端。",
   VEXEL_OIDC_NAME: "登录页按钮上显示的签发方名称。",
   VEXEL_OIDC_SCOPES: "请求的 Scope，用空格分隔。",
   VEXEL_OIDC_DOMAINS:
@@ -79,22 +69,19 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_RESPONSE_MEMORY_BYTES:
     "处理中的所有请求的大型向量响应最多可占用的内存，由各 API 密钥分摊。",
   VEXEL_MAX_FILE_BYTES: "上传文件的最大字节数。",
-  VEXEL_MAX_UPLOAD_BYTES: "multipart 表单所有部分的最大总字节数，也适用于向量请求中的图像。",
+  VEXEL_MAX_UPLOAD_BYTES:
+    "multipart 表单（例如 `/v1/files` 的文件）所有部分的最大总字节数，也适用于向量请求中的图像。",
   VEXEL_TEMP_STORAGE_BYTES:
     "所有请求的临时文件（上传内容和较大的上游响应）最多可占用的磁盘空间，由各 API 密钥分摊。",
-  VEXEL_DISK_RESERVE_BYTES:
-    "为请求日志预留的磁盘空间：低于此值时拒绝上传，低于其一半时不再保存图像和响应的临时文件。最多为磁盘的二十分之一。0 表示不预留。",
   VEXEL_MAX_RESPONSE_BYTES: "上游响应的最大字节数。",
   VEXEL_MAX_INPUTS: "单个向量请求的最大输入数。OpenAI 允许 2048 个。",
   VEXEL_MAX_CONCURRENT: "处理中的最大请求数，包括排队的请求。",
   VEXEL_MAX_CONNECTIONS: "最大客户端连接数，包括空闲连接。0：按打开文件数的上限，最多 10000。",
   VEXEL_MAX_IMAGE_REQUESTS: "同时处理的最大图像请求数，以便为向量请求留出容量。",
   VEXEL_MAX_QUEUE: "等待并发名额的最大排队请求数。0：不排队，没有空闲名额的请求返回 429。",
-  VEXEL_QUEUE_TIMEOUT: "向量请求排队等待并发名额的最长秒数。",
-  VEXEL_IMAGES_QUEUE_TIMEOUT: "图像请求排队等待并发名额的最长秒数。",
-  VEXEL_BODY_TIMEOUT: "接收请求体时，连续多少秒未收到数据即超时。",
-  VEXEL_BODY_MIN_RATE:
-    "等待 `VEXEL_BODY_TIMEOUT` 秒之后，请求体的平均速率至少为每秒多少字节。0 表示不限制。",
+  VEXEL_QUEUE_TIMEOUT: "向量请求排队等待并发名额的最长秒数。图像请求最多等待 30 秒。",
+  VEXEL_BODY_TIMEOUT:
+    "接收请求体时，连续多少秒未收到数据即超时。等待达到该秒数之后，请求体的平均速率还须至少为每秒 16 KiB。",
   VEXEL_EMBEDDINGS_TIMEOUT: "向量请求的超时秒数。",
   VEXEL_IMAGES_TIMEOUT: "图像请求的超时秒数。",
   VEXEL_ON_DISCONNECT:
@@ -102,13 +89,12 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_RESPONSE_TTL: "响应保存的秒数，供使用相同 Idempotency-Key 的重试或已断开连接的客户端获取。",
   VEXEL_IMAGE_JOB_TIMEOUT: "图像任务超过多少秒未结束即失败。",
   VEXEL_JOBS_TTL: "任务结束后，任务及其结果保存的秒数。",
-  VEXEL_JOBS_MAX: "最大未完成任务数。单个项目最多占一半。",
-  VEXEL_JOBS_MAX_BYTES: "所有已保存任务的输入和结果的最大总字节数。单个项目最多占一半。",
+  VEXEL_JOBS_MAX_BYTES:
+    "所有已保存任务的输入和结果的最大总字节数，其中未完成的任务最多 10,000 个。单个项目最多各占一半。",
   VEXEL_RESPONSES_MAX_BYTES: "已保存的响应最多可占用的磁盘空间。",
   VEXEL_CONTENT_MAX_BYTES:
     "为设置了 storeContent 的模型保存请求内容时，最多可占用的磁盘空间；设置 BLOB_URL 时为对象存储空间。",
   VEXEL_DRAIN_TIMEOUT: "停机时等待处理中的请求的最长秒数。已发往上游的图像请求会一直等到完成。",
-  VEXEL_ON_CRASH: "发生未捕获的异常时，网关在完成处理中的请求之后的行为。",
   VEXEL_CACHE_BYTES: "向量缓存的内存大小。0 表示不缓存。",
   VEXEL_CACHE_PERSIST:
     "缓存的向量保存在哪里：`memory` 仅在内存中，网关停止后丢失；`disk` 同时写入磁盘，重启后保留。",
@@ -130,14 +116,11 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_IMAGE_TTL: "已保存图像的链接的有效秒数。",
   VEXEL_IMAGES_MAX_BYTES: "已保存的图像最多可占用的磁盘空间。",
   VEXEL_FILES_MAX_BYTES:
-    "`/v1/files` 所有文件的最大总字节数，包括批处理的结果。设置 `BLOB_URL` 时为对象存储空间。",
-  VEXEL_FILES_PROJECT_MAX_BYTES: "单个项目（或无项目的单个 API 密钥）的文件的最大总字节数。",
-  VEXEL_FILES_FILE_MAX_BYTES: "单次请求上传的文件的最大字节数。",
+    "`/v1/files` 所有文件的最大总字节数，包括批处理的结果。单个项目（或无项目的单个 API 密钥）最多占一半。设置 `BLOB_URL` 时为对象存储空间。",
   VEXEL_FILES_DAYS: "批处理的输入和输出文件的保留天数，除非请求另有指定。0：保留到被删除为止。",
   VEXEL_BATCH_MAX_BYTES: "批处理输入文件的最大字节数。",
-  VEXEL_BATCH_MAX_LINES: "批处理的最大行数。仅在前 100,000 行中检查重复的 custom_id。",
-  VEXEL_BATCH_MAX_INPUTS: "批处理所有行的向量输入总数上限。",
-  VEXEL_DOWNLOAD_MAX_BYTES: "从 URL 下载的图像的最大字节数。",
+  VEXEL_BATCH_MAX_LINES:
+    "批处理的最大行数，也是所有行的向量输入总数上限。仅在前 100,000 行中检查重复的 custom_id。",
   VEXEL_DOWNLOAD_TIMEOUT: "下载图像的超时秒数。",
   VEXEL_DOWNLOAD_PRIVATE:
     "允许下载图像的内网主机，格式为 `host` 或 `host:port`，用逗号分隔。留空则仅允许上游自身的主机。",
@@ -145,6 +128,5 @@ export const zhSettings: Readonly<Record<string, string>> = {
     "客户端的 Webhook 可使用的内网主机（也允许 http），格式为 `host` 或 `host:port`，用逗号分隔。留空则不允许。",
   VEXEL_SMTP_URL:
     "通过邮件发送告警和其他事件的邮件服务器的 URL，例如 `smtp://user:password@mail.example:587`，直接使用 TLS 时为 `smtps://`。留空则不发送邮件。",
-  VEXEL_SMTP_URL_FILE: "存放邮件服务器 URL 的文件，用于代替 URL 本身。",
   VEXEL_SMTP_FROM: "事件邮件的发件人地址。",
 };

@@ -1,5 +1,4 @@
 /** The settings of sign-in with OpenID Connect, read from the process settings. */
-import { readFileSync } from "node:fs";
 import { type Role, roles } from "../../../../contract/admin.ts";
 
 /** The process settings, by name. */
@@ -8,7 +7,6 @@ export type OidcVariables = Readonly<
     | "VEXEL_OIDC_ISSUER"
     | "VEXEL_OIDC_CLIENT_ID"
     | "VEXEL_OIDC_CLIENT_SECRET"
-    | "VEXEL_OIDC_CLIENT_SECRET_FILE"
     | "VEXEL_OIDC_NAME"
     | "VEXEL_OIDC_SCOPES"
     | "VEXEL_OIDC_DOMAINS"
@@ -63,9 +61,6 @@ export function oidcProblem(variables: OidcVariables): string | undefined {
   if (variables.VEXEL_OIDC_DOMAINS === "" && variables.VEXEL_OIDC_REQUIRED === "") {
     return "Set VEXEL_OIDC_DOMAINS or VEXEL_OIDC_REQUIRED: otherwise everybody with an account at the issuer could sign in. VEXEL_OIDC_DOMAINS=* allows that.";
   }
-  if (variables.VEXEL_OIDC_CLIENT_SECRET !== "" && variables.VEXEL_OIDC_CLIENT_SECRET_FILE !== "") {
-    return "Set VEXEL_OIDC_CLIENT_SECRET or VEXEL_OIDC_CLIENT_SECRET_FILE, not both.";
-  }
   for (const [value, role] of pairsOf(variables.VEXEL_OIDC_ROLES)) {
     if (!isRole(role)) {
       return `VEXEL_OIDC_ROLES: "${value}=${role}" must name one of the roles ${roles.join(", ")}.`;
@@ -78,11 +73,9 @@ export function oidcProblem(variables: OidcVariables): string | undefined {
   );
 }
 
-/** Undefined: OpenID Connect is off. Throws if the file of the client secret cannot be read. */
+/** Undefined: OpenID Connect is off. */
 export function readOidcSettings(variables: OidcVariables): OidcSettings | undefined {
   if (variables.VEXEL_OIDC_ISSUER === "") return undefined;
-  const file = variables.VEXEL_OIDC_CLIENT_SECRET_FILE;
-  const secret = file ? readFileSync(file, "utf8").trim() : variables.VEXEL_OIDC_CLIENT_SECRET;
   const domains = listOf(variables.VEXEL_OIDC_DOMAINS).map((domain) => domain.toLowerCase());
   const projects = new Map<string, string[]>();
   for (const [value, project] of pairsOf(variables.VEXEL_OIDC_PROJECTS)) {
@@ -91,7 +84,7 @@ export function readOidcSettings(variables: OidcVariables): OidcSettings | undef
   return {
     issuer: new URL(variables.VEXEL_OIDC_ISSUER),
     clientId: variables.VEXEL_OIDC_CLIENT_ID,
-    clientSecret: secret || undefined,
+    clientSecret: variables.VEXEL_OIDC_CLIENT_SECRET || undefined,
     name: variables.VEXEL_OIDC_NAME,
     scopes: variables.VEXEL_OIDC_SCOPES,
     domains: domains.length === 0 || domains.includes("*") ? null : new Set(domains),
