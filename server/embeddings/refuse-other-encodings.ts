@@ -43,27 +43,31 @@ export const encodingFields: ReadonlyMap<string, readonly (string | boolean)[]> 
 
 /** Throws at the first such field, nested ones included. The bounds of JSON bodies limit the work. */
 export function refuseOtherEncodings(extraFields: ExtraFields): void {
-  if (!isEmptyObject(extraFields)) checkMembers(extraFields, "");
+  if (!isEmptyObject(extraFields)) checkMembers(extraFields, () => "");
 }
 
-function checkMembers(fields: ExtraFields, prefix: string): void {
+/** Put together only for an error: a body may have a hundred thousand lists. */
+type Path = () => string;
+
+function checkMembers(fields: ExtraFields, prefix: Path): void {
   for (const name in fields) {
     const value = fields[name];
+    const path: Path = () => `${prefix()}${name}`;
     const float32 = encodingFields.get(name);
-    if (float32) checkValue(value, `${prefix}${name}`, float32);
-    else if (typeof value === "object" && value !== null) checkNested(value, `${prefix}${name}`);
+    if (float32) checkValue(value, path(), float32);
+    else if (typeof value === "object" && value !== null) checkNested(value, path);
   }
 }
 
-function checkNested(value: object, path: string): void {
+function checkNested(value: object, path: Path): void {
   if (!Array.isArray(value)) {
-    checkMembers(value as ExtraFields, `${path}.`);
+    checkMembers(value as ExtraFields, () => `${path()}.`);
     return;
   }
   const entries: readonly unknown[] = value;
   for (let at = 0; at < entries.length; at++) {
     const entry = entries[at];
-    if (typeof entry === "object" && entry !== null) checkNested(entry, `${path}[${at}]`);
+    if (typeof entry === "object" && entry !== null) checkNested(entry, () => `${path()}[${at}]`);
   }
 }
 

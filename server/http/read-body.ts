@@ -17,7 +17,7 @@ import { cutDataUrls } from "./cut-inline-images.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 import { validationError } from "./validation-error.ts";
 
-/** Parsing a body of this size takes milliseconds: other requests are served before the next one is parsed. */
+/** Parsing a body that takes this much memory takes milliseconds: other requests are served before and after it. */
 const largeBytes = 1024 * 1024;
 
 /** The memory of a body without an announced length is reserved in steps of at least this size. */
@@ -99,12 +99,14 @@ async function readStreamedJson(
   const scan = new JsonScan();
   // JavaScriptCore stores a text with two bytes per character if one of them is not Latin-1.
   let bytesPerCharacter = 1;
+  let memory = 0;
   using received = new GrowingBytes(announced);
   for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context))) {
     scanWithinBounds(chunk, scan);
     received.append(chunk);
     if (!isAscii(viewOf(chunk))) bytesPerCharacter = 2;
-    reserve(parsedMemory(received.length * bytesPerCharacter, scan));
+    memory = parsedMemory(received.length * bytesPerCharacter, scan);
+    reserve(memory);
   }
   const parse = function* (): Generator<void, unknown> {
     const { json, restore } = yield* cutDataUrls(received.bytes);
@@ -112,10 +114,11 @@ async function readStreamedJson(
     const text = decode(json, headers);
     // The parser needs only the text: the body is not in memory a third time.
     received.release();
+    if (memory >= largeBytes) yield;
     return restore(parseJson(text, headers));
   };
   // Awaited here: `using` frees the bytes when the function ends.
-  if (received.length < largeBytes) return await runInSteps(parse());
+  if (memory < largeBytes) return await runInSteps(parse());
   return await context.parseInTurn(async () => {
     const value = await runInSteps(parse());
     await serveOthers();

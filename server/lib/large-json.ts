@@ -2,6 +2,7 @@
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 import { ChunkedBytes } from "./chunked-bytes.ts";
+import { serveOthers } from "./tasks.ts";
 
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;
@@ -32,31 +33,34 @@ function lengthLeft(value: unknown, left: number): number {
   return rest;
 }
 
-/** A request body: the value is serialized once, when its bytes are first needed. */
+/** A large request body. Its bytes are those of JSON.stringify(value). */
 export class LargeJson {
   readonly #value: unknown;
-  #chunks: ChunkedBytes | undefined;
+  #owned: ChunkedBytes | undefined;
 
   constructor(value: unknown) {
     this.#value = value;
   }
 
+  /** Serializes the value before its bytes are needed, in two steps: other requests are served before each. */
+  async serialize(): Promise<void> {
+    await serveOthers();
+    const text = this.text();
+    await serveOthers();
+    this.#owned = encode(text);
+  }
+
   get length(): number {
-    return this.#bytes.length;
+    return this.bytes.length;
   }
 
-  /** The bytes of JSON.stringify(value). */
-  chunks(): readonly Buffer[] {
-    return this.#bytes.list;
-  }
-
-  get #bytes(): ChunkedBytes {
-    this.#chunks ??= ChunkedBytes.exclusive([Buffer.from(this.text())]);
-    return this.#chunks;
+  get bytes(): Buffer {
+    this.#owned ??= encode(this.text());
+    return this.#owned.toBuffer();
   }
 
   async *open(): AsyncGenerator<BorrowedBytes> {
-    yield* this.chunks();
+    yield this.bytes;
   }
 
   text(): string {
@@ -65,10 +69,12 @@ export class LargeJson {
 
   /** Frees the bytes, which will not be sent again. */
   free(): void {
-    this.#chunks?.release();
-    this.#chunks = undefined;
+    this.#owned?.release();
+    this.#owned = undefined;
   }
 }
+
+const encode = (text: string): ChunkedBytes => ChunkedBytes.exclusive([Buffer.from(text)]);
 
 const maxValues = 1024;
 const maxCharacters = 64 * 1024;

@@ -83,12 +83,12 @@ export async function serveOthers(): Promise<void> {
   await new Promise(setImmediate);
 }
 
-/** Runs a long computation in steps, with a turn of the event loop after each: other requests are served in between. */
+/** Runs a long computation in steps, and serves other requests after each step. */
 export async function runInSteps<T>(steps: Iterator<void, T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
-    await new Promise(setImmediate);
+    await serveOthers();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { LargeJson } from "../lib/large-json.ts";
-import { serveOthers } from "../lib/tasks.ts";
+import { createSerialize } from "../lib/tasks.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
   Adapter,
@@ -105,6 +105,8 @@ export function createUpstreamClient({
   onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
   const confirmModel = createModelLists(now);
+  // The sub-requests of a split request would be serialized in one turn of the event loop.
+  const serializeInTurn = createSerialize();
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
   const sendAndRead = async <A>(
@@ -191,12 +193,11 @@ export function createUpstreamClient({
       if (!endpoint || !adapter) throw unsupported(query.model);
       const maxResponseBytes = maxEmbeddingsBytes(query);
       const request = { ...endpoint.toUpstream(query, target), maxResponseBytes };
-      // Serializing a large body takes milliseconds: other requests are served first.
-      if (request.body instanceof LargeJson) await serveOthers();
+      const { body } = request;
+      const mustSignText = adapter.sign && !adapter.signStreamed;
+      if (body instanceof LargeJson && !mustSignText) await serializeInTurn(() => body.serialize());
       const signable =
-        request.body instanceof LargeJson && adapter.sign && !adapter.signStreamed
-          ? { ...request, body: request.body.text() }
-          : request;
+        body instanceof LargeJson && mustSignText ? { ...request, body: body.text() } : request;
       const context = { target, model: query.model };
       const read = (response: UpstreamResponse): Promise<EmbeddingsResponse> =>
         endpoint

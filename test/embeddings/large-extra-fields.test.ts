@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from "bun:test";
-import { cacheKey } from "../../server/embeddings/cache/cache-key.ts";
+import { cacheKey, cacheKeys } from "../../server/embeddings/cache/cache-key.ts";
 import { unsplittableReason } from "../../server/embeddings/split.ts";
 import { fingerprintOf } from "../../server/idempotency/idempotent-request.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
@@ -15,6 +15,7 @@ import {
 } from "../../server/upstream/image-capabilities.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startGateway } from "../harness.ts";
+import { turnsDuring } from "../upstream/turns-during.ts";
 
 interface Body {
   readonly model: string;
@@ -170,4 +171,14 @@ test("the cache key of a text with a lone surrogate takes as long as hashing the
   const hashing = cpuMs(() => Bun.SHA256.hash(bytes, "base64"));
   // The hexadecimal text of it would take five times as long.
   expect(cpuMs(() => textKey(text))).toBeLessThan(3 * hashing);
+});
+
+test("other requests are served while the inputs of a large request are hashed", async () => {
+  const texts = Array.from({ length: 8 }, (_, at) => `${at} ${"x".repeat(1_000_000)}`);
+  const input = { kind: "text", texts } as const;
+  const { turns, result } = await turnsDuring(async () => cacheKeys("prefix", input));
+  expect(result).toEqual(texts.map(textKey));
+  expect(turns).toBeGreaterThanOrEqual(texts.length);
+  const short = { kind: "text", texts: ["a", "b"] } as const;
+  expect(cacheKeys("prefix", short)).toEqual(short.texts.map(textKey));
 });

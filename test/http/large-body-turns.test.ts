@@ -50,3 +50,10 @@ test("other requests are served between the images of a body, as they are not be
   expect(withImages.value).toEqual(bodyOf("data:image/png;base64,"));
   expect(withImages.turns - texts.turns).toBeGreaterThanOrEqual(images - 1);
 });
+
+test("other requests are served after a small body with many values was parsed", async () => {
+  const few = await parse({ extra: "x".repeat(200_000) });
+  const many = await parse({ extra: Array(100_000).fill([]) });
+  expect(many.value).toEqual({ extra: Array(100_000).fill([]) });
+  expect(many.turns).toBeGreaterThan(few.turns);
+});

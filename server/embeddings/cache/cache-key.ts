@@ -4,6 +4,8 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isEmptyObject } from "../../lib/large-json.ts";
+import { runInSteps, serveOthers } from "../../lib/tasks.ts";
+import { bytesAt } from "../../limits/request-demand.ts";
 import type { PermittedModel } from "../../request/caller.ts";
 import type {
   EmbeddingInput,
@@ -12,12 +14,16 @@ import type {
   InputPart,
 } from "../../upstream/contract.ts";
 import type { TaskType } from "../../upstream/task-type.ts";
+import { itemsOf } from "../split.ts";
 
 /**
  * Incremented when keys are computed differently: vectors stored under old keys are never found again and may be
  * deleted.
  */
 export const cacheKeyFormat = 1;
+
+/** Characters or tokens that are hashed in one step: a few milliseconds. */
+const stepLength = 256 * 1024;
 
 /**
  * A longer prefix is hashed itself: a client's extra fields may have kilobytes, and the prefix precedes each of many
@@ -66,6 +72,32 @@ function originOf(model: PermittedModel): string {
 
 const taskTypeKey = ({ field, given, meaning }: TaskType, taskTypeTranslated: boolean): string =>
   JSON.stringify(taskTypeTranslated && meaning !== undefined ? meaning : [field, given]);
+
+/** The keys of all inputs. A promise for long inputs: other requests are served while they are hashed. */
+export function cacheKeys(prefix: string, input: EmbeddingInput): string[] | Promise<string[]> {
+  const steps = keySteps(prefix, input);
+  const { done, value } = steps.next();
+  return done ? value : serveOthers().then(() => runInSteps(steps));
+}
+
+function* keySteps(prefix: string, input: EmbeddingInput): Generator<void, string[]> {
+  const keys: string[] = [];
+  const count = itemsOf(input);
+  let left = stepLength;
+  for (let at = 0; at < count; at++) {
+    keys.push(cacheKey(prefix, input, at));
+    left -= lengthAt(input, at);
+    if (left > 0) continue;
+    left = stepLength;
+    yield;
+  }
+  return keys;
+}
+
+function lengthAt(input: EmbeddingInput, at: number): number {
+  if (input.kind === "text") return input.texts[at]?.length ?? 0;
+  return input.kind === "tokens" ? (input.tokens[at]?.length ?? 0) : bytesAt(input, at);
+}
 
 export function cacheKey(prefix: string, input: EmbeddingInput, at: number): string {
   if (input.kind === "tokens") return tokensKey(prefix, input.tokens[at] ?? []);

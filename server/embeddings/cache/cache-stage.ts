@@ -12,7 +12,7 @@ import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { responseOf, tokensPerInput } from "../embedding-usage.ts";
 import type { InFlightQuery, SingleFlight } from "../single-flight.ts";
 import { itemsOf, unsplittableReason } from "../split.ts";
-import { cacheKey, cacheKeyPrefix } from "./cache-key.ts";
+import { cacheKey, cacheKeyPrefix, cacheKeys } from "./cache-key.ts";
 import type { CachedEmbedding, EmbeddingCache } from "./embedding-cache.ts";
 import {
   type EmbeddingsByKey,
@@ -69,20 +69,28 @@ class CacheStage implements InputSources {
       model,
       query.taskType !== undefined && taskTypesTranslated?.(model) === true,
     );
-    const first = cacheKey(prefix, input, 0);
     // Fast path for one input, which most requests have: the code for several inputs would be most of their cost.
-    const cached = count === 1 ? this.#cachedResponse(request, first) : undefined;
-    if (cached) return Promise.resolve(cached);
-    const keys = [first];
-    for (let at = 1; at < count; at++) keys.push(cacheKey(prefix, input, at));
+    if (count === 1) {
+      const key = cacheKey(prefix, input, 0);
+      const cached = this.#cachedResponse(request, key);
+      return cached ? Promise.resolve(cached) : this.#sendKeyed(request, [key]);
+    }
+    const keys = cacheKeys(prefix, input);
+    return keys instanceof Promise
+      ? keys.then((all) => this.#sendKeyed(request, all))
+      : this.#sendKeyed(request, keys);
+  };
+
+  #sendKeyed(request: EmbeddingsRequest, keys: readonly string[]): Promise<EmbeddingsResponse> {
+    const { cachePolicy, priority } = request.context;
     const reading = this.#fetchShared(request, keys);
     if (reading) return reading.then(() => this.#resolve(request, keys));
     const isInFlight =
-      context.cachePolicy === "use" && this.singleFlight.find(first, context.priority);
-    return count > 1 || isInFlight
+      cachePolicy === "use" && this.singleFlight.find(keys[0] as string, priority) !== undefined;
+    return keys.length > 1 || isInFlight
       ? this.#resolve(request, keys)
       : this.sendUpstream(request, keys);
-  };
+  }
 
   readCache(request: EmbeddingsRequest, key: string): CachedEmbedding | undefined {
     const { query, context } = request;

@@ -67,9 +67,9 @@ export class UpstreamConnection {
   readonly #handshake = Promise.withResolvers<void>();
   #socket: Socket | undefined;
   #exchange: Exchange | undefined;
-  /** Bytes that the socket has not accepted yet (backpressure), and the chunks after them, the next one last. */
+  /** Bytes that the socket has not accepted yet (backpressure), and the body that is sent after them. */
   #unsent: Buffer | undefined;
-  #nextChunks: Buffer[] = [];
+  #unsentBody: Buffer | undefined;
   /** Number of complete responses on this connection. */
   #responses = 0;
   /** It carried another request before this one. */
@@ -138,8 +138,8 @@ export class UpstreamConnection {
       this.#unsent = Buffer.from(request).subarray(written);
     }
     if (!body || this.closed) return;
-    this.#nextChunks = body.chunks().toReversed();
-    this.#unsent ??= this.#nextChunks.pop();
+    this.#unsentBody = body.bytes;
+    this.#unsent ??= this.#takeBody();
     this.onDrain();
   }
 
@@ -247,8 +247,14 @@ export class UpstreamConnection {
         this.#unsent = rest.subarray(written);
         return;
       }
-      this.#unsent = this.#nextChunks.pop();
+      this.#unsent = this.#takeBody();
     }
+  }
+
+  #takeBody(): Buffer | undefined {
+    const body = this.#unsentBody;
+    this.#unsentBody = undefined;
+    return body;
   }
 
   onEnd(cause?: unknown): void {
