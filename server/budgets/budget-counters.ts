@@ -12,7 +12,7 @@ import {
   firstKeyId,
   isLabelOwner,
 } from "../../contract/limits-and-budgets.ts";
-import type { BudgetDemand, BudgetState } from "../storage/ports/shared-limits.ts";
+import type { BudgetDemand, BudgetState } from "../storage/redis/limits-demand.ts";
 
 /** Thresholds that cause an event, in percent. */
 export const thresholds = [50, 80, 100] as const;

@@ -9,7 +9,7 @@ import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestBudgets } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
-import type { BudgetState, Reserved } from "../storage/ports/shared-limits.ts";
+import type { BudgetState, Reserved } from "../storage/redis/limits-demand.ts";
 import {
   type BudgetCounter,
   type BudgetCounters,

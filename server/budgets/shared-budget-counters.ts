@@ -10,7 +10,7 @@ import {
   isLabelOwner,
 } from "../../contract/limits-and-budgets.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
-import type { BudgetDemand, BudgetState, HeldReservation } from "../storage/ports/shared-limits.ts";
+import type { BudgetDemand, BudgetState, HeldReservation } from "../storage/redis/limits-demand.ts";
 import {
   BudgetCounter,
   BudgetCounters,

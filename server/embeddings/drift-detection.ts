@@ -5,7 +5,7 @@
 import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
 import { backgroundTimers, type Timers } from "../lib/timers.ts";
-import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
+import type { SharedEmbeddings } from "../storage/redis/shared-embeddings.ts";
 import { type CanaryOptions, type CanaryReport, createCanary } from "./drift-canary.ts";
 
 interface DriftDetectionOptions extends Pick<CanaryOptions, "snapshot" | "embed"> {

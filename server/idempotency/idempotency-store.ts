@@ -9,12 +9,12 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { abortable } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import type { ClaimAnswer, ClaimOutcome, RequestClaims } from "../storage/ports/request-claims.ts";
 import type {
   ResponseStore,
   ResponseWriter,
   StoredResponse,
 } from "../storage/ports/response-store.ts";
+import type { ClaimAnswer, ClaimOutcome, RequestClaims } from "../storage/redis/request-claims.ts";
 import {
   abandonedError,
   type ClaimOptions,
@@ -58,13 +58,13 @@ export class IdempotencyStore implements InFlightRequests {
   /** Requests in flight that duplicates may wait for, by store name. */
   readonly #inFlight = new Map<string, InFlightRequest>();
   readonly #orphans = new OrphanedResponses();
-  readonly #claims: RequestClaims | undefined;
+  readonly #claims: Pick<RequestClaims, "claim"> | undefined;
 
   /** `claims`: the claims that all replicas share. Absent: this is the only replica. */
   constructor(
     responses: ResponseStore,
     reportStorageError: (error: unknown) => void,
-    claims?: RequestClaims | undefined,
+    claims?: Pick<RequestClaims, "claim"> | undefined,
   ) {
     this.#responses = responses;
     this.reportStorageError = reportStorageError;

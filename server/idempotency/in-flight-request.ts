@@ -5,8 +5,8 @@ import { createHash } from "node:crypto";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { StreamChunk } from "../request/http-types.ts";
-import type { ClaimOutcome } from "../storage/ports/request-claims.ts";
 import type { ResponseMetadata, ResponseWriter } from "../storage/ports/response-store.ts";
+import type { ClaimOutcome } from "../storage/redis/request-claims.ts";
 
 export interface ClaimOptions {
   /** The ID of the client's API key. A response is never replayed to another API key. */

@@ -4,8 +4,8 @@ import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { ResponseFiles, type ResponseFilesOptions } from "../storage/files/response-files.ts";
-import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";
+import type { RequestClaims } from "../storage/redis/request-claims.ts";
 import { SharedResponseStore } from "../storage/shared-response-store.ts";
 import { IdempotencyStore } from "./idempotency-store.ts";
 
@@ -15,7 +15,7 @@ interface OpenIdempotencyOptions extends Pick<ResponseFilesOptions, "disk" | "ma
   /** The responses that all replicas replay. Undefined: responses are in the data folder only. */
   readonly shared: SharedResponses | undefined;
   /** The claims that replicas share. Undefined: this is the only replica. */
-  readonly claims: RequestClaims | undefined;
+  readonly claims: Pick<RequestClaims, "claim"> | undefined;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;

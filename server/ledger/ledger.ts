@@ -5,15 +5,15 @@
  */
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { LedgerRow } from "../storage/ports/ledger-row.ts";
+import type { OutboxFile } from "../storage/files/outbox.ts";
+import type { LedgerRow, ReservedRequest } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
-import type { Outbox, ReservedRequest } from "../storage/ports/outbox.ts";
 
 export type { LedgerRow, ReservedRequest };
 
 export interface LedgerOptions {
   readonly store: Pick<LedgerStore, "append">;
-  readonly outbox: Pick<Outbox, "rows" | "append" | "markStored" | "release">;
+  readonly outbox: Pick<OutboxFile, "rows" | "append" | "markStored" | "release">;
   /** Recovery of rows that earlier processes left in their outboxes. `recover` rejects with the store's error. */
   readonly recovery?: { readonly isDone: boolean; recover(): Promise<void> };
   /** Throws if the open files were removed or replaced on disk. */

@@ -9,7 +9,6 @@ import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
-import type { Outbox } from "../storage/ports/outbox.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
@@ -44,7 +43,7 @@ interface LedgerOptions {
 export interface OpenedLedger {
   readonly ledger: Ledger;
   /** Requests with a budget reservation: charged by the next process if this one is killed. */
-  readonly reservations: Pick<Outbox, "reserve" | "release">;
+  readonly reservations: Pick<OutboxFile, "reserve" | "release">;
   /** Lists of rows and usage, for operators. */
   readonly queries: LedgerQueries;
   /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */

@@ -1,5 +1,5 @@
 /** Concurrency slots, a counting semaphore: bounds the requests in flight, with an estimate of the wait. */
-import type { SlotDemand, SlotState } from "../storage/ports/shared-limits.ts";
+import type { SlotDemand, SlotState } from "../storage/redis/limits-demand.ts";
 
 /** Slots that replicas share: this process knows their state as of the last reply. */
 export interface SharedSlots {

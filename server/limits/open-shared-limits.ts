@@ -8,10 +8,10 @@ import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { backgroundTimers } from "../lib/timers.ts";
-import { leaseMs } from "../storage/ports/shared-limits.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
+import { leaseMs } from "../storage/redis/limits-demand.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
-import { RedisSharedLimits, watchSlotNotices } from "../storage/redis/shared-limits.ts";
+import { SharedLimits, watchSlotNotices } from "../storage/redis/shared-limits.ts";
 import { SharedLimiter } from "./shared-limiter.ts";
 
 interface SharedLimitsOptions {
@@ -62,7 +62,7 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
     log.error("shared-limits-failed", { reason: String(error) });
   };
   const limiter = new SharedLimiter({
-    limits: new RedisSharedLimits(redis),
+    limits: new SharedLimits(redis),
     replica,
     isReachable: () => redis.isAvailable,
     replicas: () => registry.count,

@@ -4,7 +4,7 @@
  * `shared-limiter.ts` takes from all of them in one call.
  * `test/limits/rate-limit-counters.laws.ts` has the laws (contract tests) that every implementation must obey.
  */
-import type { RateDemand } from "../storage/ports/shared-limits.ts";
+import type { RateDemand } from "../storage/redis/limits-demand.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { TokenBucket } from "./token-bucket.ts";
 

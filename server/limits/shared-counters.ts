@@ -3,7 +3,7 @@
  * in `SharedLimits`. While it is unreachable, each replica applies its share of a limit, at least 1: the limits do not
  * fail open.
  */
-import type { RateDemand, SlotDemand, SlotState } from "../storage/ports/shared-limits.ts";
+import type { RateDemand, SlotDemand, SlotState } from "../storage/redis/limits-demand.ts";
 import { ConcurrencySlots, type SharedSlots } from "./concurrency-slots.ts";
 import type { RateCounter, RateLimitCounters, SharedRate } from "./rate-limit-counters.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";

@@ -14,16 +14,16 @@ import type {
   LimitsOutcome,
   LimitsSettlement,
   RateDemand,
-  SharedLimits,
   SlotDemand,
-} from "../storage/ports/shared-limits.ts";
+} from "../storage/redis/limits-demand.ts";
+import type { SharedLimits } from "../storage/redis/shared-limits.ts";
 import type { ConcurrencySlots, SharedSlots } from "./concurrency-slots.ts";
 import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
 import type { Demand, Rate, SharedRate } from "./rate-limit-counters.ts";
 import { partsPerItem, TokenBucket } from "./token-bucket.ts";
 
 interface SharedLimiterOptions {
-  readonly limits: SharedLimits;
+  readonly limits: Pick<SharedLimits, "take" | "settle" | "renew">;
   /** A name of this process that no other process has. */
   readonly replica: string;
   /** False: the shared limits are unreachable, and each replica applies its share. */

@@ -19,7 +19,7 @@ import {
   vendorStages,
 } from "../pipeline/vendor-stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
-import type { SharedEmbeddings } from "../storage/ports/shared-embeddings.ts";
+import type { SharedEmbeddings } from "../storage/redis/shared-embeddings.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";

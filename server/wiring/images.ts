@@ -8,8 +8,8 @@ import { reportImplausibleUsage } from "../pipeline/report-implausible-usage.ts"
 import { imageStages } from "../pipeline/stages.ts";
 import { vendorImageStages } from "../pipeline/vendor-image-stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
-import type { RequestClaims } from "../storage/ports/request-claims.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";
+import type { RequestClaims } from "../storage/redis/request-claims.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -29,7 +29,7 @@ interface ImagesWiringOptions {
   /** The responses that all replicas replay. Undefined: responses are in the data folder only. */
   readonly sharedResponses: SharedResponses | undefined;
   /** The claims that replicas share. Undefined: this is the only replica. */
-  readonly claims: RequestClaims | undefined;
+  readonly claims: Pick<RequestClaims, "claim"> | undefined;
 }
 
 /** The client waits for a response that is complete without the download, so the timeout is short. */

@@ -10,8 +10,8 @@ import { SecretBox } from "../storage/encrypt-secret.ts";
 import type { BlobStore } from "../storage/ports/blob-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import type { RedisConnection } from "../storage/redis/client.ts";
-import { RedisRequestClaims } from "../storage/redis/request-claims.ts";
-import { RedisEmbeddings } from "../storage/redis/shared-embeddings.ts";
+import { RequestClaims } from "../storage/redis/request-claims.ts";
+import { SharedEmbeddings } from "../storage/redis/shared-embeddings.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
 import { openStoredContent } from "../storage/stored-content.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
@@ -75,18 +75,18 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection) {
     ...openSharedLimits({ ...runtime, redis, folder: settings.VEXEL_DATA }),
     /** The embedding cache. Undefined: it is off. */
     embeddings: openSharedCache(runtime, redis),
-    claims: new RedisRequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
+    claims: new RequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
   };
 }
 
 function openSharedCache(
   { settings, now, resources }: Runtime,
   redis: RedisConnection,
-): RedisEmbeddings | undefined {
+): SharedEmbeddings | undefined {
   const { VEXEL_CACHE_REDIS_TTL: sharedTtl, VEXEL_CACHE_TTL: localTtl } = settings;
   if (sharedTtl === 0) return undefined;
   const ttlMs = (localTtl === 0 ? sharedTtl : Math.min(sharedTtl, localTtl)) * 1000;
-  const embeddings = new RedisEmbeddings(redis, { secret: settings.VEXEL_SECRET, ttlMs, now });
+  const embeddings = new SharedEmbeddings(redis, { secret: settings.VEXEL_SECRET, ttlMs, now });
   resources.defer(() => embeddings.close());
   return embeddings;
 }

@@ -5,7 +5,7 @@ import type { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noDemand } from "../../server/limits/limiter.ts";
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
-import type { BudgetState } from "../../server/storage/ports/shared-limits.ts";
+import type { BudgetState } from "../../server/storage/redis/limits-demand.ts";
 import { budgeted } from "./budgets-fixture.ts";
 
 type SpentBefore = (owner: BudgetOwner, period: string) => number;

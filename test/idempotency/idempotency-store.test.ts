@@ -14,8 +14,8 @@ import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
-import type { ClaimOutcome } from "../../server/storage/ports/request-claims.ts";
 import type { ResponseStore, StoredResponse } from "../../server/storage/ports/response-store.ts";
+import type { ClaimOutcome } from "../../server/storage/redis/request-claims.ts";
 import { SharedResponseStore } from "../../server/storage/shared-response-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";

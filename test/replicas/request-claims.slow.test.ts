@@ -4,7 +4,7 @@ import { type Claim, IdempotencyStore } from "../../server/idempotency/idempoten
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
-import { RedisRequestClaims } from "../../server/storage/redis/request-claims.ts";
+import { RequestClaims } from "../../server/storage/redis/request-claims.ts";
 import { temporaryFolder } from "../harness.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
@@ -35,7 +35,7 @@ async function replica(leaseMs?: number, disk = unlimitedDisk) {
     disk,
     now: Date.now,
   });
-  const claims = new RedisRequestClaims(redis, {
+  const claims = new RequestClaims(redis, {
     retentionMs: 60_000,
     ...(leaseMs !== undefined && { leaseMs }),
   });

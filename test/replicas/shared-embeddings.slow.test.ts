@@ -1,7 +1,7 @@
 /** Embeddings that replicas share through Redis (second-level cache): exact bytes, or a miss. */
 import { afterAll, expect } from "bun:test";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
-import { RedisEmbeddings } from "../../server/storage/redis/shared-embeddings.ts";
+import { SharedEmbeddings } from "../../server/storage/redis/shared-embeddings.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
@@ -25,8 +25,8 @@ afterAll(async () => {
 
 const secret = "a-secret-of-all-replicas";
 /** Never misses because of a busy machine. */
-const replica = (secretOfReplica = secret): RedisEmbeddings =>
-  new RedisEmbeddings(redis, {
+const replica = (secretOfReplica = secret): SharedEmbeddings =>
+  new SharedEmbeddings(redis, {
     secret: secretOfReplica,
     ttlMs: 60_000,
     now: () => 1234,
@@ -118,7 +118,7 @@ testWithRedis(
   async () => {
     const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });
     await own.attempted();
-    const cache = new RedisEmbeddings(own, {
+    const cache = new SharedEmbeddings(own, {
       secret,
       ttlMs: 60_000,
       now: () => 1234,

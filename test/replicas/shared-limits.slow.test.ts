@@ -7,8 +7,8 @@ import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts"
 import { LimitScope, noDemand, take } from "../../server/limits/limiter.ts";
 import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
-import { leaseMs } from "../../server/storage/ports/shared-limits.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
+import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
 import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
 import { budgeted, noon } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";

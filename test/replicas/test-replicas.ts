@@ -1,9 +1,8 @@
 /** Replicas in one process that share limits and budgets in one Redis. */
 import { randomUUID } from "node:crypto";
 import { SharedLimiter } from "../../server/limits/shared-limiter.ts";
-import type { SharedLimits } from "../../server/storage/ports/shared-limits.ts";
 import { type RedisConnection, RedisUnavailableError } from "../../server/storage/redis/client.ts";
-import { RedisSharedLimits, watchSlotNotices } from "../../server/storage/redis/shared-limits.ts";
+import { SharedLimits, watchSlotNotices } from "../../server/storage/redis/shared-limits.ts";
 
 export interface TestReplica {
   readonly limiter: SharedLimiter;
@@ -30,7 +29,7 @@ interface Named {
 export function testReplicas(count: number, options: TestReplicasOptions): TestReplica[] {
   const { redis, now, isReachable = () => true } = options;
   const group = randomUUID();
-  const limits = new RedisSharedLimits(redis, () => Math.floor(now()));
+  const limits = new SharedLimits(redis, () => Math.floor(now()));
   const own = <T extends Named>(items: readonly T[]): T[] =>
     items.map((item) => ({ ...item, name: `${group}:${item.name}` }));
   const allOwn = <R extends Named, S extends Named, B extends Named>(all: {
@@ -49,7 +48,7 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       calls.add(call);
       return call;
     };
-    const ofGroup: SharedLimits = {
+    const ofGroup: Pick<SharedLimits, "take" | "settle" | "renew"> = {
       take: (demand, settlement) =>
         counted(() =>
           limits.take({ ...demand, ...allOwn(demand) }, settlement && allOwn(settlement)),

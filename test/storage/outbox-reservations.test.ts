@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OutboxFile } from "../../server/storage/files/outbox.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
-import type { ReservedRequest } from "../../server/storage/ports/outbox.ts";
+import type { ReservedRequest } from "../../server/storage/ports/ledger-row.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { noon } from "../budgets/budgets-fixture.ts";
 import { temporaryFolder } from "../harness.ts";

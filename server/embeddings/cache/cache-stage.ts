@@ -6,7 +6,7 @@
  */
 import type { PermittedModel } from "../../request/caller.ts";
 import type { Send, Stage } from "../../request/stage.ts";
-import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
+import type { SharedEmbeddings } from "../../storage/redis/shared-embeddings.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../../upstream/contract.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { responseOf, tokensPerInput } from "../embedding-usage.ts";

@@ -3,8 +3,8 @@
  * evicted. No view of a cached vector leaves the cache: its memory is freed as soon as it is evicted.
  */
 import { decodeText, EncodedVector } from "../../lib/vector-codec/index.ts";
-import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
-import type { SharedEmbedding } from "../../storage/ports/shared-embeddings.ts";
+import type { SharedEmbedding } from "../../storage/redis/sealed-embedding.ts";
+import type { EmbeddingCacheFile } from "../../storage/sqlite/embedding-cache-file.ts";
 import type { QuantizedType, QuantizedVector, Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, isQuantized } from "../vector-formats.ts";
 import { S3Fifo } from "./s3-fifo.ts";
@@ -16,7 +16,7 @@ export interface CachedEmbedding {
 }
 
 /** Keeps cached vectors in a file, in Redis, or in both. Called for each new vector, and for each use. */
-export type CachePersistence = Pick<EmbeddingCacheStore, "add" | "touch" | "clear">;
+export type CachePersistence = Pick<EmbeddingCacheFile, "add" | "touch" | "clear">;
 
 export interface EmbeddingCacheOptions {
   /** The maximum bytes of vectors and entries together. 0: nothing is cached. */

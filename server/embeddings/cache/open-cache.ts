@@ -1,7 +1,6 @@
 /** Opens the embedding cache: in memory, persisted in a file, and shared by replicas. */
 import type { Log } from "../../lib/log.ts";
-import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
-import type { SharedEmbeddings } from "../../storage/ports/shared-embeddings.ts";
+import type { SharedEmbeddings } from "../../storage/redis/shared-embeddings.ts";
 import { EmbeddingCacheFile } from "../../storage/sqlite/embedding-cache-file.ts";
 import { cacheKeyFormat } from "./cache-key.ts";
 import { type CachePersistence, EmbeddingCache } from "./embedding-cache.ts";
@@ -29,7 +28,7 @@ interface OpenedCache {
 
 export function openCache(options: OpenCacheOptions): OpenedCache {
   const { folder, maxBytes, ttlMs, shared, now } = options;
-  const newCache = (file?: EmbeddingCacheStore) => {
+  const newCache = (file?: EmbeddingCacheFile) => {
     const persistence = shared ? persistInBoth(shared, file) : file;
     return new EmbeddingCache({
       maxBytes,
@@ -61,7 +60,7 @@ export function openCache(options: OpenCacheOptions): OpenedCache {
   };
 }
 
-const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheStore): CachePersistence => ({
+const persistInBoth = (shared: SharedEmbeddings, file?: EmbeddingCacheFile): CachePersistence => ({
   add: (key, embedding) => {
     file?.add(key, embedding);
     shared.add(key, embedding);

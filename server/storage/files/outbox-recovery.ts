@@ -7,9 +7,8 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fromValues, isValidRow } from "../ledger-row-values.ts";
-import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { LedgerRow, ReservedRequest } from "../ports/ledger-row.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { ReservedRequest } from "../ports/outbox.ts";
 import { type OutboxRecord, ownOutboxes, type ReservedValues } from "./outbox.ts";
 
 /** Rows per step: few, because recovery runs on the thread that serves requests. A full disk fails the first step. */

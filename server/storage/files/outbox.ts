@@ -1,5 +1,5 @@
 /**
- * The outbox file, a write-ahead log. Ledger rows are appended when their requests end, which takes a few microseconds
+ * The outbox, a write-ahead log of the ledger. Ledger rows are appended when their requests end, which takes a few microseconds
  * and survives the death of the process; shortly after, they go into the ledger store in groups. Requests that may be
  * billed are appended when they begin, and settled by their row. The next start recovers the file of a killed process
  * (`outbox-recovery.ts`). There is no fsync: a power failure may lose the last moments.
@@ -7,6 +7,10 @@
  * A record is a line: the length of its JSON and its checksum (CRC-32), both in eight hexadecimal digits, and the JSON.
  * Length and checksum detect a torn write at the end, which a power failure leaves; the line feed lets a reader
  * continue after a damaged record.
+ *
+ * Every method is synchronous because it only copies a few hundred bytes to the page cache, which takes less than a
+ * promise and a thread would. `append`, `reserve` and `close` throw the errors of the disk; those of the other methods
+ * go to `onError`, and the next write repeats what could not be written.
  */
 import {
   closeSync,
@@ -19,8 +23,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { valuesOf } from "../ledger-row-values.ts";
-import type { LedgerRow } from "../ports/ledger-row.ts";
-import type { Outbox, ReservedRequest } from "../ports/outbox.ts";
+import type { LedgerRow, ReservedRequest } from "../ports/ledger-row.ts";
 import type { OpenedFiles } from "./opened-files.ts";
 
 /** Appending, because a write at a position would leave a hole after the file was truncated. */
@@ -53,7 +56,7 @@ const releaseDelayMs = 50;
 /** A larger outbox counts as a full disk. */
 const maxOutboxBytes = 64 * 1024 * 1024;
 
-export class OutboxFile implements Outbox {
+export class OutboxFile {
   readonly path: string;
   readonly #options: Required<OutboxFileOptions>;
   #descriptor: number;
@@ -86,10 +89,12 @@ export class OutboxFile implements Outbox {
     this.#options.opened.watch(this.path);
   }
 
+  /** Rows in the outbox that are not in the ledger store yet, oldest first. */
   get rows(): readonly LedgerRow[] {
     return this.#rows;
   }
 
+  /** Appends all rows or none: then it throws. A row also settles the reservation of its request, in the same write. */
   append(rows: readonly LedgerRow[]): void {
     const { problem } = this.#options.opened;
     if (problem !== undefined) throw new Error(problem);
@@ -100,6 +105,7 @@ export class OutboxFile implements Outbox {
     }
   }
 
+  /** The first `count` of `rows` are in the ledger store. */
   markStored(count: number): void {
     const last = this.#rows.splice(0, count).at(-1);
     if (last === undefined) return;
@@ -109,6 +115,10 @@ export class OutboxFile implements Outbox {
     });
   }
 
+  /**
+   * Records that the request may be billed, so that it is charged if the process dies. `mayWait`: the record may be
+   * written with others of the same turn of the event loop; the first of a turn does not wait.
+   */
   reserve(request: ReservedRequest, mayWait = false): void {
     this.#reserved.set(request.requestId, request);
     const record = reservedRecord(request);
@@ -125,12 +135,14 @@ export class OutboxFile implements Outbox {
     });
   }
 
+  /** Ends a reservation whose row is in the ledger store without having been in the outbox. */
   release(requestId: string): void {
     if (!this.#reserved.delete(requestId)) return;
     this.#queue += encode({ released: requestId });
     this.#timer ??= setTimeout(() => this.#flush(), releaseDelayMs).unref();
   }
 
+  /** Rows and reservations that remain are recovered by the next start. */
   close(): void {
     if (this.#closed) return;
     const isEmpty = this.#isEmpty;

@@ -46,3 +46,13 @@ export interface LedgerRow {
   /** The end user and the tags whose budgets the request is charged to (`labelOwnersText`). null: none. */
   readonly budgets: string | null;
 }
+
+/** The part of a ledger row that is known before the upstream request. */
+export interface ReservedRequest
+  extends Pick<
+    LedgerRow,
+    "requestId" | "at" | "endpoint" | "keyId" | "model" | "project" | "endUser" | "tags" | "budgets"
+  > {
+  /** US dollars. */
+  readonly estimate: number;
+}

@@ -1,5 +1,4 @@
-/** The ledger store: one row per request, and the sums that budgets start from. */
-import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+/** The ledger store: one row per request. */
 import type { LedgerRow } from "./ledger-row.ts";
 
 /** The store refuses the values of at least one of the rows: the same rows would be refused again. */
@@ -20,16 +19,4 @@ export interface LedgerStore {
    */
   prune(before: number, limit: number): Promise<boolean>;
   close(): Promise<void>;
-}
-
-/**
- * Sums of what was spent. Synchronous, because a budget is checked and reserved in one step; so an implementation reads
- * locally. Counters that replicas share replace `Budgets`, not this interface.
- */
-export interface SpendSums {
-  /**
-   * US dollars. `period`: a day, a month or "total", as in `contract/budget-periods.ts`. `pending`: rows that may or
-   * may not be stored yet; each counts once. Pruned rows still count.
-   */
-  sumSpent(owner: BudgetOwner, period: string, pending?: readonly LedgerRow[]): number;
 }

@@ -1,16 +1,44 @@
 /**
- * Claims on idempotent requests, in Redis. A claim is renewed until it is settled. If the replica dies, the claim is
- * abandoned and stays: it is unknown whether the images were billed.
+ * Claims on idempotent requests, which replicas share in Redis: of two equal requests at the same time, one is sent. A
+ * claim is renewed until it is settled. If the replica dies, the claim is abandoned and stays: it is unknown whether the
+ * images were billed.
  */
 import { randomUUID } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
-import type {
-  ClaimAnswer,
-  ClaimOutcome,
-  NewClaim,
-  RequestClaims,
-} from "../ports/request-claims.ts";
 import { type RedisConnection, RedisUnavailableError, redisScript } from "./client.ts";
+
+export type ClaimOutcome =
+  /** The response is in the response store. */
+  | { readonly kind: "stored" }
+  /** The request ended without a response, and may be sent again. */
+  | { readonly kind: "released" }
+  /** The request failed, and must not be sent again for the requests that waited for it. `error`: as text. */
+  | { readonly kind: "failed"; readonly error: string }
+  /** The images may have been billed, and neither a response nor this fact could be stored. */
+  | { readonly kind: "abandoned" };
+
+/** The request that a claim is for. */
+interface ClaimedRequest {
+  readonly requestId: string;
+  readonly fingerprint: string;
+}
+
+/** Except for `claimed`, `requestId` and `fingerprint` are those of the earlier request that has the claim. */
+export type ClaimAnswer =
+  | { readonly kind: "claimed"; readonly settle: (outcome: ClaimOutcome) => Promise<void> }
+  /** The request is in flight. `claim`: to be passed to the next call. */
+  | ({ readonly kind: "held"; readonly claim: string } & ClaimedRequest)
+  | ({ readonly kind: "stored" } & ClaimedRequest)
+  | ({ readonly kind: "failed"; readonly error: string } & ClaimedRequest)
+  /** The request ended so, or its replica is gone. The images may have been billed. */
+  | ({ readonly kind: "abandoned" } & ClaimedRequest);
+
+export interface NewClaim extends ClaimedRequest {
+  /** The store name of the response. */
+  readonly name: string;
+  /** The claim that this request waits for. Only then does it get the failure of that claim. */
+  readonly waitsFor?: string | undefined;
+}
 
 const claimScript = redisScript(`
 local time = redis.call('TIME')
@@ -57,7 +85,7 @@ const retryMs = 50;
 /** The bound of claims that wait to be settled. Further ones are abandoned, and block their keys. */
 const maxUnsettled = 16_384;
 
-export interface RedisRequestClaimsOptions {
+export interface RequestClaimsOptions {
   /** As long as responses are stored. */
   readonly retentionMs: number;
   /** After this time without a renewal, a claim is abandoned. */
@@ -70,7 +98,7 @@ interface Settlement {
   readonly outcome: ClaimOutcome;
 }
 
-export class RedisRequestClaims implements RequestClaims {
+export class RequestClaims {
   readonly #redis: RedisConnection;
   readonly #retentionMs: number;
   readonly #leaseMs: number;
@@ -78,7 +106,7 @@ export class RedisRequestClaims implements RequestClaims {
   /** Claims that ended while Redis was unavailable. */
   readonly #unsettled = new Set<Settlement>();
 
-  constructor(redis: RedisConnection, options: RedisRequestClaimsOptions) {
+  constructor(redis: RedisConnection, options: RequestClaimsOptions) {
     this.#redis = redis;
     this.#retentionMs = options.retentionMs;
     this.#leaseMs = options.leaseMs ?? 10_000;
@@ -94,6 +122,7 @@ export class RedisRequestClaims implements RequestClaims {
     });
   }
 
+  /** Undefined: the claims are unreachable, and the request proceeds without one. */
   async claim(claim: NewClaim): Promise<ClaimAnswer | undefined> {
     const { name, fingerprint, requestId, waitsFor = "" } = claim;
     const key = `vexel:claim:${name}`;

@@ -6,8 +6,12 @@
  * dimensions, and HMAC-SHA-256 takes 19.
  */
 import { createCipheriv, hkdfSync, randomFillSync, timingSafeEqual } from "node:crypto";
-import type { PersistedEmbedding } from "../ports/embedding-cache-store.ts";
-import type { SharedEmbedding } from "../ports/shared-embeddings.ts";
+import type { PersistedEmbedding } from "../sqlite/embedding-cache-table.ts";
+
+export interface SharedEmbedding extends PersistedEmbedding {
+  /** Unix milliseconds. */
+  readonly madeAt: number;
+}
 
 const format = 2;
 const unknownTokens = 0xffff_ffff;

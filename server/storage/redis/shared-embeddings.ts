@@ -1,16 +1,17 @@
 /**
- * Second level of the embedding cache, in Redis. A value has a keyed checksum (`EmbeddingSeal`): a value whose checksum
+ * Second level of the embedding cache, which replicas share in Redis. It never delays or fails a request noticeably.
+ *
+ * A value has a keyed checksum (`EmbeddingSeal`): a value whose checksum
  * is wrong is a miss, and is deleted. The generation is a random value in Redis: cache invalidation replaces it, and
  * all earlier values are misses. Other replicas notice by it that the cache was cleared. If the cache is cleared while
  * Redis is unavailable, the generation is replaced when Redis is available again, and this replica reads nothing
- * before.
+ * before. `add` and `clear` are synchronous because they only buffer.
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
-import type { PersistedEmbedding } from "../ports/embedding-cache-store.ts";
-import type { SharedEmbedding, SharedEmbeddings } from "../ports/shared-embeddings.ts";
+import type { PersistedEmbedding } from "../sqlite/embedding-cache-table.ts";
 import type { RedisConnection } from "./client.ts";
-import { EmbeddingSeal, generationBytes } from "./sealed-embedding.ts";
+import { EmbeddingSeal, generationBytes, type SharedEmbedding } from "./sealed-embedding.ts";
 
 const generationKey = "vexel:embeddings:generation";
 /** The part of the SHA-256 that is the key in Redis. */
@@ -22,7 +23,7 @@ const defaultTimeoutMs = 10;
 /** The bounds of lookups in flight, of pending writes, and of one write. */
 const [maxKeysInFlight, maxPending, maxBatch] = [8192, 4096, 256];
 
-export interface RedisEmbeddingsOptions {
+export interface SharedEmbeddingsOptions {
   /** `VEXEL_SECRET`: replicas with the same secret share their vectors. */
   readonly secret: string;
   readonly ttlMs: number;
@@ -31,9 +32,9 @@ export interface RedisEmbeddingsOptions {
   readonly timeoutMs?: number;
 }
 
-export class RedisEmbeddings implements SharedEmbeddings {
+export class SharedEmbeddings {
   readonly #redis: RedisConnection;
-  readonly #options: Required<RedisEmbeddingsOptions>;
+  readonly #options: Required<SharedEmbeddingsOptions>;
   readonly #seal: EmbeddingSeal;
   /** Values whose keyed checksum was wrong. */
   rejected = 0;
@@ -49,7 +50,7 @@ export class RedisEmbeddings implements SharedEmbeddings {
   #listening = 0;
   readonly #stopListening: () => void;
 
-  constructor(redis: RedisConnection, options: RedisEmbeddingsOptions) {
+  constructor(redis: RedisConnection, options: SharedEmbeddingsOptions) {
     this.#redis = redis;
     this.#options = { timeoutMs: defaultTimeoutMs, ...options };
     this.#seal = new EmbeddingSeal(options.secret);
@@ -58,12 +59,17 @@ export class RedisEmbeddings implements SharedEmbeddings {
     });
   }
 
+  /**
+   * For each key its embedding, or undefined. Resolves within a few milliseconds; a key that was not found by then
+   * counts as missing. Undefined: the cache is unavailable or busy.
+   */
   get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined {
     if (!this.#redis.isAvailable || this.#nextGeneration !== undefined) return undefined;
     if (this.#keysInFlight + keys.length > maxKeysInFlight) return undefined;
     return this.#lookUp(keys);
   }
 
+  /** In the background. Copies the vector before it returns. */
   add(key: string, embedding: PersistedEmbedding): void {
     if (!this.#redis.isAvailable || this.#pending.size >= maxPending) return;
     if (this.#listening > 0) return;
@@ -71,16 +77,25 @@ export class RedisEmbeddings implements SharedEmbeddings {
     this.#writing ??= this.#write();
   }
 
+  /**
+   * From now on, this replica gets no embedding that was added before, and no other replica as soon as the cache is
+   * available.
+   */
   clear(): void {
     this.#pending.clear();
     this.#nextGeneration = newGeneration("cleared");
     this.#replaceGeneration();
   }
 
+  /**
+   * Sets the one listener that is called after another replica has cleared the cache. Until its promise settles, this
+   * replica adds no embedding.
+   */
   onCleared(listener: () => Promise<void>): void {
     this.#onCleared = listener;
   }
 
+  /** Writes all pending embeddings. */
   async close(): Promise<void> {
     this.#stopListening();
     await this.#writing;

@@ -1,5 +1,9 @@
-/** Limits and budgets that replicas share, in Redis: one script call per request. */
+/**
+ * The counters behind limits and budgets that replicas share, in Redis. One script call takes everything that a request
+ * needs, and also settles requests that have ended.
+ */
 import { ignoreRejection } from "../../lib/tasks.ts";
+import type { RedisConnection, RedisScript } from "./client.ts";
 import {
   type HeldReservation,
   type HeldSlot,
@@ -10,9 +14,7 @@ import {
   leaseMs,
   type RateDemand,
   type Reserved,
-  type SharedLimits,
-} from "../ports/shared-limits.ts";
-import type { RedisConnection, RedisScript } from "./client.ts";
+} from "./limits-demand.ts";
 import {
   renewScript,
   separator,
@@ -35,7 +37,7 @@ const holdsKey = (name: string): string => `vexel:reserved:${name}`;
 const memberOf = ({ hold, dollars, reservation }: HeldReservation): string =>
   `${hold} ${dollars} ${reservation === "likely" ? 1 : 0}`;
 
-export class RedisSharedLimits implements SharedLimits {
+export class SharedLimits {
   readonly #redis: RedisConnection;
   readonly #now: (() => number) | undefined;
 
@@ -55,6 +57,7 @@ export class RedisSharedLimits implements SharedLimits {
     });
   }
 
+  /** Takes from all limits and budgets in one step, after the settlement of earlier requests. */
   async take(
     { hold, replica, rates, slots, budgets }: LimitsDemand,
     settlement: LimitsSettlement = nothing,
@@ -85,11 +88,13 @@ export class RedisSharedLimits implements SharedLimits {
     };
   }
 
+  /** Corrects rate limits, releases slots, and replaces reservations by actual costs. */
   async settle(settlement: LimitsSettlement): Promise<void> {
     const { keys, args } = settlementArgs(settlement);
     await this.#evaluate(settleScript, keys, args);
   }
 
+  /** Slots and reservations expire if they are not renewed for `leaseMs`. Renewal also restores lost ones. */
   async renew(
     slots: readonly HeldSlot[],
     reservationsHeld: readonly HeldReservation[],

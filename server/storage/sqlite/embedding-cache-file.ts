@@ -2,6 +2,9 @@
  * The persistent cache of embeddings on disk: cached vectors in a SQLite file of their own, so that they survive a
  * restart. It holds hashes and vectors, never texts; still, a vector reveals something of its text, and a guessed text
  * can be checked against the hashes. It is optional: failed writes are dropped, and a damaged file is not used.
+ *
+ * Writes are write-behind: they never wait and never fail, and a vector that was not written yet may be lost, which is a
+ * cache miss. `add` and `touch` are synchronous because they only buffer.
  */
 
 import { renameSync, rmSync } from "node:fs";
@@ -9,12 +12,12 @@ import { join } from "node:path";
 import { errorCode, errorMessage } from "../../lib/error-code.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
 import { removeIfExists } from "../files/expiring-files.ts";
-import type {
-  EmbeddingCacheStore,
-  PersistedEmbedding,
-  RestoreEmbedding,
-} from "../ports/embedding-cache-store.ts";
-import { EmbeddingCacheTable, type ReadPosition } from "./embedding-cache-table.ts";
+import {
+  EmbeddingCacheTable,
+  type PersistedEmbedding,
+  type ReadPosition,
+  type RestoreEmbedding,
+} from "./embedding-cache-table.ts";
 import { StoreError } from "./open-database.ts";
 
 export interface EmbeddingCacheFileOptions {
@@ -41,7 +44,7 @@ export interface EmbeddingCacheFileOptions {
 /** The maximum number of uses per write. */
 const maxUsed = 4096;
 
-export class EmbeddingCacheFile implements EmbeddingCacheStore {
+export class EmbeddingCacheFile {
   readonly #options: Required<EmbeddingCacheFileOptions>;
   readonly #path: string;
   /** The name of a file that was cleared, until it is removed. */
@@ -80,7 +83,9 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     }
   }
 
-  /** Copies the vector, because it may be evicted from memory before it is written. */
+  /**
+   * Copies the vector, because it may be evicted from memory before it is written. Replaces an earlier vector of the key.
+   */
   add(key: string, { vector, tokens }: PersistedEmbedding): void {
     const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
@@ -89,11 +94,15 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     this.#queuedBytes += byteLength;
   }
 
+  /** The vector was used, so it is evicted later. */
   touch(key: string): void {
     if (this.#table && this.#used.size < maxUsed) this.#used.add(key);
   }
 
   /**
+   * Deletes everything, including vectors that wait to be written. When it returns, no vector from before can be loaded
+   * again, also after a crash; when the promise resolves, the disk space is free.
+   *
    * Replaces the file by an empty one: to delete its rows would hold the thread that serves requests for half a
    * millisecond per megabyte. A file that is not used any more after an error is removed: the next start would load it.
    */

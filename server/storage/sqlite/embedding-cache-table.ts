@@ -4,10 +4,24 @@
  */
 import type { Database, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
-import type { RestoreEmbedding } from "../ports/embedding-cache-store.ts";
 import { vectorMigrations } from "./migrations/vectors.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
+
+export interface PersistedEmbedding {
+  readonly vector: Float32Array;
+  /** This input's share of the tokens that the upstream reported. Undefined: the upstream reported none. */
+  readonly tokens: number | undefined;
+}
+
+/** Takes one vector of the store. False: the cache is full. */
+export type RestoreEmbedding = (
+  key: string,
+  vector: Float32Array,
+  tokens: number | undefined,
+  /** Unix milliseconds. */
+  madeAt: number,
+) => boolean;
 
 /** The position from which reading continues. */
 export interface ReadPosition {

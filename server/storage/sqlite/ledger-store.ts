@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
 import {
   dayMs,
   ledgerColumns,
@@ -42,7 +42,7 @@ const prepareTables = (statements: PreparedStatements) => ({
   insert: statements.prepare(insertion),
 });
 
-export class SqliteLedgerStore implements LedgerStore, SpendSums {
+export class SqliteLedgerStore implements LedgerStore {
   readonly path: string;
   readonly #db: Database;
   readonly #statements: PreparedStatements;
@@ -139,6 +139,11 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     return pruned.length;
   }
 
+  /**
+   * US dollars. `period`: a day, a month or "total", as in `contract/budget-periods.ts`. `pending`: rows that may or may
+   * not be stored yet; each counts once. Pruned rows still count. Synchronous, because a budget is checked and reserved
+   * in one step.
+   */
   sumSpent(owner: BudgetOwner, period: string, pending: readonly LedgerRow[] = []): number {
     const unstored = chargedTo(owner, period, pending).filter(
       ({ requestId }) => this.#find.get(requestId) === null,

@@ -1,6 +1,6 @@
-/** Laws (contract tests) of the port `EmbeddingCacheStore`, for every implementation. */
+/** Laws (contract tests) of the embedding cache on disk. */
 import { describe, expect } from "bun:test";
-import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
+import type { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
 import { type Implementation, lawsOf } from "./backend.ts";
 
 /** The time to live of vectors in the implementations under test. */
@@ -13,7 +13,7 @@ const keyOf = (at: number): string => Buffer.alloc(32, at).toString("base64");
 const vectorOf = (at: number, length = 4): Float32Array =>
   Float32Array.from({ length }, (_, i) => at + i / 8);
 
-async function loadAll(store: EmbeddingCacheStore, most = Infinity) {
+async function loadAll(store: EmbeddingCacheFile, most = Infinity) {
   const loaded: { key: string; vector: number[]; tokens: number | undefined; madeAt: number }[] =
     [];
   await store.load((key, vector, tokens, madeAt) => {
@@ -23,7 +23,7 @@ async function loadAll(store: EmbeddingCacheStore, most = Infinity) {
   return loaded;
 }
 
-export function embeddingCacheStoreLaws(implementation: Implementation<EmbeddingCacheStore>): void {
+export function embeddingCacheStoreLaws(implementation: Implementation<EmbeddingCacheFile>): void {
   const law = lawsOf(implementation);
 
   describe(`${implementation.name} embedding cache store`, () => {

@@ -10,7 +10,6 @@ import { OutboxRecovery } from "../../../server/storage/files/outbox-recovery.ts
 import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
 import { StoredFiles } from "../../../server/storage/files/stored-files.ts";
 import type { BlobStore } from "../../../server/storage/ports/blob-store.ts";
-import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
@@ -127,7 +126,7 @@ export function openSharedResponseStore(
   });
 }
 
-export const embeddingCacheStores: readonly Implementation<EmbeddingCacheStore>[] = [
+export const embeddingCacheStores: readonly Implementation<EmbeddingCacheFile>[] = [
   inFolder(
     "SQLite",
     (folder, now) =>

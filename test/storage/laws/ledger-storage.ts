@@ -2,7 +2,7 @@
 import { type BudgetOwner, isLabelOwner } from "../../../contract/limits-and-budgets.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
-import type { LedgerStore, SpendSums } from "../../../server/storage/ports/ledger-store.ts";
+import type { LedgerStore } from "../../../server/storage/ports/ledger-store.ts";
 import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
 import { LabelSpend } from "../../../server/storage/postgres/label-spend.ts";
 import { createPostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
@@ -17,7 +17,7 @@ export interface LedgerStorage {
   /** In the stored rows. */
   sumSpent(owner: BudgetOwner, period: string): Promise<number>;
   /** Sums that are read locally. Absent: the implementation has none. */
-  readonly sums?: SpendSums;
+  readonly sums?: Pick<SqliteLedgerStore, "sumSpent">;
   /** Whether old rows are pruned in bounded steps, or by whole days. */
   readonly pruning: "in steps" | "by day";
   close(): Promise<void>;

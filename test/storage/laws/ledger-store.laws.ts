@@ -1,4 +1,4 @@
-/** Laws (contract tests) of the ports `LedgerStore`, `SpendSums` and `LedgerQueries`, for every implementation. */
+/** Laws (contract tests) of `LedgerStore`, `LedgerQueries` and the sums of budgets, for every implementation. */
 import { describe, expect } from "bun:test";
 import type { LedgerSums, UsageQuery } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";

@@ -1,14 +1,14 @@
-/** Laws (contract tests) of the port `Outbox`, for every implementation. */
+/** Laws (contract tests) of the outbox. */
 import { describe, expect } from "bun:test";
-import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
-import type { Outbox, ReservedRequest } from "../../../server/storage/ports/outbox.ts";
+import type { OutboxFile } from "../../../server/storage/files/outbox.ts";
+import type { LedgerRow, ReservedRequest } from "../../../server/storage/ports/ledger-row.ts";
 import { ledgerRow } from "../../ledger/ledger-fixture.ts";
 import { awkwardTexts, type Implementation, lawsOf, writeUntilKilled } from "./backend.ts";
 
 /** The most bytes that the implementations under test may store. */
 export const outboxMaxBytes = 64 * 1024;
 
-export interface OutboxImplementation extends Implementation<Outbox> {
+export interface OutboxImplementation extends Implementation<OutboxFile> {
   /** The rows that the next start appends to the ledger store. Afterwards nothing remains to be recovered. */
   recover(location: string): Promise<readonly LedgerRow[]>;
 }

@@ -1,8 +1,8 @@
 /** The Redis implementation of each storage port. The location of a storage is the URL of a database of its own. */
 import { RedisConnection } from "../../../server/storage/redis/client.ts";
-import { RedisRequestClaims } from "../../../server/storage/redis/request-claims.ts";
-import { RedisEmbeddings } from "../../../server/storage/redis/shared-embeddings.ts";
-import { RedisSharedLimits } from "../../../server/storage/redis/shared-limits.ts";
+import { RequestClaims } from "../../../server/storage/redis/request-claims.ts";
+import { SharedEmbeddings } from "../../../server/storage/redis/shared-embeddings.ts";
+import { SharedLimits } from "../../../server/storage/redis/shared-limits.ts";
 import { freePort } from "../postgres-server.ts";
 import { RedisServer } from "../redis-server.ts";
 import type { Implementation } from "./backend.ts";
@@ -39,17 +39,17 @@ const inRedis = <Store>(
 });
 
 export const redisRequestClaims = inRedis<ClaimsReplica>((redis) => ({
-  claims: new RedisRequestClaims(redis, { retentionMs: 60_000, leaseMs: claimLeaseMs }),
+  claims: new RequestClaims(redis, { retentionMs: 60_000, leaseMs: claimLeaseMs }),
   close: async () => redis.close(),
 }));
 
 /** Never misses because of a busy machine. */
 export const redisEmbeddings = inRedis<EmbeddingsReplica>((redis, now) => ({
-  cache: new RedisEmbeddings(redis, { secret: "s", ttlMs: 60_000, now, timeoutMs: 20_000 }),
+  cache: new SharedEmbeddings(redis, { secret: "s", ttlMs: 60_000, now, timeoutMs: 20_000 }),
   close: async () => redis.close(),
 }));
 
 export const redisSharedLimits = inRedis<LimitsReplica>((redis, now) => ({
-  limits: new RedisSharedLimits(redis, now),
+  limits: new SharedLimits(redis, now),
   close: async () => redis.close(),
 }));

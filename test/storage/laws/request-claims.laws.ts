@@ -1,11 +1,11 @@
-/** Laws (contract tests) of the port `RequestClaims`, for every implementation. */
+/** Laws (contract tests) of `RequestClaims`. */
 import { describe, expect } from "bun:test";
 import type {
   ClaimAnswer,
   ClaimOutcome,
   NewClaim,
   RequestClaims,
-} from "../../../server/storage/ports/request-claims.ts";
+} from "../../../server/storage/redis/request-claims.ts";
 import { until } from "../../until.ts";
 import { awkwardTexts, type Implementation, lawsOf, writeUntilKilled } from "./backend.ts";
 

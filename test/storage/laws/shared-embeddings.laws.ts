@@ -1,6 +1,6 @@
-/** Laws (contract tests) of the port `SharedEmbeddings`, for every implementation. */
+/** Laws (contract tests) of `SharedEmbeddings`. */
 import { describe, expect } from "bun:test";
-import type { SharedEmbeddings } from "../../../server/storage/ports/shared-embeddings.ts";
+import type { SharedEmbeddings } from "../../../server/storage/redis/shared-embeddings.ts";
 import { until } from "../../until.ts";
 import { type Implementation, lawsOf } from "./backend.ts";
 

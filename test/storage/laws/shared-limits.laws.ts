@@ -1,12 +1,12 @@
-/** Laws (contract tests) of the port `SharedLimits`, for every implementation. */
+/** Laws (contract tests) of `SharedLimits`. */
 import { describe, expect } from "bun:test";
 import {
   type BudgetDemand,
   type LimitsDemand,
   leaseMs,
   type RateDemand,
-  type SharedLimits,
-} from "../../../server/storage/ports/shared-limits.ts";
+} from "../../../server/storage/redis/limits-demand.ts";
+import type { SharedLimits } from "../../../server/storage/redis/shared-limits.ts";
 import { type Implementation, lawsOf } from "./backend.ts";
 
 export interface LimitsReplica {

@@ -1,7 +1,4 @@
-/**
- * Port: the counters behind limits and budgets that replicas share. One call takes everything that a request needs, and
- * also settles requests that have ended.
- */
+/** What a request takes from the limits and budgets that replicas share, and what it returns to them. */
 
 /** A rate limit: a token bucket with the capacity of one minute. A part is 1/60,000 of an item. */
 export interface RateDemand {
@@ -100,15 +97,6 @@ export interface LimitsSettlement {
   readonly rates: readonly RateDemand[];
   readonly slots: readonly HeldSlot[];
   readonly budgets: readonly BudgetSettlement[];
-}
-
-export interface SharedLimits {
-  /** Takes from all limits and budgets in one step, after the settlement of earlier requests. */
-  take(demand: LimitsDemand, settlement?: LimitsSettlement): Promise<LimitsReply>;
-  /** Corrects rate limits, releases slots, and replaces reservations by actual costs. */
-  settle(settlement: LimitsSettlement): Promise<void>;
-  /** Slots and reservations expire if they are not renewed for `leaseMs`. Renewal also restores lost ones. */
-  renew(slots: readonly HeldSlot[], reservations: readonly HeldReservation[]): Promise<void>;
 }
 
 /**
