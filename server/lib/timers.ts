@@ -34,21 +34,16 @@ export function sleep(ms: number, signal: AbortSignal, timers: Timers = realTime
   return promise;
 }
 
-const ticks = 10;
-/** Received data are read before a timer that has expired counts as a timeout. */
 const graceMs = 20;
 
 /**
- * Calls `expire` after `ms` milliseconds, unless the returned function is called first. The time is counted in ticks: a
- * process that was paused for longer counts one of them, and reads what has arrived meanwhile.
+ * Calls `expire` after `ms` milliseconds, unless the returned function is called first. A process that was paused, such
+ * as a frozen container, reads the data that have arrived meanwhile before the timeout counts.
  */
 export function startTimeout(ms: number, expire: () => void): () => void {
-  let left = ticks;
-  let timer: ReturnType<typeof setTimeout>;
-  const tick = (): void => {
-    timer = left-- > 0 ? setTimeout(tick, ms / ticks) : setTimeout(expire, graceMs);
-  };
-  tick();
+  let timer = setTimeout(() => {
+    timer = setTimeout(expire, graceMs);
+  }, ms);
   return () => clearTimeout(timer);
 }
 

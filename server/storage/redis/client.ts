@@ -46,14 +46,6 @@ export class RedisUnavailableError extends Error {
   override readonly name = "RedisUnavailableError";
 }
 
-interface PendingCommand {
-  readonly client: RedisClient;
-  ticks: number;
-}
-
-/** The parts in which the time of a command is counted. */
-const maxTicks = 10;
-
 type StateListener = (state: RedisState) => void;
 
 const writeCheck = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
@@ -71,10 +63,6 @@ export class RedisConnection {
   #wake: (() => void) | undefined;
   /** Resolves at the end of this turn of the event loop. */
   #endOfTurn: Promise<void> | undefined;
-  /** The commands without a reply, the oldest first. */
-  readonly #pending = new Set<PendingCommand>();
-  /** Counts down the time of all commands while there are any. */
-  #ticker: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: RedisOptions) {
     this.#options = {
@@ -111,9 +99,9 @@ export class RedisConnection {
     if (this.#client) await this.#turnEnded();
     const client = this.#client;
     if (!client) throw new RedisUnavailableError(reasonOf(this.#state));
-    const command: PendingCommand = { client, ticks: 0 };
-    this.#pending.add(command);
-    this.#ticker ??= setInterval(() => this.#tick(), this.#options.timeoutMs / maxTicks);
+    const { timeoutMs } = this.#options;
+    // The client that is closed rejects its commands.
+    const stop = startTimeout(timeoutMs, () => this.#lose(client, noResponse(timeoutMs)));
     try {
       return await this.#options.timeCall(() => work(client));
     } catch (error) {
@@ -123,7 +111,7 @@ export class RedisConnection {
         cause: error,
       });
     } finally {
-      this.#pending.delete(command);
+      stop();
     }
   }
 
@@ -152,7 +140,6 @@ export class RedisConnection {
     this.#client?.close();
     this.#client = undefined;
     this.#listeners.clear();
-    clearInterval(this.#ticker);
     this.#state = { isAvailable: false, reason: "the connection is closed" };
     this.#wake?.();
   }
@@ -245,22 +232,11 @@ export class RedisConnection {
     return this.#endOfTurn;
   }
 
-  /** A process that was paused counts one tick, and reads the replies that have arrived before the next one. */
-  #tick(): void {
-    for (const command of this.#pending) command.ticks++;
-    const [oldest] = this.#pending;
-    if (!oldest) {
-      clearInterval(this.#ticker);
-      this.#ticker = undefined;
-    } else if (oldest.ticks > maxTicks)
-      this.#lose(oldest.client, `no response within ${this.#options.timeoutMs} ms`);
-  }
-
   async #withTimeout<T>(work: Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
     const { promise: late, reject } = Promise.withResolvers<never>();
     const stop = startTimeout(timeoutMs, () =>
-      reject(new RedisUnavailableError(`no response within ${timeoutMs} ms`)),
+      reject(new RedisUnavailableError(noResponse(timeoutMs))),
     );
     try {
       return await Promise.race([work, late]);
@@ -280,6 +256,8 @@ export class RedisConnection {
     return promise;
   }
 }
+
+const noResponse = (timeoutMs: number): string => `no response within ${timeoutMs} ms`;
 
 const reasonOf = (state: RedisState): string => (state.isAvailable ? "" : state.reason);
 
