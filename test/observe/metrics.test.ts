@@ -151,7 +151,7 @@ test("label sets beyond the maximum of a metric are counted as other", () => {
   for (let index = 0; index < 10; index++) {
     counter.add(1, `model-${index}`, "200");
     counter.add(1, "model-0", "200");
-    histogram.series(`model-${index}`, "200").observe(index);
+    histogram.observe(index, `model-${index}`, "200");
   }
   const text = formatMetrics([counter.snapshot(), histogram.snapshot()]);
   expect(text.match(/^c_total/gm)).toHaveLength(4);
@@ -166,7 +166,7 @@ test("merged metrics of several processes are sums", () => {
     const counter = new Counter({ name: "requests", help: "h", labelNames: ["model"] });
     counter.add(requests, "a");
     const histogram = new Histogram({ name: "seconds", help: "h", labelNames: [], bounds: [1, 2] });
-    for (const value of seconds) histogram.series().observe(value);
+    for (const value of seconds) histogram.observe(value);
     const gauge: MetricSnapshot = {
       name: "ready",
       help: "h",

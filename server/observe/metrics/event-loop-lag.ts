@@ -18,7 +18,7 @@ export class EventLoopLag {
     let plannedAt = clock() + intervalMs;
     this.#timer = setInterval(() => {
       const now = clock();
-      this.#histogram.series().observe(Math.max(0, now - plannedAt) / 1000);
+      this.#histogram.observe(Math.max(0, now - plannedAt) / 1000);
       plannedAt = now + intervalMs;
     }, intervalMs);
     this.#timer.unref();

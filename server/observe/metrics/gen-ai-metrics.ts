@@ -41,21 +41,19 @@ export class GenAiMetrics {
     const { endpoint, model = "", outcome, routing } = record;
     const operation = operationName(endpoint);
     const provider = routing.target ? providerName(routing.target) : ownProvider;
-    this.#requests
-      .series(operation, provider, model, outcome.error ?? "")
-      .observe(outcome.latencyMs / 1000);
+    const seconds = outcome.latencyMs / 1000;
+    this.#requests.observe(seconds, operation, provider, model, outcome.error ?? "");
     visitAttempts(record, (target, result, seconds) => {
       if (result === canceled) return;
       const error = result === success ? "" : result;
-      const series = this.#attempts.series(operation, providerName(target), target.model, error);
-      series.observe(seconds);
+      this.#attempts.observe(seconds, operation, providerName(target), target.model, error);
     });
     if (!routing.target) return;
     const labels = [operation, provider, routing.target.model];
     const input = endpoint === "embeddings" ? record.upstreamTokens : record.usage?.inputTokens;
     const output = record.usage?.outputTokens;
-    if (input) this.#tokens.series(...labels, "input").observe(input);
-    if (output) this.#tokens.series(...labels, "output").observe(output);
+    if (input) this.#tokens.observe(input, ...labels, "input");
+    if (output) this.#tokens.observe(output, ...labels, "output");
   }
 
   snapshot(): MetricSnapshot[] {

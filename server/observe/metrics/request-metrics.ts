@@ -1,26 +1,15 @@
 /** Counts finished requests: one function observes a request record, whatever happened to the request. */
 import type { RequestRecord } from "../../request/request-record.ts";
 import { canceled } from "../../request/timeline.ts";
-import { type RequestStage, visitStages } from "../stage-times.ts";
+import { visitStages } from "../stage-times.ts";
 import { visitAttempts } from "./attempt-outcomes.ts";
-import { Counter, type CounterSeries, Histogram, type HistogramSeries } from "./instruments.ts";
+import { Counter, Histogram } from "./instruments.ts";
 import type { MetricSnapshot } from "./metric-snapshot.ts";
 
 /** The histogram buckets of latencies, in seconds. Cached embeddings take under a millisecond, images minutes. */
 const secondsBounds = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
 ];
-
-/** The series of one endpoint and model that most requests need: found by one lookup. Undefined: not needed yet. */
-interface ModelSeries {
-  readonly success: CounterSeries;
-  readonly duration: HistogramSeries;
-  readonly stages: Partial<Record<RequestStage, HistogramSeries>>;
-  cachedInputs: CounterSeries | undefined;
-  inputTokens: CounterSeries | undefined;
-}
-
-const maxModels = 1000;
 
 /** A request that is not for a model, such as `GET /healthz`. */
 export interface OtherRequest {
@@ -94,32 +83,20 @@ export class RequestMetrics {
     labelNames: ["route", "status"],
   });
 
-  /** By endpoint and model. */
-  readonly #seriesByModel = new Map<string, Map<string, ModelSeries>>();
-
   /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
   observe(record: RequestRecord, endedAt: number): void {
     const { endpoint, model = "", outcome, embeddings, usage, cost, routing } = record;
-    const series = this.#seriesOf(endpoint, model);
-    if (outcome.status === 200 && outcome.error === undefined) series.success.add(1);
-    else this.#requests.add(1, endpoint, model, String(outcome.status), outcome.error ?? "");
-    series.duration.observe(outcome.latencyMs / 1000);
-    visitStages(record, endedAt, (stage, from, to) => {
-      series.stages[stage] ??= this.#stages.series(endpoint, stage);
-      series.stages[stage].observe((to - from) / 1000);
-    });
+    this.#requests.add(1, endpoint, model, String(outcome.status), outcome.error ?? "");
+    this.#duration.observe(outcome.latencyMs / 1000, endpoint, model);
+    visitStages(record, endedAt, (stage, from, to) =>
+      this.#stages.observe((to - from) / 1000, endpoint, stage),
+    );
     if (routing.timedAttempts) this.#observeAttempts(record);
     const { inputs, sentInputs } = embeddings;
     const { cachedInputs } = record;
-    if (cachedInputs > 0) {
-      series.cachedInputs ??= this.#inputs.series(model, "cache");
-      series.cachedInputs.add(cachedInputs);
-    }
+    if (cachedInputs > 0) this.#inputs.add(cachedInputs, model, "cache");
     if (sentInputs > 0) this.#inputs.add(Math.min(inputs, sentInputs), model, "upstream");
-    if (usage?.inputTokens) {
-      series.inputTokens ??= this.#tokens.series(model, "input");
-      series.inputTokens.add(usage.inputTokens);
-    }
+    if (usage?.inputTokens) this.#tokens.add(usage.inputTokens, model, "input");
     if (usage?.outputTokens) this.#tokens.add(usage.outputTokens, model, "output");
     const images = record.deliveredImages;
     if (images) this.#images.add(images, model);
@@ -130,33 +107,12 @@ export class RequestMetrics {
     }
   }
 
-  #seriesOf(endpoint: string, model: string): ModelSeries {
-    const seriesOfEndpoint = this.#seriesByModel.get(endpoint);
-    return seriesOfEndpoint?.get(model) ?? this.#addSeries(endpoint, model);
-  }
-
-  #addSeries(endpoint: string, model: string): ModelSeries {
-    const series: ModelSeries = {
-      success: this.#requests.series(endpoint, model, "200", ""),
-      duration: this.#duration.series(endpoint, model),
-      stages: {},
-      cachedInputs: undefined,
-      inputTokens: undefined,
-    };
-    const seriesOfEndpoint = this.#seriesByModel.get(endpoint) ?? new Map<string, ModelSeries>();
-    this.#seriesByModel.set(endpoint, seriesOfEndpoint);
-    // The map may hold models of earlier configurations. It fills again with the models in use.
-    if (seriesOfEndpoint.size >= maxModels) seriesOfEndpoint.clear();
-    seriesOfEndpoint.set(model, series);
-    return series;
-  }
-
   observeOther({ route, status }: OtherRequest): void {
     this.#otherRequests.add(1, route, String(status));
   }
 
   observeBatch(requests: number): void {
-    this.#batches.series().observe(requests);
+    this.#batches.observe(requests);
   }
 
   snapshot(): MetricSnapshot[] {
@@ -181,7 +137,7 @@ export class RequestMetrics {
       const upstream = target.upstream.id;
       const model = targetLabel(target.model, target.surface);
       this.#attempts.add(1, upstream, model, outcome);
-      if (outcome !== canceled) this.#attemptDuration.series(upstream, model).observe(seconds);
+      if (outcome !== canceled) this.#attemptDuration.observe(seconds, upstream, model);
     });
   }
 }

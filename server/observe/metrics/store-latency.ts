@@ -20,18 +20,15 @@ export class StoreLatency {
   }
 
   timerOf(store: SharedStoreName): TimeCall {
-    const clock = this.#clock;
-    const succeeded = this.#duration.series(store, "success");
-    const failed = this.#duration.series(store, "error");
     return async (call) => {
-      const startedAt = clock();
-      let series = failed;
+      const startedAt = this.#clock();
+      let outcome = "error";
       try {
         const result = await call();
-        series = succeeded;
+        outcome = "success";
         return result;
       } finally {
-        series.observe((clock() - startedAt) / 1000);
+        this.#duration.observe((this.#clock() - startedAt) / 1000, store, outcome);
       }
     };
   }
