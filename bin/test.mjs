@@ -1,5 +1,6 @@
 // `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
-// `npm run test:long`: the files named *.long.test.ts, which `npm test` leaves out: each takes a minute of CPU or more.
+// `npm run test:long`: the files named *.long.test.ts, which `npm test` leaves out: tests that need a minute of CPU or
+// more, and most of the browser tests.
 // `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU, and
 // with 3 % of the random and listed cases of laws and property tests.
 // `--timings` lists the CPU and wall seconds of each file. Other arguments are folders or files: only their tests run.

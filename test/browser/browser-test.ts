@@ -18,7 +18,7 @@ export interface BrowserTest extends ConsoleGateway {
   readonly page: Page;
   /** Opens a page of the console, such as `/models`, and waits until it has loaded. */
   open(path: string): Promise<void>;
-  /** Goes to another page of the loaded console, as a link does: in half the CPU time of `open`. */
+  /** Goes to another page of the loaded console, as a link does: in a fifth of the CPU time of `open`. */
   visit(path: string): Promise<void>;
   readonly problems: PageProblems;
 }
@@ -26,7 +26,7 @@ export interface BrowserTest extends ConsoleGateway {
 export interface BrowserTestOptions {
   /** `visitor`: the sign-in page is shown first. */
   readonly as?: "admin" | "visitor";
-  /** Such as the width of a phone, or a color scheme. */
+  /** Such as a touch screen. The test gets a tab of its own, also with `{}`: for init scripts and clocks. */
   readonly context?: BrowserContextOptions;
   /** Programs beside Chromium. */
   readonly needed?: readonly Program[];
@@ -34,13 +34,21 @@ export interface BrowserTestOptions {
   readonly start?: () => Promise<ConsoleGateway>;
 }
 
+const viewport = { width: 1280, height: 720 };
+
+interface Tab {
+  readonly context: BrowserContext;
+  readonly page: Page;
+}
+
 type State = Awaited<ReturnType<BrowserContext["storageState"]>>;
-const adminStates = new WeakMap<ConsoleGateway, Promise<State>>();
+/** The cookies of the administrator. */
+const adminStates = new WeakMap<ConsoleGateway, State>();
 /**
- * Shared by all tests of the administrator of the shared gateway: in a new context, the console loads for twice as
- * long.
+ * For the next test of the shared gateway, of the administrator or of a visitor: a tab that has loaded the console loads
+ * it again in a third of the CPU time of a new one.
  */
-let adminContext: Promise<BrowserContext> | undefined;
+const sharedTabs = new Map<"admin" | "visitor", Tab>();
 
 /** Declares a test. It fails if its page logs an error, throws, or has a request that fails unexpectedly. */
 export function browserTest(
@@ -55,40 +63,26 @@ export function browserTest(
 ): void {
   testWith("chromium", ...needed)(name, async () => {
     const [browser, gateway] = await Promise.all([sharedBrowser(), start()]);
-    const isShared = as === "admin" && start === sharedGateway && contextOptions === undefined;
+    const isShared = start === sharedGateway && contextOptions === undefined;
     // The one-time link of the shared gateway is used before a test creates another user.
-    const isSignedIn = as === "admin" || start === sharedGateway;
-    const storageState = isSignedIn ? await adminState(browser, gateway) : undefined;
-    const newContext = (): Promise<BrowserContext> =>
-      browser.newContext({
-        baseURL: gateway.url,
-        ...contextOptions,
-        ...(as === "admin" && storageState && { storageState }),
-      });
-    if (isShared) adminContext ??= newContext();
-    const context = await (isShared && adminContext ? adminContext : newContext());
-    const problems = collectProblems(context);
+    if (start === sharedGateway && !adminStates.has(gateway))
+      sharedTabs.set("admin", await newTab(browser, gateway, "admin"));
+    const shared = isShared ? sharedTabs.get(as) : undefined;
+    const tab = shared ?? (await newTab(browser, gateway, as, contextOptions));
+    // A test that fails may leave its tab in any state.
+    if (isShared) sharedTabs.delete(as);
+    let isReused = false;
     try {
-      const page = await context.newPage();
-      // For a machine whose cores are all busy with other tests.
-      page.setDefaultTimeout(90_000);
-      const open = async (path: string): Promise<void> => {
-        await page.goto(`/console${path}`);
-        await settled(page);
-      };
-      const visit = async (path: string): Promise<void> => {
-        // Every page sets the title when it is shown. Until then the former page stays.
-        await page.evaluate(`document.title = "";
-          history.pushState(null, "", ${JSON.stringify(`/console${path}`)});
-          dispatchEvent(new PopStateEvent("popstate"));`);
-        await until(() => page.evaluate<boolean>(`document.title !== ""`));
-        await settled(page);
-      };
-      await run({ ...gateway, context, page, open, visit, problems });
+      const { context, page } = tab;
+      const problems = collectProblems(context);
+      await run({ ...gateway, ...navigation(page), context, page, problems });
       expect(problems.list()).toEqual([]);
+      isReused = isShared;
     } finally {
-      if (isShared) await leaveContext(context, gateway.url);
-      else await context.close();
+      if (isReused) {
+        await leaveTab(tab, gateway.url, as);
+        sharedTabs.set(as, tab);
+      } else await tab.context.close();
       if (start !== sharedGateway) {
         gateway.gateway.kill("SIGKILL");
         gateway.fake.close();
@@ -97,17 +91,66 @@ export function browserTest(
   });
 }
 
-/** Closes the pages of a test. The next test finds nothing of it but the session cookie. */
-async function leaveContext(context: BrowserContext, origin: string): Promise<void> {
-  const [page] = context.pages();
-  if (page) {
-    const session = await context.newCDPSession(page);
-    const storageTypes = "local_storage,indexeddb,cache_storage";
-    await session.send("Storage.clearDataForOrigin", { origin, storageTypes });
+/** The one-time link works once, so the first tab of the administrator signs in for the next ones. */
+async function newTab(
+  browser: Browser,
+  gateway: ConsoleGateway,
+  as: "admin" | "visitor",
+  options: BrowserContextOptions = {},
+): Promise<Tab> {
+  const storageState = as === "admin" ? adminStates.get(gateway) : undefined;
+  const context = await browser.newContext({
+    baseURL: gateway.url,
+    viewport,
+    ...options,
+    ...(storageState && { storageState }),
+  });
+  const page = await context.newPage();
+  // For a machine whose cores are all busy with other tests.
+  page.setDefaultTimeout(90_000);
+  if (as === "admin" && !storageState) {
+    await setUpAdmin(page, gateway);
+    adminStates.set(gateway, await context.storageState());
   }
-  for (const each of context.pages()) await each.close();
+  return { context, page };
+}
+
+function navigation(page: Page): Pick<BrowserTest, "open" | "visit"> {
+  return {
+    open: async (path) => {
+      await page.goto(`/console${path}`);
+      await settled(page);
+    },
+    visit: async (path) => {
+      // Every page sets the title when it is shown. Until then the former page stays.
+      await page.evaluate(`document.title = "";
+        history.pushState(null, "", ${JSON.stringify(`/console${path}`)});
+        dispatchEvent(new PopStateEvent("popstate"));`);
+      await until(() => page.evaluate<boolean>(`document.title !== ""`));
+      await settled(page);
+    },
+  };
+}
+
+/** The next test finds nothing of this one but the session cookie of the administrator. */
+async function leaveTab(
+  { context, page }: Tab,
+  origin: string,
+  as: "admin" | "visitor",
+): Promise<void> {
   context.removeAllListeners();
+  for (const each of context.pages()) if (each !== page) await each.close();
+  for (const each of [page, context]) await each.unrouteAll({ behavior: "ignoreErrors" });
+  // An empty page of the same origin, so that the tab keeps its process.
+  await page.goto("/healthz");
+  const session = await context.newCDPSession(page);
+  const storageTypes = "local_storage,indexeddb,cache_storage";
+  await session.send("Storage.clearDataForOrigin", { origin, storageTypes });
+  await session.detach();
+  if (as === "visitor") await context.clearCookies();
   await context.clearPermissions();
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(viewport);
 }
 
 /** The page has its data: it has a heading, and nothing of it is marked as loading. */
@@ -153,21 +196,4 @@ export async function signIn(page: Page, name: string, password: string): Promis
   await page.getByLabel("Username").fill(name);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-}
-
-/** The cookies of the administrator. The link works once, so the first test that needs them signs in for all. */
-function adminState(browser: Browser, gateway: ConsoleGateway): Promise<State> {
-  const known = adminStates.get(gateway);
-  if (known) return known;
-  const state = (async () => {
-    const context = await browser.newContext({ baseURL: gateway.url });
-    try {
-      await setUpAdmin(await context.newPage(), gateway);
-      return await context.storageState();
-    } finally {
-      await context.close();
-    }
-  })();
-  adminStates.set(gateway, state);
-  return state;
 }

@@ -2,7 +2,8 @@
 import { expect } from "bun:test";
 import type { Page, ShownBudget } from "../../contract/admin.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest, choose, chooseOther, settled } from "./browser-test.ts";
+import { browserTest, choose, chooseOther } from "./browser-test.ts";
+import { showTheme } from "./page-findings.ts";
 
 const shares = [0, 0.5, 0.85, 1];
 
@@ -30,13 +31,13 @@ interface Bar {
   readonly track: string;
 }
 
-for (const theme of ["light", "dark"] as const) {
-  browserTest(
-    `in the ${theme} theme, an empty budget looks empty, a full one full, and both are distinct from the track`,
-    async ({ page, context }) => {
-      await context.route("**/admin/api/budgets*", (route) => route.fulfill({ json: budgets }));
-      await page.goto("/console/budgets");
-      await settled(page);
+browserTest(
+  "in both themes an empty budget looks empty, a full one full, and both are distinct from the track",
+  async ({ page, open }) => {
+    await page.route("**/admin/api/budgets*", (route) => route.fulfill({ json: budgets }));
+    await open("/budgets");
+    for (const theme of ["light", "dark"] as const) {
+      await showTheme(page, theme);
       const bars = await page.evaluate<Bar[]>(`
         [...document.querySelectorAll('meter[aria-label^="share"]')].map((meter) => {
           const track = meter.nextElementSibling;
@@ -55,10 +56,9 @@ for (const theme of ["light", "dark"] as const) {
       expect(bars[0]?.width).toBe(0);
       // What is nearly or completely used has another color.
       expect(new Set(bars.map(({ fill }) => fill)).size).toBe(3);
-    },
-    { context: { colorScheme: theme } },
-  );
-}
+    }
+  },
+);
 
 browserTest("the budget and the limit of one end user are found", async ({ page, open, admin }) => {
   await admin("POST", "/projects", {

@@ -1,10 +1,10 @@
-/** Jobs in a browser: a batch of a client is followed to its end, its results are downloaded, another is canceled. */
+/** Jobs in a browser: a batch of a client is followed to its end, and its results are downloaded. */
 import { expect } from "bun:test";
 import type { ShownJob } from "../../contract/admin.ts";
 import { createBatch } from "../admin/create-batch.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest, choose } from "./browser-test.ts";
+import { browserTest } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 browserTest(
@@ -39,35 +39,3 @@ browserTest(
     expect(await seriousFindings(page)).toEqual([]);
   },
 );
-
-browserTest("a job is canceled", async ({ page, open, url, fake }) => {
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  fake.script({ until: released }, { times: 1 });
-  const id = await createBatch(`${url}/v1`, testKey, ["to be canceled"], "text-embedding-3-small");
-  await open(`/jobs/${id}`);
-  await page.getByRole("button", { name: "Cancel job" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByRole("button", { name: "Cancel job" }).click();
-  await dialog.waitFor({ state: "detached" });
-  await page.getByText("Canceled", { exact: true }).waitFor();
-  release();
-});
-
-browserTest("a file of texts is embedded from the browser", async ({ page, open }) => {
-  await open("/jobs");
-  await page.getByRole("button", { name: "Embed a file" }).click();
-  const dialog = page.getByRole("dialog");
-  await choose(dialog.getByLabel("Model"), "text-embedding-3-small");
-  await choose(dialog.getByLabel("API key"), "search-app");
-  const buffer = Buffer.from("a first text\n\na second text\r\n");
-  await dialog
-    .getByLabel("File")
-    .setInputFiles({ name: "texts.txt", mimeType: "text/plain", buffer });
-  expect(await seriousFindings(page)).toEqual([]);
-  await dialog.getByRole("button", { name: "Start" }).click();
-  await page.waitForURL(/\/jobs\/batch_/);
-  // The list, which also has completed jobs, stays until the page of the job is loaded.
-  await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
-  await page.getByText("Completed").waitFor();
-  await page.getByText("2 / 2").waitFor();
-});

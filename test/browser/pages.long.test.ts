@@ -1,57 +1,9 @@
-/**
- * Every page of the console: accessible in both themes, and as wide as a phone. Each page is opened once for all
- * checks.
- */
+/** Every page of the console: accessible in both themes, and as wide as a phone. */
 import { expect } from "bun:test";
-import { until } from "../until.ts";
-import { colorRules, seriousFindings } from "./axe.ts";
 import { type BrowserTest, browserTest } from "./browser-test.ts";
 import { sendBatch, sendRequests } from "./console-gateway.ts";
+import { findingsOf, phone } from "./page-findings.ts";
 import { publicPages, signedInPages } from "./router-pages.ts";
-
-const phone = { width: 390, height: 844 };
-const desktop = { width: 1280, height: 720 };
-
-/**
- * Elements that are wider than the window are named, so that a failure says what to mend. A chart follows a change of
- * the window some frames later.
- */
-const overflows = ({ page }: BrowserTest): Promise<string[]> =>
-  page.evaluate(`(async () => {
-    const root = document.documentElement;
-    for (let frame = 0; frame < 60; frame++) {
-      if (root.scrollWidth <= root.clientWidth) return [];
-      await new Promise(requestAnimationFrame);
-    }
-    const wide = [...document.querySelectorAll("body *")].filter(
-      (element) => element.getBoundingClientRect().right > root.clientWidth + 1,
-    );
-    return wide.slice(0, 5).map((element) => element.outerHTML.slice(0, 200));
-  })()`);
-
-/** Changes the theme as the system does. Pages before the sign-in read it only when they are opened. */
-async function showDarkTheme({ page, open }: BrowserTest, path: string): Promise<void> {
-  await page.emulateMedia({ colorScheme: "dark" });
-  if (publicPages.includes(path)) await open(path);
-  const isShown = `document.documentElement.dataset.theme === "dark" && document.getAnimations().length === 0`;
-  await until(() => page.evaluate<boolean>(isShown));
-}
-
-async function findingsOf(test: BrowserTest, path: string): Promise<string[]> {
-  const { page, open, visit } = test;
-  await page.setViewportSize(desktop);
-  await page.emulateMedia({ colorScheme: "light" });
-  const isLoaded = page.url() !== "about:blank" && !publicPages.includes(path);
-  await (isLoaded ? visit(path) : open(path));
-  const findings = await seriousFindings(page);
-  await showDarkTheme(test, path);
-  findings.push(...(await seriousFindings(page, colorRules)));
-  await page.setViewportSize(phone);
-  findings.push(...(await overflows(test)));
-  const nameless = await page.locator("td:visible > div:empty").count();
-  if (nameless > 0) findings.push(`${nameless} column names without a value on a phone`);
-  return findings.map((finding) => `${path}: ${finding}`);
-}
 
 /** Opens the pages one after the other, and reports the findings of all of them. */
 async function expectNoFindings(test: BrowserTest, paths: readonly string[]): Promise<void> {
@@ -100,3 +52,24 @@ for (const [path, as] of [
     { as },
   );
 }
+
+browserTest("a very long model id is wrapped on every page that shows it", async (test) => {
+  const { page, open, visit, admin } = test;
+  const id = `${"x".repeat(180)}/${"y".repeat(19)}`;
+  const targets = [{ upstream: "fake", model: "text-embedding-3-small" }];
+  await admin("POST", "/models", { id, kind: "embedding", targets });
+  await page.setViewportSize(phone);
+  await open("/");
+  for (const path of [
+    `/model/${id}`,
+    "/models",
+    `/playground/embeddings?model=${encodeURIComponent(id)}`,
+  ]) {
+    await visit(path);
+    const shown = page.getByText(id, { exact: true }).first();
+    await shown.waitFor();
+    const { x = 0, width = 0 } = (await shown.boundingBox()) ?? {};
+    expect([path, x + width <= phone.width]).toEqual([path, true]);
+  }
+  await admin("DELETE", `/models/${encodeURIComponent(id)}`);
+});

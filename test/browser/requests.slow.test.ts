@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import type { AttentionGroup, Overview } from "../../contract/admin.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest, settled } from "./browser-test.ts";
+import { browserTest } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 const embed = async (url: string, model: string, input: string): Promise<void> => {
@@ -97,13 +97,12 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
 
 browserTest(
   "what needs attention is grouped below the figures, with the rest of a long list behind a link",
-  async ({ page, context }) => {
-    await context.route("**/admin/api/overview*", async (route) => {
+  async ({ page, open }) => {
+    await page.route("**/admin/api/overview*", async (route) => {
       const overview = (await (await route.fetch()).json()) as Overview;
       await route.fulfill({ json: { ...overview, attention } });
     });
-    await page.goto("/console/");
-    await settled(page);
+    await open("/");
     const figure = await page.getByText("Error rate").boundingBox();
     const group = page.getByRole("listitem").filter({ hasText: "Model shutdown date" }).first();
     const place = await group.boundingBox();
@@ -113,9 +112,7 @@ browserTest(
     await group.getByText("overdue").first().waitFor();
     await group.getByRole("link", { name: "41 more" }).click();
     await page.waitForURL(/\/models$/);
-    await page.unrouteAll();
   },
-  { context: {} },
 );
 
 const attention: readonly AttentionGroup[] = [

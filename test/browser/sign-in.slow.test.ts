@@ -1,28 +1,26 @@
 /** Signing in and out of the console in a browser. */
 import { expect } from "bun:test";
-import { clientId, clientSecret, type Issuer, startIssuer } from "../admin/oidc-issuer.ts";
-import { until } from "../until.ts";
-import { browserTest, settled, signIn } from "./browser-test.ts";
-import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
+import { browserTest, signIn } from "./browser-test.ts";
+import { adminPassword } from "./console-gateway.ts";
 
 browserTest(
   "a wrong password is refused, and the right one opens the requested page",
-  async ({ page, problems, admin }) => {
+  async ({ page, visit, problems, admin }) => {
     await admin("POST", "/users", { name: "vera", role: "viewer", password: adminPassword });
     problems.expectFailure(/^401 POST \S*\/session$/);
-    await page.goto("/console/reference");
+    await page.goto("/console/models");
     await signIn(page, "vera", "not the password");
     await page.getByRole("alert").waitFor();
     await signIn(page, "vera", adminPassword);
-    await page.getByRole("heading", { name: "API reference" }).waitFor();
-    expect(new URL(page.url()).pathname).toBe("/console/reference");
+    await page.getByRole("heading", { name: "Models", exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe("/console/models");
     // Without a project, the lists are empty, and the page says why.
     await page.getByText("Your account has no projects").waitFor();
     // A viewer has no playground in the menu.
     expect(await page.getByRole("link", { name: "Images playground" }).count()).toBe(0);
     // Events are for users who see all projects, and upstreams are for administrators.
     expect(await page.getByRole("link", { name: "Events and webhooks" }).count()).toBe(0);
-    await page.goto("/console/upstreams");
+    await visit("/upstreams");
     await page.getByRole("heading", { name: "You don't have access to this page" }).waitFor();
     expect(await page.getByRole("button", { name: "Add upstream" }).count()).toBe(0);
   },
@@ -30,155 +28,25 @@ browserTest(
 );
 
 browserTest(
-  "a session that has ended leads to the sign-in page, and from there back to the page",
-  async ({ page, context, open, admin, problems }) => {
-    await admin("POST", "/users", { name: "sven", role: "developer", password: adminPassword });
-    await page.goto("/console/models");
-    await signIn(page, "sven", adminPassword);
-    await page.getByRole("heading", { name: "Models" }).waitFor();
-    await context.clearCookies();
-    problems.expectFailure(/^401 GET /);
-    await page.getByRole("link", { name: "API keys" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
-    await signIn(page, "sven", adminPassword);
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
-
-    // A change is refused, too.
-    await open("/keys");
-    await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByRole("dialog").getByLabel("Name").fill("too-late");
-    await context.clearCookies();
-    problems.expectFailure(/^401 POST \S*\/keys$/);
-    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
-    await signIn(page, "sven", adminPassword);
-    // The next page is opened with the new session: an earlier navigation would cancel the sign-in.
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
-
-    // The stream of the live tail connects again when the server ends it.
-    await open("/requests");
-    await page.getByRole("button", { name: "Watch live" }).click();
-    await page.getByText("Waiting for requests").waitFor();
-    await page.getByText("Filters", { exact: true }).click();
-    await page.getByLabel("Status").click();
-    // The filters request their options, so the session ends when they are shown.
-    await settled(page);
-    await context.clearCookies();
-    await page.getByRole("option", { name: "5xx" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
-    await signIn(page, "sven", adminPassword);
-    await page.getByRole("heading", { name: "Requests" }).waitFor();
-
-    await open("/reference");
-    await page.getByRole("tab", { name: "Admin API" }).click();
-    await page.getByText("List the API keys, without the keys themselves, newest first.").click();
-    await page.getByRole("button", { name: "Try it out" }).click();
-    await context.clearCookies();
-    await page.getByRole("button", { name: "Execute" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+  "a user who must change the password does so before anything else",
+  async (test) => {
+    const { page, admin, problems } = test;
+    // After a sign-in or a change, the console loads a page.
+    problems.expectFailure(/^401 /);
+    const must_change_password = true;
+    await admin("POST", "/users", {
+      name: "otto",
+      role: "viewer",
+      password: adminPassword,
+      must_change_password,
+    });
+    await page.goto("/console/sign-in");
+    await signIn(page, "otto", adminPassword);
+    await page.getByText("Choose a new password").waitFor();
+    await page.getByLabel("Current password").fill(adminPassword);
+    await page.getByLabel("New password").fill("a password of the user");
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
   },
   { as: "visitor" },
-);
-
-browserTest(
-  "a link to the sign-in page leads to no other site",
-  async ({ page, context, url, admin, problems }) => {
-    await admin("POST", "/users", { name: "nora", role: "viewer", password: adminPassword });
-    const requested: string[] = [];
-    await context.route(
-      ({ hostname }) => hostname === "evil.example",
-      (route) => {
-        requested.push(route.request().url());
-        return route.abort();
-      },
-    );
-    problems.expectFailure(/^401 GET /);
-    const links = [
-      // test/console/sign-in-search.test.ts has all forms.
-      ...["https://evil.example", "/\t/evil.example"].map(
-        (next) => `next=${encodeURIComponent(next)}`,
-      ),
-      "next=/keys&next=https://evil.example",
-    ];
-    for (const link of links) {
-      await page.goto(`/console/sign-in?${link}`);
-      await signIn(page, "nora", adminPassword);
-      // The link that names the sign-in page shows it again, without its own `next`.
-      if (link.includes("sign-in")) {
-        await page.waitForURL(`${url}/console/sign-in`);
-        await signIn(page, "nora", adminPassword);
-      }
-      await page.getByRole("button", { name: "Sign out" }).waitFor();
-      expect(page.url()).toStartWith(`${url}/console`);
-      await context.clearCookies();
-    }
-    expect(requested).toEqual([]);
-  },
-  { as: "visitor" },
-);
-
-browserTest(
-  "the overview says that the connection is lost, and goes on by itself when it is back",
-  async ({ page, open, problems }) => {
-    problems.expectFailure(/^failed GET \S*\/overview/);
-    await page.clock.install();
-    await open("/");
-    const banner = page.getByText(/Connection lost. Showing data from/);
-    const nextRefresh = (isShown: boolean) =>
-      until(async () => {
-        await page.clock.runFor(1_000);
-        return (await banner.isVisible()) === isShown;
-      });
-    await page.route("**/admin/api/overview*", (route) => route.abort());
-    await nextRefresh(true);
-    await page.getByText("Needs attention").waitFor();
-    await page.unroute("**/admin/api/overview*");
-    await nextRefresh(false);
-  },
-);
-
-let issuer: Issuer;
-
-browserTest(
-  "a user signs in at the issuer (OpenID Connect) and has the role of the groups in the console",
-  async ({ page, url, problems }) => {
-    // The login page of the issuer has a font of another host.
-    problems.expectFailure(/fonts\.googleapis\.com/);
-    try {
-      await issuer.register(url);
-      await issuer.setAccount("dora", {
-        email: "dora@example.com",
-        email_verified: true,
-        groups: ["platform"],
-      });
-      await page.goto("/console/models");
-      await page.getByRole("link", { name: "Example Inc." }).click();
-      await page.locator('input[name="login"]').fill("dora");
-      await page.locator('input[name="password"]').fill("any");
-      await page.getByRole("button", { name: /sign.?in/i }).click();
-      await page.getByRole("button", { name: /continue/i }).click();
-      await page.waitForURL(`${url}/console/**`);
-      await page.getByRole("button", { name: "Sign out" }).waitFor();
-      await page.getByText("dora@example.com").first().waitFor();
-      // The groups give the role of an administrator.
-      await page.getByRole("link", { name: "Users" }).waitFor();
-    } finally {
-      issuer.close();
-    }
-  },
-  {
-    as: "visitor",
-    start: async () => {
-      issuer = await startIssuer();
-      return startConsoleGateway({
-        VEXEL_OIDC_ISSUER: issuer.url,
-        VEXEL_OIDC_CLIENT_ID: clientId,
-        VEXEL_OIDC_CLIENT_SECRET: clientSecret,
-        VEXEL_OIDC_NAME: "Example Inc.",
-        VEXEL_OIDC_SCOPES: "openid email groups",
-        VEXEL_OIDC_DOMAINS: "example.com",
-        VEXEL_OIDC_ROLES: "platform=admin",
-      });
-    },
-  },
 );

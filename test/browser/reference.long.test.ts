@@ -5,10 +5,10 @@ import { browserTest } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 browserTest(
-  "the API reference lists the operations of both APIs, sends requests with the user's key, and loads nothing from other hosts",
-  async ({ page, open, url }) => {
+  "the API reference lists the operations of both APIs, sends requests with the user's key, loads nothing from other hosts, and leads to the sign-in page when the session has ended",
+  async ({ page, context, open, url, problems }) => {
     const elsewhere: string[] = [];
-    page.on("request", (request) => {
+    context.on("request", (request) => {
       if (!request.url().startsWith(url) && !/^(?:data|blob):/.test(request.url()))
         elsewhere.push(request.url());
     });
@@ -40,5 +40,12 @@ browserTest(
     await page.getByRole("button", { name: "Execute" }).click();
     await page.locator(".live-responses-table").getByText("200", { exact: true }).waitFor();
     expect(elsewhere).toEqual([]);
+
+    problems.expectFailure(/^401 GET /);
+    await context.clearCookies();
+    await page.getByRole("button", { name: "Execute" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
   },
+  // Without the session at the end.
+  { context: {} },
 );

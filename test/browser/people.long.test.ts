@@ -2,7 +2,6 @@
 import { expect } from "bun:test";
 import { totpCode } from "../../server/admin/sign-in/totp.ts";
 import { browserTest, settled } from "./browser-test.ts";
-import { adminPassword } from "./console-gateway.ts";
 
 const password = "a password of the user";
 /** After a sign-in or a change, the console loads a page. */
@@ -87,31 +86,6 @@ browserTest("a user creates a token that opens the admin API, and revokes it", a
   await page.getByText("No access tokens yet").waitFor();
   expect(await statusOf()).toBe(401);
 });
-
-browserTest(
-  "a user who must change the password does so before anything else",
-  async (test) => {
-    const { page, admin, problems } = test;
-    problems.expectFailure(signedOut);
-    const must_change_password = true;
-    await admin("POST", "/users", {
-      name: "otto",
-      role: "viewer",
-      password: adminPassword,
-      must_change_password,
-    });
-    await page.goto("/console/sign-in");
-    await page.getByLabel("Username").fill("otto");
-    await page.getByLabel("Password").fill(adminPassword);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("Choose a new password").waitFor();
-    await page.getByLabel("Current password").fill(adminPassword);
-    await page.getByLabel("New password").fill(password);
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
-  },
-  { as: "visitor" },
-);
 
 browserTest("an alert rule and a Slack receiver are created, changed and deleted", async (test) => {
   const { page, open, admin } = test;

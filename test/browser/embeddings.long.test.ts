@@ -1,0 +1,66 @@
+/** The map of the embeddings playground, and a model that fails, in a browser. */
+import { expect } from "bun:test";
+import { seriousFindings } from "./axe.ts";
+import { browserTest, choose, chooseModels } from "./browser-test.ts";
+
+browserTest(
+  "a point of the map says what it is, is colored by a column of the file, and selects its neighbors",
+  async ({ page, open }) => {
+    await open("/playground/embeddings?model=all-minilm-l6-v2");
+    await page.getByLabel("Text file").setInputFiles({
+      name: "topics.jsonl",
+      mimeType: "text/plain",
+      buffer: Buffer.from(
+        ["a cat|animals", "a dog|animals", "bread|food", "cake|food"]
+          .map((line) => line.split("|"))
+          .map(([text, topic]) => JSON.stringify({ topic, text }))
+          .join("\n"),
+      ),
+    });
+    await page.getByRole("button", { name: "Embed", exact: true }).click();
+    const map = page.getByRole("img", { name: /^Map of texts/ });
+    await choose(page.getByLabel("Color by"), "topic");
+    await page.getByText("animals", { exact: true }).waitFor();
+    await map.focus();
+    await page.keyboard.press("ArrowRight");
+    const shown = page.getByRole("tooltip");
+    expect(await shown.textContent()).toBe("a dogtopic: animals");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nearest to a dog").waitFor();
+
+    // The text is 10 pixels from its point, on the side that has more room.
+    await shown.scrollIntoViewIfNeeded();
+    const [text, frame] = [await shown.boundingBox(), await map.boundingBox()];
+    const style = (await shown.getAttribute("style")) ?? "";
+    if (!text || !frame) throw new Error("The map is not visible.");
+    const x = style.includes("left") ? text.x - 10 : text.x + text.width + 10;
+    const y = style.includes("top") ? text.y - 10 : text.y + text.height + 10;
+    await page.mouse.move(frame.x + 2, frame.y + 2);
+    await shown.waitFor({ state: "detached" });
+    await page.mouse.move(x, y);
+    expect(await shown.textContent()).toBe("a dogtopic: animals");
+
+    // The point under the pointer stays there when the map is zoomed.
+    await page.mouse.wheel(0, -500);
+    await page.mouse.move(x + 1, y);
+    expect(await shown.textContent()).toBe("a dogtopic: animals");
+    expect(await seriousFindings(page)).toEqual([]);
+  },
+);
+
+browserTest("a model that fails says why, beside the results of the others", async (test) => {
+  const { page, open, problems, fake } = test;
+  problems.expectFailure(/^400 POST \S*\/playground\/embeddings$/);
+  await open("/playground/embeddings");
+  const error = { message: "The input is refused.", type: "invalid_request_error" };
+  fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
+  await page.getByLabel("Texts", { exact: true }).fill("a text");
+  await chooseModels(page, "text-embedding-3-small", "all-minilm-l6-v2");
+  await page.getByRole("button", { name: "Embed", exact: true }).click();
+  const alert = page.getByRole("alert").filter({ hasText: "text-embedding-3-small" });
+  await alert.getByText("The input is refused.").waitFor();
+  expect(await alert.getByRole("link", { name: "View request" }).getAttribute("href")).toMatch(
+    /\/console\/requests\/req_\w+$/,
+  );
+  await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
+});

@@ -1,0 +1,38 @@
+/** Jobs in a browser: one is canceled, and one is created from a file. */
+import { expect } from "bun:test";
+import { createBatch } from "../admin/create-batch.ts";
+import { seriousFindings } from "./axe.ts";
+import { browserTest, choose } from "./browser-test.ts";
+import { testKey } from "./console-gateway.ts";
+
+browserTest("a job is canceled", async ({ page, open, url, fake }) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  fake.script({ until: released }, { times: 1 });
+  const id = await createBatch(`${url}/v1`, testKey, ["to be canceled"], "text-embedding-3-small");
+  await open(`/jobs/${id}`);
+  await page.getByRole("button", { name: "Cancel job" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Cancel job" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByText("Canceled", { exact: true }).waitFor();
+  release();
+});
+
+browserTest("a file of texts is embedded from the browser", async ({ page, open }) => {
+  await open("/jobs");
+  await page.getByRole("button", { name: "Embed a file" }).click();
+  const dialog = page.getByRole("dialog");
+  await choose(dialog.getByLabel("Model"), "text-embedding-3-small");
+  await choose(dialog.getByLabel("API key"), "search-app");
+  const buffer = Buffer.from("a first text\n\na second text\r\n");
+  await dialog
+    .getByLabel("File")
+    .setInputFiles({ name: "texts.txt", mimeType: "text/plain", buffer });
+  expect(await seriousFindings(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Start" }).click();
+  await page.waitForURL(/\/jobs\/batch_/);
+  // The list, which also has completed jobs, stays until the page of the job is loaded.
+  await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
+  await page.getByText("Completed").waitFor();
+  await page.getByText("2 / 2").waitFor();
+});

@@ -1,0 +1,154 @@
+/** Sessions that end, links to other sites, lost connections and OpenID Connect in a browser. */
+import { expect } from "bun:test";
+import { clientId, clientSecret, type Issuer, startIssuer } from "../admin/oidc-issuer.ts";
+import { until } from "../until.ts";
+import { browserTest, settled, signIn } from "./browser-test.ts";
+import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
+
+browserTest(
+  "a session that has ended leads to the sign-in page, and from there back to the page",
+  async ({ page, context, visit, admin, problems }) => {
+    await admin("POST", "/users", { name: "sven", role: "developer", password: adminPassword });
+    await page.goto("/console/models");
+    await signIn(page, "sven", adminPassword);
+    await page.getByRole("heading", { name: "Models" }).waitFor();
+    await context.clearCookies();
+    problems.expectFailure(/^401 GET /);
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+    await signIn(page, "sven", adminPassword);
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await settled(page);
+
+    // A change is refused, too.
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("too-late");
+    await context.clearCookies();
+    problems.expectFailure(/^401 POST \S*\/keys$/);
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+    await signIn(page, "sven", adminPassword);
+    // The next page is visited with the new session: an earlier navigation would cancel the sign-in.
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+
+    // The stream of the live tail connects again when the server ends it.
+    await visit("/requests");
+    await page.getByRole("button", { name: "Watch live" }).click();
+    await page.getByText("Waiting for requests").waitFor();
+    await page.getByText("Filters", { exact: true }).click();
+    await page.getByLabel("Status").click();
+    // The filters request their options, so the session ends when they are shown.
+    await settled(page);
+    await context.clearCookies();
+    await page.getByRole("option", { name: "5xx" }).click();
+    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+    await signIn(page, "sven", adminPassword);
+    await page.getByRole("heading", { name: "Requests" }).waitFor();
+  },
+  { as: "visitor" },
+);
+
+browserTest(
+  "a link to the sign-in page leads to no other site",
+  async ({ page, context, url, admin, problems }) => {
+    await admin("POST", "/users", { name: "nora", role: "viewer", password: adminPassword });
+    const requested: string[] = [];
+    await context.route(
+      ({ hostname }) => hostname === "evil.example",
+      (route) => {
+        requested.push(route.request().url());
+        return route.abort();
+      },
+    );
+    problems.expectFailure(/^401 GET /);
+    const links = [
+      // test/console/sign-in-search.test.ts has all forms.
+      ...["https://evil.example", "/\t/evil.example"].map(
+        (next) => `next=${encodeURIComponent(next)}`,
+      ),
+      "next=/keys&next=https://evil.example",
+    ];
+    for (const link of links) {
+      await page.goto(`/console/sign-in?${link}`);
+      await signIn(page, "nora", adminPassword);
+      // The link that names the sign-in page shows it again, without its own `next`.
+      if (link.includes("sign-in")) {
+        await page.waitForURL(`${url}/console/sign-in`);
+        await signIn(page, "nora", adminPassword);
+      }
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      expect(page.url()).toStartWith(`${url}/console`);
+      await context.clearCookies();
+    }
+    expect(requested).toEqual([]);
+  },
+  { as: "visitor" },
+);
+
+browserTest(
+  "the overview says that the connection is lost, and goes on by itself when it is back",
+  async ({ page, open, problems }) => {
+    problems.expectFailure(/^failed GET \S*\/overview/);
+    await page.clock.install();
+    await open("/");
+    const banner = page.getByText(/Connection lost. Showing data from/);
+    const nextRefresh = (isShown: boolean) =>
+      until(async () => {
+        await page.clock.runFor(1_000);
+        return (await banner.isVisible()) === isShown;
+      });
+    await page.route("**/admin/api/overview*", (route) => route.abort());
+    await nextRefresh(true);
+    await page.getByText("Needs attention").waitFor();
+    await page.unroute("**/admin/api/overview*");
+    await nextRefresh(false);
+  },
+  // The clock stays in its tab.
+  { context: {} },
+);
+
+let issuer: Issuer;
+
+browserTest(
+  "a user signs in at the issuer (OpenID Connect) and has the role of the groups in the console",
+  async ({ page, url, problems }) => {
+    // The login page of the issuer has a font of another host.
+    problems.expectFailure(/fonts\.googleapis\.com/);
+    try {
+      await issuer.register(url);
+      await issuer.setAccount("dora", {
+        email: "dora@example.com",
+        email_verified: true,
+        groups: ["platform"],
+      });
+      await page.goto("/console/models");
+      await page.getByRole("link", { name: "Example Inc." }).click();
+      await page.locator('input[name="login"]').fill("dora");
+      await page.locator('input[name="password"]').fill("any");
+      await page.getByRole("button", { name: /sign.?in/i }).click();
+      await page.getByRole("button", { name: /continue/i }).click();
+      await page.waitForURL(`${url}/console/**`);
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      await page.getByText("dora@example.com").first().waitFor();
+      // The groups give the role of an administrator.
+      await page.getByRole("link", { name: "Users" }).waitFor();
+    } finally {
+      issuer.close();
+    }
+  },
+  {
+    as: "visitor",
+    start: async () => {
+      issuer = await startIssuer();
+      return startConsoleGateway({
+        VEXEL_OIDC_ISSUER: issuer.url,
+        VEXEL_OIDC_CLIENT_ID: clientId,
+        VEXEL_OIDC_CLIENT_SECRET: clientSecret,
+        VEXEL_OIDC_NAME: "Example Inc.",
+        VEXEL_OIDC_SCOPES: "openid email groups",
+        VEXEL_OIDC_DOMAINS: "example.com",
+        VEXEL_OIDC_ROLES: "platform=admin",
+      });
+    },
+  },
+);
