@@ -33,7 +33,7 @@ export const settingArguments = {
 
 type Argument = Exclude<keyof typeof settingArguments, "show-cost">;
 
-export type SettingValues = Readonly<Partial<Record<Argument, string | undefined>>> & {
+type SettingValues = Readonly<Partial<Record<Argument, string | undefined>>> & {
   readonly "show-cost"?: boolean | undefined;
 };
 

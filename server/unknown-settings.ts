@@ -6,7 +6,7 @@
 import { nearestMatch } from "./lib/edit-distance.ts";
 import { fileVariableOf, secretSettings, settingsTable } from "./settings.ts";
 
-export interface UnknownSetting {
+interface UnknownSetting {
   readonly name: string;
   /** The setting with the most similar name, if one is similar. */
   readonly nearest: string | undefined;

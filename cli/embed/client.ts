@@ -3,7 +3,7 @@
 import { type Embedded, readVectors } from "./read-vectors.ts";
 import { ServerError } from "./server-error.ts";
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly model: string;

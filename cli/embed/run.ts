@@ -7,7 +7,7 @@ import { type EmbeddedBatch, embedBatch } from "./embed-batch.ts";
 import type { FailedRow, TextRow } from "./row.ts";
 import type { RunStore } from "./run-store.ts";
 
-export interface RunOptions {
+interface RunOptions {
   readonly rows: AsyncIterable<TextRow | FailedRow>;
   readonly client: EmbeddingClient;
   /** Ends the requests in flight, after an error. */

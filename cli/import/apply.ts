@@ -7,7 +7,7 @@ import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts
 import type { KeyStore } from "../../server/storage/sql/key-store.ts";
 import { type ImportPlan, mapSecrets, type Secret } from "./plan.ts";
 
-export interface AppliedEntity {
+interface AppliedEntity {
   readonly kind: "upstream" | "model" | "project" | "key";
   readonly id: string;
   readonly result: "created" | "exists" | "refused";

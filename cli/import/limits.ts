@@ -35,7 +35,7 @@ const dayHours = 24;
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
 /** A budget and its period, such as `30d`; without one, the budget is never reset. */
-export interface GivenBudget {
+interface GivenBudget {
   readonly field: string;
   readonly max: unknown;
   readonly duration: unknown;

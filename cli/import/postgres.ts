@@ -1,6 +1,6 @@
 /** Reads a PostgreSQL database of another gateway. */
 
-export type Sql = InstanceType<typeof Bun.SQL>;
+type Sql = InstanceType<typeof Bun.SQL>;
 
 /** Parameters of an address that PostgreSQL and Bun know. Prisma and Go have others, such as `connection_limit`. */
 const known = new Set(["sslmode", "application_name", "options"]);

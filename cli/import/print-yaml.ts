@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import { type ImportPlan, mapSecrets, type Secret } from "./plan.ts";
 
-export interface PrintedPlan {
+interface PrintedPlan {
   readonly text: string;
   /** Variables that stand for secrets which the imported gateway has in its own storage. */
   readonly newVariables: readonly string[];

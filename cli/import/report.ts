@@ -1,8 +1,8 @@
 /** What became of each field of the imported gateway: carried, approximated or dropped, with the reason. */
 
-export type Outcome = "carried" | "approximated" | "dropped";
+type Outcome = "carried" | "approximated" | "dropped";
 
-export interface ReportLine {
+interface ReportLine {
   /** Such as `key "web"`. */
   readonly subject: string;
   /** Empty: the whole subject. */

@@ -22,7 +22,7 @@ import {
 } from "./sign-in/authenticate-actor.ts";
 import { checkOrigin } from "./sign-in/check-origin.ts";
 
-export interface AdminApiOptions extends AuthenticationOptions {
+interface AdminApiOptions extends AuthenticationOptions {
   readonly routes: readonly AdminRoute[];
 }
 

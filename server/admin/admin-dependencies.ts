@@ -30,7 +30,7 @@ import type { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 import type { UserTokens } from "./sign-in/user-tokens.ts";
 
 /** Why a file was not applied. Undefined: the file is in force. */
-export type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
+type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
 
 export interface ClientJobs {
   readonly jobs: Pick<Jobs, "findById" | "listAll" | "cancel" | "pause" | "result">;

@@ -9,7 +9,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { bearerToken, isAdminToken } from "./sign-in/admin-token.ts";
 
-export interface AllowedHostsOptions {
+interface AllowedHostsOptions {
   /** Host names, separated by commas. Empty: any. */
   readonly hosts: string;
   /** Its host is allowed as well. */

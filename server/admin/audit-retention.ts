@@ -9,7 +9,7 @@ import type { AuditLog } from "../storage/sql/audit-log.ts";
 const dayMs = 86_400_000;
 const pruneEveryMs = 3_600_000;
 
-export interface AuditRetentionOptions {
+interface AuditRetentionOptions {
   readonly auditLog: AuditLog;
   /** 0: entries are kept forever. */
   readonly days: number;

@@ -20,7 +20,7 @@ import {
 } from "./sign-in/authenticate-actor.ts";
 import { checkOrigin } from "./sign-in/check-origin.ts";
 
-export type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
+type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
 
 export interface PlaygroundOptions extends AuthenticationOptions {
   readonly snapshot: () => Snapshot;

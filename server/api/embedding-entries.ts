@@ -12,7 +12,7 @@ import type { EmbeddingInput, InputEntry, InputPart, LinkedImage } from "../upst
 import { imageCount, isImagePart, withEntries } from "../upstream/mixed-input.ts";
 
 /** The most images of one request. Each is held on disk or in memory until the request ends. */
-export const maxRequestImages = 256;
+const maxRequestImages = 256;
 /** The most parts of one entry. */
 const maxParts = 256;
 

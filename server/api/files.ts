@@ -13,7 +13,7 @@ import type { FormPart, IncomingRequest } from "../request/http-types.ts";
 import { queryOf, showPage } from "./pages.ts";
 import { sendStored } from "./send-stored.ts";
 
-export interface FileHandlerOptions {
+interface FileHandlerOptions {
   readonly snapshot: () => Snapshot;
   readonly files: ClientFiles;
   /** The most bytes of one file. */
@@ -26,7 +26,7 @@ export interface FileHandlerOptions {
   readonly now: () => number;
 }
 
-export type ReceiveOptions = Omit<FileHandlerOptions, "snapshot" | "now">;
+type ReceiveOptions = Omit<FileHandlerOptions, "snapshot" | "now">;
 
 /** OpenAI's other purposes are for features that the gateway does not have. */
 export const filePurposes = ["batch", "vision", "user_data"] as const;

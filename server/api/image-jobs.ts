@@ -16,7 +16,7 @@ import type { EditQuery, GenerationQuery, ImageResponse } from "../upstream/cont
 import { generationsEndpoint } from "./generations.ts";
 import { queryOf, showPage } from "./pages.ts";
 
-export interface ImageJobHandlerOptions {
+interface ImageJobHandlerOptions {
   readonly snapshot: () => Snapshot;
   readonly jobs: Jobs;
   readonly serve: Serve;

@@ -9,7 +9,7 @@ import type {
 } from "../request/http-types.ts";
 import { openBody } from "../request/open-body.ts";
 
-export interface StoredBytes {
+interface StoredBytes {
   readonly size: number;
   /** From `from`, inclusive, to `to`, exclusive. Absent: all. */
   read(from?: number, to?: number): ReadableStream<Uint8Array>;

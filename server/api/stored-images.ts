@@ -8,7 +8,7 @@ import type { FilePart, ImageSource } from "../upstream/contract.ts";
 import type { ResolveFileIds } from "./edits.ts";
 
 /** A stored file whose content can be read. */
-export interface StoredImage {
+interface StoredImage {
   readonly filename: string;
   readonly size: number;
   read(from?: number, to?: number): ReadableStream<Uint8Array>;

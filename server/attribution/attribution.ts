@@ -10,7 +10,7 @@ import type { RequestRecord } from "../request/request-record.ts";
 import type { ExtraFields, ImageOptions } from "../upstream/contract.ts";
 import { withLabelLimits } from "./label-limits.ts";
 
-export const tagsHeader = "vexel-tags";
+const tagsHeader = "vexel-tags";
 
 const maxTags = 10;
 const maxTagLength = 100;
@@ -31,7 +31,7 @@ export interface AttributedQuery {
   readonly extraFields?: ExtraFields;
 }
 
-export interface AttributionOptions {
+interface AttributionOptions {
   readonly endUsers: "hashed" | "plain";
   /** Keyed: only this gateway can compute it. Hexadecimal. */
   readonly hash: (text: string) => string;

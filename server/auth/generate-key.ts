@@ -4,7 +4,7 @@ import { firstKeyId } from "../../contract/limits-and-budgets.ts";
 import { secretHash } from "../lib/secret-hash.ts";
 import type { KeySettings, NewKey } from "../storage/sql/key-store.ts";
 
-export interface GeneratedKey {
+interface GeneratedKey {
   /** The text that clients send. */
   readonly text: string;
   readonly key: NewKey;

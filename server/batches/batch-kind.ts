@@ -27,7 +27,7 @@ import { type chooseExecution, joinRanges } from "./vendor/choose-execution.ts";
 import type { NumberedLine } from "./vendor/vendor-batch.ts";
 import type { VendorLines } from "./vendor/vendor-lines.ts";
 
-export interface BatchKindOptions {
+interface BatchKindOptions {
   readonly files: Pick<ClientFiles, "beginResult" | "findContent">;
   readonly limits: BatchLimits;
   /** Returns a function that checks the body of a line, as the API key of the job. Both throw GatewayError. */
@@ -49,7 +49,7 @@ interface BatchLine extends NumberedLine {
   readonly customId: string;
 }
 
-export type ChooseExecution = (
+type ChooseExecution = (
   job: StoredJob,
   found: Pick<ValidInput, "model" | "tokens" | "imageDollars">,
 ) => ReturnType<typeof chooseExecution>;

@@ -9,7 +9,7 @@ import { quotedList } from "../lib/quoted-list.ts";
 import type { JobPage } from "../storage/sql/stored-job.ts";
 import { type BatchData, type BatchEndpoint, batchDataOf, batchEndpoints } from "./stored-batch.ts";
 
-export interface BatchesOptions {
+interface BatchesOptions {
   readonly jobs: Jobs;
   readonly files: Pick<ClientFiles, "find">;
   readonly findWebhook: FindWebhook;
@@ -19,7 +19,7 @@ export interface BatchesOptions {
   readonly now: () => number;
 }
 
-export interface NewBatch {
+interface NewBatch {
   readonly owner: string;
   readonly keyId: string;
   readonly inputFileId: string;

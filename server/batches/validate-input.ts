@@ -37,7 +37,7 @@ interface CheckedBody {
   readonly imageDollars: number | null;
 }
 
-export type ValidatedInput = { readonly errors: readonly BatchError[] } | ValidInput;
+type ValidatedInput = { readonly errors: readonly BatchError[] } | ValidInput;
 
 /** `tokens` and `imageDollars`: estimated, of all lines. */
 export interface ValidInput extends Pick<CheckedBody, "tokens" | "imageDollars"> {
@@ -179,7 +179,7 @@ class LineError extends Error {
   }
 }
 
-export interface ParsedLine {
+interface ParsedLine {
   readonly customId: string;
   readonly body: unknown;
 }

@@ -15,8 +15,8 @@ import {
 import type { BudgetDemand, BudgetState } from "../storage/redis/limits-demand.ts";
 
 /** Thresholds that cause an event, in percent. */
-export const thresholds = [50, 80, 100] as const;
-export type Threshold = (typeof thresholds)[number];
+const thresholds = [50, 80, 100] as const;
+type Threshold = (typeof thresholds)[number];
 
 /** Rounding errors of floating-point sums must not refuse the tenth of ten requests that fit. */
 const tolerance = 1e-9;

@@ -36,7 +36,7 @@ export interface ThresholdEvent {
   readonly deduplicationKey: string;
 }
 
-export interface BudgetsOptions {
+interface BudgetsOptions {
   readonly counters: BudgetCounters;
   readonly emit: (event: ThresholdEvent) => void;
 }

@@ -42,7 +42,7 @@ export interface RequestChargingOptions {
   readonly shared?: Pick<SharedLimiter, "take"> | undefined;
 }
 
-export interface PlannedRequest {
+interface PlannedRequest {
   readonly operation: ImageEstimateInput["operation"];
   readonly query: GenerationQuery;
   readonly policy: NonNullable<PermittedModel["parameters"]>;

@@ -46,7 +46,7 @@ interface Cost {
 }
 
 /** `guessed`: recently observed costs may be a better estimate. */
-export type ImageCostEstimate = Estimate & { readonly guessed?: true };
+type ImageCostEstimate = Estimate & { readonly guessed?: true };
 
 export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,

@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 /** `retry-after` of a budget that is too small only because of reservations, which end with requests in flight. */
 const reservedRetryMs = 2000;
 
-export interface RefusedEstimate {
+interface RefusedEstimate {
   readonly dollars: number | undefined;
   /** The upper bound of the cost, which did not fit into the budget. */
   readonly maxDollars: number | undefined;

@@ -135,7 +135,7 @@ export interface Project {
   readonly perTag?: ReadonlyMap<string, LabelLimits>;
 }
 
-export type WebhookFormat = (typeof webhookFormats)[number];
+type WebhookFormat = (typeof webhookFormats)[number];
 
 /** Fires while a measured value is above a bound. */
 export interface AlertRule {

@@ -9,7 +9,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { ConsoleFiles } from "./load-console.ts";
 
-export interface ServeConsoleOptions {
+interface ServeConsoleOptions {
   readonly load: () => Promise<ConsoleFiles>;
   readonly onBuildError: (error: unknown) => void;
 }

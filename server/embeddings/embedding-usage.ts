@@ -120,7 +120,7 @@ function quarterTokensOfPart(part: InputPart): number {
 }
 
 /** Divides `total` by weight. Every weight above 0 gets at least 1, if `total` is large enough. */
-export function shareTokens(total: number, weights: readonly number[]): number[] {
+function shareTokens(total: number, weights: readonly number[]): number[] {
   if (weights.length === 1) return [total];
   const shares = apportion(total, weights);
   const least = weights.map((weight) => Math.min(weight, 1));

@@ -176,7 +176,7 @@ const isLongResponse = ({ vectors }: Pick<EmbeddingsResponse, "vectors">): boole
   vectors.length > vectorsPerStep(vectors);
 
 /** Runs the steps of a computation, with a turn of the event loop after each. */
-export type RunInSteps = <T>(steps: Iterator<void, T>) => Promise<T>;
+type RunInSteps = <T>(steps: Iterator<void, T>) => Promise<T>;
 
 /**
  * Writes a response whose vectors are JSON numbers, or a long response whose vectors are base64. A long response is

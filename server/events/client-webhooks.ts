@@ -11,7 +11,7 @@ import type {
   WebhookEndpointStore,
 } from "../storage/sql/webhook-endpoint-store.ts";
 
-export interface ClientWebhooksOptions {
+interface ClientWebhooksOptions {
   readonly store: Pick<WebhookEndpointStore, "list" | "withPendingDeliveries">;
   readonly secrets: Pick<SecretBox, "decrypt">;
   readonly log: Pick<Log, "error">;

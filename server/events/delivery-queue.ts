@@ -14,7 +14,7 @@ import type {
 import type { StoredEvent } from "../storage/sql/event-store.ts";
 import { type AttemptOptions, type AttemptResult, attemptDelivery } from "./attempt-delivery.ts";
 
-export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
+interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
   readonly queue: Pick<DeliveryStore, "claim" | "settle" | "release" | "abandonAll" | "nextDue">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   /** Loads the webhooks with pending deliveries that are not in memory. Absent: all are. */
@@ -28,7 +28,7 @@ export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> 
   readonly schedule?: Schedule;
 }
 
-export type Schedule = (run: () => void, ms: number) => () => void;
+type Schedule = (run: () => void, ms: number) => () => void;
 
 export interface DeliveryReport {
   /**

@@ -12,7 +12,7 @@ import type { EventStore, NewEvent, StoredEvent } from "../storage/sql/event-sto
 import type { ClientWebhooks } from "./client-webhooks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 
-export interface EventsOptions {
+interface EventsOptions {
   readonly store: Pick<EventStore, "record">;
   readonly deliver: Pick<DeliveryQueue, "wake" | "attempt" | "isGone">;
   /** Those of the operator. */

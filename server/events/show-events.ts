@@ -9,7 +9,7 @@ import { payloadOf } from "./attempt-delivery.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import type { Events } from "./events.ts";
 
-export interface EventViewsOptions {
+interface EventViewsOptions {
   readonly store: Pick<EventStore, "list">;
   readonly queue: Pick<DeliveryStore, "status" | "requeue">;
   readonly deliver: Pick<DeliveryQueue, "attempt" | "isGone" | "failures" | "wake">;
@@ -21,7 +21,7 @@ export interface EventViewsOptions {
   readonly now: () => number;
 }
 
-export interface EventPageQuery {
+interface EventPageQuery {
   /** The id of the last event of the previous page. */
   readonly cursor?: string | undefined;
   /** A glob pattern for event types. */

@@ -12,7 +12,7 @@ import { checkPublicUrl, systemResolve } from "../upstream/download/index.ts";
 import type { AttemptResult } from "./attempt-delivery.ts";
 import { maxEndpoints } from "./client-webhooks.ts";
 
-export interface WebhookEndpointsOptions {
+interface WebhookEndpointsOptions {
   readonly store: WebhookEndpointStore;
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
   /** Private hosts that are allowed, also with http, as `host` or `host:port`. */
@@ -26,14 +26,14 @@ export interface WebhookEndpointsOptions {
   readonly now: () => number;
 }
 
-export interface EndpointFields {
+interface EndpointFields {
   readonly name: string;
   readonly url: string;
   readonly eventTypes: readonly JobEventType[];
 }
 
 /** An endpoint with its secret, which only its creation and its rotation show. */
-export interface EndpointWithSecret {
+interface EndpointWithSecret {
   readonly endpoint: StoredWebhookEndpoint;
   readonly secret: string;
 }

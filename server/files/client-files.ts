@@ -15,7 +15,7 @@ import type {
 } from "../storage/sql/file-index.ts";
 import type { DiskUse } from "../temp-storage/disk-reserve.ts";
 
-export interface ClientFilesOptions {
+interface ClientFilesOptions {
   readonly index: FileIndex;
   readonly store: FileStore;
   readonly quotas: FileQuotas;
@@ -27,7 +27,7 @@ export interface ClientFilesOptions {
 export type { StoredFile };
 
 /** What is known of a file when its content is complete. */
-export type FileFacts = Pick<StoredFile, "purpose" | "filename" | "expiresAt">;
+type FileFacts = Pick<StoredFile, "purpose" | "filename" | "expiresAt">;
 
 /** A file that is being stored. Exactly one of `complete` and `discard` ends it. */
 export interface NewFile {

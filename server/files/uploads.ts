@@ -9,7 +9,7 @@ import type { FileChunks, FileStore } from "../storage/ports/file-store.ts";
 import type { StoredPart, StoredUpload, UploadStore } from "../storage/sql/upload-store.ts";
 import type { ClientFiles, StoredFile } from "./client-files.ts";
 
-export interface UploadsOptions {
+interface UploadsOptions {
   readonly store: UploadStore;
   readonly contents: FileStore;
   readonly files: Pick<ClientFiles, "begin" | "resume" | "find">;
@@ -20,7 +20,7 @@ export interface UploadsOptions {
   readonly now: () => number;
 }
 
-export type NewUpload = Pick<StoredUpload, "bytes" | "filename" | "purpose" | "fileSeconds">;
+type NewUpload = Pick<StoredUpload, "bytes" | "filename" | "purpose" | "fileSeconds">;
 
 export interface AddedPart {
   readonly id: string;

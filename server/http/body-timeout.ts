@@ -2,7 +2,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 
 /** The progress of a body so far. */
-export interface Progress {
+interface Progress {
   bytes: number;
   /** Time spent waiting for the client. Time in which the gateway itself was busy does not count. */
   waitedMs: number;
@@ -16,7 +16,7 @@ export interface BodyTimeout {
   wait<T>(chunk: Promise<T>, broken: (error: unknown) => unknown, progress: Progress): Promise<T>;
 }
 
-export interface BodyTimeoutOptions {
+interface BodyTimeoutOptions {
   /** The longest time without a byte. */
   readonly idleMs: number;
   /** Minimum average rate of a body in bytes per second, after the first `idleMs`. Absent: 16 KiB. 0: no minimum. */

@@ -30,7 +30,7 @@ export interface DispatchOptions {
  * Log entry of a request that is not for a model. It omits the path, because the path of a stored image grants access
  * to it.
  */
-export interface RequestReport {
+interface RequestReport {
   readonly requestId: string;
   readonly method: string;
   /** The name of a route or of a mount, or `unknown`. */
@@ -138,7 +138,7 @@ const hints: readonly (readonly [ending: string, hint: string])[] = [
   ],
 ];
 
-export interface PathMatch {
+interface PathMatch {
   /** The routes of this path, by method. */
   readonly methods: ReadonlyMap<string, Route>;
   /** Still percent-encoded. */
@@ -158,7 +158,7 @@ const noParameters: PathMatch["parameters"] = {};
  * Returns a function that finds the routes of a path in this table: first by the exact path, then by the patterns with
  * parameters, in the order of the table.
  */
-export function createMatchPath(table: readonly Route[]): MatchPath {
+function createMatchPath(table: readonly Route[]): MatchPath {
   const exact = new Map<string, PathPattern>();
   for (const { path } of table) {
     const rows = table.filter((row) => row.path === path);
@@ -207,7 +207,7 @@ const lastParameter = ({ parameters }: Pick<PathMatch, "parameters">): string =>
 export const matchPath: MatchPath = createMatchPath(routes);
 
 /** The route of a request. HEAD is served by the route of GET. */
-export const routeOf = ({ methods }: PathMatch, method: string): Route | undefined =>
+const routeOf = ({ methods }: PathMatch, method: string): Route | undefined =>
   methods.get(method === "HEAD" ? "GET" : method);
 
 /** The name of the route for the log. A method that the path does not have gets the name of its first route. */

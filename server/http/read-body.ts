@@ -50,7 +50,7 @@ export interface JsonBodyContext extends BodyContext {
 }
 
 /** The maximum size of a JSON body. */
-export interface JsonLimits {
+interface JsonLimits {
   /** The JSON text, without long `data:` URLs. */
   readonly maxTextBytes: number;
   /** Long `data:` URLs together. */

@@ -21,7 +21,7 @@ export type ParametersOf<Path extends string> = Path extends `${string}{${infer 
   : never;
 
 /** The values of the parameters, still percent-encoded. */
-export type PathParameters<Names extends string = string> = Readonly<Record<Names, string>>;
+type PathParameters<Names extends string = string> = Readonly<Record<Names, string>>;
 
 export type Handler<Names extends string = never> = (
   incoming: IncomingRequest,

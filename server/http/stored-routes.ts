@@ -157,7 +157,7 @@ export type StoredRouteName = (typeof storedRoutes)[number]["name"];
 /** The name of a route under Azure's v1 API, and under its older API with an api-version. */
 export type StoredAliasName = `${"azure" | "deployment"}${Capitalize<StoredRouteName>}`;
 
-export interface StoredAlias {
+interface StoredAlias {
   readonly name: StoredAliasName;
   readonly method: Method;
   readonly path: `/${string}`;

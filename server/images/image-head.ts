@@ -37,7 +37,7 @@ function headInMemory(image: LoadedImage): Uint8Array {
 }
 
 /** The dimensions: in the first bytes of most formats, after a color profile in some. */
-export async function readDimensions(image: LoadedImage): Promise<ReturnType<typeof imageSize>> {
+async function readDimensions(image: LoadedImage): Promise<ReturnType<typeof imageSize>> {
   return imageSize(headInMemory(image)) ?? imageSize(await readHead(image));
 }
 

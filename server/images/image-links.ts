@@ -22,7 +22,7 @@ export interface LinkStore {
  */
 export type LinkLifetime = "response" | "replay" | "job";
 
-export interface LinkTools {
+interface LinkTools {
   store(image: LoadedImage, publicUrl: string, lifetime: LinkLifetime): Promise<string>;
   download(
     url: string,

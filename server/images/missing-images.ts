@@ -88,7 +88,7 @@ interface TargetAttempt {
 }
 
 /** Whether an upstream request that ended with this error may have been billed. */
-export const isBillingUncertain = (error: unknown, signal: AbortSignal): boolean =>
+const isBillingUncertain = (error: unknown, signal: AbortSignal): boolean =>
   mayHaveBeenBilled(1, toGatewayError(error, signal));
 
 /** The missing images of one attempt. */

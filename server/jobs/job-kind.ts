@@ -14,7 +14,7 @@ import type {
 } from "../storage/sql/stored-job.ts";
 import type { EditQuery, GenerationQuery } from "../upstream/contract.ts";
 
-export type LineOperation = Exclude<Operation, "moderations">;
+type LineOperation = Exclude<Operation, "moderations">;
 
 /** One request of a job: its JSON body, or an image query that was validated when the job was submitted. */
 export interface JobLine {

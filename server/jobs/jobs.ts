@@ -15,7 +15,7 @@ import type {
 import type { JobControl } from "./job-control.ts";
 import { isOutput, jobFolder } from "./segments.ts";
 
-export interface JobsOptions {
+interface JobsOptions {
   readonly store: JobStore;
   readonly files: FileStore;
   /** Of one owner, and of all together. */
@@ -30,7 +30,7 @@ export interface JobsOptions {
   readonly now: () => number;
 }
 
-export type Submitted = Pick<
+type Submitted = Pick<
   NewJob,
   "kind" | "endpoint" | "owner" | "keyId" | "status" | "bytes" | "data" | "idempotencyKey"
 > &

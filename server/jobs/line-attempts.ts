@@ -21,7 +21,7 @@ export class Stopped extends Error {
   override readonly name = "Stopped";
 }
 
-export interface LineAttemptsOptions {
+interface LineAttemptsOptions {
   readonly store: Pick<JobStore, "recordIntent">;
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
   readonly runLine: RunLine;
@@ -45,7 +45,7 @@ const [minDelayMs, maxDelayMs] = [500, 30_000];
 const deliveryMs = 3_600_000;
 
 /** One line of a claimed range. */
-export interface RunningLine {
+interface RunningLine {
   readonly kind: JobKind;
   readonly range: ClaimedRange;
   readonly claim: RangeClaim;

@@ -29,7 +29,7 @@ interface Intent {
   readonly jobs: readonly UpstreamJob[];
 }
 
-export interface LineContextOptions {
+interface LineContextOptions {
   readonly requestId: string;
   readonly claim: RangeClaim;
   readonly store: Pick<JobStore, "recordIntent">;

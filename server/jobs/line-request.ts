@@ -13,7 +13,7 @@ import type {
 import type { JobLineContext } from "../request/job-line.ts";
 import type { JobLine } from "./job-kind.ts";
 
-export interface LineRequestOptions {
+interface LineRequestOptions {
   readonly requestId: string;
   readonly path: string;
   readonly job: JobLine;

@@ -3,7 +3,7 @@
  * groups of embedding lines begin one after the other, with time in between. Otherwise they begin at once.
  */
 
-export interface PaceOptions {
+interface PaceOptions {
   /** Whether clients wait for responses. */
   readonly isServing: () => boolean;
   /** The time between the beginnings of two groups. A group takes a few milliseconds of CPU. */

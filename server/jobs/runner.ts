@@ -14,7 +14,7 @@ import { type FinishedJob, JobFailure, type JobKind, jobErrorOf } from "./job-ki
 import { RangeRun, type RunRangeOptions } from "./run-range.ts";
 import { jobFolder, resultsOf } from "./segments.ts";
 
-export interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
+interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
   readonly store: JobStore;
   readonly files: FileStore;
   readonly kinds: readonly JobKind[];

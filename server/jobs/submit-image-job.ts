@@ -23,7 +23,7 @@ import { type Jobs, newJobId } from "./jobs.ts";
 import { linePaths } from "./line-request.ts";
 import { sendResult, showImageJob } from "./show-image-job.ts";
 
-export interface SubmitImageJobOptions {
+interface SubmitImageJobOptions {
   readonly jobs: Jobs;
   readonly store: Pick<JobStore, "start" | "end" | "remove">;
   readonly files: FileStore;
@@ -39,7 +39,7 @@ export interface SubmitImageJobOptions {
 }
 
 /** How long a client should wait before its first poll, in seconds. */
-export const retryAfterSeconds = 3;
+const retryAfterSeconds = 3;
 /** The longest time that a client may ask the gateway to wait, in seconds. */
 const maxWaitSeconds = 600;
 /** The longest time for storing the request. */
@@ -63,7 +63,7 @@ function waitOf(prefer: string | null): number {
   return Math.min(Number(seconds ?? 0), maxWaitSeconds);
 }
 
-export function accepted(job: StoredJob): OutgoingResponse {
+function accepted(job: StoredJob): OutgoingResponse {
   const { headers, ...response } = json(showImageJob(job), 202);
   return {
     ...response,

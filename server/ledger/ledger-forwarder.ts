@@ -9,12 +9,12 @@ import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../storage/ports/ledger-store.ts";
 
 /** The rows in the data folder that are not forwarded yet. */
-export interface LedgerBacklog {
+interface LedgerBacklog {
   oldest(limit: number): readonly LedgerRow[];
   remove(requestIds: readonly string[]): void;
 }
 
-export interface ForwarderOptions {
+interface ForwarderOptions {
   readonly backlog: LedgerBacklog;
   readonly store: Pick<LedgerStore, "append">;
   /** Called once when forwarding begins to fail, and once when it works again. */

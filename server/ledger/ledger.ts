@@ -11,7 +11,7 @@ import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 
 export type { LedgerRow, ReservedRequest };
 
-export interface LedgerOptions {
+interface LedgerOptions {
   readonly store: Pick<LedgerStore, "append">;
   readonly outbox: Pick<OutboxFile, "rows" | "append" | "markStored" | "release">;
   /** Recovery of rows that earlier processes left in their outboxes. `recover` rejects with the store's error. */

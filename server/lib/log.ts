@@ -17,7 +17,7 @@ export interface Log {
   flush(): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: Level | "silent";
   readonly format: "text" | "json";
   readonly now: () => Date;

@@ -7,7 +7,7 @@ export type CallMessage =
   | { readonly kind: "call"; readonly id: number; readonly name: string; readonly input: unknown }
   | { readonly kind: "reply"; readonly id: number; readonly value: unknown };
 
-export interface MessageCallsOptions {
+interface MessageCallsOptions {
   readonly send: (message: CallMessage) => void;
   /** Serves the calls of the other end. */
   readonly serve: (name: string, input: unknown) => unknown;

@@ -11,7 +11,7 @@ export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 export const imageUrlPattern = /^(https:\/\/|http:\/\/|data:image\/)/i;
 export const isImageUrl = (url: string): boolean => imageUrlPattern.test(url);
 
-export interface InlineImage {
+interface InlineImage {
   /** The declared media type, in lower case. */
   readonly type: string;
   readonly base64: string;

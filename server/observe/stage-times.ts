@@ -8,10 +8,10 @@ import type { RequestRecord } from "../request/request-record.ts";
  * the last byte is sent after the next stage. `ledger`: writing the row.
  */
 const requestStages = ["receive", "queue", "prepare", "upstream", "respond", "ledger"] as const;
-export type RequestStage = (typeof requestStages)[number];
+type RequestStage = (typeof requestStages)[number];
 
 /** `startedAt` and `endedAt`: milliseconds, monotonic. */
-export type VisitStage = (stage: RequestStage, startedAt: number, endedAt: number) => void;
+type VisitStage = (stage: RequestStage, startedAt: number, endedAt: number) => void;
 
 /** Skips stages that the request did not reach, and a queue without a wait. `endedAt`: when the whole request ended. */
 export function visitStages(record: RequestRecord, endedAt: number, visit: VisitStage): void {

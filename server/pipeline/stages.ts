@@ -51,7 +51,7 @@ export interface StageLists {
   readonly edits: Send<EditQuery, ImageResponse>;
 }
 
-export interface EmbeddingStagesOptions extends VerifyOptions {
+interface EmbeddingStagesOptions extends VerifyOptions {
   readonly capabilities: EmbeddingCapabilitiesOf;
   readonly loadImages: LoadImages;
   readonly convertImages: ConvertImages;
@@ -109,7 +109,7 @@ export const embeddingsStages = (
   );
 };
 
-export interface ImageStagesOptions extends VerifyOptions {
+interface ImageStagesOptions extends VerifyOptions {
   readonly tools: ImageTools;
   readonly checkPrompt: CheckPrompt;
   /** Checks the health of a target by a request that costs nothing. */

@@ -15,12 +15,12 @@ import type { GenerationQuery, ImageResponse, Target } from "../upstream/contrac
 import { atTarget, endWithLine, targetOf } from "./vendor-stages.ts";
 import { type VerifyOptions, verifyImagesStage } from "./verify-response.ts";
 
-export interface VendorImageStagesOptions extends VerifyOptions {
+interface VendorImageStagesOptions extends VerifyOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly tools: ImageTools;
 }
 
-export interface VendorImageStages {
+interface VendorImageStages {
   /** Throws GatewayError if the target refuses the line. */
   plan(
     query: GenerationQuery,

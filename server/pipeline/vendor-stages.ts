@@ -30,7 +30,7 @@ export interface VendorStagesOptions extends VerifyOptions {
   readonly hasDrifted: (model: PermittedModel, target: Target) => boolean;
 }
 
-export interface PlannedQuery {
+interface PlannedQuery {
   readonly query: EmbeddingsQuery;
   readonly model: PermittedModel;
   readonly target: Target;

@@ -7,7 +7,7 @@ import type { ContentFile, RequestContent } from "../../contract/admin.ts";
 
 export type BodyEnd = RequestContent["response"]["end"];
 
-export interface Content {
+interface Content {
   readonly request: Readonly<Record<string, unknown>>;
   readonly files: readonly ContentFile[];
   readonly status: number;

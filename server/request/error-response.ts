@@ -6,7 +6,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { OutgoingResponse } from "./http-types.ts";
 
-export type ErrorResponse = OutgoingResponse & { readonly body: string };
+type ErrorResponse = OutgoingResponse & { readonly body: string };
 
 export function toErrorResponse(error: GatewayError): ErrorResponse {
   const { status, retry, clientShouldNotRetry, causedBy } = error.definition;

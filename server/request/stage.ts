@@ -36,7 +36,7 @@ export interface StageRequest<Q> {
 }
 
 /** If one part was sent, the others are neither shed nor timed out in a queue: its work would be lost. */
-export interface RequestParts {
+interface RequestParts {
   hasStarted: boolean;
 }
 

@@ -15,7 +15,7 @@ const maxRepeats = 2;
  */
 const [minBackoffMs, maxBackoffMs] = [50, 250];
 /** A target whose `retry-after` is longer is not retried here: the client can wait by itself. */
-export const maxRetryAfterMs = 500;
+const maxRetryAfterMs = 500;
 
 /** An image that may have been billed is not generated a second time, unless the model sets `retryPaid`. */
 export function mayFailOver<Q>(error: unknown, { operation, model }: StageRequest<Q>): boolean {

@@ -12,7 +12,7 @@ import { type Candidate, type Policy, policies } from "./policies.ts";
 import { HedgeBudget, RetryBudget } from "./retry-budget.ts";
 import { hasSelectable, noHealthyTarget, type TargetCapacity } from "./select-target.ts";
 
-export interface TargetRegistryOptions {
+interface TargetRegistryOptions {
   readonly snapshot: () => Pick<Snapshot, "models">;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -38,7 +38,7 @@ export interface ConfiguredTarget {
   readonly models: readonly string[];
 }
 
-export interface RetryBudgets {
+interface RetryBudgets {
   readonly retries: RetryBudget;
   readonly hedges: HedgeBudget;
 }

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { createSecretFile, readSecretFile } from "./files/secret-file.ts";
 import { StoreError } from "./sqlite/open-database.ts";
 
-export interface SecretBoxOptions {
+interface SecretBoxOptions {
   /** The data folder. It must exist. */
   readonly folder: string;
   /** `VEXEL_SECRET`. Empty: the generated key file. */
@@ -30,7 +30,7 @@ export class DecryptionError extends Error {
   override readonly name = "DecryptionError";
 }
 
-export interface ChunkEncryption {
+interface ChunkEncryption {
   readonly head: Buffer;
   update(chunk: Uint8Array): Buffer;
   /** The last bytes. */

@@ -8,7 +8,7 @@ const stepRows = 500;
 const pauseMs = 25;
 
 /** Deletes at most `limit` rows. True: there may be more. */
-export type PruneStep = (limit: number) => Promise<boolean>;
+type PruneStep = (limit: number) => Promise<boolean>;
 
 export interface Pruning {
   /**

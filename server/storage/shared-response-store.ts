@@ -8,7 +8,7 @@ import type { ResponseStore, ResponseWriter, StoredResponse } from "./ports/resp
 import type { SharedResponses } from "./ports/shared-responses.ts";
 import { isUnavailable } from "./unavailable.ts";
 
-export interface SharedResponseStoreOptions {
+interface SharedResponseStoreOptions {
   /** The responses in the data folder. */
   readonly local: ResponseStore;
   readonly shared: SharedResponses;

@@ -14,7 +14,7 @@ const reserveFraction = { upload: 1, request: 3 / 4, response: 1 / 2 } as const 
   number
 >;
 
-export interface DiskSpace {
+interface DiskSpace {
   readonly freeBytes: number;
   readonly totalBytes: number;
 }
@@ -25,7 +25,7 @@ export function diskSpace(folder: string): DiskSpace {
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
-export interface DiskReserveOptions {
+interface DiskReserveOptions {
   readonly reserveBytes: number;
   /** Reads the free space from the operating system. Throws if the folder does not exist. */
   readonly measure: () => DiskSpace;

@@ -6,7 +6,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { KeyShares } from "../lib/key-shares.ts";
 import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
 
-export interface TempStorageOptions {
+interface TempStorageOptions {
   readonly maxBytes: number;
   /** Memory for small uploads, of all requests together. */
   readonly memoryBytes?: number;

@@ -104,7 +104,7 @@ export interface ImageRequestContext {
 }
 
 /** A free request for a list of models. */
-export interface ModelListRequest {
+interface ModelListRequest {
   request(upstream: Upstream): UpstreamRequest;
   /** The ids. Undefined: the response has another shape. */
   read(body: unknown): readonly unknown[] | undefined;

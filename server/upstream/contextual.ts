@@ -8,7 +8,7 @@ import type { ExtraFields } from "./contract.ts";
  * Passthrough fields that make inputs depend on each other, whichever vendor has them: a gateway behind this one may
  * pass them on. Jina joins all inputs into one text with `late_chunking` (api.jina.ai/openapi.json).
  */
-export const contextOptions = ["late_chunking"] as const;
+const contextOptions = ["late_chunking"] as const;
 
 /** Any value but `false` may switch such a field on: the upstream decides what `"yes"` or `1` means. */
 export const hasContextOption = (extraFields: ExtraFields): boolean =>

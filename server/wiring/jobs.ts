@@ -48,7 +48,7 @@ const jobRoutes = [
 ] as const;
 type JobHandlers = Pick<Handlers, (typeof jobRoutes)[number]>;
 
-export interface WiredJobs {
+interface WiredJobs {
   /** Undefined: there is no storage for jobs. */
   readonly jobs: Jobs | undefined;
   readonly batches: Batches | undefined;

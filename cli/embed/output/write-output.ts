@@ -7,7 +7,7 @@ import { writeNpy } from "./write-npy.ts";
 import { writeParquet } from "./write-parquet.ts";
 
 /** Writes the rows to the path. `idsPath`: for a format that has no place for ids. */
-export type Writer = (path: string, vectors: Vectors, idsPath: string) => Promise<void>;
+type Writer = (path: string, vectors: Vectors, idsPath: string) => Promise<void>;
 
 const writers: Readonly<Record<string, Writer>> = {
   parquet: writeParquet,

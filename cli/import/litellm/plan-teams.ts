@@ -18,7 +18,7 @@ export interface Team {
   readonly refusal: string | undefined;
 }
 
-export interface PlannedTeams {
+interface PlannedTeams {
   readonly teams: ReadonlyMap<string, Team>;
   readonly users: ReadonlyMap<string, Team>;
   readonly projects: Map<string, JsonObject>;

@@ -61,7 +61,7 @@ export function alreadyExists(entity: Named & { origin: EntityOrigin }): Gateway
 }
 
 /** Something that refers to an entity. */
-export type EntityUser = NonNullable<AdminError["error"]["used_by"]>[number];
+type EntityUser = NonNullable<AdminError["error"]["used_by"]>[number];
 
 const [maxListed, maxNamed] = [100, 5];
 

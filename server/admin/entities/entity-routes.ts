@@ -7,7 +7,7 @@ import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route
 import { setEtag } from "../if-match.ts";
 import type { EntityChanges } from "./change-entities.ts";
 
-export interface EntityRoutesOptions<Schema extends z.ZodType> {
+interface EntityRoutesOptions<Schema extends z.ZodType> {
   readonly changes: EntityChanges;
   /** Such as `/upstreams`. */
   readonly path: `/${string}`;

@@ -5,7 +5,7 @@ import type { AdminOperation } from "../admin-route.ts";
 
 type Json = Record<string, unknown>;
 
-export interface AdminOpenapiOptions {
+interface AdminOpenapiOptions {
   readonly operations: readonly AdminOperation[];
   readonly serverUrl: string;
   readonly version: string;

@@ -11,7 +11,7 @@ import type { Rate } from "../../limits/rate-limit-counters.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 
-export interface Owner {
+interface Owner {
   readonly scope: "key" | "project" | "model" | "end_user" | "tag";
   readonly id: string;
   readonly name: string;
@@ -91,7 +91,7 @@ const showBudget = (
   resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
 });
 
-export interface LimitOwnerEntry extends Owner {
+interface LimitOwnerEntry extends Owner {
   readonly limits: Limits;
   readonly scopeId: string;
 }

@@ -15,7 +15,7 @@ export interface ProcessReport {
 }
 
 /** Where replicas publish their reports. Both reject while it is unavailable. */
-export interface SharedReports {
+interface SharedReports {
   publish(report: string): Promise<void>;
   /** The reports of the other replicas. */
   others(): Promise<readonly string[]>;

@@ -32,7 +32,7 @@ export interface LiveTailOptions {
 }
 
 /** Whose stream it is. */
-export interface LiveOwner {
+interface LiveOwner {
   /** The user's id, or another text for the admin token. */
   readonly user: string;
   /** Whether the user may still see the requests of the filter. */

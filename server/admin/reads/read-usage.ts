@@ -17,7 +17,7 @@ import { largestGroups, ledgerDimensionsOf, otherGroup, subtractSums } from "./s
 /** The status of all requests without an error. */
 const succeeded = "ok";
 
-export interface UsageReads {
+interface UsageReads {
   readonly queries: Pick<LedgerQueries, "usage">;
   readonly users: Pick<UserStore, "list">;
 }

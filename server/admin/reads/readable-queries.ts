@@ -6,7 +6,7 @@ import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { LedgerQueries } from "../../storage/ports/ledger-queries.ts";
 
-export type ReadableQueries = Pick<LedgerQueries, "list" | "usage">;
+type ReadableQueries = Pick<LedgerQueries, "list" | "usage">;
 
 export const readableQueries = (queries: ReadableQueries): ReadableQueries => ({
   list: (query) => queries.list(query).catch(fail),

@@ -23,7 +23,7 @@ export type EstimateImages = (
   readonly isCertain: boolean;
 };
 
-export interface ImageEstimateRoutesOptions {
+interface ImageEstimateRoutesOptions {
   readonly snapshot: () => Snapshot;
   readonly estimate: EstimateImages;
 }

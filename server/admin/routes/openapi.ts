@@ -2,7 +2,7 @@
 import { StaticContent } from "../../http/static-content.ts";
 import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route.ts";
 
-export interface OpenapiRoutesOptions {
+interface OpenapiRoutesOptions {
   /** All operations of the admin API except this one. */
   readonly operations: readonly AdminOperation[];
   /** Empty: the address from which the document was loaded. */

@@ -29,7 +29,7 @@ export interface AuthenticationOptions {
 }
 
 /** The parts of a request that authenticate it. */
-export interface RequestCredentials {
+interface RequestCredentials {
   readonly method: string;
   header(name: string): string | undefined;
   /** The client's IP address. */

@@ -11,7 +11,7 @@ import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { StoredTotp, StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 import { matchingStep, newRecoveryCodes, newTotpSecret, normalizedCode, totpUri } from "./totp.ts";
 
-export interface SecondFactorOptions {
+interface SecondFactorOptions {
   readonly users: Pick<UserStore, "replaceTotp" | "update">;
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt" | "isCurrent">;
   /** Unix milliseconds. */

@@ -10,8 +10,8 @@ import type { SessionStore, StoredSession } from "../../storage/sql/session-stor
 import type { StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 
 const hourMs = 60 * 60_000;
-export const idleMs = 12 * hourMs;
-export const maxAgeMs = 7 * 24 * hourMs;
+const idleMs = 12 * hourMs;
+const maxAgeMs = 7 * 24 * hourMs;
 const rotateAfterMs = hourMs;
 /** The old token stays valid for this time: requests that were sent before the rotation still arrive. */
 const rotationGraceMs = 30_000;
@@ -26,7 +26,7 @@ const maxDeleted = 500;
 const maxUserAgent = 300;
 
 /** Where a session was started. */
-export interface SessionClient {
+interface SessionClient {
   readonly address: string;
   readonly userAgent: string;
 }
@@ -45,7 +45,7 @@ export interface IssuedSession extends ActiveSession {
   readonly token: string;
 }
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly sessions: SessionStore;
   readonly users: Pick<UserStore, "findById" | "update">;
   /** Unix milliseconds. Replicas share the clock of their database. */

@@ -29,13 +29,13 @@ interface Failures {
 }
 
 /** An attempt to sign in as a user. */
-export interface Attempt {
+interface Attempt {
   readonly name: string;
   /** The id of the device cookie, if the cookie belongs to the user with this name. */
   readonly device?: string | undefined;
 }
 
-export interface SignInThrottleOptions {
+interface SignInThrottleOptions {
   /** Milliseconds. */
   readonly now: () => number;
   readonly sleep?: (ms: number) => Promise<void>;

@@ -15,12 +15,12 @@ const maxTokens = 50;
 /** `lastUsedAt` is written at most this often. */
 const touchEveryMs = 60_000;
 
-export interface UserToken {
+interface UserToken {
   readonly token: StoredAdminToken;
   readonly user: StoredUser;
 }
 
-export interface UserTokensOptions {
+interface UserTokensOptions {
   readonly store: AdminTokenStore;
   readonly users: Pick<UserStore, "findById">;
   /** Unix milliseconds. Replicas share the clock of their database. */

@@ -22,7 +22,7 @@ export interface VendorLimits {
   readonly inputs: number;
 }
 
-export interface NewVendorBatch {
+interface NewVendorBatch {
   /** The vendor's id of its input file. */
   readonly fileId: string;
   /** By which `find` finds it. */

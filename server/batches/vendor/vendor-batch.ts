@@ -41,7 +41,7 @@ export interface VendorBatchOptions {
   readonly now: () => number;
 }
 
-export interface PlannedLine {
+interface PlannedLine {
   readonly requests: readonly UpstreamRequest[];
   /** In US dollars, in a batch of the vendor. Null: unknown. */
   readonly dollars: number | null;
@@ -59,7 +59,7 @@ const [minWaitMs, maxWaitMs] = [1000, 60_000];
 const settleMs = 2 * 60_000;
 
 /** A batch of one range. */
-export interface VendorRange {
+interface VendorRange {
   readonly job: StoredJob;
   readonly number: number;
 }

@@ -13,7 +13,7 @@ export interface Payer {
   readonly model: PermittedModel;
 }
 
-export interface VendorBudgetOptions {
+interface VendorBudgetOptions {
   readonly charging: Pick<RequestCharging, "reserve">;
   /** Whether the job has ended, in any process. */
   readonly hasEnded: (jobId: string) => Promise<boolean>;
@@ -22,7 +22,7 @@ export interface VendorBudgetOptions {
 }
 
 /** A range of a job. */
-export interface RangeName {
+interface RangeName {
   readonly jobId: string;
   readonly number: number;
 }

@@ -27,7 +27,7 @@ import { download } from "./vendor-files.ts";
 import { VendorResults } from "./vendor-results.ts";
 import { type Created, readState, type VendorState } from "./vendor-state.ts";
 
-export interface VendorLinesOptions extends VendorBatchOptions {
+interface VendorLinesOptions extends VendorBatchOptions {
   /** Undefined: the upstream was deleted, or has no batches any more. */
   readonly targetOf: (job: StoredJob) => VendorTarget | undefined;
   /** Throws GatewayError if the API key or the model is gone, or if the model has another upstream. */

@@ -11,7 +11,7 @@ import type { AlertStore, StoredAlert } from "../../storage/sql/alert-store.ts";
 import { createRequestWindow, type WindowSums } from "./request-window.ts";
 
 /** The health of a target, of all replicas together. */
-export interface TargetHealth {
+interface TargetHealth {
   readonly upstream: string;
   /** The models of clients that it serves. */
   readonly models: readonly string[];
@@ -23,7 +23,7 @@ export interface AlertSources {
   readonly targets: () => Promise<readonly TargetHealth[]>;
 }
 
-export interface AlertsOptions extends AlertSources {
+interface AlertsOptions extends AlertSources {
   readonly store: AlertStore;
   readonly rules: () => ReadonlyMap<string, AlertRule>;
   readonly emit: Emit;

@@ -109,7 +109,7 @@ export class ClientSocket {
   }
 }
 
-export type ConnectionState =
+type ConnectionState =
   /** The TLS handshake is not complete. */
   | "handshake"
   /** Between two requests, or before the first. */

@@ -39,7 +39,7 @@ function padToStep(buffer: Buffer, length: number, bytes: number): number {
  * Decodes `length` characters at the start of the wasm buffer, in place. Returns the number of bytes; undefined if they
  * are not base64 of whole float32 numbers.
  */
-export function decodeInWasm(length: number): number | undefined {
+function decodeInWasm(length: number): number | undefined {
   if (!wasm) return decodeText(wasmBuffer.toString("latin1", 0, length), wasmBuffer);
   const bytes = decodedLength(wasmBuffer, length);
   if (bytes === undefined) return undefined;
@@ -56,7 +56,7 @@ interface CheckedVector {
  * Checks a vector, and decodes it only if the check needs the numbers. Undefined if it is not base64 of whole float32
  * numbers.
  */
-export function checkInWasm(length: number): CheckedVector | undefined {
+function checkInWasm(length: number): CheckedVector | undefined {
   const bytes = wasm ? decodedLength(wasmBuffer, length) : decodeInWasm(length);
   if (bytes === undefined) return undefined;
   const numbers = bytes / 4;

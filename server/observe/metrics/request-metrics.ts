@@ -12,7 +12,7 @@ const secondsBounds = [
 ];
 
 /** A request that is not for a model, such as `GET /healthz`. */
-export interface OtherRequest {
+interface OtherRequest {
   readonly route: string;
   readonly status: number;
 }

@@ -81,7 +81,7 @@ const minLatencySamples = 20;
 const recomputeEvery = 16;
 
 /** The 95th and the 99th percentile (p95, p99) of the latest latencies. */
-export class LatencyWindow {
+class LatencyWindow {
   readonly #latencies = new Float64Array(capacity);
   #count = 0;
   #p95: number | undefined;

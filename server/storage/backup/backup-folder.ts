@@ -22,7 +22,7 @@ const draftName = /\.draft$|^\.drafts\//;
 /** Files are moved into place from here once all of them are copied. */
 const stagingName = "restoring";
 
-export interface FolderBackupOptions {
+interface FolderBackupOptions {
   readonly folder: string;
   /** It must exist. */
   readonly target: string;

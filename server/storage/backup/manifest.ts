@@ -23,7 +23,7 @@ const schema = z.object({
   ),
 });
 
-export type Manifest = Readonly<z.infer<typeof schema>>;
+type Manifest = Readonly<z.infer<typeof schema>>;
 export type ManifestFile = Manifest["files"][number];
 
 const name = "backup.json";

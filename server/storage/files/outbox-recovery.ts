@@ -23,7 +23,7 @@ interface LeftOutbox extends OutboxContent {
   readonly path: string;
 }
 
-export interface DamagedOutbox {
+interface DamagedOutbox {
   /** Where the file is kept once its other records are in the ledger store. */
   readonly path: string;
   readonly records: number;

@@ -10,7 +10,7 @@ import type { DiskReserve, DiskUse } from "../../temp-storage/disk-reserve.ts";
 import type { FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
 import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
 
-export interface StoredFilesOptions {
+interface StoredFilesOptions {
   readonly folder: string;
   readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
   /** Unix milliseconds. */

@@ -16,7 +16,7 @@ import type { Queries, QueryResult, SqlDatabase, SqlInteger, SqlValue } from "..
 import { migrate, type PostgresMigration } from "./migrate.ts";
 import { postgresMigrations } from "./migrations/index.ts";
 
-export interface PostgresOptions {
+interface PostgresOptions {
   readonly url: string;
   /** The setting that has the URL, for error messages. A read replica is not migrated: the primary is. */
   readonly setting?: "DATABASE_URL" | "DATABASE_READ_URL";

@@ -19,7 +19,7 @@ export interface ExportedHour {
   readonly lastId: string;
 }
 
-export interface RowPage {
+interface RowPage {
   /** One JSON object per row, with the columns of the ledger. */
   readonly lines: readonly string[];
   /** Where the next page begins. */

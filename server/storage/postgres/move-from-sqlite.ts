@@ -12,7 +12,7 @@ import type { PostgresDatabase } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
 import { createDay, dayOf } from "./ledger-partitions.ts";
 
-export interface MovedTable {
+interface MovedTable {
   readonly table: string;
   readonly rows: number;
 }

@@ -3,7 +3,7 @@ import type { ResponseMetadata } from "../ports/response-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
 import type { Queries, SqlDatabase } from "../sql/database.ts";
 
-export interface PostgresResponsesOptions {
+interface PostgresResponsesOptions {
   readonly db: Pick<SqlDatabase, "query" | "transaction">;
   readonly ttlMs: number;
   /** The clock of the database: Unix milliseconds. */

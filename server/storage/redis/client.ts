@@ -10,7 +10,7 @@ import { type TimeCall, untimed } from "../../lib/time-call.ts";
 import { startTimeout } from "../../lib/timers.ts";
 import { findPrimary, parseSentinelUrl } from "./sentinel.ts";
 
-export type RedisState =
+type RedisState =
   | { readonly isAvailable: true }
   | { readonly isAvailable: false; readonly reason: string };
 

@@ -29,7 +29,7 @@ interface Message {
   readonly batch: string;
 }
 
-export interface SharedLiveRequests {
+interface SharedLiveRequests {
   /** The batches of other replicas since the last call with this filter. */
   take(filter: string): readonly string[];
   close(): void;

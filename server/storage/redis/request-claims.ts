@@ -85,7 +85,7 @@ const retryMs = 50;
 /** The bound of claims that wait to be settled. Further ones are abandoned, and block their keys. */
 const maxUnsettled = 16_384;
 
-export interface RequestClaimsOptions {
+interface RequestClaimsOptions {
   /** As long as responses are stored. */
   readonly retentionMs: number;
   /** After this time without a renewal, a claim is abandoned. */

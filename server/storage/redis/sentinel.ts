@@ -4,7 +4,7 @@
  */
 import { errorMessage } from "../../lib/error-code.ts";
 
-export interface SentinelGroup {
+interface SentinelGroup {
   /** The URL of each sentinel. */
   readonly sentinels: readonly string[];
   /** The name under which the sentinels monitor the primary, such as `mymaster`. */
@@ -14,7 +14,7 @@ export interface SentinelGroup {
 }
 
 /** Sends a command to the server with this URL, and returns its response. */
-export type AskServer = (url: string, command: string, args: string[]) => Promise<unknown>;
+type AskServer = (url: string, command: string, args: string[]) => Promise<unknown>;
 
 /** `redis+sentinel://user:password@host1:26379,host2:26379/name/0`, or `rediss+sentinel://` with TLS. */
 const format =

@@ -23,7 +23,7 @@ const defaultTimeoutMs = 10;
 /** The bounds of lookups in flight, of pending writes, and of one write. */
 const [maxKeysInFlight, maxPending, maxBatch] = [8192, 4096, 256];
 
-export interface SharedEmbeddingsOptions {
+interface SharedEmbeddingsOptions {
   /** `VEXEL_SECRET`: replicas with the same secret share their vectors. */
   readonly secret: string;
   readonly ttlMs: number;

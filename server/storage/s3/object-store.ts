@@ -12,7 +12,7 @@ import { type TimeCall, untimed } from "../../lib/time-call.ts";
 import { startTimeout } from "../../lib/timers.ts";
 import type { BlobLocation } from "./blob-url.ts";
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   readonly location: BlobLocation;
   /** Milliseconds, monotonic: a wall clock that is set back would extend the backoff. */
   readonly clock: () => number;
@@ -24,7 +24,7 @@ export interface ObjectStoreOptions {
   readonly timeCall?: TimeCall | undefined;
 }
 
-export interface StoredObject {
+interface StoredObject {
   readonly key: string;
   readonly size: number;
   /** Unix milliseconds, by the clock of the object store. */

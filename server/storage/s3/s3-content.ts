@@ -7,7 +7,7 @@ import { type ContentFiles, contentName, hashOf, StoreFullError } from "../files
 import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
 import type { ObjectStore } from "./object-store.ts";
 
-export interface S3ContentOptions {
+interface S3ContentOptions {
   readonly objects: ObjectStore;
   /** Content that is not uploaded yet. */
   readonly files: ContentFiles;

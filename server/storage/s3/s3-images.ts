@@ -15,7 +15,7 @@ import type {
 } from "../ports/blob-store.ts";
 import type { ObjectStore } from "./object-store.ts";
 
-export interface S3ImagesOptions {
+interface S3ImagesOptions {
   readonly objects: ObjectStore;
   /** The maximum size of the images of all replicas, as of the last sweep, and of this replica's images since then. */
   readonly maxBytes: number;

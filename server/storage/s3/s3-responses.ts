@@ -7,7 +7,7 @@ import type { ResponseMetadata } from "../ports/response-store.ts";
 import type { SharedResponses } from "../ports/shared-responses.ts";
 import type { ObjectStore } from "./object-store.ts";
 
-export interface S3ResponsesOptions {
+interface S3ResponsesOptions {
   readonly objects: ObjectStore;
   readonly ttlMs: number;
   /** Unix milliseconds. */

@@ -21,7 +21,7 @@ export interface StoredAuditEntry {
   readonly address: string | null;
 }
 
-export interface AuditFilter {
+interface AuditFilter {
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
 }

@@ -24,7 +24,7 @@ export interface DeliveryOutcome {
   readonly problem: string | null;
 }
 
-export interface DeliveryStatus {
+interface DeliveryStatus {
   readonly waiting: number;
   readonly delivered: number;
   readonly abandoned: number;
@@ -39,7 +39,7 @@ export interface DeliveryStatus {
     | undefined;
 }
 
-export interface DeliveryClaim {
+interface DeliveryClaim {
   readonly webhook: string;
   /** Unix milliseconds. */
   readonly now: number;

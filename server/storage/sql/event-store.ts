@@ -33,7 +33,7 @@ export interface ListedEvent extends StoredEvent {
   readonly deliveries: readonly EventDelivery[];
 }
 
-export interface EventQuery {
+interface EventQuery {
   /** Cursor: the id of the last event of the previous page. */
   readonly after?: string | undefined;
   /** Absent: all types. */
@@ -41,7 +41,7 @@ export interface EventQuery {
   readonly limit: number;
 }
 
-export interface Recorded {
+interface Recorded {
   /** False: it was a duplicate. */
   readonly isNew: boolean;
   /** Webhooks whose oldest delivery was abandoned because too many were pending. */

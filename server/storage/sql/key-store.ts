@@ -63,7 +63,7 @@ export interface StoredKey extends NewKey {
 }
 
 /** The end of a key that is rotated. Unix milliseconds. */
-export type RotatedKeyEnd = { readonly revokeAt: number } | { readonly expireAt: number };
+type RotatedKeyEnd = { readonly revokeAt: number } | { readonly expireAt: number };
 
 export interface KeyChange {
   /** The key as it is now. */

@@ -18,7 +18,7 @@ export const otherName = "(other)";
 /** Labels with a name of their own in the usage of one hour: of one API key, and of all. */
 export const maxLabels = { ofKey: 1000, ofHour: 20_000 } as const;
 
-export const labelOf = (kind: LabelKind, name: string): string => `${kind}=${name}`;
+const labelOf = (kind: LabelKind, name: string): string => `${kind}=${name}`;
 
 /** The label of the same kind for names above the bound. */
 export const otherLabel = (label: string): string =>

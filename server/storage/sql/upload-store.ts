@@ -1,7 +1,7 @@
 /** Uploads of files in parts (`/v1/uploads`), without the content of the parts, in a SQL database. */
 import { integerOrNull, type SqlDatabase, type SqlInteger } from "./database.ts";
 
-export type UploadStatus = "pending" | "completed" | "cancelled";
+type UploadStatus = "pending" | "completed" | "cancelled";
 
 export interface StoredUpload {
   readonly id: string;

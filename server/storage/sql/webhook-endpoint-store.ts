@@ -26,9 +26,7 @@ export interface StoredWebhookEndpoint {
   readonly updatedAt: number;
 }
 
-export type WebhookEndpointChanges = Partial<
-  Omit<StoredWebhookEndpoint, "id" | "owner" | "createdAt">
->;
+type WebhookEndpointChanges = Partial<Omit<StoredWebhookEndpoint, "id" | "owner" | "createdAt">>;
 
 interface EndpointRow {
   readonly id: string;

@@ -10,7 +10,7 @@ import { StoreError } from "./open-database.ts";
 /** A gateway that is shutting down may still hold the lock. */
 const lockTimeoutMs = 1000;
 
-export interface FolderLock {
+interface FolderLock {
   release(): void;
 }
 

@@ -27,7 +27,7 @@ const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
 const insertion = `INSERT INTO ledger (${ledgerColumns.join(", ")}) VALUES (${slots})
   ON CONFLICT (request_id) DO NOTHING`;
 
-export interface SqliteLedgerOptions {
+interface SqliteLedgerOptions {
   readonly folder: string;
   /** 0: no limit. */
   readonly maxBytes: number;

@@ -17,7 +17,7 @@ import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
 
-export interface ListClock {
+interface ListClock {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** The time limit of one page. */

@@ -8,7 +8,7 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
 }
 
-export interface OpenDatabaseOptions {
+interface OpenDatabaseOptions {
   readonly path: string;
   readonly busyMs: number;
   /** Migrate the tables to the current schema. */

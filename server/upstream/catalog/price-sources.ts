@@ -1,6 +1,6 @@
 /** Where the prices of embedding models were read, and when, by kind of upstream. */
 
-export interface PriceSource {
+interface PriceSource {
   readonly source: string;
   /** The day of the list. */
   readonly on: string;

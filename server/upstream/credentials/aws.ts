@@ -36,7 +36,7 @@ const schema = z
   })
   .superRefine(requireMembers({ profile: ["profile"], "access-key": ["roleArn"] }));
 
-export type AwsAuth = z.output<typeof schema>;
+type AwsAuth = z.output<typeof schema>;
 
 export const awsAuth = schema.optional();
 

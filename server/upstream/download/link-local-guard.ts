@@ -10,7 +10,7 @@ import { type SendUpstreamRequest, urlAddress } from "../transport/index.ts";
 import { ipFamilyOf, isLinkLocal } from "./address-ranges.ts";
 import type { Resolve } from "./ssrf-guard.ts";
 
-export interface LinkLocalGuardOptions {
+interface LinkLocalGuardOptions {
   readonly send: SendUpstreamRequest;
   readonly resolve: Resolve;
   /** A proxy of the environment resolves the name and connects. */

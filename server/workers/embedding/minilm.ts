@@ -18,7 +18,7 @@ export interface MinilmOptions extends EmbedderOptions {
   readonly path?: string;
 }
 
-export interface BuiltInMinilm extends Required<Pick<BuiltInModel, "embeddings" | "close">> {
+interface BuiltInMinilm extends Required<Pick<BuiltInModel, "embeddings" | "close">> {
   state(): WorkerProcessState;
 }
 

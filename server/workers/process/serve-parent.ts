@@ -3,7 +3,7 @@ import { setPriority } from "node:os";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 
-export interface LoadedWorker<JobRequest> {
+interface LoadedWorker<JobRequest> {
   readonly metadata: WorkerMetadata;
   handle(id: number, request: JobRequest): void;
   /** Absent: a request that was started runs to its end. */

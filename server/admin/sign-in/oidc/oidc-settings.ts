@@ -2,7 +2,7 @@
 import { type Role, roles } from "../../../../contract/admin.ts";
 
 /** The process settings, by name. */
-export type OidcVariables = Readonly<
+type OidcVariables = Readonly<
   Record<
     | "VEXEL_OIDC_ISSUER"
     | "VEXEL_OIDC_CLIENT_ID"

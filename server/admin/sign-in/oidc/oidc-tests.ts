@@ -14,7 +14,7 @@ import { accessOf, type OidcAccess, valuesOf } from "./oidc-access.ts";
 import type { OidcIdentity } from "./oidc-client.ts";
 import type { OidcSettings } from "./oidc-settings.ts";
 
-export interface OidcTestsOptions {
+interface OidcTestsOptions {
   readonly settings: OidcSettings;
   readonly users: Pick<UserStore, "findByOidcSubject" | "findByName">;
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;

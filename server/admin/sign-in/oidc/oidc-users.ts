@@ -21,7 +21,7 @@ export interface OidcUser {
   readonly before: StoredUser | undefined;
 }
 
-export interface OidcUsersOptions {
+interface OidcUsersOptions {
   readonly users: UserStore;
   readonly settings: OidcSettings;
   /** Unix milliseconds. */

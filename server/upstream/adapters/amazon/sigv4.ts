@@ -1,7 +1,7 @@
 /** SigV4 (AWS Signature Version 4) over a request's bytes and the time. Tested with AWS's own test suite. */
 import { createHash, createHmac } from "node:crypto";
 
-export interface Unsigned {
+interface Unsigned {
   readonly method: string;
   /** As sent: its path is encoded once. */
   readonly url: string;
@@ -12,7 +12,7 @@ export interface Unsigned {
   readonly bodyHash?: string;
 }
 
-export interface Signer {
+interface Signer {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;

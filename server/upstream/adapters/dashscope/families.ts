@@ -6,7 +6,7 @@ import type {
   Sizes,
 } from "../../image-capabilities.ts";
 
-export interface DashscopeFamily {
+interface DashscopeFamily {
   /**
    * `messages`: a chat-style request with a direct response. `messages-job`: the same as a job. `prompt-job`: a prompt
    * and a list of images, as a job. `masked-job`: a job with one image and a mask.

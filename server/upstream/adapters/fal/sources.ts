@@ -1,6 +1,6 @@
 /** The fields in which fal's endpoints take the input images of an edit, by endpoint name. Facts as in families.ts. */
 
-export interface SourceFields {
+interface SourceFields {
   /** Fields of one image each: the first image goes into the first of them, and so on. */
   readonly single?: readonly string[];
   /** The field of all other images. */

@@ -13,7 +13,7 @@ import { editSizesByRatio, sizesOf4, sizesOf45 } from "./sizes.ts";
  */
 export type IdeogramOperation = "generate" | "change" | "fill";
 
-export interface IdeogramFamily {
+interface IdeogramFamily {
   readonly path: (model: string, operation: IdeogramOperation) => string;
   /** Translates the client's options to the model's fields. */
   readonly fields: (

@@ -136,7 +136,7 @@ const inputsOf = (input: EmbeddingInput): readonly unknown[] => {
   return input.kind === "tokens" ? input.tokens : input.entries;
 };
 
-export interface EmbeddingEntry {
+interface EmbeddingEntry {
   readonly object?: unknown;
   readonly index?: unknown;
   readonly embedding?: unknown;

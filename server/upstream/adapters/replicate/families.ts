@@ -1,7 +1,7 @@
 /** Capabilities of models on Replicate. Each model has its own input schema; the schemas of one vendor are similar. */
 import { anyEdges, type ImageCapabilities, type Sizes } from "../../image-capabilities.ts";
 
-export interface ReplicateFamily {
+interface ReplicateFamily {
   readonly sizes: Sizes;
   /** Fields without which width and height are ignored. */
   readonly custom?: Readonly<Record<string, string>>;

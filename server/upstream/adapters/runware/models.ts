@@ -5,7 +5,7 @@
  */
 
 /** Where a model takes the images of an edit. */
-export type RunwareImageInput =
+type RunwareImageInput =
   /** `inputs.referenceImages`, a list. */
   | "references"
   /** `inputs.image`, with `inputs.mask` where the model erases or replaces a part. */
@@ -13,7 +13,7 @@ export type RunwareImageInput =
   /** `seedImage` and `maskImage`. */
   | "seed";
 
-export interface RunwareModel {
+interface RunwareModel {
   readonly input: RunwareImageInput;
   /** Has no `width` and `height`: the output has the size of the input image. */
   readonly unsized?: true;

@@ -1,7 +1,7 @@
 /** The models behind Runway's text_to_image: runwayml 5.24.0, types/text_to_image_create_params.py, read on 2026-11-17. */
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 
-export interface RunwayModel {
+interface RunwayModel {
   /** `ratio` of a request without a size. Absent: the field is not required. */
   readonly ratio?: string;
   readonly takes?: ImageCapabilities["takes"];

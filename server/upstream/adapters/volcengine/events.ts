@@ -7,7 +7,7 @@ import { createdIn, loadedImageIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
 import { memberOf } from "../wire/members.ts";
 
-export interface EventReading {
+interface EventReading {
   readonly usageIn: (response: unknown) => { readonly usage?: ImageUsage };
   /** Maps an error with a code and a message. */
   readonly toError: (error: unknown) => GatewayError;

@@ -10,7 +10,7 @@ const letterR = 0x72;
 const letterU = 0x75;
 const space = 0x20;
 
-export interface EndOfText {
+interface EndOfText {
   /** The offset of the closing quote, or of the bytes that must be read together with the next chunk. */
   readonly end: number;
   /** False: the chunk ends within the text. */

@@ -35,7 +35,7 @@ export type ErrorMeaning =
 /** Names of the operator's accounts and hosts that a vendor's message may contain, and that are redacted. */
 export type OwnNames = (upstream: Upstream) => readonly (string | undefined)[];
 
-export interface NativeErrorMapping {
+interface NativeErrorMapping {
   readonly classify?: (error: VendorError) => ErrorMeaning | false | undefined;
   /** Reads the vendor's message, if it is not in one of the usual fields. */
   readonly messageOf?: (body: unknown) => string | undefined;

@@ -246,7 +246,7 @@ const textMember = <N extends string>(name: N, value: unknown, safe: (text: stri
 const maxWaitMs = 24 * 3600 * 1000;
 
 /** Azure sends milliseconds; others seconds or a date. */
-export function retryAfterMs(headers: UpstreamResponse["headers"]): number | undefined {
+function retryAfterMs(headers: UpstreamResponse["headers"]): number | undefined {
   const wait = waitIn(headers.get("retry-after-ms") || undefined, headers);
   return wait === undefined ? undefined : bounded(wait);
 }

@@ -3,7 +3,7 @@
  * depends on facts that are not known yet, the estimate is the maximum.
  */
 
-export interface ImageTokens {
+interface ImageTokens {
   /** Output tokens of one image. `size`: WIDTHxHEIGHT, or the vendor's name for it. Undefined if not known. */
   out(size: string | undefined, quality: string | undefined): number | undefined;
   /** Input tokens of one image. */
@@ -134,7 +134,7 @@ const countedTiers: Readonly<Record<string, string>> = {
   max: "high",
 };
 
-export interface WireImage {
+interface WireImage {
   /** WIDTHxHEIGHT. Undefined where it is not known: 1024x1024 is assumed. */
   readonly size: string | undefined;
   /** Undefined where it is not known: medium is assumed. */

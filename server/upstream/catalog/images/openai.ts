@@ -9,7 +9,7 @@ import {
 } from "../../image-capabilities.ts";
 
 /** Catalog facts of one image model, independent of the upstream that serves it. */
-export interface KnownImage {
+interface KnownImage {
   readonly name: string;
   /** Other names of the same model. */
   readonly also?: readonly string[];

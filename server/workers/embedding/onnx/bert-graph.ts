@@ -10,7 +10,7 @@ export const bertConfig = z.object({
   layer_norm_eps: z.number().positive(),
   hidden_act: z.literal("gelu"),
 });
-export type BertConfig = z.infer<typeof bertConfig>;
+type BertConfig = z.infer<typeof bertConfig>;
 
 const { float, float16, int32, int64 } = tensorType;
 

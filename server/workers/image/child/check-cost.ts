@@ -8,7 +8,7 @@ import { errorCode } from "../../../lib/error-code.ts";
 import { type ImageInput, UnprocessableImageError } from "./image-input.ts";
 import { pngChunks } from "./png-chunks.ts";
 
-export interface CostBounds {
+interface CostBounds {
   /** The pixels of one page. */
   readonly pixels: number;
   readonly maxPixels: number;

@@ -1,7 +1,7 @@
 /** Lists the chunks of a PNG file by their headers. */
 import type { ImageInput } from "./image-input.ts";
 
-export interface PngChunk {
+interface PngChunk {
   readonly kind: string;
   /** The offset of its header. */
   readonly at: number;
