@@ -83,10 +83,6 @@ export class TargetRegistry {
     }
   }
 
-  usedTargets(): readonly TargetHealth[] {
-    return [...this.#healths.values()];
-  }
-
   /** The target served a request and reported that its quota is used up for `waitMs`. */
   reportExhausted(target: Target, waitMs: number): void {
     const health = this.#healths.get(nameOf(target));

@@ -6,7 +6,7 @@ import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
 import { requestSizeClassOf } from "../../server/routing/health/latency-stats.ts";
-import type { TargetChange } from "../../server/routing/health/target-health.ts";
+import type { TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { targetQueue } from "../../server/routing/routing-options.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
@@ -167,6 +167,11 @@ export class RoutingSimulation {
       ...(isImage ? { checkHealth: this.#checkHealth } : { sizeClassOf: requestSizeClassOf }),
     });
     this.#send = stage(this.#visit);
+  }
+
+  /** The health of the model's targets. */
+  get targets(): readonly TargetHealth[] {
+    return this.registry.targetsFor(this.#options.model).peers;
   }
 
   /** Sends a request now. Its end is added to `outcomes`, and then `then` is called. */

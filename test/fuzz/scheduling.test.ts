@@ -99,8 +99,7 @@ describe("with one healthy target, whatever the others do", () => {
       // Requests that hang are sent to another target when the budget has a retry again.
       const most = mostExtra(simulation.requestCount, simulation.time.now());
       expect(extra, `seed ${seed}`).toBeLessThanOrEqual(most);
-      for (const { inFlight } of simulation.registry.usedTargets())
-        expect(inFlight, `seed ${seed}`).toBe(0);
+      for (const { inFlight } of simulation.targets) expect(inFlight, `seed ${seed}`).toBe(0);
       for (const { request } of simulation.outcomes) expect(request.client.listeners.size).toBe(0);
     }
     // Several hanging targets, a burst of requests and a clock jump can use up the retry budget.

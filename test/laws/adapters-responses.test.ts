@@ -2,14 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { inspectVector } from "../../server/embeddings/vector-formats.ts";
-import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
-import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
+import { readEmbeddingsResponse } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/parse-embeddings-response.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";
+import { upstreamResponseOf } from "./adapter-cases.ts";
 
 const ascii = fc.string({ unit: "binary-ascii", maxLength: 12 });
 /** Texts that look like the members that the fast parser searches for. */
@@ -142,15 +142,15 @@ describe("a response is passed on byte for byte", () => {
   const usage = `{"prompt_tokens":5,"total_tokens":5}`;
   const whole = (data: readonly string[], reportedUsage = usage, more = "") =>
     `{"object":"list",${more}"data":[${data.join(", ")}],"model":"a:b","usage":${reportedUsage}}`;
-  const read = (text: string) => readEmbeddings(ChunkedBytes.of(Buffer.from(text)), query);
+  const read = (text: string) => readEmbeddingsResponse(upstreamResponseOf(text), query);
 
-  test("if the parser has read all of it", () => {
+  test("if the parser has read all of it", async () => {
     const text = whole(entries);
-    expect(read(text).verbatim?.body.text(0)).toBe(text);
+    expect((await read(text)).verbatim?.body.text(0)).toBe(text);
     const spaced = text.replaceAll(":", " : ").replace("a : b", "a:b");
-    expect(read(spaced).verbatim?.encoding).toBe("base64");
+    expect((await read(spaced)).verbatim?.encoding).toBe("base64");
     const numbers = text.replaceAll(`"${vector}"`, "[0.5,-1]");
-    expect(read(numbers).verbatim?.encoding).toBe("float");
+    expect((await read(numbers)).verbatim?.encoding).toBe("float");
   });
 
   const more = entries.map((entry) => entry.replace("{", `{"meta":{"embedding":"AAAA"},`));
@@ -159,8 +159,8 @@ describe("a response is passed on byte for byte", () => {
     ["more in its usage", whole(entries, `{"prompt_tokens":5,"total_tokens":5,"cost":1}`)],
     ["more in its entries", whole(more)],
     ["another field", whole(entries, usage, `"id":"1",`)],
-  ])("a response with %s is not passed on verbatim", (_, text) => {
-    const response = read(text);
+  ])("a response with %s is not passed on verbatim", async (_, text) => {
+    const response = await read(text);
     expect(response.verbatim).toBeUndefined();
     expect(response.vectors.map(String)).toEqual([vector, vector]);
     expect(response.usage?.inputTokens).toBe(5);

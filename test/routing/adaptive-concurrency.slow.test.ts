@@ -40,9 +40,7 @@ function simulationOf(
     model: modelWithTargets(...targets),
     ...more,
     behaviorOf: (target, now) => {
-      const { inFlight } = simulation.registry
-        .usedTargets()
-        .find((each) => each.target === target)!;
+      const { inFlight } = simulation.targets.find((each) => each.target === target)!;
       return meanwhile(now) ?? (inFlight > slots ? whenFull : well(ms));
     },
   });
@@ -54,7 +52,7 @@ const errorKindsOf = ({ outcomes }: RoutingSimulation) =>
 
 function expectNothingLeft(simulation: RoutingSimulation): void {
   expect(simulation.outcomes).toHaveLength(simulation.requestCount);
-  for (const { inFlight, concurrency } of simulation.registry.usedTargets()) {
+  for (const { inFlight, concurrency } of simulation.targets) {
     expect([inFlight, concurrency.slots.waiting]).toEqual([0, 0]);
   }
   for (const { request } of simulation.outcomes) expect(request.client.listeners.size).toBe(0);
@@ -149,9 +147,7 @@ test("no request queues for an overloaded target while a target of a higher tier
     model,
     behaviorOf: ({ upstream }) => {
       if (upstream.id === b.upstream.id) return well(10);
-      const first = simulation.registry
-        .usedTargets()
-        .find(({ target }) => target.upstream.id === a.upstream.id)!;
+      const first = simulation.targets.find(({ target }) => target.upstream.id === a.upstream.id)!;
       return first.inFlight > 4 ? overloaded : well(60_000);
     },
   });
@@ -202,7 +198,7 @@ describe("no request queues", () => {
       simulation.time.start(request * 10, () => simulation.sendRequest());
     await simulation.time.run();
     for (const { at } of simulation.attempts) expect(at).toBeWithin(0, 1000);
-    expect(simulation.registry.usedTargets()[0]!.concurrency.isHardLimited).toBe(false);
+    expect(simulation.targets[0]!.concurrency.isHardLimited).toBe(false);
   });
 
   test("for a target whose last overload error is three seconds old", async () => {

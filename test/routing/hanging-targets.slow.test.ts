@@ -55,7 +55,7 @@ describe("a hanging target, while hedges serve its requests", () => {
         `seed ${seed}`,
       ).toContain("recovered");
       expect(attempts(30_000)).toBeGreaterThan(0);
-      for (const { inFlight } of simulation.registry.usedTargets()) expect(inFlight).toBe(0);
+      for (const { inFlight } of simulation.targets) expect(inFlight).toBe(0);
       for (const { request } of simulation.outcomes) expect(request.client.listeners.size).toBe(0);
     }
   });

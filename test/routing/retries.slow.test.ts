@@ -39,7 +39,7 @@ async function oneRequest(
   await simulation.time.run();
   expect(simulation.outcomes).toHaveLength(1);
   expect(simulation.outcomes[0]!.request.client.listeners.size).toBe(0);
-  for (const { inFlight } of simulation.registry.usedTargets()) expect(inFlight).toBe(0);
+  for (const { inFlight } of simulation.targets) expect(inFlight).toBe(0);
   return {
     simulation,
     outcome: simulation.outcomes[0]!,

@@ -33,7 +33,7 @@ function servedAfter({ outcomes }: RoutingSimulation, moment: number): number[] 
 
 function expectNothingLeft(simulation: RoutingSimulation): void {
   expect(simulation.outcomes).toHaveLength(simulation.requestCount);
-  for (const { inFlight } of simulation.registry.usedTargets()) expect(inFlight).toBe(0);
+  for (const { inFlight } of simulation.targets) expect(inFlight).toBe(0);
   for (const { request } of simulation.outcomes) expect(request.client.listeners.size).toBe(0);
 }
 
@@ -123,7 +123,7 @@ test("a target is not ejected because clients disconnect before it responds", as
   });
   simulation.loop(10, 0, 10_000);
   await simulation.time.run();
-  const { counts, breaker } = simulation.registry.usedTargets()[0]!;
+  const { counts, breaker } = simulation.targets[0]!;
   expect(counts.failed).toBe(0);
   expect(breaker.isOpen).toBe(false);
 });

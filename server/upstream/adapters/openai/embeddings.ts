@@ -183,9 +183,6 @@ async function readEmbeddingsAndCost(
 const isCost = (cost: unknown): cost is number =>
   typeof cost === "number" && Number.isFinite(cost) && cost >= 0;
 
-export const readEmbeddings = (bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse =>
-  embeddingsOf(bytes, parseEmbeddingsResponse(bytes), query);
-
 function embeddingsOf(
   bytes: ChunkedBytes,
   { value, isWhole }: ParsedResponse,
