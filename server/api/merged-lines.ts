@@ -3,9 +3,8 @@ import type { MayMerge } from "../batches/merge-lines.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { countedTokens, tokensPerInput } from "../embeddings/embedding-usage.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";
-import { copyOf } from "../lib/borrowed-bytes.ts";
+import { copyAll } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { StreamedJson } from "../lib/json-stream.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
 import { serveOthers } from "../lib/tasks.ts";
 import type { Endpoint, WrittenResponse } from "../pipeline/endpoint.ts";
@@ -82,13 +81,7 @@ function bytesOf(written: WrittenResponse): Uint8Array | Promise<Uint8Array> {
   const { body } = written;
   if (typeof body === "string") return Buffer.from(body);
   if (body instanceof Uint8Array) return body;
-  return "open" in body ? readAll(body) : joinChunks(body);
-}
-
-async function readAll(body: StreamedJson): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of body.open()) parts.push(copyOf(chunk));
-  return Buffer.concat(parts);
+  return "open" in body ? copyAll(body.open()) : joinChunks(body);
 }
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);

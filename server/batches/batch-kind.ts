@@ -24,7 +24,7 @@ import {
   validateInput,
 } from "./validate-input.ts";
 import { type chooseExecution, joinRanges } from "./vendor/choose-execution.ts";
-import type { NumberedLine } from "./vendor/vendor-batch.ts";
+import type { BatchLine } from "./vendor/vendor-batch.ts";
 import type { VendorLines } from "./vendor/vendor-lines.ts";
 
 interface BatchKindOptions {
@@ -41,12 +41,6 @@ interface BatchKindOptions {
   /** When an output file expires, in Unix milliseconds. Null: never. */
   readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
   readonly mayMerge: MayMerge;
-}
-
-/** A line of a batch, with the id of its result. */
-interface BatchLine extends NumberedLine {
-  readonly id: string;
-  readonly customId: string;
 }
 
 type ChooseExecution = (

@@ -1,5 +1,5 @@
 /** Image jobs: jobs of one line, whose result is the images response or its error. */
-import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, copyAll } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobError, StoredJob } from "../storage/sql/stored-job.ts";
@@ -64,7 +64,7 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
     await removeInput(files, job.id);
     const bytes = await results.size("output");
     if (bytes > 0) return { status: "completed", bytes };
-    const error = job.error ?? (await readError(results.read("error")));
+    const error = job.error ?? readError(await copyAll(results.read("error")));
     return { status: job.ending === "cancelled" ? "cancelled" : "failed", error, bytes };
   },
 });
@@ -81,14 +81,9 @@ async function errorOf({
   status,
   body,
 }: Extract<LineResult, { kind: "response" }>): Promise<JobError> {
-  let text = "";
-  for await (const chunk of chunksOf(body)) text += Buffer.from(chunk as Uint8Array).toString();
-  const { error } = JSON.parse(text) as { error: Omit<JobError, "status_code"> };
+  const text = await copyAll(chunksOf(body));
+  const { error } = JSON.parse(text.toString()) as { error: Omit<JobError, "status_code"> };
   return { ...error, status_code: status };
 }
 
-async function readError(chunks: AsyncIterable<Uint8Array>): Promise<JobError> {
-  let text = "";
-  for await (const chunk of chunks) text += Buffer.from(chunk).toString();
-  return JSON.parse(text) as JobError;
-}
+const readError = (json: Buffer): JobError => JSON.parse(json.toString()) as JobError;

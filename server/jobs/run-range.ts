@@ -2,7 +2,7 @@
  * Runs the lines of a claimed range. Image lines run one after the other, and each is settled at once, because it is
  * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated.
  */
-import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, copyAll } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection, serveOthers } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
@@ -204,7 +204,7 @@ export class RangeRun {
 
   async #read(line: JobLine, result: LineResult): Promise<FormattedLine> {
     const formatted = this.#kind.format(line, result);
-    const bytes = formatted instanceof Uint8Array ? formatted : await bytesOf(formatted);
+    const bytes = formatted instanceof Uint8Array ? formatted : await copyAll(formatted);
     if (result.kind === "response") await result.close();
     return { isSuccess: isSuccessful(result), bytes };
   }
@@ -307,12 +307,6 @@ const alone = (line: JobLine): MergedLines => ({ lines: [line] });
 interface FormattedLine {
   readonly isSuccess: boolean;
   readonly bytes: Uint8Array;
-}
-
-async function bytesOf(chunks: AsyncIterable<BorrowedBytes>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(copyOf(chunk));
-  return Buffer.concat(parts);
 }
 
 const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });

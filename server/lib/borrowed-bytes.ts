@@ -26,6 +26,15 @@ export const copyOf = (bytes: BorrowedBytes): Uint8Array<ArrayBuffer> => new Uin
 export const joinCopies = (parts: readonly BorrowedBytes[]): Buffer<ArrayBuffer> =>
   Buffer.concat(parts as readonly Uint8Array[]);
 
+/** A copy of all chunks. */
+export async function copyAll(
+  chunks: AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>,
+): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(copyOf(chunk));
+  return Buffer.concat(parts);
+}
+
 /**
  * The same bytes for functions of the runtime, which require a `Uint8Array`. They must not be kept: here the compiler
  * cannot check it.

@@ -45,6 +45,8 @@ export function openStoredContent(options: StoredContentOptions): StoredContent 
   const files = new ContentFiles({ folder, maxBytes, disk, secrets, now });
   const store = objects ? new S3Content({ objects, files, maxBytes, secrets, now }) : files;
   let checked: ReadonlyMap<string, StoringModel> | undefined;
+  /** The models that store content, as of the last sweep. */
+  let swept = "";
   let sweepAt = 0;
   let isSweeping = false;
   const check = async (): Promise<void> => {
@@ -58,8 +60,10 @@ export function openStoredContent(options: StoredContentOptions): StoredContent 
         storeContentMs === undefined ? [] : [[id, storeContentMs] as const],
       ),
     );
+    const storing = JSON.stringify([...keptMs]);
     try {
-      if (isDue || (await store.hasOthers(keptMs))) await store.sweep(keptMs);
+      if (isDue || storing !== swept) await store.sweep(keptMs);
+      swept = storing;
     } catch (error) {
       log.warn("content-not-deleted", { reason: String(error) });
     }

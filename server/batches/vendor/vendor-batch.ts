@@ -18,8 +18,12 @@ import { readStored } from "./vendor-files.ts";
 import { VendorInput, VendorRefusal } from "./vendor-input.ts";
 import type { Created, Creating, Sent, VendorState } from "./vendor-state.ts";
 
-/** A line with its number in the job. */
-export interface NumberedLine extends JobLine {
+/** A line of a batch. */
+export interface BatchLine extends JobLine {
+  /** Of its result. */
+  readonly id: string;
+  readonly customId: string;
+  /** The line of the job, from 0. */
   readonly number: number;
 }
 
@@ -86,7 +90,7 @@ export class VendorBatch {
   async advance(
     before: VendorState | undefined,
     payer: Payer,
-    lines: () => AsyncIterable<NumberedLine>,
+    lines: () => AsyncIterable<BatchLine>,
   ): Promise<Step> {
     try {
       const state =
@@ -149,7 +153,7 @@ export class VendorBatch {
   async #create(
     creating: Creating | undefined,
     payer: Payer,
-    lines: () => AsyncIterable<NumberedLine>,
+    lines: () => AsyncIterable<BatchLine>,
   ): Promise<Exclude<VendorState, Creating>> {
     const { api, endpoint } = this.#at;
     const found = creating && (await this.#find(creating));
@@ -191,7 +195,7 @@ export class VendorBatch {
   }
 
   /** Undefined: there is nothing to send. */
-  async #upload(payer: Payer, lines: () => AsyncIterable<NumberedLine>): Promise<Sent | undefined> {
+  async #upload(payer: Payer, lines: () => AsyncIterable<BatchLine>): Promise<Sent | undefined> {
     const { files, now } = this.#options;
     const { api, endpoint, target } = this.#at;
     const input = new VendorInput(api, this.#range.job.endpoint);
@@ -217,7 +221,7 @@ export class VendorBatch {
 
   async *#planned(
     payer: Payer,
-    lines: () => AsyncIterable<NumberedLine>,
+    lines: () => AsyncIterable<BatchLine>,
     onCost: (dollars: number | null) => void,
   ) {
     for await (const line of lines()) {

@@ -13,9 +13,9 @@ import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-bee
 import { withDiscount } from "./index.ts";
 import { ResultLine } from "./result-line.ts";
 import {
+  type BatchLine,
   cancelMs,
   type Ended,
-  type NumberedLine,
   rangeName,
   VendorBatch,
   type VendorBatchOptions,
@@ -40,20 +40,15 @@ interface VendorLinesOptions extends VendorBatchOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-export interface VendorLines {
+export const createVendorLines = (options: VendorLinesOptions) => ({
   /** `plain`: the lines as they would run now. */
-  linesOf<L extends NumberedLine>(
+  linesOf: (
     range: ClaimedRange,
-    plain: () => AsyncIterable<L>,
+    plain: () => AsyncIterable<BatchLine>,
     record: RecordVendorBatch,
-  ): AsyncGenerator<L>;
+  ): AsyncGenerator<BatchLine> => new RangeLines(options, range, plain, record).lines(),
   /** The job ends, and its lines at the vendor do not: their batches are canceled. Never rejects. */
-  abandon(job: StoredJob): Promise<void>;
-}
-
-export const createVendorLines = (options: VendorLinesOptions): VendorLines => ({
-  linesOf: (range, plain, record) => new RangeLines(options, range, plain, record).lines(),
-  abandon: async (job) => {
+  abandon: async (job: StoredJob): Promise<void> => {
     const { targetOf, vendorBatches, budget, log } = options;
     budget.releaseJob(job.id);
     const at = targetOf(job);
@@ -68,10 +63,12 @@ export const createVendorLines = (options: VendorLinesOptions): VendorLines => (
   },
 });
 
-class RangeLines<L extends NumberedLine> {
+export type VendorLines = ReturnType<typeof createVendorLines>;
+
+class RangeLines {
   readonly #options: VendorLinesOptions;
   readonly #range: ClaimedRange;
-  readonly #plain: () => AsyncIterable<L>;
+  readonly #plain: () => AsyncIterable<BatchLine>;
   readonly #record: RecordVendorBatch;
   /** The vendor may run the lines. */
   #isSent: boolean;
@@ -79,7 +76,7 @@ class RangeLines<L extends NumberedLine> {
   constructor(
     options: VendorLinesOptions,
     range: ClaimedRange,
-    plain: () => AsyncIterable<L>,
+    plain: () => AsyncIterable<BatchLine>,
     record: RecordVendorBatch,
   ) {
     this.#options = options;
@@ -93,7 +90,7 @@ class RangeLines<L extends NumberedLine> {
     return rangeName(this.#range);
   }
 
-  async *lines(): AsyncGenerator<L> {
+  async *lines(): AsyncGenerator<BatchLine> {
     const { targetOf, budget, isShared } = this.#options;
     const { job } = this.#range;
     if (isShared) await budget.sweep();
@@ -142,13 +139,16 @@ class RangeLines<L extends NumberedLine> {
   }
 
   /** The lines of a revoked key, or of a deleted model, fail with the reason when they run. */
-  async *#unsent(at: VendorTarget | undefined, payer: Payer | GatewayError): AsyncGenerator<L> {
+  async *#unsent(
+    at: VendorTarget | undefined,
+    payer: Payer | GatewayError,
+  ): AsyncGenerator<BatchLine> {
     const isOfAnother = payer instanceof GatewayError && payer.kind === "vendor_batch_failed";
     if (!at || isOfAnother) yield* this.#failed("the model has no upstream with batches any more");
     else yield* this.#plain();
   }
 
-  async *#failed(reason: string): AsyncGenerator<L> {
+  async *#failed(reason: string): AsyncGenerator<BatchLine> {
     for await (const line of this.#plain())
       yield this.#mayRun ? line : { ...line, failure: failedError(reason) };
   }
@@ -169,7 +169,7 @@ class RangeLines<L extends NumberedLine> {
     at: VendorTarget,
     payer: Payer,
     { sent, status }: { readonly sent: Created; readonly status: Ended },
-  ): AsyncGenerator<L> {
+  ): AsyncGenerator<BatchLine> {
     const { budget } = this.#options;
     this.#isSent = true;
     const results = await this.#openResults(batch, at, status);

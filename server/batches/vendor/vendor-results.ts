@@ -2,11 +2,13 @@
  * The results of a vendor's batch: downloaded into the file store, and found by the number of their line. The vendor's
  * order does not matter.
  */
+import { copyAll } from "../../lib/borrowed-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { serveOthers } from "../../lib/tasks.ts";
 import type { FileStore, FoundFile } from "../../storage/ports/file-store.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
+import { splitLines } from "../split-lines.ts";
 import type { VendorApi, VendorResult } from "./vendor-api.ts";
 
 /** Where a result is in the file. */
@@ -19,7 +21,6 @@ interface Position {
 
 /** Longer than the response to any request. */
 const maxLineBytes = 512 * 1024 * 1024;
-const lineFeed = 10;
 /** Other requests are served after this many bytes. */
 const bytesPerTurn = 256 * 1024;
 
@@ -53,10 +54,12 @@ export class VendorResults {
 
   async #index(file: FoundFile): Promise<void> {
     let bytes = 0;
-    for await (const { from, text } of linesOf(file.read())) {
-      const result = this.#read(text);
-      if (result) this.#add(result.id, { from, to: from + text.length });
-      bytes += text.length;
+    for await (const line of splitLines(file.read(), 0, maxLineBytes)) {
+      if (!line.bytes) throw invalidResponse("a line of the results is too long");
+      const result = this.#read(line.bytes);
+      const from = line.position;
+      if (result) this.#add(result.id, { from, to: from + line.length });
+      bytes += line.length;
       if (bytes < bytesPerTurn) continue;
       bytes = 0;
       await serveOthers();
@@ -72,10 +75,10 @@ export class VendorResults {
     else known.set(id, position);
   }
 
-  #read(line: Uint8Array): VendorResult | undefined {
+  #read(line: Buffer): VendorResult | undefined {
     let value: unknown;
     try {
-      value = JSON.parse(Buffer.from(line).toString());
+      value = JSON.parse(line.toString());
     } catch {
       return undefined;
     }
@@ -102,33 +105,8 @@ export class VendorResults {
   }
 
   async #resultAt({ from, to }: Position): Promise<VendorResult> {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of this.#file?.read(from, to) ?? []) chunks.push(chunk);
-    const result = this.#read(Buffer.concat(chunks));
+    const result = this.#read(await copyAll(this.#file?.read(from, to) ?? []));
     if (result) return result;
     throw new GatewayError("storage_unavailable", "The results of the batch cannot be read.");
   }
-}
-
-async function* linesOf(chunks: AsyncIterable<Uint8Array>) {
-  let from = 0;
-  let parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      parts.push(chunk.subarray(start, end));
-      const text = Buffer.concat(parts);
-      if (text.length > 0) yield { from, text };
-      from += text.length + 1;
-      [parts, length] = [[], 0];
-      start = end + 1;
-    }
-    const rest = Uint8Array.from(chunk.subarray(start));
-    length += rest.length;
-    if (length > maxLineBytes) throw invalidResponse("a line of the results is too long");
-    parts.push(rest);
-  }
-  const text = Buffer.concat(parts);
-  if (text.length > 0) yield { from, text };
 }

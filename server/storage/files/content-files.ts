@@ -147,11 +147,6 @@ export class ContentFiles implements ContentStore {
     this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
   }
 
-  async hasOthers(keptMs: KeptMs): Promise<boolean> {
-    const kept = new Set([...keptMs.keys()].map((model) => this.#folderOf(model)));
-    return (await this.#folders()).some((folder) => !kept.has(folder));
-  }
-
   async #folders(): Promise<string[]> {
     const names = await readdir(this.#options.folder).catch(() => []);
     return names.map((name) => join(this.#options.folder, name));

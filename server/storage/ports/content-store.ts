@@ -40,6 +40,4 @@ export interface ContentStore {
   find(model: string, requestId: string): Promise<FoundContent | undefined>;
   /** Deletes expired content, and the content of models that are not in `keptMs`. */
   sweep(keptMs: KeptMs): Promise<void>;
-  /** Whether a model that is not in `keptMs` may have stored content. */
-  hasOthers(keptMs: KeptMs): Promise<boolean>;
 }

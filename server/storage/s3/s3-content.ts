@@ -90,11 +90,6 @@ export class S3Content implements ContentStore {
     this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
   }
 
-  /** Only a list of all objects could show it, and a sweep makes that list. */
-  async hasOthers(): Promise<boolean> {
-    return true;
-  }
-
   #upload(): void {
     for (const name of this.#waiting) {
       if (this.#uploading.size >= maxUploads) return;

@@ -127,7 +127,7 @@ const linesOf = (
   }).linesOf(
     { job: { ...job, ...more }, number: 0, vendorBatch: JSON.stringify(creating) } as ClaimedRange,
     async function* () {
-      yield { number: 0, operation: "embeddings", publicUrl: "" } as const;
+      yield { number: 0, id: "a", customId: "a", operation: "embeddings", publicUrl: "" } as const;
     },
     async () => undefined,
   );

@@ -1,0 +1,50 @@
+/** Splits a stream of bytes into lines, with one line at a time in memory. */
+
+const lineFeed = 10;
+
+export interface SplitLine {
+  /** Where the line begins in the file. */
+  readonly position: number;
+  /** In bytes, without the line feed. */
+  readonly length: number;
+  /** Undefined: it is longer than `maxBytes`. */
+  readonly bytes: Buffer | undefined;
+}
+
+/** `position`: where the first chunk begins in the file. */
+export async function* splitLines(
+  chunks: AsyncIterable<Uint8Array>,
+  position: number,
+  maxBytes: number,
+): AsyncGenerator<SplitLine> {
+  let start = position;
+  /** The beginning of a line that continues in the next chunk. */
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  const add = (part: Uint8Array): void => {
+    length += part.length;
+    // The bytes of a line that is too long are not kept.
+    if (length <= maxBytes) parts.push(part);
+  };
+  const take = (): SplitLine => {
+    const [only] = parts;
+    const bytes =
+      parts.length === 1 && only
+        ? Buffer.from(only.buffer, only.byteOffset, only.length)
+        : Buffer.concat(parts);
+    const line = { position: start, length, bytes: length > maxBytes ? undefined : bytes };
+    start += length + 1;
+    [parts, length] = [[], 0];
+    return line;
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, from)) {
+      add(chunk.subarray(from, end));
+      yield take();
+      from = end + 1;
+    }
+    if (from < chunk.length) add(Uint8Array.from(chunk.subarray(from)));
+  }
+  if (length > 0) yield take();
+}
