@@ -305,9 +305,9 @@ describe("the usage of a batch", () => {
     const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
     await release();
     const { request: joined, respond: response } = upstream.requests[1]!;
-    response({ ...responseTo(joined), usage: { inputTokens: 13 } });
+    response({ ...responseTo(joined), usage: { inputTokens: 14 } });
     const tokens = (await Promise.all(responses)).map(({ usage }) => usage?.inputTokens);
-    expect(tokens).toEqual([1, 2, 4, 6]);
+    expect(tokens).toEqual([1, 2, 5, 6]);
   });
 
   test("is divided together with the cost that the upstream reports", async () => {
@@ -315,9 +315,9 @@ describe("the usage of a batch", () => {
     const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
     await release();
     const { request: joined, respond } = upstream.requests[1]!;
-    respond({ ...responseTo(joined), usage: { inputTokens: 13 }, cost: 0.26 });
+    respond({ ...responseTo(joined), usage: { inputTokens: 14 }, cost: 0.28 });
     for (const [at, { cost }] of (await Promise.all(responses)).entries())
-      expect(cost).toBeCloseTo([0.02, 0.04, 0.08, 0.12][at]!, 12);
+      expect(cost).toBeCloseTo([0.02, 0.04, 0.1, 0.12][at]!, 12);
   });
 
   test("is unknown if the upstream reports none", async () => {

@@ -224,7 +224,7 @@ describe("usage", () => {
     for (const text of texts) {
       shares.push((await send(requestOf(textQuery([text]), model))).usage?.inputTokens);
     }
-    expect(shares).toEqual(apportion(23, [1, 8, 8, 4]));
+    expect(shares).toEqual(apportion(23, [1, 10, 10, 4]));
     expect(requested()).toBe(1);
   });
 
