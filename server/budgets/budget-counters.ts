@@ -87,14 +87,6 @@ export class BudgetCounter {
     return this.#openReservations === 0;
   }
 
-  /**
-   * The reported threshold cannot be derived from `spent`: if this counter were evicted, the threshold would be
-   * reported twice.
-   */
-  get hasUnderivableThresholds(): boolean {
-    return this.#limit !== undefined && this.#reported > highestThreshold(this.spent, this.#limit);
-  }
-
   /** Whether `dollars` more would exceed the limit. Undefined: the cost is not known. */
   wouldExceed(dollars: number | undefined, limit: number): boolean {
     return exceeds(this.#spent + this.#reserved, dollars, limit);
@@ -255,15 +247,13 @@ export class BudgetCounters {
   }
 
   /**
-   * Bounds the memory. Must not be called between `counterOf` and the reservation: a counter that is about to be used
+   * Bounds the memory. A threshold that an evicted counter has reported may be reported again: its event has the same
+   * deduplication key. Must not be called between `counterOf` and the reservation: a counter that is about to be used
    * must not be replaced by a second one.
    */
   evictIdle(): void {
-    for (const isEvictable of [isIdleAndDerivable, isIdle]) {
-      if (this.#counters.size < this.#maxCounters) return;
-      for (const [id, counter] of this.#counters)
-        if (isEvictable(counter)) this.#counters.delete(id);
-    }
+    if (this.#counters.size < this.#maxCounters) return;
+    for (const [id, counter] of this.#counters) if (counter.isIdle) this.#counters.delete(id);
   }
 }
 
@@ -277,8 +267,3 @@ const idOf = (owner: BudgetOwner, period: string): string => {
   const { scope, id } = chargedOwner(owner);
   return `${scope} ${period} ${id}`;
 };
-
-const isIdle = (counter: BudgetCounter): boolean => counter.isIdle;
-
-const isIdleAndDerivable = (counter: BudgetCounter): boolean =>
-  counter.isIdle && !counter.hasUnderivableThresholds;

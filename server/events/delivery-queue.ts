@@ -63,8 +63,6 @@ const retryJitter = 0.2;
 const storageRetryMs = 5 * second;
 /** A wake-up during a dispatch is repeated after it. */
 const dispatchAgainMs = 10;
-/** The latest plausible due time: a later one was written before the clock was set back. */
-const latestDue = (at: number): number => at + maxDelayMs * (1 + retryJitter);
 
 interface WebhookState {
   busy: boolean;
@@ -184,14 +182,11 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     }
   };
 
-  /** A pause never exceeds the maximum delay, even if the clock was set back. */
-  const pauseEnd = ({ pausedUntil }: WebhookState): number =>
-    pausedUntil > now() + maxDelayMs ? 0 : pausedUntil;
   /** False after a configuration reload: a new webhook object has replaced this one. */
   const isActive = (webhook: Webhook, state: WebhookState): boolean =>
     !closed &&
     state.gone !== webhook &&
-    pauseEnd(state) <= now() &&
+    state.pausedUntil <= now() &&
     webhooks().get(webhook.id) === webhook;
 
   const deliverDue = async (webhook: Webhook, state: WebhookState): Promise<void> => {
@@ -203,7 +198,6 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
           webhook: webhook.id,
           now: at,
           until: at + timeoutMs * 1.5,
-          horizon: latestDue(at),
         });
         isStallReported = false;
         if (!claimed) return;
@@ -228,7 +222,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     if (state.busy || state.gone === webhook) return undefined;
     const due = await queue.nextDue(webhook.id);
     if (due === undefined || state.busy) return undefined;
-    return Math.max(due > latestDue(now()) ? 0 : due, pauseEnd(state));
+    return Math.max(due, state.pausedUntil);
   };
 
   /** Starts a worker for each webhook with a due delivery. Returns the time of the next delivery to other webhooks. */

@@ -43,8 +43,6 @@ const maxDiskFraction = 1 / 20;
  */
 const lowThreshold = 1.25;
 const recoveredThreshold = 1.5;
-/** The minimum time between two reports that the free space is low. */
-const reportEveryMs = 60_000;
 /** How long a measurement is valid. Bytes that the gateway writes meanwhile are subtracted from it. */
 const validMs = 1000;
 
@@ -54,8 +52,6 @@ export class DiskReserve {
   #reserve = 0;
   #isLow = false;
   #measuredAt = Number.NEGATIVE_INFINITY;
-  #reportedAt = Number.NEGATIVE_INFINITY;
-  #isSilent = false;
 
   constructor(options: DiskReserveOptions) {
     this.#options = options;
@@ -78,28 +74,18 @@ export class DiskReserve {
   }
 
   #measure(): void {
-    const { reserveBytes, measure, clock } = this.#options;
+    const { reserveBytes, measure, report, clock } = this.#options;
     try {
       const { freeBytes, totalBytes } = measure();
       this.#free = freeBytes;
       this.#reserve = Math.min(reserveBytes, totalBytes * maxDiskFraction);
       const isLow = freeBytes < this.#reserve * (this.#isLow ? recoveredThreshold : lowThreshold);
-      if (isLow !== this.#isLow) this.#report(isLow, freeBytes);
+      if (isLow !== this.#isLow) report(isLow, freeBytes);
       this.#isLow = isLow;
     } catch {
       // The folder was removed, or the system reports no free space. The write itself reports the error.
       this.#free = Number.POSITIVE_INFINITY;
     }
     this.#measuredAt = clock();
-  }
-
-  /** Large responses that come and go can cross the threshold many times a second; one report is enough. */
-  #report(isLow: boolean, freeBytes: number): void {
-    const { report, clock } = this.#options;
-    if (isLow) {
-      this.#isSilent = clock() - this.#reportedAt < reportEveryMs;
-      if (!this.#isSilent) this.#reportedAt = clock();
-    }
-    if (!this.#isSilent) report(isLow, freeBytes);
   }
 }

@@ -167,17 +167,6 @@ describe("the disk reserve", () => {
     expect(state.reported).toEqual([true, false]);
   });
 
-  test("reports low space at most once a minute, however often the threshold is crossed", () => {
-    const { disk, state } = diskOf(100_000, 1000);
-    for (let at = 0; at < 100; at++) {
-      state.now += 2000;
-      state.freeBytes = at % 2 === 0 ? 1100 : 50_000;
-      disk.hasSpace(1, "response");
-    }
-    // 200 s: at the start, and after each further minute.
-    expect(state.reported.filter((isLow) => isLow)).toHaveLength(4);
-  });
-
   test("is at most 5 percent of a small disk", () => {
     const { disk } = diskOf(2000, 1_000_000);
     expect(disk.hasSpace(1900, "upload")).toBeTrue();

@@ -45,28 +45,21 @@ interface DeliveryClaim {
   readonly now: number;
   /** The end of the lease: if the process dies, the next one claims the delivery again after it. */
   readonly until: number;
-  /** A delivery that is due later than this was scheduled before the clock was set back, and is due as well. */
-  readonly horizon: number;
 }
 
 /** Every method rejects once the store is closed. */
 export const createDeliveryStore = (db: SqlDatabase) => ({
   /** Claims the oldest due delivery of a webhook. Two processes never claim the same one. */
-  async claim({
-    webhook,
-    now,
-    until,
-    horizon,
-  }: DeliveryClaim): Promise<ClaimedDelivery | undefined> {
+  async claim({ webhook, now, until }: DeliveryClaim): Promise<ClaimedDelivery | undefined> {
     // Another replica may be claiming the oldest delivery: then this replica takes the next one. The plus signs keep
     // the index by time out of the plan: the index by number has the oldest delivery first.
     const { rows: claimed } = await db.query<{ seq: SqlInteger; attempts: number }>(
       `UPDATE vexel.deliveries SET due = $3 WHERE webhook = $1 AND seq = (
          SELECT seq FROM vexel.deliveries
-         WHERE webhook = $1 AND state = 'waiting' AND (+due <= $2 OR +due > $4)
+         WHERE webhook = $1 AND state = 'waiting' AND +due <= $2
          ORDER BY seq LIMIT 1 ${db.lockRows}
        ) RETURNING seq, attempts`,
-      [webhook, now, until, horizon],
+      [webhook, now, until],
     );
     if (!claimed[0]) return undefined;
     const { seq, attempts } = claimed[0];

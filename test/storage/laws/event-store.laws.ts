@@ -30,7 +30,6 @@ const claimOf = (webhook: string, at = now) => ({
   webhook,
   now: at,
   until: at + minute,
-  horizon: at + day,
 });
 
 const outcomeOf = (seq: number, more: Partial<DeliveryOutcome> = {}): DeliveryOutcome => ({
@@ -196,17 +195,6 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       expect(await storage.deliveries.nextDue("wh_a")).toBe(now);
       expect(await claimedId(storage, "wh_a")).toBe("evt_1");
     });
-
-    law(
-      "a delivery that is due far in the future, because the clock was set back, is due at once",
-      async (open) => {
-        const storage = await open();
-        await storage.events.record(event("evt_1"), ["wh_a"]);
-        const earlier = now - 365 * day;
-        expect(await claimedId(storage, "wh_a", earlier)).toBe("evt_1");
-        expect(await claimedId(storage, "wh_a", earlier)).toBeUndefined();
-      },
-    );
 
     law(
       "outcomes are counted, and a settled delivery is not claimed or settled again",
