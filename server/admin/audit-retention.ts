@@ -3,7 +3,8 @@
  * leader election.
  */
 
-import { createPruning } from "../storage/prune-in-steps.ts";
+import { repeat } from "../lib/timers.ts";
+import { pruneInSteps } from "../storage/prune-in-steps.ts";
 import type { AuditLog } from "../storage/sql/audit-log.ts";
 
 const dayMs = 86_400_000;
@@ -20,27 +21,14 @@ interface AuditRetentionOptions {
 }
 
 /** Returns a function that stops the deletion. */
-export function startAuditRetention({
-  auditLog,
-  days,
-  now,
-  onError,
-}: AuditRetentionOptions): () => void {
+export function startAuditRetention(options: AuditRetentionOptions): () => unknown {
+  const { auditLog, days, now, onError } = options;
   if (days === 0) return () => undefined;
-  const pruning = createPruning();
-  const prune = async (): Promise<void> => {
-    try {
+  return repeat(
+    { everyMs: pruneEveryMs, isImmediate: true, onFailure: onError },
+    async (signal) => {
       const before = (await now()) - days * dayMs;
-      await pruning.run((limit) => auditLog.prune(before, limit));
-    } catch (error) {
-      onError(error);
-    }
-  };
-  void prune();
-  const timer = setInterval(() => void prune(), pruneEveryMs);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    pruning.stop();
-  };
+      await pruneInSteps(signal, (limit) => auditLog.prune(before, limit));
+    },
+  );
 }

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
-import { ignoreRejection } from "../lib/tasks.ts";
+import { repeat } from "../lib/timers.ts";
 import { ResponseFiles, type ResponseFilesOptions } from "../storage/files/response-files.ts";
 import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import type { RequestClaims } from "../storage/redis/request-claims.ts";
@@ -33,15 +33,12 @@ export function openIdempotency(options: OpenIdempotencyOptions): IdempotencySto
   const reportUnshared = (error: unknown) =>
     log.warn("response-not-shared", { reason: logReason(error) });
   const store = shared && new SharedResponseStore({ local, shared, clock, reportUnshared });
-  const sweep = (): void => {
-    void local.sweep();
+  const stopSweeps = repeat({ everyMs: sweepEveryMs, isImmediate: true }, async () => {
+    await local.sweep();
     // While the shared storage is unreachable, expired responses wait for the next sweep.
-    ignoreRejection(shared?.sweep());
-  };
-  const sweeping = setInterval(sweep, sweepEveryMs);
-  sweeping.unref();
-  options.resources.defer(() => clearInterval(sweeping));
-  sweep();
+    await shared?.sweep();
+  });
+  options.resources.defer(() => void stopSweeps());
   return new IdempotencyStore(
     store ?? local,
     (error) => log.warn("response-not-stored", { reason: logReason(error) }),

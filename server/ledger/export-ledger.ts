@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
+import { repeat } from "../lib/timers.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { ExportedHour, LedgerExports } from "../storage/postgres/ledger-exports.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";
@@ -114,31 +115,12 @@ export const pruneExported = ({ ledger, exports }: ExportedLedger): Pick<LedgerS
 const exportEveryMs = 60_000;
 
 /** Exports in the background until the returned function is called. */
-export function startLedgerExport(parts: Omit<ExportOptions, "signal">): () => Promise<void> {
-  const closing = new AbortController();
-  const options = { ...parts, signal: closing.signal };
-  let running: Promise<void> | undefined;
-  let isFailing = false;
-  const run = async (): Promise<void> => {
-    try {
-      await exportLedger(options);
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing && !closing.signal.aborted)
-        options.log.warn("ledger-not-exported", { reason: logReason(error) });
-      isFailing = true;
-    }
-    running = undefined;
-  };
-  const start = (): void => {
-    running ??= run();
-  };
-  const timer = setInterval(start, exportEveryMs);
-  timer.unref();
-  start();
-  return async () => {
-    clearInterval(timer);
-    closing.abort();
-    await running;
-  };
-}
+export const startLedgerExport = (parts: Omit<ExportOptions, "signal">): (() => Promise<void>) =>
+  repeat(
+    {
+      everyMs: exportEveryMs,
+      isImmediate: true,
+      onFailure: (error) => parts.log.warn("ledger-not-exported", { reason: logReason(error) }),
+    },
+    (signal) => exportLedger({ ...parts, signal }),
+  );

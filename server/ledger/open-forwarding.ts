@@ -4,7 +4,7 @@ import type { Emit } from "../../contract/events.ts";
 import { type BudgetOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
-import { withTimeout } from "../lib/timers.ts";
+import { repeat, withTimeout } from "../lib/timers.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { LabelSpend, LabelSum } from "../storage/postgres/label-spend.ts";
 import type { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
@@ -81,7 +81,14 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
       refreshedAt = clock();
     },
   });
-  const rollUps = startRollUps(shared.ledger, log);
+  // Not by the forwarder: rows are rolled up also while it forwards a backlog.
+  const stopRollUps = repeat(
+    {
+      everyMs: rollUpEveryMs,
+      onFailure: (error) => log.warn("ledger-not-rolled-up", { reason: logReason(error) }),
+    },
+    () => shared.ledger.rollUp(rollUpAfterMs),
+  );
   return {
     spent: (owner, period) => {
       const spend = isLabelOwner(owner) ? shared.labelSpend : shared.spend;
@@ -99,33 +106,7 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
     isReachable: () => forwarder.isReachable,
     close: async () => {
       await forwarder.close();
-      await rollUps.close();
-    },
-  };
-}
-
-/** Not by the forwarder: rows are rolled up also while it forwards a backlog. */
-function startRollUps(ledger: Pick<PostgresLedgerStore, "rollUp">, log: Log) {
-  let running: Promise<void> | undefined;
-  let isFailing = false;
-  const run = async (): Promise<void> => {
-    try {
-      await ledger.rollUp(rollUpAfterMs);
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn("ledger-not-rolled-up", { reason: logReason(error) });
-      isFailing = true;
-    }
-    running = undefined;
-  };
-  const timer = setInterval(() => {
-    running ??= run();
-  }, rollUpEveryMs);
-  timer.unref();
-  return {
-    close: async (): Promise<void> => {
-      clearInterval(timer);
-      await running;
+      await stopRollUps();
     },
   };
 }

@@ -4,13 +4,14 @@ import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
+import { repeat } from "../lib/timers.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
-import { createPruning, type Pruning } from "../storage/prune-in-steps.ts";
+import { pruneInSteps } from "../storage/prune-in-steps.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { type ExportOptions, pruneExported, startLedgerExport } from "./export-ledger.ts";
@@ -109,27 +110,25 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     shared && exportTo
       ? startLedgerExport({ ...exportTo, exports: shared.exports, now: shared.now, log })
       : undefined;
-  const pruned = [
-    { store, now, pruning: createPruning() },
+  const stopPruning = [
+    startPruning({ store, now, days, log }),
     ...(shared
       ? [
-          {
+          startPruning({
             store: exportTo ? pruneExported(shared) : shared.ledger,
             now: shared.now,
-            pruning: createPruning(),
-          },
+            days,
+            log,
+          }),
         ]
       : []),
   ];
-  const pruneTimer = setInterval(() => {
-    if (days > 0) for (const each of pruned) void prune({ ...each, days, log });
-    // Pruning may have freed the space that the rows of earlier outboxes need.
-    ledger.recoverEarlier();
-  }, pruneEveryMs);
+  // Pruning may have freed the space that the rows of earlier outboxes need.
+  const recoverTimer = setInterval(() => ledger.recoverEarlier(), pruneEveryMs);
   const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);
   options.resources.defer(async () => {
-    clearInterval(pruneTimer);
-    for (const { pruning } of pruned) pruning.stop();
+    for (const stop of stopPruning) stop();
+    clearInterval(recoverTimer);
     clearInterval(verifyTimer);
     const { lost: unwritten } = await ledger.close();
     // Rows in the outbox of a folder that was removed or replaced are recovered only from that folder.
@@ -192,19 +191,20 @@ function checkpointRows(store: SqliteLedgerStore, log: Log): void {
 
 interface PruneOptions {
   readonly store: Pick<LedgerStore, "prune">;
-  readonly pruning: Pruning;
   /** Unix milliseconds. The ledger of the database has the clock of the database. */
   readonly now: () => number | Promise<number>;
+  /** 0: rows are kept forever. */
   readonly days: number;
   readonly log: Log;
 }
 
-async function prune({ store, pruning, now, days, log }: PruneOptions): Promise<void> {
-  try {
-    const before = (await now()) - days * dayMs;
-    await pruning.run((limit) => store.prune(before, limit));
-  } catch (error) {
-    // The file is locked or the disk is full: the next write reports it, and pruning is retried.
+function startPruning({ store, now, days, log }: PruneOptions): () => unknown {
+  if (days === 0) return () => undefined;
+  // The file is locked or the disk is full: the next write reports it, and pruning is retried.
+  const onFailure = (error: unknown): void =>
     log.warn("ledger-not-pruned", { reason: errorMessage(error) });
-  }
+  return repeat({ everyMs: pruneEveryMs, onFailure }, async (signal) => {
+    const before = (await now()) - days * dayMs;
+    await pruneInSteps(signal, (limit) => store.prune(before, limit));
+  });
 }

@@ -21,7 +21,7 @@ export function pollFiles({ paths, onChange, pollMs = pollFilesEveryMs }: PollOp
 } {
   let applied: string | undefined;
   let seen: string | undefined;
-  const close = repeat(pollMs, async () => {
+  const stop = repeat({ everyMs: pollMs }, async () => {
     const fingerprints = (await Promise.all(paths.map(fingerprintOf))).join(", ");
     const isStable = fingerprints === seen;
     seen = fingerprints;
@@ -29,7 +29,7 @@ export function pollFiles({ paths, onChange, pollMs = pollFilesEveryMs }: PollOp
     await onChange();
     applied = fingerprints;
   });
-  return { close };
+  return { close: () => void stop() };
 }
 
 /** Changes whenever the file may have changed. */

@@ -76,21 +76,50 @@ export async function* readWithin(
   }
 }
 
+interface RepeatOptions {
+  /** The pause before each run. */
+  readonly everyMs: number;
+  /** The first run begins at once. Absent: after a pause. */
+  readonly isImmediate?: true;
+  /** Called with the first of several failures in a row. Absent: failures are ignored. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
 /**
- * Polling: runs `work` repeatedly, one run at a time, with a pause of `ms` before each run. Returns the function that
- * ends the polling.
+ * Background work and polling: one run at a time, until the returned function is called. It aborts the signal of `work`,
+ * and resolves when the current run has ended.
  */
-export function repeat(ms: number, work: () => Promise<void>): () => void {
-  let isStopped = false;
+export function repeat(
+  { everyMs, isImmediate, onFailure }: RepeatOptions,
+  work: (signal: AbortSignal) => Promise<void>,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let isFailing = false;
+  const run = async (): Promise<void> => {
+    try {
+      await work(signal);
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing && !signal.aborted) onFailure?.(error);
+      isFailing = true;
+    }
+    schedule();
+  };
   const schedule = (): void => {
-    if (isStopped) return;
-    timer = setTimeout(() => void work().then(schedule), ms);
+    if (signal.aborted) return;
+    timer = setTimeout(() => {
+      running = run();
+    }, everyMs);
     timer.unref();
   };
-  schedule();
+  if (isImmediate) running = run();
+  else schedule();
   return () => {
-    isStopped = true;
+    stopping.abort();
     clearTimeout(timer);
+    return running;
   };
 }

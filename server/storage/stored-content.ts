@@ -1,6 +1,7 @@
 /** The stored content of requests: encrypted, in the data folder or the object store, deleted as the models say. */
 import { join } from "node:path";
 import type { Log } from "../lib/log.ts";
+import { repeat } from "../lib/timers.ts";
 import type { SecretBox } from "./encrypt-secret.ts";
 import { ContentFiles, type ContentFilesOptions, StoreFullError } from "./files/content-files.ts";
 import type { ContentStore, ExpiringContent } from "./ports/content-store.ts";
@@ -44,36 +45,25 @@ export function openStoredContent(options: StoredContentOptions): StoredContent 
   const folder = join(options.folder, "content");
   const files = new ContentFiles({ folder, maxBytes, disk, secrets, now });
   const store = objects ? new S3Content({ objects, files, maxBytes, secrets, now }) : files;
-  let checked: ReadonlyMap<string, StoringModel> | undefined;
   /** The models that store content, as of the last sweep. */
-  let swept = "";
+  let swept: string | undefined;
   let sweepAt = 0;
-  let isSweeping = false;
   const check = async (): Promise<void> => {
-    const current = models();
-    const isDue = now() >= sweepAt;
-    if (isSweeping || (current === checked && !isDue)) return;
-    isSweeping = true;
-    checked = current;
     const keptMs = new Map(
-      [...current.values()].flatMap(({ id, storeContentMs }) =>
+      [...models().values()].flatMap(({ id, storeContentMs }) =>
         storeContentMs === undefined ? [] : [[id, storeContentMs] as const],
       ),
     );
     const storing = JSON.stringify([...keptMs]);
-    try {
-      if (isDue || storing !== swept) await store.sweep(keptMs);
-      swept = storing;
-    } catch (error) {
-      log.warn("content-not-deleted", { reason: String(error) });
-    }
-    if (isDue) sweepAt = now() + sweepEveryMs;
-    isSweeping = false;
+    if (storing === swept && now() < sweepAt) return;
+    swept = storing;
+    sweepAt = now() + sweepEveryMs;
+    await store.sweep(keptMs);
   };
-  const timer = setInterval(() => void check(), checkEveryMs);
-  timer.unref();
-  resources.defer(() => clearInterval(timer));
-  void check();
+  const onFailure = (error: unknown): void =>
+    log.warn("content-not-deleted", { reason: String(error) });
+  const stop = repeat({ everyMs: checkEveryMs, isImmediate: true, onFailure }, check);
+  resources.defer(() => void stop());
   return {
     begin: (model, requestId) => store.begin(model, requestId),
     onNotStored: (requestId, error) =>

@@ -48,7 +48,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
     now: storedNow,
     onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
   });
-  resources.defer(stopRetention);
+  resources.defer(() => void stopRetention());
   const setupToken = createSetupToken(shared && settings.VEXEL_SECRET);
   const sessions = new Sessions({ sessions: stores.sessions, users, now: storedNow });
   const tokens = new UserTokens({ store: stores.adminTokens, users, now: storedNow });

@@ -10,6 +10,7 @@ import { type ClientFiles, createClientFiles, type StoredFile } from "../files/c
 import { createUploads } from "../files/uploads.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { repeat } from "../lib/timers.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { StoredFiles } from "../storage/files/stored-files.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
@@ -101,10 +102,19 @@ export function wireFiles(runtime: Runtime, data: StoredData | undefined): Wired
     log,
     now,
   });
-  startSweeps(runtime, async () => {
-    await files.sweep();
-    await uploads.sweep();
-  });
+  runtime.resources.defer(
+    repeat(
+      {
+        everyMs: sweepEveryMs,
+        isImmediate: true,
+        onFailure: (error) => log.warn("file-not-deleted", { reason: errorMessage(error) }),
+      },
+      async () => {
+        await files.sweep();
+        await uploads.sweep();
+      },
+    ),
+  );
   const maxFileBytes = settings.VEXEL_MAX_UPLOAD_BYTES;
   const receiving = { files, maxFileBytes, maxBatchBytes, batchFileMs };
   return {
@@ -149,24 +159,6 @@ const createFiles = (
     log,
     now,
   });
-
-function startSweeps({ log, resources }: Runtime, sweep: () => Promise<void>): void {
-  let sweeping: Promise<void> | undefined;
-  const start = (): void => {
-    sweeping ??= sweep()
-      .catch((error) => log.warn("file-not-deleted", { reason: errorMessage(error) }))
-      .finally(() => {
-        sweeping = undefined;
-      });
-  };
-  const timer = setInterval(start, sweepEveryMs);
-  timer.unref();
-  resources.defer(() => {
-    clearInterval(timer);
-    return sweeping;
-  });
-  start();
-}
 
 function refusingHandlers(): FileHandlers & UploadHandlers {
   const refuse = async (): Promise<never> => {

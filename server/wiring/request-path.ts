@@ -3,8 +3,7 @@ import { createEditsEndpoint, type ResolveFileIds } from "../api/edits.ts";
 import { openBudgets } from "../budgets/open-budgets.ts";
 import { createLinkStores } from "../images/image-links.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
-import { ignoreRejection } from "../lib/tasks.ts";
-import { realTimers } from "../lib/timers.ts";
+import { realTimers, repeat } from "../lib/timers.ts";
 import { Admission } from "../limits/admission.ts";
 import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../limits/response-memory.ts";
@@ -108,10 +107,8 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     shared: replicas?.limiter,
   });
   // While the object store is unreachable, expired images wait for the next sweep.
-  const sweepImages = (): void => ignoreRejection(imageLinks.sweep());
-  const sweeping = setInterval(sweepImages, sweepImagesEveryMs);
-  resources.defer(() => clearInterval(sweeping));
-  sweepImages();
+  const stopSweeps = repeat({ everyMs: sweepImagesEveryMs, isImmediate: true }, imageLinks.sweep);
+  resources.defer(() => void stopSweeps());
   const content = wireStoredContent(runtime, temp.disk, objects?.objects);
   const admittedImages = new AdmittedImages();
   const attribution = wireAttribution(runtime, budgets.budgets);

@@ -119,21 +119,18 @@ export async function openConfiguration(options: ConfigurationOptions) {
     },
   });
 
-  let isClosed = false;
   /** Polls a store. What was read before stays in force while it is unreadable, which is logged once. */
   const pollStore = (
     logUnreadable: (reason: string) => void,
     read: (isRecovered: boolean) => Promise<void>,
   ) => {
     let isReadable = true;
-    return repeat(pollStoreMs, async () => {
-      try {
-        await read(!isReadable);
-        isReadable = true;
-      } catch (error) {
-        if (isReadable && !isClosed) logUnreadable(String(error));
-        isReadable = false;
-      }
+    const onFailure = (error: unknown): void => logUnreadable(String(error));
+    return repeat({ everyMs: pollStoreMs, onFailure }, async () => {
+      const isRecovered = !isReadable;
+      isReadable = false;
+      await read(isRecovered);
+      isReadable = true;
     });
   };
   const [serializeEntities, serializeKeys] = [createSerialize(), createSerialize()];
@@ -185,10 +182,9 @@ export async function openConfiguration(options: ConfigurationOptions) {
     /** Publishes changes of stored entities now, instead of at the next poll. */
     applyEntityChanges: () => applyEntityChanges(),
     close: () => {
-      isClosed = true;
       file.close();
-      stopEntities();
-      stopKeys();
+      void stopEntities();
+      void stopKeys();
     },
   };
 }
