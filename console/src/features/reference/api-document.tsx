@@ -5,6 +5,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
 import SwaggerUI from "swagger-ui-dist/swagger-ui-es-bundle.js";
+import type { Page, ShownModel } from "../../../../contract/admin.ts";
 import { checkSession, csrfHeader } from "../../api/client.ts";
 import { QueryView } from "../../ui/states.tsx";
 import { modelsQuery } from "../models/models-query.ts";
@@ -20,13 +21,16 @@ export function ApiDocument({ path }: { path: string }) {
   );
 }
 
+const namesOf = ({ data }: Page<ShownModel>) => data.map(({ id, kind }) => ({ id, kind }));
+
 const isAdminApi = (url: string): boolean =>
   new URL(url, location.href).pathname.startsWith("/admin/api/");
 
 function Operations({ document: given }: { document: OpenApiDocument }) {
   const container = useRef<HTMLDivElement>(null);
-  const { data: models } = useQuery(modelsQuery);
-  const spec = useMemo(() => models && forThisGateway(given, models.data), [given, models]);
+  const { data: models } = useQuery({ ...modelsQuery, select: namesOf });
+  // Another specification discards the key, the results and what is open: the health of a target does not change it.
+  const spec = useMemo(() => models && forThisGateway(given, models), [given, models]);
   useEffect(() => {
     const domNode = document.createElement("div");
     if (!spec || !container.current) return undefined;

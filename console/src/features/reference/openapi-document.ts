@@ -27,7 +27,10 @@ export const documentQuery = (path: string) =>
  * Examples name a model that this gateway has, so that they work as they are, and requests go to the address of the
  * page: the content security policy allows no other.
  */
-export function forThisGateway(document: OpenApiDocument, models: readonly ShownModel[]): unknown {
+export function forThisGateway(
+  document: OpenApiDocument,
+  models: readonly Pick<ShownModel, "id" | "kind">[],
+): unknown {
   const ownModel = (path: string, example: object): object => {
     const kind = path.includes("/images/") ? "image" : "embedding";
     const own = models.filter((model) => model.kind === kind).map(({ id }) => id);
