@@ -1,4 +1,8 @@
-/** What the console changes in Swagger UI: no heading, no choice of a server, and names for controls that have none. */
+/**
+ * What the console changes in Swagger UI: no heading, no choice of a server, names for controls that have none, and
+ * another resolver of references.
+ */
+import { resolveSubtree } from "./resolve-subtree.ts";
 
 interface System {
   /** Swagger UI has its own React. */
@@ -42,6 +46,7 @@ const scrolled: Wrapper =
     );
 
 export const swaggerPlugin = () => ({
+  fn: { resolveSubtree },
   wrapComponents: {
     InfoContainer: hidden,
     ServersContainer: hidden,
