@@ -3,11 +3,10 @@
  * leader election.
  */
 
-import { repeat } from "../lib/timers.ts";
+import { dayMs, repeat } from "../lib/timers.ts";
 import { pruneInSteps } from "../storage/prune-in-steps.ts";
 import type { AuditLog } from "../storage/sql/audit-log.ts";
 
-const dayMs = 86_400_000;
 const pruneEveryMs = 3_600_000;
 
 interface AuditRetentionOptions {

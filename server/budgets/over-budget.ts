@@ -5,6 +5,7 @@
 import type { Period } from "../../contract/budget-periods.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { dayMs } from "../lib/timers.ts";
 
 /** The status of a budget, for the admin API and for errors. */
 export interface BudgetStatus {
@@ -15,8 +16,6 @@ export interface BudgetStatus {
   /** Unix milliseconds. Absent for a total budget, which never resets. */
   readonly resetsAt?: number;
 }
-
-const dayMs = 86_400_000;
 
 /** `retry-after` of a budget that is too small only because of reservations, which end with requests in flight. */
 const reservedRetryMs = 2000;

@@ -4,7 +4,7 @@ import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
-import { repeat } from "../lib/timers.ts";
+import { dayMs, repeat } from "../lib/timers.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
@@ -55,7 +55,6 @@ export interface OpenedLedger {
   readonly forwarding: Pick<LedgerForwarding, "backlog" | "isReachable"> | undefined;
 }
 
-const dayMs = 86_400_000;
 const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 

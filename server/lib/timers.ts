@@ -1,6 +1,9 @@
 /** Timers as a parameter, so that a test can advance the time; sleeping, waiting and reading with a timeout. */
 import { ignoreRejection } from "./tasks.ts";
 
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+
 export interface Timers {
   start(ms: number, fire: () => void): unknown;
   stop(timer: unknown): void;

@@ -23,6 +23,7 @@ import type { FindWebhook } from "../jobs/job-events.ts";
 import type { JobKind } from "../jobs/job-kind.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { dayMs } from "../lib/timers.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
@@ -32,7 +33,6 @@ import type { StoredData } from "./files.ts";
 import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
 
-const dayMs = 86_400_000;
 /** What a line has besides the body of its request. */
 const lineOverheadBytes = 4096;
 

@@ -10,7 +10,7 @@ import { type ClientFiles, createClientFiles, type StoredFile } from "../files/c
 import { createUploads } from "../files/uploads.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { repeat } from "../lib/timers.ts";
+import { dayMs, repeat } from "../lib/timers.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { StoredFiles } from "../storage/files/stored-files.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
@@ -25,7 +25,6 @@ import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
 import type { Runtime } from "./runtime.ts";
 
 const sweepEveryMs = 60_000;
-const dayMs = 86_400_000;
 
 interface StoredDataOptions {
   readonly disk: DiskReserve;

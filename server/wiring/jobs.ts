@@ -18,6 +18,7 @@ import { jobFolder } from "../jobs/segments.ts";
 import { createSubmitImageJob } from "../jobs/submit-image-job.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
+import { dayMs } from "../lib/timers.ts";
 import type { PipelineServices } from "../pipeline/dependencies.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { JobKindName } from "../storage/sql/stored-job.ts";
@@ -27,7 +28,6 @@ import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
 import { secretBoxFor } from "./storage.ts";
 
-const dayMs = 86_400_000;
 /** Unfinished jobs of all projects: their rows are read again and again. */
 const maxUnfinishedJobs = 10_000;
 /** For batches whose files are kept until they are deleted. */

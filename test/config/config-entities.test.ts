@@ -306,9 +306,9 @@ test("a change of the store is read again after a read that failed", async () =>
     pollMs: { store: 10 },
     entities: (entities) => ({
       ...entities,
-      list: async (page) => {
+      list: async () => {
         if (failures-- > 0) throw new Error("the disk is gone");
-        return entities.list(page);
+        return entities.list();
       },
     }),
   });

@@ -43,7 +43,7 @@ async function load(yaml: string) {
     inspectFolder: inspectModelDirectory,
     env: {},
     keys: { ...keys, changesSince: (...args) => afterResponse(() => keys.changesSince(...args)) },
-    entities: { ...entities, list: (request) => afterResponse(() => entities.list(request)) },
+    entities: { ...entities, list: () => afterResponse(() => entities.list()) },
     log: createLog({
       level: "error",
       format: "json",

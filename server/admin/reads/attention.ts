@@ -4,6 +4,7 @@ import type { EventData } from "../../../contract/events.ts";
 import { message } from "../../../contract/messages/message.ts";
 import type { Message } from "../../../contract/messages/message-format.ts";
 import type { Key, Snapshot } from "../../config/snapshot.ts";
+import { dayMs } from "../../lib/timers.ts";
 import type { Actor } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type BudgetOwnerEntry, projectOwner, showBudgets } from "./budget-status.ts";
@@ -17,7 +18,6 @@ interface ScopedItem {
   readonly owner: { readonly project: string | null } | "gateway" | "operator";
 }
 
-const dayMs = 86_400_000;
 const expiringWithinMs = 7 * dayMs;
 const endingWithinMs = 30 * dayMs;
 const nearlySpentShare = 0.8;

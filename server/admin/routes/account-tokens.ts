@@ -5,13 +5,12 @@ import type { AdminToken, CreatedAdminToken } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { newTokenBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { dayMs } from "../../lib/timers.ts";
 import type { StoredAdminToken } from "../../storage/sql/admin-token-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { readBody } from "../read-body.ts";
 import { requireSession } from "./account.ts";
-
-const dayMs = 86_400_000;
 
 export function accountTokenRoutes({
   tokens,

@@ -13,13 +13,13 @@ import {
 } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
+import { hourMs } from "../../lib/timers.ts";
 import type { StoredInvite, StoredUser } from "../../storage/sql/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { readBody } from "../read-body.ts";
 
 const tokenBytes = 32;
-const hourMs = 3_600_000;
 
 export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[] {
   const { users, sessions, passwords, throttle, audit, now } = options;

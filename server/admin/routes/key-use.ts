@@ -3,12 +3,12 @@ import { z } from "zod";
 import { keyUseSchema } from "../../../contract/admin/keys.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { KeyUse } from "../../../contract/admin.ts";
+import { dayMs } from "../../lib/timers.ts";
 import type { LedgerQueries, UsageGroup } from "../../storage/ports/ledger-queries.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 
-const dayMs = 24 * 3_600_000;
 /** The keys with the most requests. */
 const maxGroups = 20_000;
 /** A page of the list of keys. */

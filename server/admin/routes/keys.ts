@@ -9,6 +9,7 @@ import { generateKey } from "../../auth/generate-key.ts";
 import { budgetOf, configuredLimits } from "../../config/build/limits-and-budgets.ts";
 import { type Defaults, type Key, originOf, type Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { dayMs, hourMs } from "../../lib/timers.ts";
 import { VersionConflict } from "../../storage/sql/config-entity-store.ts";
 import type { KeySettings, StoredKey } from "../../storage/sql/key-store.ts";
 import { maySeeProject } from "../actor.ts";
@@ -23,8 +24,6 @@ import { readBody } from "../read-body.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 
-const dayMs = 24 * 60 * 60_000;
-const hourMs = 60 * 60_000;
 const expiringWithinMs = 7 * dayMs;
 
 const keysQuery = pageQuery.extend({

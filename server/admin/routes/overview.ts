@@ -7,6 +7,7 @@ import { internalName } from "../../auth/authenticate.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { originOf } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { dayMs } from "../../lib/timers.ts";
 import type { LedgerFilter } from "../../storage/ports/ledger-queries.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -16,7 +17,6 @@ import { createAttention } from "../reads/attention.ts";
 import { time } from "../reads/request-filter.ts";
 import { noUsage, showSums, showUsage } from "../reads/show-usage.ts";
 
-const dayMs = 86_400_000;
 /** A range up to this length has hourly points, a longer range daily points. */
 const hourlyMs = 7 * dayMs;
 const maxPoints = 1000;

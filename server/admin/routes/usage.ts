@@ -13,6 +13,7 @@ import {
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isTimeZone, LocalPeriods } from "../../lib/local-periods.ts";
+import { dayMs, hourMs } from "../../lib/timers.ts";
 import type { UsageQuery } from "../../storage/ports/ledger-queries.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
@@ -22,8 +23,6 @@ import { ownerFilter, ownerFilters, time } from "../reads/request-filter.ts";
 import { showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** Rows of one response. They cross from the query thread to the one that serves requests, so there are few. */
 const maxRows = 2000;
 /** Days of one CSV file by hour or day. */

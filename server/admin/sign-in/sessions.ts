@@ -6,10 +6,10 @@ import { randomBytes } from "node:crypto";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
+import { hourMs } from "../../lib/timers.ts";
 import type { SessionStore, StoredSession } from "../../storage/sql/session-store.ts";
 import type { StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 
-const hourMs = 60 * 60_000;
 const idleMs = 12 * hourMs;
 const maxAgeMs = 7 * 24 * hourMs;
 const rotateAfterMs = hourMs;

@@ -4,6 +4,7 @@
  */
 import { didYouMean } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
+import { dayMs } from "../../lib/timers.ts";
 import { canTruncateTo } from "../../upstream/catalog/index.ts";
 import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
 import type { Target } from "../../upstream/contract.ts";
@@ -103,7 +104,6 @@ const isAtVendorAddress = ({ upstream: { kind, baseUrl } }: Target): boolean =>
 
 /** Later shutdown dates are only in `GET /v1/models`. */
 const warnDaysAhead = 180;
-const dayMs = 86_400_000;
 
 /** The day from which no target serves the model. Undefined if any target has no known shutdown date. */
 export function modelShutdownDate(targets: readonly Target[]): string | undefined {

@@ -29,8 +29,6 @@ export const emptyStoredConfig: StoredConfig = { entities: [], leftOut: [] };
 export const describeLeftOut = ({ kind, id, field, reason }: LeftOutEntity): string =>
   `the stored ${kind} ${JSON.stringify(id)} is left out: ${field === "" ? "" : `${field}: `}${reason}`;
 
-const pageSize = 500;
-
 /** An entity whose secret cannot be decrypted is left out: the others are still loaded. */
 export async function readStoredConfig(
   store: ConfigEntityStore,
@@ -38,20 +36,14 @@ export async function readStoredConfig(
 ): Promise<StoredConfig> {
   const entities: StoredEntity[] = [];
   const leftOut: LeftOutEntity[] = [];
-  for (let cursor: string | undefined, hasMore = true; hasMore; ) {
-    const page = await store.list({ cursor, limit: pageSize });
-    for (const entity of page.entries) {
-      const { kind, id } = entity;
-      try {
-        if (!isEntityKind(kind)) throw new Error(`${kind} is not a kind of entity`);
-        entities.push({ ...entity, value: decryptSecrets(entity, secrets) });
-      } catch (error) {
-        const reason = errorMessage(error);
-        leftOut.push({ kind, id, field: "", reason });
-      }
+  for (const entity of await store.list()) {
+    const { kind, id } = entity;
+    try {
+      if (!isEntityKind(kind)) throw new Error(`${kind} is not a kind of entity`);
+      entities.push({ ...entity, value: decryptSecrets(entity, secrets) });
+    } catch (error) {
+      leftOut.push({ kind, id, field: "", reason: errorMessage(error) });
     }
-    cursor = page.next;
-    hasMore = cursor !== undefined;
   }
   return { entities, leftOut };
 }

@@ -3,8 +3,8 @@
  * them, so a sum is read when a budget needs it, and the sums that were read long ago are deleted.
  */
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { dayMs } from "../sql/ledger-columns.ts";
 import { type ChargedRow, SpendTally } from "../sqlite/spend-table.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";

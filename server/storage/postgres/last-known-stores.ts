@@ -2,7 +2,7 @@
  * Stores that copy what they read to the data folder. Until the database was read once, the copy replaces a database
  * that is unreachable; later, readers get the error and keep the values that they have.
  */
-import type { ConfigEntityStore, StoredEntity } from "../sql/config-entity-store.ts";
+import type { ConfigEntityStore } from "../sql/config-entity-store.ts";
 import type { KeyChanges, KeyStore } from "../sql/key-store.ts";
 import type { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { isUnavailable } from "../unavailable.ts";
@@ -42,9 +42,8 @@ export function withLastKnownEntities(
   copy: LastKnownConfig,
 ): ConfigEntityStore {
   let hasRead = false;
-  /** The revision that was read before the pages that are being read. */
+  /** The revision that was read before the entities. */
   let revision: number | undefined;
-  let pages: StoredEntity[] = [];
   return {
     ...store,
     async revision() {
@@ -58,18 +57,16 @@ export function withLastKnownEntities(
         return known;
       }
     },
-    async list(request) {
+    async list() {
       try {
-        const page = await store.list(request);
-        pages = request.cursor === undefined ? [...page.entries] : [...pages, ...page.entries];
+        const entities = await store.list();
         // Entities may have changed since the revision was read: then they are read again.
-        const isLast = page.next === undefined;
-        if (isLast && revision !== undefined) copy.saveEntities(pages, revision);
-        return page;
+        if (revision !== undefined) copy.saveEntities(entities, revision);
+        return entities;
       } catch (error) {
         const hasCopy = !hasRead && copy.revision("config") !== undefined;
         if (!isUnavailable(error) || !hasCopy) throw error;
-        return { entries: copy.entities() };
+        return copy.entities();
       }
     },
   };

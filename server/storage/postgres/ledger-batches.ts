@@ -3,9 +3,10 @@
  * transaction that adds its rows to the sums. So in every snapshot of the database a row is counted once: in the sums,
  * or in a batch. A transaction that commits late is not missed, because its batch is seen when it has committed.
  */
+import { hourMs } from "../../lib/timers.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { Parameters, Queries } from "../sql/database.ts";
-import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
+import { groupColumns, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 
 export interface Batches {

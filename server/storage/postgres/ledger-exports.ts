@@ -4,8 +4,9 @@
  * lock would last only as long as a transaction.
  */
 import { randomUUID } from "node:crypto";
+import { hourMs } from "../../lib/timers.ts";
 import type { SqlInteger } from "../sql/database.ts";
-import { hourMs, ledgerColumns } from "../sql/ledger-columns.ts";
+import { ledgerColumns } from "../sql/ledger-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { listDays } from "./ledger-partitions.ts";
 

@@ -3,8 +3,8 @@
  * row, and dropped as a whole when its retention is over.
  */
 
+import { dayMs } from "../../lib/timers.ts";
 import type { Queries } from "../sql/database.ts";
-import { dayMs } from "../sql/ledger-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 
 /** Any constant: the key of the advisory lock of the partitions. */

@@ -1,9 +1,10 @@
 /** The ledger in PostgreSQL: the rows of all replicas, partitioned by day. Retention drops whole days. */
 import { periodNames } from "../../../contract/budget-periods.ts";
+import { dayMs } from "../../lib/timers.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import type { SqlValue } from "../sql/database.ts";
-import { dayMs, usageExtraRetentionMs } from "../sql/ledger-columns.ts";
+import { usageExtraRetentionMs } from "../sql/ledger-columns.ts";
 import { rollUps } from "../sql/roll-ups.ts";
 import { spentExtraRetentionMs } from "../sqlite/spend-table.ts";
 import { appendStatement } from "./append-ledger-rows.ts";

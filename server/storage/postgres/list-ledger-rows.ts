@@ -2,12 +2,13 @@
  * Lists ledger rows. The roll-ups by hour are the index: they have the hours with matching rows, and the first and last
  * request id of these rows. The rows that are not rolled up yet are summed like them.
  */
+import { hourMs } from "../../lib/timers.ts";
 import { rowNames, rowTypes } from "../ledger-row-values.ts";
 import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
 import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
-import { columnOf, hourMs } from "../sql/ledger-columns.ts";
+import { columnOf } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";

@@ -3,8 +3,8 @@
  * transaction: all rows or none. The data folder is not changed.
  */
 import { join } from "node:path";
+import { hourMs } from "../../lib/timers.ts";
 import type { Queries } from "../sql/database.ts";
-import { hourMs } from "../sql/ledger-columns.ts";
 import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { readTable, type TableRow } from "../sqlite/read-tables.ts";

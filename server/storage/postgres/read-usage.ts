@@ -2,17 +2,11 @@
  * Reads usage: whole days from the roll-up by day, other hours from the one by hour, and the rows that are not rolled
  * up yet. The latest periods are read first, so that reading ends as soon as they fill the limit.
  */
+import { dayMs, hourMs } from "../../lib/timers.ts";
 import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-queries.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
 import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
-import {
-  dayMs,
-  groupColumnOf,
-  hourMs,
-  isLabelKind,
-  sumColumns,
-  toGroup,
-} from "../sql/ledger-columns.ts";
+import { groupColumnOf, isLabelKind, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import { type Batches, usageOf } from "./ledger-batches.ts";

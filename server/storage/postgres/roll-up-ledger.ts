@@ -2,9 +2,10 @@
  * Rolls up the ledger: adds the rows of batches to usage by hour and by day, and to the spend table. One replica at a
  * time does it, so no statement waits for a sum that another one changes.
  */
+import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
 import { maxLabels, otherName } from "../sql/labels.ts";
-import { dayMs, groupColumns, sumColumns } from "../sql/ledger-columns.ts";
+import { groupColumns, sumColumns } from "../sql/ledger-columns.ts";
 import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { type Batches, readBatches, rowsOf, tunePlanner, usageOf } from "./ledger-batches.ts";

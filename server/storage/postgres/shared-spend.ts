@@ -10,8 +10,8 @@
  */
 import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { dayMs } from "../sql/ledger-columns.ts";
 import { type ChargedRow, SpendTally } from "../sqlite/spend-table.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { type Batches, readSnapshot, rowsOf } from "./ledger-batches.ts";

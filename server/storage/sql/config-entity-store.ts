@@ -4,7 +4,6 @@
  */
 
 import type { Queries, SqlDatabase, SqlInteger } from "./database.ts";
-import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
 import { nextRevision, readRevision } from "./revisions.ts";
 
 export type JsonObject = { readonly [name: string]: unknown };
@@ -56,14 +55,9 @@ export const createConfigEntityStore = (db: SqlDatabase) => ({
   get: (key: EntityKey): Promise<StoredEntity | undefined> => find(db, key),
 
   /** All entities, ordered by kind and id. */
-  async list({ cursor, limit }: PageRequest): Promise<StoredPage<StoredEntity>> {
-    const [kind, id] = cursor === undefined ? ["", ""] : (JSON.parse(cursor) as [string, string]);
-    const { rows } = await db.query<Row>(
-      `SELECT * FROM vexel.config_entities WHERE (kind, id) > ($1, $2)
-       ORDER BY kind, id LIMIT $3`,
-      [kind, id, limit + 1],
-    );
-    return pageOf(rows, limit, entityOf, (last) => JSON.stringify([last.kind, last.id]));
+  async list(): Promise<readonly StoredEntity[]> {
+    const { rows } = await db.query<Row>("SELECT * FROM vexel.config_entities ORDER BY kind, id");
+    return rows.map(entityOf);
   },
 
   /** Rejects with VersionConflict. `at`: Unix milliseconds. */

@@ -1,4 +1,5 @@
 /** The columns of the ledger and of its roll-ups, which are the same in SQLite and PostgreSQL. */
+import { dayMs } from "../../lib/timers.ts";
 import { rowNames } from "../ledger-row-values.ts";
 import {
   type LabelKind,
@@ -20,9 +21,6 @@ export const ledgerColumns = rowNames.map(columnOf);
 
 /** For SELECT: every column of `ledger` under the name of its value. */
 export const listedColumns = rowNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
-
-export const hourMs = 3_600_000;
-export const dayMs = 24 * hourMs;
 
 /** Usage is kept this much longer than rows: a year can be compared with the year before. */
 export const usageExtraRetentionMs = 400 * dayMs;

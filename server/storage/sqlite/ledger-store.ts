@@ -5,15 +5,11 @@
 import type { Database, Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+import { dayMs } from "../../lib/timers.ts";
 import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import {
-  dayMs,
-  ledgerColumns,
-  listedColumns,
-  usageExtraRetentionMs,
-} from "../sql/ledger-columns.ts";
+import { ledgerColumns, listedColumns, usageExtraRetentionMs } from "../sql/ledger-columns.ts";
 import { LabelBounds } from "./label-bounds.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";

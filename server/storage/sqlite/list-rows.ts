@@ -4,6 +4,7 @@
  * read-only connection of its own.
  */
 import type { Database } from "bun:sqlite";
+import { hourMs } from "../../lib/timers.ts";
 import {
   type LedgerListQuery,
   type LedgerPage,
@@ -12,7 +13,7 @@ import {
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
-import { hourMs, listedColumns } from "../sql/ledger-columns.ts";
+import { listedColumns } from "../sql/ledger-columns.ts";
 import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";

@@ -1,6 +1,7 @@
 /** Reads usage over a read-only connection: whole days from the roll-up by day, and other hours from the one by hour. */
 import type { Database } from "bun:sqlite";
 import { LocalPeriods } from "../../lib/local-periods.ts";
+import { dayMs, hourMs } from "../../lib/timers.ts";
 import {
   groupKey,
   type UsageGroup,
@@ -9,14 +10,7 @@ import {
 } from "../ports/ledger-queries.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { filteredLabel, labelFilterOf, labelKindOf, nameIn } from "../sql/labels.ts";
-import {
-  dayMs,
-  groupColumnOf,
-  hourMs,
-  isLabelKind,
-  sumColumns,
-  toGroup,
-} from "../sql/ledger-columns.ts";
+import { groupColumnOf, isLabelKind, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";

@@ -12,8 +12,8 @@ import {
   isLabelOwner,
   labelOwnersOf,
 } from "../../../contract/limits-and-budgets.ts";
+import { dayMs } from "../../lib/timers.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { dayMs } from "../sql/ledger-columns.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** A wrong clock must not prune the current day, so days are kept this much longer. */

@@ -6,8 +6,8 @@
 import type { Database } from "bun:sqlite";
 import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+import { dayMs } from "../../lib/timers.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { dayMs } from "../sql/ledger-columns.ts";
 import { type ChargedRow, dollarsOf, ownersOf, periodsOf } from "./spend-table.ts";
 
 /** The columns of a `ChargedRow`, for SELECT and RETURNING. */

@@ -3,11 +3,12 @@
  * with them, and they stay when old rows are pruned.
  */
 import type { Statement } from "bun:sqlite";
+import { dayMs, hourMs } from "../../lib/timers.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { Parameters } from "../sql/database.ts";
 import { labelsOf } from "../sql/labels.ts";
-import { dayMs, hourMs, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
+import { latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
 import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { LabelBounds } from "./label-bounds.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
