@@ -1,3 +1,4 @@
+/** References in the OpenAPI documents that the API reference of the console shows. */
 import { expect, test } from "bun:test";
 import { resolveSubtree } from "../../console/src/features/reference/resolve-subtree.ts";
 
