@@ -43,39 +43,48 @@ export const encodingFields: ReadonlyMap<string, readonly (string | boolean)[]> 
 
 /** Throws at the first such field, nested ones included. The bounds of JSON bodies limit the work. */
 export function refuseOtherEncodings(extraFields: ExtraFields): void {
-  if (!isEmptyObject(extraFields)) checkMembers(extraFields, () => "");
+  if (!isEmptyObject(extraFields)) checkMembers(extraFields, []);
 }
 
-/** Put together only for an error: a body may have a hundred thousand lists. */
-type Path = () => string;
+/** The names and indexes that lead to a value. Text only in an error: a body may have a hundred thousand objects. */
+type Path = (string | number)[];
 
-function checkMembers(fields: ExtraFields, prefix: Path): void {
+function checkMembers(fields: ExtraFields, path: Path): void {
   for (const name in fields) {
     const value = fields[name];
-    const path: Path = () => `${prefix()}${name}`;
     const float32 = encodingFields.get(name);
-    if (float32) checkValue(value, path(), float32);
+    path.push(name);
+    if (float32) checkValue(value, path, float32);
     else if (typeof value === "object" && value !== null) checkNested(value, path);
+    path.pop();
   }
 }
 
 function checkNested(value: object, path: Path): void {
   if (!Array.isArray(value)) {
-    checkMembers(value as ExtraFields, () => `${path()}.`);
+    checkMembers(value as ExtraFields, path);
     return;
   }
   const entries: readonly unknown[] = value;
   for (let at = 0; at < entries.length; at++) {
     const entry = entries[at];
-    if (typeof entry === "object" && entry !== null) checkNested(entry, () => `${path()}[${at}]`);
+    path.push(at);
+    if (typeof entry === "object" && entry !== null) checkNested(entry, path);
+    path.pop();
   }
 }
 
+const textOf = (path: Path): string =>
+  path
+    .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at > 0 ? "." : ""}${step}`))
+    .join("");
+
 /** Some vendors take a list of encodings: with one entry, it is that encoding. */
-function checkValue(value: unknown, param: string, float32: readonly (string | boolean)[]): void {
+function checkValue(value: unknown, path: Path, float32: readonly (string | boolean)[]): void {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const [only] = list;
   if (list.length === 1 && (only === null || float32.some((one) => one === only))) return;
+  const param = textOf(path);
   if (outputTypeFields.some((field) => field === param)) throw unknownOutputType(param, float32);
   throw new GatewayError(
     "invalid_value",
