@@ -84,6 +84,10 @@ interface BuildOptions {
   readonly otherWorkers?: OtherWorkers | undefined;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
+  /** The most bytes of an upstream response. Absent: the default. */
+  readonly maxResponseBytes?: number;
+  /** The timeout of the download of an image. Absent: the default. */
+  readonly downloadTimeoutMs?: number;
   /** Minimum average rate of a request body, in bytes per second. Absent: the default. */
   readonly minBodyRate?: number;
   /** The cost of a password hash. Absent: the cost in production. */

@@ -259,7 +259,6 @@ export const settingsTable = {
   VEXEL_TEMP_STORAGE_BYTES: bytes(4096 * MiB).describe(
     "Maximum disk space for the temp files of all requests (uploads and large upstream responses), shared among API keys.",
   ),
-  VEXEL_MAX_RESPONSE_BYTES: bytes(256 * MiB).describe("Maximum size of an upstream response."),
   VEXEL_MAX_INPUTS: wholeNumber(2048, 1, 100_000).describe(
     "Maximum number of inputs in one embeddings request. OpenAI allows 2048.",
   ),
@@ -283,12 +282,6 @@ export const settingsTable = {
   ),
   VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe("Timeout of an embeddings request in seconds."),
   VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Timeout of an image request in seconds."),
-  VEXEL_ON_DISCONNECT: z
-    .enum(["finish", "cancel"])
-    .default("finish")
-    .describe(
-      "When the client of an image request disconnects: `finish` the request, since it is paid for, and store the response for a retry; or `cancel` it. A model's `onDisconnect` takes precedence.",
-    ),
   VEXEL_RESPONSE_TTL: seconds(3600).describe(
     "Seconds for which a response is stored for a retry with the same Idempotency-Key, or for a client that disconnected.",
   ),
@@ -364,7 +357,6 @@ export const settingsTable = {
   VEXEL_BATCH_MAX_LINES: wholeNumber(50_000, 1).describe(
     "Maximum number of lines of a batch, and of the embeddings inputs of all its lines together. A repeated `custom_id` is found among the first 100,000.",
   ),
-  VEXEL_DOWNLOAD_TIMEOUT: seconds(60).describe("Timeout of an image download in seconds."),
   VEXEL_DOWNLOAD_PRIVATE: text.describe(
     "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
   ),

@@ -51,18 +51,18 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
 export const unlimitedStorage = (): TempStorage =>
   new TempStorage({ maxBytes: Number.MAX_SAFE_INTEGER, disk: unlimitedDisk });
 
-/** The usual configuration of a test: everything OpenAI has, behind one fake upstream. */
-export const configFor = (fakeUrl: string): string => `
+/** The usual configuration of a test: everything OpenAI has, behind one fake upstream. `imageOptions`: such as ` onDisconnect: cancel,`. */
+export const configFor = (fakeUrl: string, imageOptions = ""): string => `
 upstreams:
   - { id: fake, kind: openai, baseUrl: "${fakeUrl}", apiKey: sk-fake }
 models:
   - { id: text-embedding-3-small, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
   - { id: text-embedding-ada-002, kind: embedding, targets: [{ upstream: fake, model: text-embedding-ada-002 }] }
   - { id: embedding-model, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-large }] }
-  - { id: gpt-image-2, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }] }
-  - { id: image-model, kind: image, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
-  - { id: any-image-model, kind: image, parameters: pass, targets: [{ upstream: fake, model: gpt-image-2 }] }
-  - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
+  - { id: gpt-image-2, kind: image,${imageOptions} targets: [{ upstream: fake, model: gpt-image-2 }] }
+  - { id: image-model, kind: image,${imageOptions} targets: [{ upstream: fake, model: gpt-image-1.5 }] }
+  - { id: any-image-model, kind: image,${imageOptions} parameters: pass, targets: [{ upstream: fake, model: gpt-image-2 }] }
+  - { id: dall-e-3, kind: image,${imageOptions} targets: [{ upstream: fake, model: dall-e-3 }] }
 keys:
   - { name: test, key: ${testKey} }
 `;
@@ -102,6 +102,10 @@ export interface GatewayOptions {
   readonly webhookDelaysMs?: readonly number[];
   /** Minimum average rate of a request body, in bytes per second. */
   readonly minBodyRate?: number;
+  /** The most bytes of an upstream response. */
+  readonly maxResponseBytes?: number;
+  /** The timeout of the download of an image. */
+  readonly downloadTimeoutMs?: number;
   /** Absent: tracing is off. */
   readonly tracing?: Tracing | undefined;
 }

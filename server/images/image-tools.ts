@@ -11,7 +11,7 @@ import { type ImageWorker, inspectOnce } from "../workers/image/image-worker.ts"
 import type { ImageTools } from "./generate.ts";
 import { checkImage, checkMarkup, checkMask } from "./preflight.ts";
 
-interface DownloadLimits {
+export interface DownloadLimits {
   readonly maxBytes: number;
   readonly timeoutMs: number;
   /** Private hosts from which images may be downloaded. */

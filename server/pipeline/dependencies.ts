@@ -39,8 +39,6 @@ export interface PipelineServices {
   readonly links: LinkStores;
   /** Responses of image requests, for identical requests. */
   readonly idempotencyStore: IdempotencyStore;
-  /** The disconnect policy of image requests whose model does not set one. */
-  readonly onDisconnect: "finish" | "cancel";
   /** The image requests that the gateway finishes before it stops. */
   readonly admittedImages: AdmittedImages;
   /** Aborted when the gateway closes: ends the image requests that are still in flight. */

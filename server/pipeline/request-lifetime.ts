@@ -99,7 +99,7 @@ export class RequestLifetime {
     query: LimitedQuery,
     incoming: IncomingRequest,
   ): IdempotentRequest {
-    const { idempotencyStore, onDisconnect } = this.services;
+    const { idempotencyStore } = this.services;
     this.openTemp(caller);
     this.idempotent = new IdempotentRequest({
       store: idempotencyStore,
@@ -107,7 +107,7 @@ export class RequestLifetime {
       record: this.record,
       query,
       // A job that is canceled cancels its lines.
-      finishOnDisconnect: !incoming.line && (model.onDisconnect ?? onDisconnect) === "finish",
+      finishOnDisconnect: !incoming.line && model.onDisconnect !== "cancel",
       retryPaid: model.retryPaid === true,
     });
     return this.idempotent;

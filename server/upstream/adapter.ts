@@ -30,7 +30,7 @@ export interface UpstreamRequest {
   readonly method?: "PUT" | "DELETE" | "POST";
   /** The response may be streamed. Absent: it is buffered. */
   readonly streams?: boolean;
-  /** Maximum size of the response, after decompression. Absent: `VEXEL_MAX_RESPONSE_BYTES`, which is never exceeded. */
+  /** Maximum size of the response, after decompression. Absent: the limit of all responses, which is never exceeded. */
   readonly maxResponseBytes?: number;
   /** The streamed response is a file, and written to disk as it arrives: its maximum size. Absent: it is not. */
   readonly fileBytes?: number;

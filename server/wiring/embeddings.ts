@@ -6,6 +6,7 @@ import { createDriftDetection } from "../embeddings/drift-detection.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import { newRequestId } from "../http/received-request.ts";
 import { createImageConverter } from "../images/convert-input-images.ts";
+import type { DownloadLimits } from "../images/image-tools.ts";
 import { createImageLoader } from "../images/load-input-images.ts";
 import type { ImageLinks } from "../images/open-image-links.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
@@ -25,7 +26,6 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
 import { createDownload } from "../upstream/download/index.ts";
 import type { ImageWorker } from "../workers/image/image-worker.ts";
-import { downloadLimits } from "./images.ts";
 import type { Runtime } from "./runtime.ts";
 
 interface EmbeddingsWiringOptions {
@@ -36,6 +36,7 @@ interface EmbeddingsWiringOptions {
   readonly imageLinks: Pick<ImageLinks, "check" | "find">;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
+  readonly download: DownloadLimits;
   /** Called with the number of requests of each micro-batch of at least two. */
   readonly onBatch?: ((requests: number) => void) | undefined;
   /** The cache that replicas share. Absent: there is none. */
@@ -99,7 +100,7 @@ export function wireEmbeddings(
   const common: Omit<VendorStagesOptions, "adapters"> = {
     capabilities: upstreamClient.embeddingCapabilities,
     loadImages: createImageLoader({
-      download: createDownload(downloadLimits(settings)),
+      download: createDownload(options.download),
       findServed: async (name, search) =>
         imageLinks.check(name, search) === undefined
           ? undefined

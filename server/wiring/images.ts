@@ -1,6 +1,10 @@
 /** Constructs the image pipeline: stages, image worker, downloads, and the idempotency store. */
 import { openIdempotency } from "../idempotency/open-idempotency.ts";
-import { createImageDownload, createImageTools } from "../images/image-tools.ts";
+import {
+  createImageDownload,
+  createImageTools,
+  type DownloadLimits,
+} from "../images/image-tools.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCheckPrompt } from "../pipeline/internal-requests.ts";
@@ -22,6 +26,7 @@ interface ImagesWiringOptions {
   readonly imageWorker: ImageWorker;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
+  readonly download: DownloadLimits;
   /** Free health check of a target. */
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: DiskReserve;
@@ -36,11 +41,11 @@ interface ImagesWiringOptions {
 const optionalDownloadTimeoutMs = 10_000;
 /** No image of a vendor is larger. */
 const maxDownloadBytes = 64 * 1024 * 1024;
+const downloadTimeoutMs = 60_000;
 
 export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
   const { settings, log } = runtime;
-  const { upstreamClient, imageWorker, registry, limits, isReachable, execute } = options;
-  const download = downloadLimits(settings);
+  const { upstreamClient, imageWorker, registry, limits, isReachable, execute, download } = options;
   const onImplausibleUsage = reportImplausibleUsage(log);
   const tools = createImageTools({
     capabilitiesOf: upstreamClient.imageCapabilities,
@@ -88,8 +93,11 @@ export function wireImageWorker({ resources }: Runtime): ImageWorker {
   return imageWorker;
 }
 
-export const downloadLimits = (settings: Runtime["settings"]) => ({
+export const downloadLimits = (
+  settings: Runtime["settings"],
+  timeoutMs = downloadTimeoutMs,
+): DownloadLimits => ({
   maxBytes: maxDownloadBytes,
-  timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
+  timeoutMs,
   trusted: parseHosts(settings.VEXEL_DOWNLOAD_PRIVATE),
 });

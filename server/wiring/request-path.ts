@@ -24,7 +24,7 @@ import type { OpenedTempStorage } from "../temp-storage/open-temp-storage.ts";
 import type { BuiltInModel } from "../upstream/contract.ts";
 import type { FetchOnly } from "../upstream/transport/index.ts";
 import { wireEmbeddings } from "./embeddings.ts";
-import { wireImages, wireImageWorker } from "./images.ts";
+import { downloadLimits, wireImages, wireImageWorker } from "./images.ts";
 import type { Runtime } from "./runtime.ts";
 import {
   wireAttribution,
@@ -56,6 +56,10 @@ interface RequestPathOptions {
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
   readonly submitJob: NonNullable<PipelineServices["submitJob"]>;
+  /** The most bytes of an upstream response. Absent: the default. */
+  readonly maxResponseBytes?: number;
+  /** The timeout of a download. Absent: the default. */
+  readonly downloadTimeoutMs?: number;
 }
 
 const streamTimes = { firstEventMs: 10_000, heartbeatMs: 15_000 } as const;
@@ -73,6 +77,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   const upstreams = wireUpstreams(runtime, {
     builtInModels,
     fetchOnly,
+    maxResponseBytes: options.maxResponseBytes,
     // It is unknown which cached vectors came from the wrong response, so all are evicted.
     onSuspectResponses: () => embeddings.clearCache(),
   });
@@ -82,7 +87,8 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   const execute: Execute = (request) => pipeline.execute(request);
   const imageWorker = wireImageWorker(runtime);
   const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
-  const parts = { upstreamClient, imageWorker, registry, limits, execute };
+  const download = downloadLimits(settings, options.downloadTimeoutMs);
+  const parts = { upstreamClient, imageWorker, registry, limits, execute, download };
   const embeddings = wireEmbeddings(runtime, {
     ...parts,
     builtInModels,
@@ -118,7 +124,6 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     ledger: openedLedger.ledger,
     links: createLinkStores({ store: imageLinks.store, download: images.downloadLink }),
     idempotencyStore: images.idempotencyStore,
-    onDisconnect: settings.VEXEL_ON_DISCONNECT,
     admittedImages,
     closing: options.closing,
     submitJob: options.submitJob,

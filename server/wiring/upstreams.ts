@@ -20,18 +20,24 @@ import type { Runtime } from "./runtime.ts";
 interface UpstreamsOptions {
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly fetchOnly: FetchOnly;
+  /** The most bytes of a response. Absent: the default. */
+  readonly maxResponseBytes: number | undefined;
   /** Called if earlier responses may belong to other requests. */
   readonly onSuspectResponses: () => void;
 }
 
+/** Ten large images as base64. */
+const defaultMaxResponseBytes = 256 * 1024 * 1024;
+
 export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
-  const { settings, snapshot, log, now, clock, random, resources } = runtime;
+  const { snapshot, log, now, clock, random, resources } = runtime;
   const { builtInModels, fetchOnly, onSuspectResponses } = options;
+  const { maxResponseBytes = defaultMaxResponseBytes } = options;
   resources.defer(async () => {
     await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
   });
   const { send, close } = createTransport({
-    maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
+    maxResponseBytes,
     clock,
     fetchOnly,
     onUnsolicited: ({ address, earlierResponsesSuspect }) => {

@@ -3,10 +3,13 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { APIError, toFile } from "openai";
 import { fakeImage } from "../fake-upstream.ts";
+import { configFor } from "../harness.ts";
 import { until } from "../until.ts";
 import { arrange, base64Of, grayImage } from "./arrange.ts";
 
-const { fake, gateway, client, close } = arrange({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
+const { fake, gateway, client, close } = arrange({
+  yaml: (url) => configFor(url, " onDisconnect: cancel,"),
+});
 beforeEach(() => fake.clear());
 afterAll(close);
 

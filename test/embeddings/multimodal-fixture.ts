@@ -113,6 +113,7 @@ export function startCohere(): FakeCohere {
 
 interface ImageGatewayOptions {
   readonly settings?: Readonly<Record<string, string>>;
+  readonly downloadTimeoutMs?: number;
   /** More rows of vexel.yaml. */
   readonly upstreams?: string;
   readonly models?: string;
@@ -133,9 +134,11 @@ export const startImageGateway = (
     keys = "",
     ofModel = "",
     ofKey = "",
+    ...options
   }: ImageGatewayOptions = {},
 ): TestGateway =>
   startGateway({
+    ...options,
     settings: { VEXEL_CACHE_BYTES: "1000000", ...settings },
     yaml: `
 upstreams:

@@ -23,7 +23,8 @@ let gateway: TestGateway;
 beforeAll(() => {
   cohere = startCohere();
   gateway = startImageGateway(cohere, {
-    settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1", VEXEL_DOWNLOAD_TIMEOUT: "2" },
+    settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" },
+    downloadTimeoutMs: 2000,
     upstreams: `  - { id: gemini, kind: gemini, baseUrl: "${cohere.url}", apiKey: g-fake }`,
     models: `  - { id: gemini, kind: embedding, targets: [{ upstream: gemini, model: gemini-embedding-2 }] }`,
   });

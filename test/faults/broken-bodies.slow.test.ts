@@ -11,7 +11,7 @@ import {
   upstreamFailure,
 } from "./faults-fixture.ts";
 
-const setup = startFaultSetup({ settings: { VEXEL_MAX_RESPONSE_BYTES: "200000" } });
+const setup = startFaultSetup({ maxResponseBytes: 200_000 });
 const { fake } = setup;
 beforeEach(() => fake.clear());
 afterAll(() => setup.close());

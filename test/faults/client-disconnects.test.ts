@@ -9,7 +9,7 @@ import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import { startFaultSetup } from "./faults-fixture.ts";
 
-const setup = startFaultSetup({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
+const setup = startFaultSetup({ imageOptions: " onDisconnect: cancel," });
 const { fake, gateway } = setup;
 beforeEach(() => fake.clear());
 afterAll(() => setup.close());

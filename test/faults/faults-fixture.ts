@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { type Fake, fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
-import { startGateway, type TestGateway, testKey } from "../harness.ts";
+import { type GatewayOptions, startGateway, type TestGateway, testKey } from "../harness.ts";
 
 /** An address at which nothing listens. */
 export const unreachableUrl = "http://127.0.0.1:9/v1";
@@ -19,8 +19,10 @@ export interface FaultSetup {
   close(): Promise<void>;
 }
 
-export interface FaultSetupOptions {
-  readonly settings?: Readonly<Record<string, string>>;
+export interface FaultSetupOptions
+  extends Partial<Pick<GatewayOptions, "settings" | "maxResponseBytes">> {
+  /** Of the image model, such as ` onDisconnect: cancel,`. */
+  readonly imageOptions?: string;
   /** The number of upstreams of each model, in this order. */
   readonly upstreams?: number;
   /** By index: an address that replaces the fake's. */
@@ -29,9 +31,10 @@ export interface FaultSetupOptions {
 
 /** A gateway whose models have other names than their targets. */
 export function startFaultSetup({
-  settings = {},
   upstreams = 1,
   addresses = [],
+  imageOptions = "",
+  ...options
 }: FaultSetupOptions = {}): FaultSetup {
   const fakes = Array.from({ length: upstreams }, (): Fake => {
     const fake = startFake({ key: upstreamKey });
@@ -48,14 +51,14 @@ export function startFaultSetup({
   const targets = (model: string) =>
     `[${urls.map((_, at) => `{ upstream: hidden-${at}, model: ${model}, tier: ${at} }`).join(", ")}]`;
   const gateway = startGateway({
-    settings,
+    ...options,
     yaml: `
 upstreams:
 ${urls.map((url, at) => `  - { id: hidden-${at}, kind: openai, baseUrl: "${url}", apiKey: ${upstreamKey}, headers: { x-proxy-token: ${upstreamToken} } }`).join("\n")}
 models:
   - { id: vectors, kind: embedding, targets: ${targets("custom-embedding-1")} }
   - { id: sized-vectors, kind: embedding, dimensions: 1536, targets: ${targets("custom-embedding-1")} }
-  - { id: image-model, kind: image, targets: ${targets("gpt-image-1.5")} }
+  - { id: image-model, kind: image,${imageOptions} targets: ${targets("gpt-image-1.5")} }
 keys:
   - { name: test, key: ${testKey} }
 `,

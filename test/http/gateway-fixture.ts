@@ -17,16 +17,19 @@ export interface GatewayWithFake {
 export interface GatewayWithFakeOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly minBodyRate?: number;
+  /** Of the image models, such as ` onDisconnect: cancel,`. */
+  readonly imageOptions?: string;
   /** More of the configuration file. */
   readonly yaml?: string;
 }
 
 export function startGatewayWithFake({
   yaml = "",
+  imageOptions = "",
   ...options
 }: GatewayWithFakeOptions = {}): GatewayWithFake {
   const fake = startFake();
-  const gateway = startGateway({ yaml: `${configFor(fake.url)}${yaml}`, ...options });
+  const gateway = startGateway({ yaml: `${configFor(fake.url, imageOptions)}${yaml}`, ...options });
   const close = async (): Promise<void> => {
     await gateway.close();
     fake.close();

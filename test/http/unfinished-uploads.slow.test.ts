@@ -29,8 +29,8 @@ import {
 
 const megabyte = 1024 * 1024;
 const otherKey = "sk-other-0123456789abcdef";
-const withOtherKey = (url: string): string =>
-  `${configFor(url)}  - { name: other, key: ${otherKey} }\n`;
+const withOtherKey = (url: string, imageOptions?: string): string =>
+  `${configFor(url, imageOptions)}  - { name: other, key: ${otherKey} }\n`;
 const asOther = { authorization: `Bearer ${otherKey}` };
 
 const cleanUps: (() => unknown)[] = [];
@@ -90,11 +90,18 @@ const embed = (url: string, headers: Record<string, string>): Promise<Response> 
 
 function start(
   settings: Record<string, string>,
-  options: Pick<GatewayOptions, "minBodyRate"> = {},
+  {
+    imageOptions,
+    ...options
+  }: Pick<GatewayOptions, "minBodyRate"> & { imageOptions?: string } = {},
 ) {
   const fake = startFake();
   cleanUps.push(() => fake.close());
-  const gateway = startGateway({ yaml: withOtherKey(fake.url), settings, ...options });
+  const gateway = startGateway({
+    yaml: withOtherKey(fake.url, imageOptions),
+    settings,
+    ...options,
+  });
   cleanUps.push(() => gateway.close());
   return gateway;
 }
@@ -165,11 +172,13 @@ describe("half-sent uploads of one key", () => {
 });
 
 test("uploads that end in any way release all their temp storage", async () => {
-  const gateway = start({
-    VEXEL_TEMP_STORAGE_BYTES: String(32 * megabyte),
-    VEXEL_MAX_FILE_BYTES: String(20 * megabyte),
-    VEXEL_ON_DISCONNECT: "cancel",
-  });
+  const gateway = start(
+    {
+      VEXEL_TEMP_STORAGE_BYTES: String(32 * megabyte),
+      VEXEL_MAX_FILE_BYTES: String(20 * megabyte),
+    },
+    { imageOptions: " onDisconnect: cancel," },
+  );
   const { url } = gateway;
   const finish = `\r\n--${boundary}--\r\n`;
   const endings: (() => Promise<unknown>)[] = [

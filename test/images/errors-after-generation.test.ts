@@ -32,9 +32,9 @@ models:
     targets: [{ upstream: fake, model: dall-e-2 }, { upstream: second, model: dall-e-2 }]`,
   settings: {
     VEXEL_TEMP_STORAGE_BYTES: "1048576",
-    VEXEL_MAX_RESPONSE_BYTES: String(8 * 1024 * 1024),
     VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1:1",
   },
+  maxResponseBytes: 8 * 1024 * 1024,
 });
 const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: testKey });
 

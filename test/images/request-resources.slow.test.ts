@@ -46,8 +46,8 @@ beforeAll(() => {
     settings: {
       VEXEL_MAX_IMAGE_REQUESTS: "1",
       VEXEL_MAX_QUEUE: "0",
-      VEXEL_ON_DISCONNECT: "cancel",
     },
+    imageOptions: " onDisconnect: cancel,",
   });
 });
 

@@ -36,7 +36,7 @@ export const incoming = {
 /** One model "m" without targets, and one key. */
 export const snapshotWith = (kind: Model["kind"], requestsPerMinute = 10): Snapshot =>
   ({
-    models: new Map([["m", { id: "m", kind, targets: [], maxImages: 1 }]]),
+    models: new Map([["m", { id: "m", kind, targets: [], maxImages: 1, onDisconnect: "cancel" }]]),
     keys: new Map([[hash, { ...key, hash, source: "yaml" }]]),
     limits: new Map([["key:k", { requestsPerMinute }]]),
   }) as unknown as Snapshot;
@@ -79,7 +79,6 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
       demand: () => undefined,
       end: () => undefined,
     },
-    onDisconnect: "cancel",
     admittedImages: new AdmittedImages(),
     closing: new AbortController().signal,
     createTemp: () => noRequestTemp,

@@ -27,7 +27,7 @@ describe.each(kinds)("at %s", (kind) => {
     gateway = startGateway({
       yaml: vendorYaml(kind, vendor.url, { model: "batches: vendor" }),
       // A file of results may be larger than any response.
-      settings: { VEXEL_MAX_RESPONSE_BYTES: "50000" },
+      maxResponseBytes: 50_000,
     });
     client = sdk(gateway.url);
   });

@@ -65,6 +65,7 @@ export function ImageOptions() {
         hint={t("models.form.onDisconnectHint")}
         values={["finish", "cancel"]}
         textOf={(value) => t(`models.form.onDisconnect.${value}`)}
+        absent="finish"
       />
       <YesNoField name="retryPaid" />
       <YesNoField name="showCost" />

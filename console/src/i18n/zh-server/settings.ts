@@ -73,7 +73,6 @@ export const zhSettings: Readonly<Record<string, string>> = {
     "multipart 表单（例如 `/v1/files` 的文件）所有部分的最大总字节数，也适用于向量请求中的图像。",
   VEXEL_TEMP_STORAGE_BYTES:
     "所有请求的临时文件（上传内容和较大的上游响应）最多可占用的磁盘空间，由各 API 密钥分摊。",
-  VEXEL_MAX_RESPONSE_BYTES: "上游响应的最大字节数。",
   VEXEL_MAX_INPUTS: "单个向量请求的最大输入数。OpenAI 允许 2048 个。",
   VEXEL_MAX_CONCURRENT: "处理中的最大请求数，包括排队的请求。",
   VEXEL_MAX_CONNECTIONS: "最大客户端连接数，包括空闲连接。0：按打开文件数的上限，最多 10000。",
@@ -84,8 +83,6 @@ export const zhSettings: Readonly<Record<string, string>> = {
     "接收请求体时，连续多少秒未收到数据即超时。等待达到该秒数之后，请求体的平均速率还须至少为每秒 16 KiB。",
   VEXEL_EMBEDDINGS_TIMEOUT: "向量请求的超时秒数。",
   VEXEL_IMAGES_TIMEOUT: "图像请求的超时秒数。",
-  VEXEL_ON_DISCONNECT:
-    "图像请求的客户端断开连接时：`finish` 继续完成已付费的请求并保存响应供重试；`cancel` 取消请求。模型的 `onDisconnect` 优先。",
   VEXEL_RESPONSE_TTL: "响应保存的秒数，供使用相同 Idempotency-Key 的重试或已断开连接的客户端获取。",
   VEXEL_IMAGE_JOB_TIMEOUT: "图像任务超过多少秒未结束即失败。",
   VEXEL_JOBS_TTL: "任务结束后，任务及其结果保存的秒数。",
@@ -121,7 +118,6 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_BATCH_MAX_BYTES: "批处理输入文件的最大字节数。",
   VEXEL_BATCH_MAX_LINES:
     "批处理的最大行数，也是所有行的向量输入总数上限。仅在前 100,000 行中检查重复的 custom_id。",
-  VEXEL_DOWNLOAD_TIMEOUT: "下载图像的超时秒数。",
   VEXEL_DOWNLOAD_PRIVATE:
     "允许下载图像的内网主机，格式为 `host` 或 `host:port`，用逗号分隔。留空则仅允许上游自身的主机。",
   VEXEL_WEBHOOK_PRIVATE:
