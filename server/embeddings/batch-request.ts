@@ -4,7 +4,6 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import { EncodedVector } from "../lib/vector-codec/index.ts";
 import { hasStarted } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsResponse, InputEntry } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
@@ -105,11 +104,6 @@ function splitResponse(
   if (members.length === 1) {
     members[0]!.succeed(response);
     return;
-  }
-  // No member gets the response body unchanged: the memory of the body is freed without waiting for the garbage
-  // collector, unless the vectors are in that memory.
-  if (response.verbatim && !(vectors[0] instanceof EncodedVector)) {
-    response.verbatim.body.release();
   }
   const counts = usage && tokensPerInput(usage, input);
   let from = 0;

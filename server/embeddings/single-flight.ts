@@ -7,7 +7,6 @@ import type { Priority } from "../request/http-types.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { CachedEmbedding } from "./cache/embedding-cache.ts";
-import { detachVector } from "./vector-formats.ts";
 
 type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 
@@ -70,8 +69,7 @@ export class InFlightQuery {
   addResult(key: string, embedding: CachedEmbedding): void {
     if (this.#waiters === undefined || this.#waiters.size === 0) return;
     this.#results ??= new Map();
-    // A copy: a waiter may read it after the response that holds it was released.
-    this.#results.set(key, { ...embedding, vector: detachVector(embedding.vector) });
+    this.#results.set(key, embedding);
   }
 
   fail(error: unknown): void {

@@ -3,7 +3,8 @@
  * quantized vectors as JSON integers: encodes, decodes, inspects, and truncates and normalizes them, and writes embeddings responses as OpenAI does. The
  * JSON of a response is concatenated by hand: a vector is thousands of characters that need no escaping.
  */
-import { ChunkedBytes } from "../lib/chunked-bytes.ts";
+import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
+import { lendEach } from "../lib/byte-memory.ts";
 import {
   checkBase64,
   checkNumbers,
@@ -77,10 +78,6 @@ export function dimensionsOf(vector: Vector): number {
   const bytes = (vector.length * 3) / 4 - padding;
   return bytes % 4 === 0 ? bytes / 4 : -1;
 }
-
-/** A vector that stays valid after the response that holds it is released. */
-export const detachVector = (vector: Vector): Vector =>
-  vector instanceof EncodedVector ? String(vector) : vector;
 
 /**
  * Truncates a vector (Matryoshka) and normalizes it to unit length again. A vector that is short enough is returned
@@ -159,7 +156,7 @@ function base64Range(
   for (let at = from; at < to; at++) {
     parts.push(at === 0 ? `${begin}"` : `"},${entry(at)}"`);
     const vector = vectors[at] as Vector;
-    parts.push(vector instanceof EncodedVector ? vector.view() : encodeVector(vector));
+    parts.push(vector instanceof EncodedVector ? vector.text : encodeVector(vector));
   }
   if (to === vectors.length) parts.push(end);
   return parts;
@@ -187,14 +184,14 @@ export async function writeInSteps(
   encoding: EmbeddingsQuery["encoding"],
   tail: ResponseTail,
   runInSteps: RunInSteps,
-): Promise<ChunkedBytes> {
+): Promise<Buffer[]> {
   const end = endOf(tail);
   const writeRange = (from: number, to: number): Buffer =>
     encoding === "float"
       ? printRange(vectors, from, to, `}${end}`)
       : joinChunks(base64Range(vectors, from, to, `"}${end}`));
-  if (!isLongResponse({ vectors })) return ChunkedBytes.exclusive([writeRange(0, vectors.length)]);
-  return ChunkedBytes.exclusive(await runInSteps(writeSteps(vectors, writeRange)));
+  if (!isLongResponse({ vectors })) return [writeRange(0, vectors.length)];
+  return runInSteps(writeSteps(vectors, writeRange));
 }
 
 function* writeSteps(
@@ -277,7 +274,7 @@ export function shortBodyOf(
   // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
   const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
   if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
-    return releasedAfterSending(verbatim.body);
+    return bodyOf([verbatim.body]);
   }
   const isShort = query.encoding === "base64" && !isLongResponse(response);
   return isShort ? writeBase64Response(response, tail) : undefined;
@@ -290,13 +287,20 @@ export async function longBodyOf(
   tail: ResponseTail,
   runInSteps: RunInSteps,
 ): Promise<ResponseBody> {
-  return releasedAfterSending(await writeInSteps(response, encoding, tail, runInSteps));
+  const chunks = await writeInSteps(response, encoding, tail, runInSteps);
+  // No other code refers to the chunks: each is freed when it is sent.
+  return bodyOf(chunks, () => lendEach(chunks));
 }
 
 const largeBodyBytes = 64 * 1024;
 
-/** A large body releases its memory as it is sent: nothing else refers to it. */
-function releasedAfterSending(bytes: ChunkedBytes): ResponseBody {
-  if (bytes.length < largeBodyBytes) return bytes.list;
-  return { length: bytes.length, open: () => bytes.drain(), isInMemory: true };
+/** A large body holds its reserved memory until it is sent. */
+function bodyOf(chunks: readonly Buffer[], open = () => lend(chunks)): ResponseBody {
+  let length = 0;
+  for (const chunk of chunks) length += chunk.length;
+  return length < largeBodyBytes ? chunks : { length, open, isInMemory: true };
+}
+
+async function* lend(chunks: readonly Buffer[]): AsyncGenerator<BorrowedBytes> {
+  yield* chunks;
 }

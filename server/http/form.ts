@@ -4,7 +4,7 @@
  */
 
 import { type BorrowedBytes, joinCopies } from "../lib/borrowed-bytes.ts";
-import { lendEach } from "../lib/chunked-bytes.ts";
+import { lendEach } from "../lib/byte-memory.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { FilePart, Form, FormPart, MultipartField } from "../request/http-types.ts";

@@ -6,7 +6,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import { viewOf } from "../lib/borrowed-bytes.ts";
-import { GrowingBytes, lendEach } from "../lib/chunked-bytes.ts";
+import { GrowingBytes, lendEach } from "../lib/byte-memory.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { jsonBounds, parsedMemory, scanWithinBounds, smallBytes } from "../lib/json-bounds.ts";
 import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
@@ -113,7 +113,7 @@ async function readStreamedJson(
     if (json.length > maxTextBytes) throw tooLarge(maxTextBytes);
     const text = decode(json, headers);
     // The parser needs only the text: the body is not in memory a third time.
-    received.release();
+    received[Symbol.dispose]();
     if (memory >= largeBytes) yield;
     return restore(parseJson(text, headers));
   };

@@ -1,37 +1,28 @@
 /** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
 
 import { type BorrowedBytes, type BorrowedChunks, viewOf } from "./borrowed-bytes.ts";
-import { ChunkedBytes } from "./chunked-bytes.ts";
 
 export class InvalidBase64 extends Error {
   override readonly name = "NotBase64";
 }
 
 /**
- * Ignores line breaks. All chunks use one buffer, which is freed after the last one: a buffer for each would become
- * garbage faster than it is collected. Throws InvalidBase64.
+ * Ignores line breaks. All chunks use one buffer: a buffer for each would become garbage faster than it is collected.
+ * Throws InvalidBase64.
  */
 export async function* decodeBase64Stream(chunks: BorrowedChunks): AsyncGenerator<BorrowedBytes> {
-  let owned = ChunkedBytes.allocate(0);
+  let buffer = Buffer.alloc(0);
   let left = "";
   let isAtEnd = false;
-  try {
-    for await (const chunk of chunks) {
-      const text = left + textOf(chunk);
-      // Padding ends the text.
-      if (isAtEnd && text.trim() !== "") throw new InvalidBase64();
-      if (owned.length < text.length) {
-        owned.release();
-        owned = ChunkedBytes.allocate(text.length);
-      }
-      const [buffer] = owned.list as [Buffer];
-      const { read, written } = decode(text, buffer, "stop-before-partial");
-      left = text.slice(read).replace(/\s+/g, "");
-      isAtEnd ||= left === "" && text.trimEnd().endsWith("=");
-      if (written > 0) yield buffer.subarray(0, written);
-    }
-  } finally {
-    owned.release();
+  for await (const chunk of chunks) {
+    const text = left + textOf(chunk);
+    // Padding ends the text.
+    if (isAtEnd && text.trim() !== "") throw new InvalidBase64();
+    if (buffer.length < text.length) buffer = Buffer.allocUnsafeSlow(text.length);
+    const { read, written } = decode(text, buffer, "stop-before-partial");
+    left = text.slice(read).replace(/\s+/g, "");
+    isAtEnd ||= left === "" && text.trimEnd().endsWith("=");
+    if (written > 0) yield buffer.subarray(0, written);
   }
   const last = new Uint8Array(left.length);
   const { written } = decode(left, last, "loose");

@@ -1,7 +1,6 @@
 /**
- * The ownership of bytes in memory. A `Uint8Array` is owned: it stays valid until its owner frees it
- * (`chunked-bytes.ts`), and may be kept. `BorrowedBytes` are lent: the compiler refuses them where owned bytes are
- * required.
+ * The ownership of bytes in memory. A `Uint8Array` may be kept. `BorrowedBytes` are lent: the compiler refuses them
+ * where bytes are kept.
  */
 
 /**

@@ -9,7 +9,7 @@ export interface StreamedJson {
   readonly length: number;
   open(): BorrowedChunks;
   /**
-   * `open` frees the memory of each chunk when it is sent. Until then the chunks count as unread bytes of the client.
+   * The chunks are in memory, and may be freed when they are sent. Until then they count as unread bytes of the client.
    */
   readonly isInMemory?: true;
 }

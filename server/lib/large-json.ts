@@ -1,7 +1,7 @@
 /** The size of JSON values, and large request bodies, which are serialized when they are sent and freed after that. */
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
-import { ChunkedBytes } from "./chunked-bytes.ts";
+import { freeMemory } from "./byte-memory.ts";
 import { serveOthers } from "./tasks.ts";
 
 /** Values that are shorter are serialized at once. */
@@ -36,7 +36,7 @@ function lengthLeft(value: unknown, left: number): number {
 /** A large request body. Its bytes are those of JSON.stringify(value). */
 export class LargeJson {
   readonly #value: unknown;
-  #owned: ChunkedBytes | undefined;
+  #bytes: Buffer | undefined;
 
   constructor(value: unknown) {
     this.#value = value;
@@ -47,7 +47,7 @@ export class LargeJson {
     await serveOthers();
     const text = this.text();
     await serveOthers();
-    this.#owned = encode(text);
+    this.#bytes = Buffer.from(text);
   }
 
   get length(): number {
@@ -55,8 +55,8 @@ export class LargeJson {
   }
 
   get bytes(): Buffer {
-    this.#owned ??= encode(this.text());
-    return this.#owned.toBuffer();
+    this.#bytes ??= Buffer.from(this.text());
+    return this.#bytes;
   }
 
   async *open(): AsyncGenerator<BorrowedBytes> {
@@ -69,12 +69,10 @@ export class LargeJson {
 
   /** Frees the bytes, which will not be sent again. */
   free(): void {
-    this.#owned?.release();
-    this.#owned = undefined;
+    if (this.#bytes) freeMemory(this.#bytes);
+    this.#bytes = undefined;
   }
 }
-
-const encode = (text: string): ChunkedBytes => ChunkedBytes.exclusive([Buffer.from(text)]);
 
 const maxValues = 1024;
 const maxCharacters = 64 * 1024;

@@ -5,7 +5,7 @@
  */
 
 import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
-import { ChunkedBytes } from "../lib/chunked-bytes.ts";
+import { freeMemory } from "../lib/byte-memory.ts";
 import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
@@ -88,7 +88,7 @@ export class MemoryBudget {
 export class SpillBuffer {
   readonly #budget: MemoryBudget;
   readonly #openFile: () => Promise<UnlinkedTempFile>;
-  readonly #chunks = ChunkedBytes.exclusive();
+  #chunks: Uint8Array[] = [];
   #file: UnlinkedTempFile | undefined;
   #size = 0;
   #isCleared = false;
@@ -130,7 +130,7 @@ export class SpillBuffer {
       return undefined;
     }
     if (this.#budget.tryTake(bytes.length)) {
-      this.#chunks.add(bytes);
+      this.#chunks.push(bytes);
       this.#size += bytes.length;
       return undefined;
     }
@@ -158,13 +158,14 @@ export class SpillBuffer {
     this.#isCleared = true;
     this.#budget.removeBuffer();
     if (!this.#file) this.#budget.release(this.#size);
-    this.#chunks[Symbol.dispose]();
+    this.#freeChunks();
     this.#size = 0;
   }
 
   *#range(from: number, to: number): Generator<Uint8Array> {
     let at = 0;
-    for (const chunk of this.#chunks.list) {
+    for (const chunk of this.#chunks) {
+      if (this.#isCleared) throw new Error("The request has ended: its spill buffer is closed.");
       const start = Math.max(0, from - at);
       const end = Math.min(chunk.length, to - at);
       if (end > start)
@@ -176,14 +177,20 @@ export class SpillBuffer {
 
   async #spill(bytes: Uint8Array): Promise<void> {
     const file = await this.#openFile();
-    for (const chunk of this.#chunks.list) file.append(chunk);
+    for (const chunk of this.#chunks) file.append(chunk);
     file.append(bytes);
     this.#budget.release(this.#size);
     // Chunks that were read may still be in use, and so may the rest of the buffer that `bytes` is a part of.
-    if (this.#wasRead) this.#chunks.take();
-    else this.#chunks.release(bytes);
+    if (this.#wasRead) this.#chunks = [];
+    else this.#freeChunks(bytes);
     this.#file = file;
     this.#size = file.size;
+  }
+
+  /** `inUse`: bytes that may be in the same buffer as a chunk. */
+  #freeChunks(inUse?: Uint8Array): void {
+    for (const chunk of this.#chunks) if (chunk.buffer !== inUse?.buffer) freeMemory(chunk);
+    this.#chunks = [];
   }
 }
 

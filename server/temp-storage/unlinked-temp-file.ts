@@ -8,7 +8,7 @@ import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { type BorrowedBytes, viewOf } from "../lib/borrowed-bytes.ts";
-import { ChunkedBytes } from "../lib/chunked-bytes.ts";
+import { freeMemory } from "../lib/byte-memory.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
@@ -83,13 +83,17 @@ export class UnlinkedTempFile {
   /** A new stream from `from` on each call. */
   async *stream(from = 0, to = this.#size): AsyncGenerator<BorrowedBytes> {
     // One buffer for all chunks, read synchronously from the page cache: waiting for a chunk costs more than the chunk.
-    using owned = ChunkedBytes.allocate(Math.min(chunkBytes, to - from));
-    const buffer = owned.list[0] as Uint8Array;
-    for (let at = from; at < to; ) {
-      const bytesRead = readSync(this.#handle.fd, buffer, 0, Math.min(buffer.length, to - at), at);
-      if (bytesRead === 0) throw fileTooShort();
-      at += bytesRead;
-      yield buffer.subarray(0, bytesRead);
+    const buffer = Buffer.allocUnsafeSlow(Math.min(chunkBytes, to - from));
+    try {
+      for (let at = from; at < to; ) {
+        const length = Math.min(buffer.length, to - at);
+        const bytesRead = readSync(this.#handle.fd, buffer, 0, length, at);
+        if (bytesRead === 0) throw fileTooShort();
+        at += bytesRead;
+        yield buffer.subarray(0, bytesRead);
+      }
+    } finally {
+      freeMemory(buffer);
     }
   }
 

@@ -5,7 +5,6 @@
 
 import type { z } from "zod";
 import type { BorrowedChunks } from "../lib/borrowed-bytes.ts";
-import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type {
@@ -54,7 +53,7 @@ export interface UpstreamResponse {
   json(): Promise<unknown>;
   /** `text` and `bytes` leave out a leading byte order mark, which some servers send. */
   text(maxBytes?: number): Promise<string>;
-  bytes(): Promise<ChunkedBytes>;
+  bytes(): Promise<Buffer>;
   /** The body in chunks as they arrive, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }

@@ -6,7 +6,6 @@
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import type { BorrowedChunks } from "../lib/borrowed-bytes.ts";
-import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { EncodedVector } from "../lib/vector-codec/index.ts";
 import type { SpilledBytes } from "../temp-storage/request-temp.ts";
 import type { ImageInputPrice, Price } from "./price.ts";
@@ -228,7 +227,7 @@ export interface EmbeddingsResponse {
    * The upstream's response body, if it can be sent to a client unchanged: it names this model and has this encoding.
    */
   readonly verbatim?: {
-    readonly body: ChunkedBytes;
+    readonly body: Buffer;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };

@@ -5,7 +5,6 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
-import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import { JsonPlaceholders } from "../lib/json-placeholders.ts";
 import { JsonScan } from "../lib/json-scan.ts";
 import { runInSteps } from "../lib/tasks.ts";
@@ -36,20 +35,18 @@ const colon = 0x3a;
  * `maxOtherBytes` besides its lists of numbers.
  */
 export function parseLargeJson(
-  document: ChunkedBytes,
+  document: Buffer,
   maxOtherBytes = Number.POSITIVE_INFINITY,
 ): Promise<unknown> {
   return runInSteps(parseSteps(document, maxOtherBytes));
 }
 
-function* parseSteps(document: ChunkedBytes, maxOtherBytes: number): Generator<void, unknown> {
+function* parseSteps(document: Buffer, maxOtherBytes: number): Generator<void, unknown> {
   const scan = new NumberLists();
-  for (const chunk of document.list) {
-    for (let from = 0; from < chunk.length; from += stepBytes) {
-      scan.take(chunk.subarray(from, from + stepBytes));
-      checkStructure(scan);
-      yield;
-    }
+  for (let start = 0; start < document.length; start += stepBytes) {
+    scan.take(document.subarray(start, start + stepBytes));
+    checkStructure(scan);
+    yield;
   }
   const placeholders = new JsonPlaceholders();
   const others: Buffer[] = [];
@@ -57,14 +54,14 @@ function* parseSteps(document: ChunkedBytes, maxOtherBytes: number): Generator<v
   let sinceStep = 0;
   for (const list of scan.lists) {
     const numbers = list.isTooLong ? null : yield* parseNumbers(document, list);
-    others.push(document.view(from, list.from), Buffer.from(`"${placeholders.add(numbers)}"`));
+    others.push(document.subarray(from, list.from), Buffer.from(`"${placeholders.add(numbers)}"`));
     from = list.to;
     sinceStep += list.to - list.from;
     if (sinceStep < stepBytes) continue;
     sinceStep = 0;
     yield;
   }
-  others.push(document.view(from, document.length));
+  others.push(document.subarray(from));
   const json = Buffer.concat(others);
   if (json.length > maxOtherBytes) {
     throw invalidResponse(`it has more than ${maxOtherBytes} bytes besides its vectors`);
@@ -116,16 +113,16 @@ class NumberLists extends JsonScan {
 }
 
 function* parseNumbers(
-  document: ChunkedBytes,
+  document: Buffer,
   { from, to }: NumberList,
 ): Generator<void, readonly unknown[]> {
-  if (to - from <= stepBytes) return JSON.parse(document.text(from, to)) as unknown[];
+  if (to - from <= stepBytes) return JSON.parse(document.toString("latin1", from, to)) as unknown[];
   const numbers: unknown[] = [];
   const end = to - 1;
   for (let at = from + 1; at < end; ) {
-    const found = document.indexOf(comma, at + stepBytes, end);
-    const next = found < 0 ? end : found;
-    const some = JSON.parse(`[${document.text(at, next)}]`) as unknown[];
+    const found = document.indexOf(comma, at + stepBytes);
+    const next = found < 0 || found > end ? end : found;
+    const some = JSON.parse(`[${document.toString("latin1", at, next)}]`) as unknown[];
     if (some.length === 0) throw new SyntaxError("an entry is missing after a comma");
     for (let index = 0; index < some.length; index++) numbers.push(some[index]);
     at = next + 1;

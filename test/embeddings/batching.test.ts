@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from "bun:test";
 import type { BatchOptions } from "../../server/embeddings/batch.ts";
-import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   batchStage,
@@ -77,7 +76,7 @@ describe("requests to a busy target", () => {
     const { request: joined, respond: response } = upstream.requests[1]!;
     response({
       ...responseTo(joined),
-      verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "m", encoding: "float" },
+      verbatim: { body: Buffer.from("{}"), model: "m", encoding: "float" },
     });
     for (const [at, upstreamResponse] of (await Promise.all(responses)).entries()) {
       expect(upstreamResponse.vectors).toEqual((inputs[at] ?? []).map((text) => vectorFor(text)));

@@ -3,7 +3,6 @@
 import { describe, expect, test } from "bun:test";
 import { reportServed } from "../../server/embeddings/embedding-usage.ts";
 import { split } from "../../server/embeddings/split.ts";
-import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingCapabilities, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   capabilitiesOf,
@@ -53,7 +52,7 @@ describe("a request within the limits", () => {
   const response: EmbeddingsResponse = {
     vectors: [[1], [2]],
     verbatim: {
-      body: ChunkedBytes.of(Buffer.from("{}")),
+      body: Buffer.from("{}"),
       model: "public-model",
       encoding: "float",
     },
@@ -241,7 +240,7 @@ describe("a larger request", () => {
 describe("the usage of a split request", () => {
   test("is the sum, and the response has no verbatim body", async () => {
     const verbatim = {
-      body: ChunkedBytes.of(Buffer.from("{}")),
+      body: Buffer.from("{}"),
       model: "public-model",
       encoding: "float",
     } as const;

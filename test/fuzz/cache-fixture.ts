@@ -7,7 +7,6 @@ import {
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { quarterTokens, reportServed } from "../../server/embeddings/embedding-usage.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
-import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { EncodedVector } from "../../server/lib/vector-codec/float32-base64.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
@@ -208,7 +207,7 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
         const response: EmbeddingsResponse = {
           vectors,
           ...(hasUsage && { usage: { inputTokens: sumTokens(inputs) } }),
-          verbatim: { body: ChunkedBytes.of(Buffer.from("as it came")), model, encoding },
+          verbatim: { body: Buffer.from("as it came"), model, encoding },
         };
         Object.assign(upstreamRequest, { state: "responded", response });
         resolve(response);

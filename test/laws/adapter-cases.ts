@@ -1,7 +1,6 @@
 /** Generators for the adapter laws: targets, queries, files, and responses of every shape. */
 
 import fc from "fast-check";
-import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import {
   adapters,
@@ -290,18 +289,18 @@ export function upstreamResponseOf(
   options: ResponseOptions = {},
 ): UpstreamResponse {
   const { status = 200, headers = {}, cuts = [] } = options;
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body);
   const decoded = () => new TextDecoder().decode(bytes);
   return {
     status,
     headers: new Headers({ "content-type": "application/json", ...headers }),
     text: async () => decoded(),
-    bytes: async () => withoutByteOrderMark(ChunkedBytes.of(bytes)),
+    bytes: async () => withoutByteOrderMark(bytes),
     json: () => parseJson(decoded()),
     chunks: async function* () {
       let from = 0;
       for (const cut of [...cuts, bytes.length].toSorted((a, b) => a - b)) {
-        if (cut > from) yield bytes.slice(from, cut);
+        if (cut > from) yield new Uint8Array(bytes.subarray(from, cut));
         from = Math.max(from, cut);
       }
     },

@@ -1,7 +1,6 @@
 /** Vector validation: NaN, infinite and all-zero vectors are detected by each implementation. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import {
   checkBase64,
   checkNumbers,
@@ -11,7 +10,6 @@ import {
   type VectorValidity,
 } from "../../server/lib/vector-codec/float32-base64.ts";
 import { maxVectorText, wasmBuffer } from "../../server/lib/vector-codec/wasm.ts";
-import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";
 import { expectCompiled } from "./assembled.ts";
 
@@ -74,24 +72,22 @@ function decodeStrictly(text: string): string | undefined {
   }
 }
 
-describe("a base64 vector is decoded from its chunks,", () => {
-  const read = (text: string, before: number, cuts: readonly number[]) => {
+describe("a base64 vector is decoded from the bytes of a response,", () => {
+  const read = (text: string, before: number) => {
     const bytes = Buffer.from(`${"x".repeat(before)}${text}"`, "latin1");
-    const vector = EncodedVector.parse(splitIntoChunks(bytes, cuts), before, before + text.length);
+    const vector = EncodedVector.parse(bytes.subarray(before, before + text.length));
     if (vector) expect(String(vector)).toBe(text);
     return vector?.decode().toString("hex");
   };
-  const cuts = fc.array(fc.nat(400), { maxLength: 4 });
 
   test("its numbers are those of the same text, to the last bit", () => {
     const bits = fc.uint32Array({ minLength: 1, maxLength: 100 });
     fc.assert(
-      fc.property(bits, fc.nat(5), cuts, (numbers, before, at) => {
+      fc.property(bits, fc.nat(5), (numbers, before) => {
         const floats = new Float32Array(Uint32Array.from(numbers).buffer);
         const text = Buffer.from(floats.buffer).toString("base64");
-        expect(read(text, before, at)).toBe(Buffer.from(floats.buffer).toString("hex"));
-        const bytes = Buffer.from(text);
-        const vector = EncodedVector.parse(splitIntoChunks(bytes, at), 0, bytes.length);
+        expect(read(text, before)).toBe(Buffer.from(floats.buffer).toString("hex"));
+        const vector = EncodedVector.parse(Buffer.from(text));
         expect(vector?.dimensions).toBe(floats.length);
         expect(vector?.validity).toBe(checkVector(floats));
       }),
@@ -102,7 +98,7 @@ describe("a base64 vector is decoded from its chunks,", () => {
   test("one number that is not finite is detected at any index", () => {
     const validityOf = (floats: Float32Array) => {
       const bytes = Buffer.from(Buffer.from(floats.buffer).toString("base64"));
-      return EncodedVector.parse(splitIntoChunks(bytes, []), 0, bytes.length)?.validity;
+      return EncodedVector.parse(bytes)?.validity;
     };
     const largest = 3.4028234663852886e38;
     for (const length of [1, 2, 3, 4, 5, 11, 12, 13, 47, 48, 49]) {
@@ -137,9 +133,9 @@ describe("a base64 vector is decoded from its chunks,", () => {
     );
     const ends = fc.constantFrom("", "=", "==", "===", "A=", "Q==", "g==", "QQ==", "gQ=", "QI=");
     fc.assert(
-      fc.property(fc.string({ unit: character, maxLength: 140 }), ends, cuts, (start, end, at) => {
+      fc.property(fc.string({ unit: character, maxLength: 140 }), ends, (start, end) => {
         const text = start + end;
-        expect(read(text, 0, at)).toBe(decodeStrictly(text) as string);
+        expect(read(text, 0)).toBe(decodeStrictly(text) as string);
       }),
       tries(5000),
     );
@@ -151,7 +147,7 @@ describe("a base64 vector is decoded from its chunks,", () => {
         const text = Buffer.alloc(80, "A")
           .fill(byte, index, index + 1)
           .toString("latin1");
-        expect(read(text, 0, [])).toBe(decodeStrictly(text) as string);
+        expect(read(text, 0)).toBe(decodeStrictly(text) as string);
       }
     }
   });
@@ -160,8 +156,7 @@ describe("a base64 vector is decoded from its chunks,", () => {
 test("a vector in base64 has at most the numbers that fit into the memory of WebAssembly", () => {
   const textOf = (numbers: number): string =>
     Buffer.from(new Float32Array(numbers).fill(0.5).buffer).toString("base64");
-  const parse = (text: string) =>
-    EncodedVector.parse(ChunkedBytes.of(Buffer.from(text)), 0, text.length);
+  const parse = (text: string) => EncodedVector.parse(Buffer.from(text));
   const max = (maxVectorText * 3) / 16;
   for (const read of [checkBase64, parse]) {
     expect(read(textOf(max))).toMatchObject({ dimensions: max, validity: "valid" });

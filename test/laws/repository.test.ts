@@ -486,7 +486,7 @@ describe("side effects are confined:", () => {
     const freeing = /\.transfer(?:ToFixedLength)?\(/;
     expect(server.filter((file) => freeing.test(codeOf(file)))).toEqual([
       "server/embeddings/cache/embedding-cache.ts",
-      "server/lib/chunked-bytes.ts",
+      "server/lib/byte-memory.ts",
     ]);
   });
 

@@ -136,7 +136,7 @@ export function testClient(maxResponseBytes = 1_000_000, distrustMs?: number): T
     client,
     send: async (url, body, more = {}, signal = new AbortController().signal) => {
       const response = await exchange(client, { url, headers: {}, body, ...more }, signal);
-      return response.body.toBuffer().toString();
+      return response.body.toString();
     },
     [Symbol.dispose]: () => client.close(),
   };

@@ -1,5 +1,4 @@
 /** A line that the batch of a vendor has run: finds the vendor's results of its upstream requests. */
-import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import type { VendorLine } from "../../request/job-line.ts";
 import type { Reservation } from "../../request/reservation.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
@@ -58,7 +57,7 @@ function responseOf(status: number, body: unknown): UpstreamResponse {
     mayReportExhaustedLimit: false,
     json: async () => body,
     text: async () => text,
-    bytes: async () => ChunkedBytes.of(bytes),
+    bytes: async () => bytes,
     chunks: async function* () {
       yield bytes;
     },

@@ -3,7 +3,6 @@
  * vector is validated: all numbers finite, and not all zero.
  */
 
-import type { ChunkedBytes } from "../chunked-bytes.ts";
 import { maxVectorText, wasm, wasmBuffer } from "./wasm.ts";
 
 /** Characters that the WebAssembly code reads in one step. */
@@ -138,49 +137,40 @@ function verdict(squares: number): VectorValidity {
 }
 
 /**
- * A base64 vector within the bytes of an upstream response (zero copy): most vectors are sent on unchanged, and a
- * string of each would double the garbage. It is valid only as long as the response; `String(vector)` is a copy.
+ * A base64 vector, as a view of the upstream response that it came in (zero copy): most vectors are sent on unchanged,
+ * and a string of each would double the garbage. Immutable, and kept by the garbage collector.
  */
 export class EncodedVector {
   /** The number of float32 values. */
   readonly dimensions: number;
   /** Whether its numbers are finite and not all zero. */
   readonly validity: VectorValidity;
-  readonly #response: ChunkedBytes;
-  readonly #from: number;
-  readonly #to: number;
+  readonly text: Buffer;
 
-  private constructor(response: ChunkedBytes, from: number, to: number, checked: CheckedVector) {
-    this.#response = response;
-    this.#from = from;
-    this.#to = to;
-    this.dimensions = checked.dimensions;
-    this.validity = checked.validity;
+  private constructor(text: Buffer, { dimensions, validity }: CheckedVector) {
+    this.text = text;
+    this.dimensions = dimensions;
+    this.validity = validity;
   }
 
   /** Undefined if the text is too long, or not base64 of float32 numbers. */
-  static parse(response: ChunkedBytes, from: number, to: number): EncodedVector | undefined {
-    if (to - from > maxVectorText) return undefined;
-    response.copy(wasmBuffer, 0, from, to);
-    const checked = checkInWasm(to - from);
-    return checked && new EncodedVector(response, from, to, checked);
-  }
-
-  /** A view: to be copied before the response is released. */
-  view(): Uint8Array {
-    return this.#response.view(this.#from, this.#to);
+  static parse(text: Buffer): EncodedVector | undefined {
+    if (text.length > maxVectorText) return undefined;
+    text.copy(wasmBuffer);
+    const checked = checkInWasm(text.length);
+    return checked && new EncodedVector(text, checked);
   }
 
   toString(): string {
-    return this.#response.text(this.#from, this.#to);
+    return this.text.toString("latin1");
   }
 
   /** Its numbers as bytes: a view, which the next decoding overwrites. */
   decode(): Buffer<ArrayBuffer> {
-    const length = this.#to - this.#from;
-    this.#response.copy(wasmBuffer, 0, this.#from, this.#to);
+    this.text.copy(wasmBuffer);
     // The vector was valid base64 when it arrived. A failure means that its memory was reused.
-    if (decodeInWasm(length) !== this.dimensions * 4) throw new Error("A vector has changed.");
+    if (decodeInWasm(this.text.length) !== this.dimensions * 4)
+      throw new Error("A vector has changed.");
     return wasmBuffer.subarray(0, this.dimensions * 4);
   }
 }

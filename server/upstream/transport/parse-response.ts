@@ -3,7 +3,7 @@
  * that are not exactly one response end the connection.
  */
 
-import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
+import { freeMemory, GrowingBytes } from "../../lib/byte-memory.ts";
 import { ChunkedDecoder, trimOptionalWhitespace } from "../../lib/http1.ts";
 
 /** Header names in lower case; repeated headers are joined with a comma. */
@@ -31,9 +31,6 @@ const unambiguousLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
 
 /** For a head in lower case. */
 const exhaustedLimit = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[ \t]*(?:\r|$))/;
-
-/** Smaller chunks are combined into blocks of this size. */
-const [smallChunkBytes, blockBytes] = [16 * 1024, 64 * 1024];
 
 const headEnd = Buffer.from("\r\n\r\n");
 const lineFeed = 0x0a;
@@ -66,10 +63,9 @@ export class ResponseParser {
   #state: "head" | "sized" | "chunked" | "until-close" | "done" = "head";
   /** Bytes of an incomplete head. */
   #pending: Buffer = nothing;
-  #chunks: Buffer[] = [];
-  /** The block in which small chunks are combined, and its fill level. */
-  #block: Buffer | undefined;
-  #blockLength = 0;
+  /** The first chunk of the body is often the whole body, and is not copied. */
+  #firstChunk: Buffer | undefined;
+  #allChunks: GrowingBytes | undefined;
   #length = 0;
   #remainingBytes = 0;
   #chunked: ChunkedDecoder | undefined;
@@ -89,9 +85,8 @@ export class ResponseParser {
     return this.#state === "done";
   }
 
-  get body(): ChunkedBytes {
-    this.#endBlock();
-    return ChunkedBytes.exclusive(this.#chunks);
+  get body(): Buffer {
+    return this.#allChunks?.bytes ?? this.#firstChunk ?? nothing;
   }
 
   /** Parses a chunk. Throws for an invalid response or one that is too large. */
@@ -108,6 +103,8 @@ export class ResponseParser {
       this.reusable = false;
       this.surplus = !this.isCut && isResponse(rest);
     }
+    // It was copied.
+    if (this.#allChunks) freeMemory(chunk);
   }
 
   /** The upstream closed the connection. */
@@ -205,39 +202,24 @@ export class ResponseParser {
     return nothing;
   }
 
-  /** Small chunks are combined, because each has a fixed overhead. */
   #add(bytes: Buffer): void {
-    // The first chunk is often the whole body.
-    const isSmall = bytes.length < smallChunkBytes && (this.#block || this.#chunks.length > 0);
-    if (!isSmall) {
-      this.#endBlock();
-      this.#chunks.push(bytes);
+    if (!this.#firstChunk) {
+      this.#firstChunk = bytes;
       return;
     }
-    let from = 0;
-    while (from < bytes.length) {
-      const left =
-        bytes.length - from + (this.#state === "sized" ? this.#remainingBytes : blockBytes);
-      this.#block ??= Buffer.allocUnsafeSlow(Math.min(left, blockBytes));
-      const copied = bytes.copy(this.#block, this.#blockLength, from);
-      from += copied;
-      this.#blockLength += copied;
-      if (this.#blockLength === this.#block.length) this.#endBlock();
+    if (!this.#allChunks) {
+      this.#allChunks = new GrowingBytes(this.#length + this.#remainingBytes);
+      this.#allChunks.append(this.#firstChunk);
+      if (this.#firstChunk.buffer !== bytes.buffer) freeMemory(this.#firstChunk);
     }
-  }
-
-  #endBlock(): void {
-    if (this.#block) this.#chunks.push(this.#block.subarray(0, this.#blockLength));
-    this.#block = undefined;
-    this.#blockLength = 0;
+    this.#allChunks.append(bytes);
   }
 
   /** For an error response the status is enough: a body over the limit is dropped instead of failing the request. */
   #refuseBody(): void {
     if (this.status >= 200 && this.status <= 299) throw new ResponseTooLarge();
-    this.#chunks = [];
-    this.#block = undefined;
-    this.#blockLength = 0;
+    this.#firstChunk = undefined;
+    this.#allChunks = undefined;
     this.#length = 0;
     this.reusable = false;
     this.isCut = true;

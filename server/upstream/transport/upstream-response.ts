@@ -6,7 +6,6 @@
  */
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { invalidJson } from "../invalid-response.ts";
@@ -62,8 +61,9 @@ export class BoundedResponse implements UpstreamResponse {
     return new TextDecoder().decode(await this.#whole(maxBytes));
   }
 
-  async bytes(): Promise<ChunkedBytes> {
-    return withoutByteOrderMark(ChunkedBytes.of(await this.#whole(this.#options.maxBytes)));
+  async bytes(): Promise<Buffer> {
+    const { buffer, byteOffset, length } = await this.#whole(this.#options.maxBytes);
+    return withoutByteOrderMark(Buffer.from(buffer, byteOffset, length));
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
@@ -118,10 +118,8 @@ export class BoundedResponse implements UpstreamResponse {
 }
 
 /** The byte order mark of UTF-8. */
-export const withoutByteOrderMark = (bytes: ChunkedBytes): ChunkedBytes =>
-  bytes.byteAt(0) === 0xef && bytes.byteAt(1) === 0xbb && bytes.byteAt(2) === 0xbf
-    ? ChunkedBytes.of(bytes.toBuffer().subarray(3))
-    : bytes;
+export const withoutByteOrderMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
 /** Rejects JSON that is nested too deeply. */
 export async function parseJson(text: string): Promise<unknown> {
@@ -133,8 +131,8 @@ export async function parseJson(text: string): Promise<unknown> {
 }
 
 /** Malformed bytes become U+FFFD, as with `fetch`. */
-async function parseJsonBytes(bytes: ChunkedBytes): Promise<unknown> {
-  if (bytes.length <= largeJsonBytes) return parseJson(decoder.decode(bytes.toBuffer()));
+async function parseJsonBytes(bytes: Buffer): Promise<unknown> {
+  if (bytes.length <= largeJsonBytes) return parseJson(decoder.decode(bytes));
   try {
     return await parseLargeJson(bytes);
   } catch (cause) {
@@ -193,18 +191,18 @@ export class BufferedResponse implements UpstreamResponse {
   }
 
   async text(maxBytes = this.#max): Promise<string> {
-    return decoder.decode((await this.#bytes(maxBytes)).toBuffer());
+    return decoder.decode(await this.#bytes(maxBytes));
   }
 
-  async bytes(): Promise<ChunkedBytes> {
+  async bytes(): Promise<Buffer> {
     return withoutByteOrderMark(await this.#bytes(this.#max));
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    yield* (await this.#bytes(this.#max)).list;
+    yield await this.#bytes(this.#max);
   }
 
-  async #bytes(max: number): Promise<ChunkedBytes> {
+  async #bytes(max: number): Promise<Buffer> {
     const { body, coding } = this.#response;
     if (isCompressed(coding)) return decompress(body, coding, max);
     if (body.length > max) throw responseTooLargeError(max);
@@ -240,7 +238,7 @@ async function* decompressing(
 }
 
 /** Decompresses a buffered response. Throws GatewayError, also if it exceeds `max` bytes. */
-async function decompress(body: ChunkedBytes, coding: string, max: number): Promise<ChunkedBytes> {
+async function decompress(body: Buffer, coding: string, max: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
@@ -249,7 +247,7 @@ async function decompress(body: ChunkedBytes, coding: string, max: number): Prom
       if (length > max) throw responseTooLargeError(max);
       chunks.push(chunk as Buffer);
     }
-    return new ChunkedBytes(chunks);
+    return Buffer.concat(chunks);
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
     throw new GatewayError("upstream_invalid", "The upstream's response cannot be decompressed.", {
@@ -258,6 +256,6 @@ async function decompress(body: ChunkedBytes, coding: string, max: number): Prom
   }
 }
 
-async function* chunksOf({ list }: ChunkedBytes): AsyncGenerator<Uint8Array> {
-  yield* list;
+async function* chunksOf(body: Buffer): AsyncGenerator<Uint8Array> {
+  yield body;
 }

@@ -1,5 +1,4 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
-import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { EncodedVector } from "../../../lib/vector-codec/index.ts";
 import type { EmbeddingsAdapter, UpstreamResponse } from "../../adapter.ts";
@@ -163,7 +162,7 @@ export async function readEmbeddingsResponse(
   return embeddingsOf(bytes, await parseResponse(bytes), query);
 }
 
-const parseResponse = (bytes: ChunkedBytes): ParsedResponse | Promise<ParsedResponse> =>
+const parseResponse = (bytes: Buffer): ParsedResponse | Promise<ParsedResponse> =>
   bytes.length > largeJsonBytes
     ? parseLargeEmbeddingsResponse(bytes)
     : parseEmbeddingsResponse(bytes);
@@ -184,7 +183,7 @@ const isCost = (cost: unknown): cost is number =>
   typeof cost === "number" && Number.isFinite(cost) && cost >= 0;
 
 function embeddingsOf(
-  bytes: ChunkedBytes,
+  bytes: Buffer,
   { value, isWhole }: ParsedResponse,
   query: EmbeddingsQuery,
 ): EmbeddingsResponse {

@@ -3,7 +3,6 @@
  * response: only the text around them is parsed as JSON.
  */
 
-import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/vector-codec/index.ts";
 import { invalidJson } from "../../invalid-response.ts";
 import { parseLargeJson } from "../../parse-large-json.ts";
@@ -27,16 +26,14 @@ export interface ParsedResponse {
   readonly isWhole: boolean;
 }
 
-export const parseEmbeddingsResponse = (response: ChunkedBytes): ParsedResponse =>
+export const parseEmbeddingsResponse = (response: Buffer): ParsedResponse =>
   parseWithoutVectors(response) ?? parseWhole(response);
 
 /**
  * Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in steps, so that other requests are served
  * in between.
  */
-export async function parseLargeEmbeddingsResponse(
-  response: ChunkedBytes,
-): Promise<ParsedResponse> {
+export async function parseLargeEmbeddingsResponse(response: Buffer): Promise<ParsedResponse> {
   const parsed = parseWithoutVectors(response);
   if (parsed) return parsed;
   try {
@@ -46,11 +43,10 @@ export async function parseLargeEmbeddingsResponse(
   }
 }
 
-function parseWhole(response: ChunkedBytes): ParsedResponse {
-  const bytes = response.toBuffer();
-  if (bytes.length > shortLength) checkUpstreamJson(bytes);
+function parseWhole(response: Buffer): ParsedResponse {
+  if (response.length > shortLength) checkUpstreamJson(response);
   try {
-    return { value: JSON.parse(decoder.decode(bytes)), isWhole: true };
+    return { value: JSON.parse(decoder.decode(response)), isWhole: true };
   } catch (cause) {
     throw invalidJson(cause);
   }
@@ -63,7 +59,7 @@ const shortLength = 64 * 1024;
  * Parses the JSON around the vectors, then puts them back. Undefined if that is not safe: the surrounding text is not
  * ASCII or has an escape, or a vector is not plain base64.
  */
-function parseWithoutVectors(response: ChunkedBytes): ParsedResponse | undefined {
+function parseWithoutVectors(response: Buffer): ParsedResponse | undefined {
   const cut = cutOutVectors(response);
   if (!cut || cut.vectors.length === 0) return undefined;
   const { vectors, jsonText } = cut;
@@ -79,7 +75,7 @@ function parseWithoutVectors(response: ChunkedBytes): ParsedResponse | undefined
 
 /** The vectors, and the text around them. Undefined: a vector is not plain base64, or the text is too long. */
 function cutOutVectors(
-  response: ChunkedBytes,
+  response: Buffer,
 ): { readonly vectors: EncodedVector[]; readonly jsonText: string } | undefined {
   const vectors: EncodedVector[] = [];
   let jsonText = "";
@@ -90,22 +86,24 @@ function cutOutVectors(
     if (open === "numbers") return undefined;
     const end = open === undefined ? at + key.length : open + 1;
     if (jsonText.length + end - from > maxSurroundingBytes) return undefined;
-    jsonText += response.text(from, end);
+    jsonText += response.toString("latin1", from, end);
     from = end;
     if (open === undefined) continue;
     const close = response.indexOf(quote, end);
-    const vector = close < 0 ? undefined : EncodedVector.parse(response, end, close);
+    const vector = close < 0 ? undefined : EncodedVector.parse(response.subarray(end, close));
     if (!vector) return undefined;
     vectors.push(vector);
     from = close;
   }
   if (jsonText.length + response.length - from > maxSurroundingBytes) return undefined;
-  return { vectors, jsonText: jsonText + response.text(from) };
+  return { vectors, jsonText: jsonText + response.toString("latin1", from) };
 }
 
 /** Where the next vector is farther away, there is too much text around the vectors. */
-const nextKey = (response: ChunkedBytes, from: number): number =>
-  response.indexOf(key, from, from + maxSurroundingBytes);
+function nextKey(response: Buffer, from: number): number {
+  const at = response.subarray(from, from + maxSurroundingBytes).indexOf(key);
+  return at < 0 ? -1 : from + at;
+}
 
 /**
  * The maximum size of the text around the vectors, which is parsed at once: over 100 bytes for each of 16,384 vectors.
@@ -113,21 +111,21 @@ const nextKey = (response: ChunkedBytes, from: number): number =>
 const maxSurroundingBytes = 2 * 1024 * 1024;
 
 /** The offset of the string value after a key. Undefined: the value is neither a string nor a list. */
-function openingQuote(response: ChunkedBytes, after: number): number | "numbers" | undefined {
+function openingQuote(response: Buffer, after: number): number | "numbers" | undefined {
   const at = skipSpace(response, after);
-  if (response.byteAt(at) !== colon) return undefined;
+  if (response[at] !== colon) return undefined;
   const open = skipSpace(response, at + 1);
-  const first = response.byteAt(open);
+  const first = response[open];
   if (first === quote) return open;
   return first === bracket ? "numbers" : undefined;
 }
 
 const maxSpaces = 1024;
 
-function skipSpace(response: ChunkedBytes, from: number): number {
+function skipSpace(response: Buffer, from: number): number {
   let at = from;
   // After `maxSpaces` spaces the search ends, and the value is not cut out of the response.
-  while (at - from < maxSpaces && spaces.has(response.byteAt(at))) at++;
+  while (at - from < maxSpaces && spaces.has(response[at])) at++;
   return at;
 }
 

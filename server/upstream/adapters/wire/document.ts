@@ -4,7 +4,7 @@
  */
 
 import type { BorrowedChunks } from "../../../lib/borrowed-bytes.ts";
-import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
+import { freeMemory } from "../../../lib/byte-memory.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonPlaceholders } from "../../../lib/json-placeholders.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
@@ -119,7 +119,7 @@ export class LongTexts {
       yield chunk;
       // Otherwise the store owns the chunk, a part of which may be in its memory or still in use.
       const isFree = wasOnDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
-      if (isFree && isLastOf(chunk)) ChunkedBytes.exclusive([chunk]).release();
+      if (isFree && isLastOf(chunk)) freeMemory(chunk);
     }
   }
 }

@@ -2,7 +2,6 @@
  * Reads an error response: its body, which can be read only once, the message in it, and its redaction: the message
  * without names and secrets that clients must not see.
  */
-import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import { parseUpstreamJson } from "../../upstream-json.ts";
 import { asObject } from "./members.ts";
@@ -29,15 +28,14 @@ export function replayBody(
   status = originalStatus,
 ): UpstreamResponse {
   const text = JSON.stringify(body) ?? "";
-  const bytes = async () => ChunkedBytes.of(new TextEncoder().encode(text));
   return {
     status,
     headers,
     json: async () => body,
     text: async () => text,
-    bytes,
+    bytes: async () => Buffer.from(text),
     chunks: async function* () {
-      yield* (await bytes()).list;
+      yield Buffer.from(text);
     },
   };
 }
