@@ -1,24 +1,25 @@
 /** /v1/batches: create, list, get and cancel. */
 import { z } from "zod";
-import { authenticate } from "../auth/authenticate.ts";
 import { ownerOf } from "../auth/owner.ts";
 import { type Batches, showBatch } from "../batches/batches.ts";
 import type { BatchEndpoint } from "../batches/stored-batch.ts";
 import { batchEndpoints } from "../batches/stored-batch.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { expiresAfter } from "./files.ts";
-import { queryOf, showPage } from "./pages.ts";
+import {
+  type AuthenticationOptions,
+  createCallerOf,
+  pageQuery,
+  queryOf,
+  showPage,
+} from "./stored-requests.ts";
 
-interface BatchHandlerOptions {
-  readonly snapshot: () => Snapshot;
+interface BatchHandlerOptions extends AuthenticationOptions {
   readonly batches: Batches;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 const endpoints = Object.keys(batchEndpoints) as [BatchEndpoint, ...BatchEndpoint[]];
@@ -34,19 +35,11 @@ export const createBatchBody = z.strictObject({
   output_expires_after: expiresAfter.optional(),
 });
 
-const listQuery = z.object({
-  after: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-});
-
 export type BatchHandlers = Pick<Handlers, "createBatch" | "batches" | "batch" | "cancelBatch">;
 
-export function createBatchHandlers({
-  snapshot,
-  batches,
-  now,
-}: BatchHandlerOptions): BatchHandlers {
-  const callerOf = ({ headers }: IncomingRequest) => authenticate(headers, snapshot(), now());
+export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers {
+  const { batches } = options;
+  const callerOf = createCallerOf(options);
   const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   return {
     createBatch: async (incoming) => {
@@ -65,7 +58,7 @@ export function createBatchHandlers({
     },
     batches: async (incoming) => {
       const owner = ownerOfRequest(incoming);
-      const { after, limit } = validate(listQuery, queryOf(incoming));
+      const { after, limit } = validate(pageQuery, queryOf(incoming));
       const found = await batches.list(owner, { after, limit: limit + 1 });
       if (!found) {
         throw new GatewayError("invalid_value", "Invalid 'after': there is no such batch.", {

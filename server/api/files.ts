@@ -1,8 +1,6 @@
 /** /v1/files: upload, list, get, delete and content. A file belongs to the project of its API key. */
 import { z } from "zod";
-import { authenticate } from "../auth/authenticate.ts";
 import { ownerOf } from "../auth/owner.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 import type { ClientFiles, NewFile, StoredFile } from "../files/client-files.ts";
 import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
@@ -10,11 +8,15 @@ import type { Handlers } from "../http/routes.ts";
 import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FormPart, IncomingRequest } from "../request/http-types.ts";
-import { queryOf, showPage } from "./pages.ts";
 import { sendStored } from "./send-stored.ts";
+import {
+  type AuthenticationOptions,
+  createCallerOf,
+  queryOf,
+  showPage,
+} from "./stored-requests.ts";
 
-interface FileHandlerOptions {
-  readonly snapshot: () => Snapshot;
+interface FileHandlerOptions extends AuthenticationOptions {
   readonly files: ClientFiles;
   /** The most bytes of one file. */
   readonly maxFileBytes: number;
@@ -22,11 +24,9 @@ interface FileHandlerOptions {
   readonly maxBatchBytes: number;
   /** How long files with the purpose `batch` are kept. 0: forever. */
   readonly batchFileMs: number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
-type ReceiveOptions = Omit<FileHandlerOptions, "snapshot" | "now">;
+type ReceiveOptions = Omit<FileHandlerOptions, keyof AuthenticationOptions>;
 
 /** OpenAI's other purposes are for features that the gateway does not have. */
 export const filePurposes = ["batch", "vision", "user_data"] as const;
@@ -60,9 +60,9 @@ export type FileHandlers = Pick<
 >;
 
 export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
-  const { snapshot, files, now } = options;
-  const ownerOfRequest = ({ headers }: IncomingRequest): string =>
-    ownerOf(authenticate(headers, snapshot(), now()));
+  const { files } = options;
+  const callerOf = createCallerOf(options);
+  const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   return {
     createFile: async (incoming) =>
       json(showFile(await receiveFile(incoming, ownerOfRequest(incoming), options))),

@@ -1,8 +1,4 @@
-/** /v1/images/jobs: image requests whose response is fetched later. A job belongs to the project of its API key. */
-import { z } from "zod";
-import { authenticate } from "../auth/authenticate.ts";
 import { ownerOf } from "../auth/owner.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
@@ -14,16 +10,19 @@ import type { StageLists } from "../pipeline/stages.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { EditQuery, GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 import { generationsEndpoint } from "./generations.ts";
-import { queryOf, showPage } from "./pages.ts";
+import {
+  type AuthenticationOptions,
+  createCallerOf,
+  pageQuery,
+  queryOf,
+  showPage,
+} from "./stored-requests.ts";
 
-interface ImageJobHandlerOptions {
-  readonly snapshot: () => Snapshot;
+interface ImageJobHandlerOptions extends AuthenticationOptions {
   readonly jobs: Jobs;
   readonly serve: Serve;
   readonly edits: Endpoint<EditQuery, ImageResponse>;
   readonly send: StageLists;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 type ImageJobHandlers = Pick<
@@ -37,15 +36,10 @@ type ImageJobHandlers = Pick<
   | "imageTask"
 >;
 
-const listQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  after: z.string().optional(),
-});
-
 export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJobHandlers {
-  const { snapshot, jobs, serve, send, now } = options;
-  const ownerOfRequest = ({ headers }: IncomingRequest): string =>
-    ownerOf(authenticate(headers, snapshot(), now()));
+  const { jobs, serve, send } = options;
+  const callerOf = createCallerOf(options);
+  const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   const find = async (incoming: IncomingRequest, id: string): Promise<StoredJob> => {
     const job = await jobs.find(ownerOfRequest(incoming), decodePathSegment(id));
     if (job.kind !== "image") throw jobNotFound(job.id);
@@ -66,7 +60,7 @@ export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJo
   return {
     imageJobs: async (incoming) => {
       const owner = ownerOfRequest(incoming);
-      const { after, limit } = validate(listQuery, queryOf(incoming));
+      const { after, limit } = validate(pageQuery, queryOf(incoming));
       const found = await jobs.list(owner, "image", { after, limit: limit + 1 });
       if (!found) throw jobNotFound(after ?? "");
       return json(showPage(found.map(showImageJob), limit));

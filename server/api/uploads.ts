@@ -1,24 +1,19 @@
 /** /v1/uploads: files that are uploaded in parts. */
 import { z } from "zod";
-import { authenticate } from "../auth/authenticate.ts";
 import { ownerOf } from "../auth/owner.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 import type { StoredFile } from "../files/client-files.ts";
 import type { AddedPart, StoredUpload, Uploads } from "../files/uploads.ts";
-import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FormPart, IncomingRequest } from "../request/http-types.ts";
 import { atMost, checkBatchSize, expiresAfter, filePurposes, showFile } from "./files.ts";
+import { type AuthenticationOptions, createCallerOf, readStoredBody } from "./stored-requests.ts";
 
-interface UploadHandlerOptions {
-  readonly snapshot: () => Snapshot;
+interface UploadHandlerOptions extends AuthenticationOptions {
   readonly uploads: Uploads;
   /** The most bytes of a file with the purpose `batch`. */
   readonly maxBatchBytes: number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 const MiB = 1024 * 1024;
@@ -54,18 +49,10 @@ export type UploadHandlers = Pick<
 >;
 
 export function createUploadHandlers(options: UploadHandlerOptions): UploadHandlers {
-  const { snapshot, uploads, maxBatchBytes, now } = options;
-  const callerOf = ({ headers }: IncomingRequest) => authenticate(headers, snapshot(), now());
-  const read = async <S extends z.ZodType>(
-    incoming: IncomingRequest,
-    schema: S,
-  ): Promise<z.output<S>> => {
-    try {
-      return validate(schema, bodyWithoutNulls(await incoming.json(callerOf(incoming).id)));
-    } finally {
-      incoming.releaseBody();
-    }
-  };
+  const { uploads, maxBatchBytes, now } = options;
+  const callerOf = createCallerOf(options);
+  const read = <S extends z.ZodType>(incoming: IncomingRequest, schema: S) =>
+    readStoredBody(incoming, callerOf(incoming), schema);
   const show = (upload: StoredUpload, file?: StoredFile) => showUpload(upload, now(), file);
   return {
     createUpload: async (incoming) => {

@@ -1,21 +1,23 @@
 /** /v1/webhook_endpoints: the webhook endpoints of the project of an API key, as OpenAI manages them. */
 import { z } from "zod";
 import { jobEventTypes } from "../../contract/events.ts";
-import { authenticate } from "../auth/authenticate.ts";
 import { ownerOf } from "../auth/owner.ts";
-import type { Snapshot } from "../config/snapshot.ts";
 import type { StoredWebhookEndpoint, WebhookEndpoints } from "../events/webhook-endpoints.ts";
-import { bodyWithoutNulls, validate } from "../http/read-body.ts";
+import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
-import { queryOf, showPage } from "./pages.ts";
+import {
+  type AuthenticationOptions,
+  createCallerOf,
+  pageQuery,
+  queryOf,
+  readStoredBody,
+  showPage,
+} from "./stored-requests.ts";
 
-interface WebhookEndpointHandlerOptions {
-  readonly snapshot: () => Snapshot;
+interface WebhookEndpointHandlerOptions extends AuthenticationOptions {
   readonly endpoints: WebhookEndpoints;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 const name = z.string().min(1).max(200).describe("A name for people.");
@@ -37,11 +39,6 @@ export const testEndpointBody = z.strictObject({
   event_type: z.enum(jobEventTypes).describe("The type of the sample event."),
 });
 
-const listQuery = z.object({
-  after: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-});
-
 type EndpointHandlers = Pick<
   Handlers,
   | "createWebhookEndpoint"
@@ -57,19 +54,11 @@ type EndpointHandlers = Pick<
 export function createWebhookEndpointHandlers(
   options: WebhookEndpointHandlerOptions,
 ): EndpointHandlers {
-  const { snapshot, endpoints, now } = options;
-  const callerOf = ({ headers }: IncomingRequest) => authenticate(headers, snapshot(), now());
+  const { endpoints } = options;
+  const callerOf = createCallerOf(options);
   const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
-  const read = async <S extends z.ZodType>(
-    incoming: IncomingRequest,
-    schema: S,
-  ): Promise<z.output<S>> => {
-    try {
-      return validate(schema, bodyWithoutNulls(await incoming.json(callerOf(incoming).id)));
-    } finally {
-      incoming.releaseBody();
-    }
-  };
+  const read = <S extends z.ZodType>(incoming: IncomingRequest, schema: S) =>
+    readStoredBody(incoming, callerOf(incoming), schema);
   return {
     createWebhookEndpoint: async (incoming) => {
       const owner = ownerOfRequest(incoming);
@@ -80,7 +69,7 @@ export function createWebhookEndpointHandlers(
     },
     webhookEndpoints: async (incoming) => {
       const owner = ownerOfRequest(incoming);
-      const { after, limit } = validate(listQuery, queryOf(incoming));
+      const { after, limit } = validate(pageQuery, queryOf(incoming));
       const found = await endpoints.list(owner, { after, limit: limit + 1 });
       return json(showPage(found.map(show), limit));
     },

@@ -3,8 +3,9 @@ import { batchExecutions } from "../../contract/admin/constants.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { type FindWebhook, webhookOf } from "../jobs/job-events.ts";
 import { checkMetadata } from "../jobs/job-metadata.ts";
-import { type Jobs, newJobId, type StoredJob } from "../jobs/jobs.ts";
+import type { Jobs, StoredJob } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { newId } from "../lib/new-id.ts";
 import { quotedList } from "../lib/quoted-list.ts";
 import type { JobPage } from "../storage/sql/stored-job.ts";
 import { type BatchData, type BatchEndpoint, batchDataOf, batchEndpoints } from "./stored-batch.ts";
@@ -70,7 +71,7 @@ export function createBatches({ jobs, files, findWebhook, maxBytes, now }: Batch
         ...executionOf(metadata),
       };
       const { job } = await jobs.submit({
-        id: newJobId("batch", now()),
+        id: newId("batch_", now()),
         kind: "batch",
         endpoint,
         owner,

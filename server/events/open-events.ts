@@ -3,6 +3,7 @@ import type { Emit, RecordJobEvent } from "../../contract/events.ts";
 import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
+import { newId } from "../lib/new-id.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAlertStore } from "../storage/sql/alert-store.ts";
@@ -88,7 +89,7 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
     delaysMs: options.webhookDelaysMs,
   });
   resources.defer(deliver.close);
-  const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
+  const newEventId = () => newId("evt_", now());
   const report = (problem: EventsReport) => logRecordingProblem(log, problem);
   const events = createEvents({
     store,
@@ -96,7 +97,7 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
     webhooks,
     clientWebhooks,
     now,
-    newId,
+    newId: newEventId,
     report,
   });
   resources.defer(events.close);
@@ -144,7 +145,7 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
       ...options,
       store: stores.webhookEndpoints,
       attempt: deliver.attempt,
-      newEventId: newId,
+      newEventId,
     }),
     onKeysChanged: createKeyEvents({
       store,

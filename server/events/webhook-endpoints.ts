@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { JobEventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { newId } from "../lib/new-id.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type {
   StoredWebhookEndpoint,
@@ -80,7 +81,7 @@ export function createWebhookEndpoints(options: WebhookEndpointsOptions) {
     create: async (owner: string, fields: EndpointFields): Promise<EndpointWithSecret> => {
       await checkUrl(fields.url, trustedHosts);
       const at = now();
-      const id = `whe_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}`;
+      const id = newId("whe_", at);
       const secret = newSecret();
       const endpoint: StoredWebhookEndpoint = {
         ...fields,

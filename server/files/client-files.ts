@@ -5,6 +5,7 @@
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
+import { newId } from "../lib/new-id.ts";
 import type { FileChunks, FileStore, FoundFile } from "../storage/ports/file-store.ts";
 import type {
   FileIndex,
@@ -83,7 +84,7 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
   /** `bytes`: the expected size. Throws GatewayError. */
   const begin = async (owner: string, bytes: number): Promise<NewFile> => {
     const createdAt = now();
-    const id = newFileId(createdAt);
+    const id = newId("file-", createdAt);
     const outcome = await index.reserve({ id, owner, bytes, createdAt }, quotas);
     if (outcome !== "reserved") throw quotaExceeded(outcome, quotas[outcome]);
     return resume({ id, owner, createdAt });
@@ -144,10 +145,6 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
     },
   };
 }
-
-/** Ids are in the order of their time, so a list is in the order of its ids. */
-const newFileId = (now: number): string =>
-  `file-${Bun.randomUUIDv7("hex", now).replaceAll("-", "")}`;
 
 const fileNotFound = (id: string): GatewayError =>
   new GatewayError("object_not_found", `No such File object: ${id.slice(0, 100)}`, { param: "id" });

@@ -5,6 +5,7 @@
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
+import { newId } from "../lib/new-id.ts";
 import type { FileChunks, FileStore } from "../storage/ports/file-store.ts";
 import type { StoredPart, StoredUpload, UploadStore } from "../storage/sql/upload-store.ts";
 import type { ClientFiles, StoredFile } from "./client-files.ts";
@@ -96,7 +97,7 @@ export function createUploads({ store, contents, files, expiryOf, log, now }: Up
       const at = now();
       const upload: StoredUpload = {
         ...fields,
-        id: `upload_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}`,
+        id: newId("upload_", at),
         owner,
         fileId,
         createdAt: at,
@@ -109,7 +110,7 @@ export function createUploads({ store, contents, files, expiryOf, log, now }: Up
     addPart: async (owner: string, id: string, chunks: FileChunks): Promise<AddedPart> => {
       const upload = await findPending(owner, id);
       const createdAt = now();
-      const partId = `part_${Bun.randomUUIDv7("hex", createdAt).replaceAll("-", "")}`;
+      const partId = newId("part_", createdAt);
       const bytes = await contents.write(nameOf(id, partId), chunks, "upload");
       const maxBytes = upload.bytes * sparePartsFactor;
       if (await store.addPart(id, { id: partId, bytes }, { maxBytes, maxParts })) {

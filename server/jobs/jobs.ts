@@ -135,10 +135,6 @@ export function createJobs(options: JobsOptions) {
   };
 }
 
-/** Ids are in the order of their time, so a list is in the order of its ids. */
-export const newJobId = (prefix: "imgjob" | "batch", now: number): string =>
-  `${prefix}_${Bun.randomUUIDv7("hex", now).replaceAll("-", "")}`;
-
 export const jobNotFound = (id: string): GatewayError =>
   new GatewayError("object_not_found", `No such job: ${id.slice(0, 100)}`, { param: "id" });
 

@@ -7,6 +7,7 @@ import type { RequestCharging } from "../budgets/charge-request.ts";
 import { json } from "../http/route.ts";
 import { fingerprintOf, readIdempotencyKey } from "../idempotency/idempotent-request.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { newId } from "../lib/new-id.ts";
 import type { JobSubmission } from "../pipeline/dependencies.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import { RequestRecord } from "../request/request-record.ts";
@@ -19,7 +20,7 @@ import { inputSize, writeInput } from "./image-input.ts";
 import { type ImageJobData, imageDataOf } from "./image-kind.ts";
 import { type FindWebhook, webhookOf } from "./job-events.ts";
 import { splitMetadata } from "./job-metadata.ts";
-import { type Jobs, newJobId } from "./jobs.ts";
+import type { Jobs } from "./jobs.ts";
 import { linePaths } from "./line-request.ts";
 import { sendResult, showImageJob } from "./show-image-job.ts";
 
@@ -96,7 +97,7 @@ async function submit(
   }
   const webhook = await webhookOf(owner, metadata, findWebhook);
   const tags = incoming.headers.get("vexel-tags");
-  const id = newJobId("imgjob", now());
+  const id = newId("imgjob_", now());
   const reservation = await reserve(id, operation, query, { caller, model }, options);
   try {
     const data: ImageJobData = {
