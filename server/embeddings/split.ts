@@ -5,7 +5,7 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import { isEmptyObject, isLargeJson } from "../lib/large-json.ts";
+import { areLargeExtraFields, isEmptyObject } from "../lib/large-json.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { bytesAt, imagesAt, type RequestLoad, tokensAt } from "../limits/request-demand.ts";
 import type { PermittedModel } from "../request/caller.ts";
@@ -234,7 +234,7 @@ export function unsplittableReason(
   if (contextual === true) return "inputs depend on each other";
   if (isEmptyObject(extraFields)) return undefined;
   if (hasContextOption(extraFields)) return "inputs depend on each other";
-  if (isLargeJson(extraFields)) return "large extra fields";
+  if (areLargeExtraFields(extraFields)) return "large extra fields";
   return hasNestedContextOption(extraFields) ? "inputs depend on each other" : undefined;
 }
 

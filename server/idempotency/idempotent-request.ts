@@ -8,7 +8,7 @@ import { viewOf } from "../lib/borrowed-bytes.ts";
 import { detachableStream } from "../lib/detachable-stream.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
-import { isLargeJson } from "../lib/large-json.ts";
+import { areLargeExtraFields } from "../lib/large-json.ts";
 import type {
   IncomingRequest,
   Operation,
@@ -248,7 +248,7 @@ export async function fingerprintOf(
   const { model, prompt, stream, options, extraFields } = query;
   // Sorting large extra fields would block the event loop. A client that repeats a request sends them in the same
   // order.
-  const extra = isLargeJson(extraFields) ? extraFields : sortFields(extraFields);
+  const extra = areLargeExtraFields(extraFields) ? extraFields : sortFields(extraFields);
   hash.update(JSON.stringify([operation, model, prompt, stream, sortFields(options), extra]));
   if ("images" in query) {
     const { images, mask, markup, files } = query;

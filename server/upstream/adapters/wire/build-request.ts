@@ -27,11 +27,14 @@ import type {
 /** Most upstreams take an object, some a list of objects. */
 type Body = ExtraFields | readonly ExtraFields[];
 
+/** Longer bodies are serialized when they are sent. */
+const largeLength = 256 * 1024;
+
 /** Undefined members are not written, in this request and those below. A large body is serialized when it is sent. */
 export const jsonRequest = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },
-  body: isLongJson(body) ? new LargeJson(body) : JSON.stringify(body),
+  body: isLongJson(body, largeLength) ? new LargeJson(body) : JSON.stringify(body),
 });
 
 export const bearerJsonRequest = (url: string, upstream: Upstream, body: Body): UpstreamRequest =>
