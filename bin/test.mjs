@@ -59,6 +59,7 @@ const groups = [
 ];
 const others = files.filter((file) => !groups.flat().includes(file));
 const shards = shardsOf().filter((shard) => shard.length > 0);
+if (shards.length === 0) console.log(`No test file has ${only.join(" or ")} in its path.`);
 /** One thread: several threads check the types of the libraries once each, and the other cores run tests. */
 const tsc = ["tsc", "--singleThreaded"];
 const checks = [
@@ -191,18 +192,22 @@ function testFolders() {
   return ["test", ...packages.map((name) => join("packages", name, "test"))];
 }
 
+/** The files of the command. A file that is named runs with every command. */
 function testFiles(path) {
+  const isNamed = (name) => only.some((argument) => `/${argument}`.endsWith(`/${name}`));
+  const isOfCommand = (name) =>
+    name.endsWith(".long.test.ts") === isLong && !(isFast && isSlow(name));
   return readdirSync(join(root, path), { recursive: true })
-    .filter((name) => name.endsWith(".test.ts") && name.endsWith(".long.test.ts") === isLong)
-    .filter((name) => !(isFast && isSlow(name)))
+    .filter((name) => name.endsWith(".test.ts") && (isOfCommand(name) || isNamed(name)))
     .map((name) => `./${join(path, name)}`)
     .sort();
 }
 
 function shardsOf() {
   const isChosen = (file) => only.length === 0 || only.some((path) => file.includes(path));
-  if (isTimed) return files.filter(isChosen).map((file) => [file]);
-  return only.length > 0 ? [only] : [...groups, ...split(others)];
+  const chosen = files.filter(isChosen);
+  if (isTimed) return chosen.map((file) => [file]);
+  return only.length > 0 ? [chosen] : [...groups, ...split(others)];
 }
 
 /**
