@@ -25,7 +25,7 @@ export async function alternate(
 }
 
 /** Ratios of two CPU times, of all rounds. */
-export interface Ratios {
+interface Ratios {
   readonly median: number;
   readonly least: number;
   readonly most: number;

@@ -22,8 +22,7 @@ export interface BenchContext {
 /** A scenario: it starts the processes that it needs, and leaves none running. */
 export type RunScenario = (context: BenchContext) => Promise<ScenarioResult>;
 
-export interface BenchOptions
-  extends Pick<BenchContext, "folder" | "upstream" | "seconds" | "rounds"> {
+interface BenchOptions extends Pick<BenchContext, "folder" | "upstream" | "seconds" | "rounds"> {
   readonly command?: readonly string[] | undefined;
   readonly against?: Checkout | undefined;
 }

@@ -9,7 +9,7 @@ export interface CompletedRequest {
   readonly status: number;
 }
 
-export interface SteadyLoad {
+interface SteadyLoad {
   readonly requests: readonly CompletedRequest[];
   /** Milliseconds since the load began. */
   now(): number;

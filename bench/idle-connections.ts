@@ -5,7 +5,7 @@ import { rssMegabytes } from "./proc.ts";
 const headBytes = 15_000;
 const concurrency = 100;
 
-export interface IdleMemory {
+interface IdleMemory {
   readonly connections: number;
   /** Megabytes more than at rest: immediately, and after the connections were idle for some seconds. */
   readonly soon: number;

@@ -35,7 +35,7 @@ function signalTree(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The bench reads its output and writes to its input. */
   readonly listen?: boolean;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 
-export const measuredRequests = ["embedding", "generation", "edit"] as const;
+const measuredRequests = ["embedding", "generation", "edit"] as const;
 export type MeasuredRequest = (typeof measuredRequests)[number];
 
 export interface PathFile {

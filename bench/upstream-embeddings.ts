@@ -97,7 +97,7 @@ export function respondInSlots({ slots, ms }: { slots: number; ms: number }): Ha
 }
 
 /** The request counts of the upstream. */
-export interface RequestCounts {
+interface RequestCounts {
   readonly completed: number;
   /** Requests in flight, whether or not their clients are still connected. */
   readonly inFlight: number;

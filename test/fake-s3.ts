@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, randomUUID } from "node:crypto";
 
-export interface FakeS3Options {
+interface FakeS3Options {
   /** Certificate and private key, in PEM format. */
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The entries of one page of a list. */
@@ -22,7 +22,7 @@ interface Upload {
   readonly parts: Map<number, Uint8Array>;
 }
 
-export const fakeS3Credentials = { id: "FAKEKEY", secret: "fake/secret+key" };
+const fakeS3Credentials = { id: "FAKEKEY", secret: "fake/secret+key" };
 const region = "eu-test-1";
 
 export type FakeS3 = ReturnType<typeof startFakeS3>;

@@ -30,7 +30,7 @@ export interface Fake {
   close(): void;
 }
 
-export interface FakeOptions {
+interface FakeOptions {
   readonly key?: string;
 }
 

@@ -251,7 +251,7 @@ export interface GatewayProcess {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Deleted by the test. Contains the data folder and, where `yaml` is given, vexel.yaml. */
   readonly folder: string;
   readonly yaml?: string;

@@ -70,7 +70,7 @@ for (const program of allPrograms) {
   }
 }
 
-export const missingPrograms: readonly Program[] = allPrograms.filter((name) => !paths.has(name));
+const missingPrograms: readonly Program[] = allPrograms.filter((name) => !paths.has(name));
 
 export const installCommand = (missing: readonly Program[]): string =>
   `apt-get install -y --no-install-recommends ${missing.map((name) => packages[name]).join(" ")}`;

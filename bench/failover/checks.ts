@@ -18,7 +18,7 @@ export interface Check {
 }
 
 /** The time in which Redis was not available to all replicas. */
-export interface Outage {
+interface Outage {
   readonly from: number;
   readonly to: number;
 }

@@ -12,7 +12,7 @@ const kills = 10;
 /** Lines of a batch of images for each 100 lines of embeddings. */
 const imageShare = 1 / 100;
 
-export interface KillsOptions {
+interface KillsOptions {
   readonly folder: string;
   readonly upstream: string;
   readonly lines: number;

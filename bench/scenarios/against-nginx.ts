@@ -9,7 +9,7 @@ import { atMost, type Verdict } from "../result.ts";
 import { type Scenario, targets } from "../scenarios.ts";
 import { figureTable } from "../table.ts";
 
-export interface AgainstNginx {
+interface AgainstNginx {
   readonly scenario: Scenario;
   /** Most CPU per request, as a multiple of nginx's. */
   readonly mostCpu: number;

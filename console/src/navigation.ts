@@ -25,7 +25,7 @@ import {
 import { type Role, roles, type SessionUser } from "../../contract/admin.ts";
 import type { MessageKey } from "./i18n/message-keys.ts";
 
-export interface MenuEntry {
+interface MenuEntry {
   readonly path: string;
   readonly label: MessageKey;
   readonly icon: LucideIcon;
@@ -34,7 +34,7 @@ export interface MenuEntry {
   readonly needsAllProjects?: true;
 }
 
-export interface MenuGroup {
+interface MenuGroup {
   readonly label: MessageKey;
   readonly entries: readonly MenuEntry[];
 }

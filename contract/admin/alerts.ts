@@ -4,7 +4,7 @@ import { alertMetrics } from "./constants.ts";
 import { entitySchema } from "./entities.ts";
 import type { Infer } from "./infer.ts";
 
-export const alertValueSchema = z
+const alertValueSchema = z
   .strictObject({
     metric: z.enum(alertMetrics),
     above: z

@@ -41,7 +41,7 @@ export interface Entity<Value> extends Omit<Infer<ReturnType<typeof entitySchema
   readonly value: Value;
 }
 
-export const secretValueSchema = z
+const secretValueSchema = z
   .strictObject({
     $secret: z.literal(true),
     lastFour: z
@@ -58,7 +58,7 @@ export const secretValueSchema = z
   });
 export type SecretValue = Infer<typeof secretValueSchema>;
 
-export const secretSchema = z.union([z.string(), secretValueSchema]).meta({
+const secretSchema = z.union([z.string(), secretValueSchema]).meta({
   id: "Secret",
   description: "The console sends a new secret as text. The server never sends a secret as text.",
 });
@@ -85,7 +85,7 @@ export const budgetValueSchema = z
   .meta({ id: "BudgetValue" });
 export type BudgetValue = Infer<typeof budgetValueSchema>;
 
-export const upstreamValueSchema = z
+const upstreamValueSchema = z
   .looseObject({
     kind: z.string(),
     baseUrl: z.string().exactOptional(),
@@ -104,7 +104,7 @@ export const upstreamEntitySchema = entitySchema(upstreamValueSchema).meta({
 });
 export type UpstreamEntity = Infer<typeof upstreamEntitySchema>;
 
-export const targetValueSchema = z
+const targetValueSchema = z
   .looseObject({
     upstream: z.string(),
     model: z.string(),
@@ -113,9 +113,8 @@ export const targetValueSchema = z
     limits: limitsValueSchema.exactOptional(),
   })
   .meta({ id: "TargetValue" });
-export type TargetValue = Infer<typeof targetValueSchema>;
 
-export const modelValueSchema = z
+const modelValueSchema = z
   .looseObject({
     kind: z.enum(["embedding", "image"]),
     description: z.string().exactOptional(),
@@ -140,7 +139,7 @@ export type ModelValue = Infer<typeof modelValueSchema>;
 export const modelEntitySchema = entitySchema(modelValueSchema).meta({ id: "ModelEntity" });
 export type ModelEntity = Infer<typeof modelEntitySchema>;
 
-export const labelLimitsValueSchema = z
+const labelLimitsValueSchema = z
   .strictObject({
     limits: limitsValueSchema.exactOptional(),
     budget: budgetValueSchema.omit({ total: true }).exactOptional(),
@@ -148,7 +147,7 @@ export const labelLimitsValueSchema = z
   .meta({ id: "LabelLimitsValue" });
 export type LabelLimitsValue = Infer<typeof labelLimitsValueSchema>;
 
-export const projectValueSchema = z
+const projectValueSchema = z
   .strictObject({
     limits: limitsValueSchema.exactOptional(),
     budget: budgetValueSchema.exactOptional(),
@@ -182,7 +181,7 @@ export const projectEntitySchema = entitySchema(projectValueSchema)
   .meta({ id: "ProjectEntity" });
 export type ProjectEntity = Infer<typeof projectEntitySchema>;
 
-export const webhookValueSchema = z
+const webhookValueSchema = z
   .strictObject({
     url: secretSchema,
     secret: secretSchema

@@ -4,7 +4,7 @@ import { limitsValueSchema, modelEntitySchema, originSchema } from "./entities.t
 import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 
-export const pricePartSchema = z
+const pricePartSchema = z
   .strictObject({
     unit: z.enum([
       "million_tokens",
@@ -22,7 +22,7 @@ export const pricePartSchema = z
   });
 export type PricePart = Infer<typeof pricePartSchema>;
 
-export const shownPriceSchema = z.strictObject({ parts: z.array(pricePartSchema) }).meta({
+const shownPriceSchema = z.strictObject({ parts: z.array(pricePartSchema) }).meta({
   id: "ShownPrice",
   description: "The parts are added up, such as a price per image and one per million tokens.",
 });
@@ -40,12 +40,12 @@ export const listedPriceSchema = z
   .meta({ id: "ListedPrice" });
 export type ListedPrice = Infer<typeof listedPriceSchema>;
 
-export const imageModelOptionsSchema = z
+const imageModelOptionsSchema = z
   .record(z.string(), z.union([z.array(z.string()), z.literal(true)]))
   .meta({ id: "ImageModelOptions", description: "The values of each option. `true`: any value." });
 export type ImageModelOptions = Infer<typeof imageModelOptionsSchema>;
 
-export const shownEditsSchema = z
+const shownEditsSchema = z
   .strictObject({
     options: imageModelOptionsSchema,
     max_images: z.number().describe("Reference images of one request."),

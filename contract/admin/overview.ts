@@ -4,7 +4,7 @@ import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 import { usageIntervalSchema, usageRowSchema, usageSumsSchema } from "./usage.ts";
 
-export const attentionItemSchema = z
+const attentionItemSchema = z
   .strictObject({
     type: z.enum([
       "target_unhealthy",
@@ -27,7 +27,7 @@ export const attentionItemSchema = z
   });
 export type AttentionItem = Infer<typeof attentionItemSchema>;
 
-export const attentionGroupSchema = z
+const attentionGroupSchema = z
   .strictObject({
     type: attentionItemSchema.shape.type,
     severity: attentionItemSchema.shape.severity.describe("The highest severity of the items."),
@@ -39,7 +39,7 @@ export const attentionGroupSchema = z
   .meta({ id: "AttentionGroup", description: "Conditions of one type that need attention." });
 export type AttentionGroup = Infer<typeof attentionGroupSchema>;
 
-export const firstRunGuideSchema = z
+const firstRunGuideSchema = z
   .strictObject({
     has_key: z.boolean(),
     has_request: z.boolean(),

@@ -59,7 +59,7 @@ export const requestPageSchema = pageSchema(shownRequestSchema)
   .meta({ id: "RequestPage" });
 export type RequestPage = Infer<typeof requestPageSchema>;
 
-export const selectionSchema = z
+const selectionSchema = z
   .strictObject({
     by: z
       .enum(selectionReasons)
@@ -79,7 +79,7 @@ export const selectionSchema = z
   .meta({ id: "TargetSelection", description: "What decided the selection of a target." });
 export type TargetSelection = Infer<typeof selectionSchema>;
 
-export const requestAttemptSchema = z
+const requestAttemptSchema = z
   .strictObject({
     target: z.string().describe("Such as `openai/text-embedding-3-small`."),
     start_ms: z.number(),
@@ -117,7 +117,7 @@ export const requestAttemptSchema = z
   });
 export type RequestAttempt = Infer<typeof requestAttemptSchema>;
 
-export const requestStepSchema = z
+const requestStepSchema = z
   .strictObject({
     text: z.string(),
     i18n: translatableSchema.optional().describe("Of `text`. Absent: it has no id."),
@@ -168,7 +168,7 @@ export const requestDetailSchema = shownRequestSchema
   });
 export type RequestDetail = Infer<typeof requestDetailSchema>;
 
-export const contentFileSchema = z
+const contentFileSchema = z
   .strictObject({
     field: z.string(),
     filename: z.string(),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Infer } from "./infer.ts";
 import { roleSchema } from "./users.ts";
 
-export const sessionUserSchema = z
+const sessionUserSchema = z
   .strictObject({
     id: z.string(),
     name: z.string(),

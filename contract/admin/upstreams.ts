@@ -4,7 +4,7 @@ import { connectionSteps } from "./constants.ts";
 import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
 
-export const formFieldSchema = z
+const formFieldSchema = z
   .strictObject({
     name: z.string(),
     type: z
@@ -42,10 +42,10 @@ export const upstreamKindSchema = z
   .meta({ id: "UpstreamKind", description: "A kind of upstream, with the fields of its form." });
 export type UpstreamKind = Infer<typeof upstreamKindSchema>;
 
-export const connectionStepNameSchema = z.enum(connectionSteps).meta({ id: "ConnectionStepName" });
+const connectionStepNameSchema = z.enum(connectionSteps).meta({ id: "ConnectionStepName" });
 export type ConnectionStepName = Infer<typeof connectionStepNameSchema>;
 
-export const connectionStepSchema = z
+const connectionStepSchema = z
   .strictObject({
     step: connectionStepNameSchema,
     result: z
@@ -58,7 +58,7 @@ export const connectionStepSchema = z
   .meta({ id: "ConnectionStep" });
 export type ConnectionStep = Infer<typeof connectionStepSchema>;
 
-export const discoveredModelSchema = z
+const discoveredModelSchema = z
   .strictObject({
     id: z.string().describe("The upstream's name of the model."),
     kind: z.enum(["embedding", "image"]).nullable().describe("`null`: unknown."),

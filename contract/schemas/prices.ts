@@ -51,9 +51,6 @@ export const imagePrice = imagePriceMembers
     { message: schemaText("price_beside") },
   );
 
-export type EmbeddingPrice = z.output<typeof embeddingPrice>;
-export type ImagePrice = z.output<typeof imagePrice>;
-
 export type PriceKind = "embedding" | "image";
 
 export const priceKeys = {

@@ -26,7 +26,7 @@ interface ReceivedResponse {
   readonly json: unknown;
 }
 
-export type ResponseCheck = (response: ReceivedResponse) => void;
+type ResponseCheck = (response: ReceivedResponse) => void;
 
 /** Throws if a response is not as the document says. Requests to paths that the document does not have are skipped. */
 export function checkResponsesBy(document: AdminApiDocument): ResponseCheck {

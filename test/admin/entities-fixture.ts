@@ -18,7 +18,7 @@ import { asDocumented } from "./documented-responses.ts";
 export const adminToken = "admin-token-0123456789";
 
 /** The members of responses that tests read. */
-export interface AdminJson {
+interface AdminJson {
   readonly id: string;
   readonly version: number;
   readonly data: readonly AdminJson[];

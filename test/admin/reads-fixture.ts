@@ -11,7 +11,7 @@ export const keys = {
   beta: "sk-beta-0123456789abcdef",
   none: "sk-none-0123456789abcdef",
 } as const;
-export type KeyName = keyof typeof keys;
+type KeyName = keyof typeof keys;
 
 const yaml = (url: string, more: string): string => `
 upstreams:
@@ -28,7 +28,7 @@ keys:
   - { name: none-key, key: ${keys.none} }
 ${more}`;
 
-export interface ReadsSetup {
+interface ReadsSetup {
   readonly gateway: TestGateway;
   readonly fake: Fake;
   embed(key: KeyName, body?: Readonly<Record<string, unknown>>): Promise<Response>;

@@ -23,7 +23,7 @@ export interface BrowserTest extends ConsoleGateway {
   readonly problems: PageProblems;
 }
 
-export interface BrowserTestOptions {
+interface BrowserTestOptions {
   /** `visitor`: the sign-in page is shown first. */
   readonly as?: "admin" | "visitor";
   /** Such as a touch screen. The test gets a tab of its own, also with `{}`: for init scripts and clocks. */

@@ -14,7 +14,7 @@ const today = "2026-11-15";
 const noLimits = { scopes: [], demand: noDemand, slots: [] };
 
 /** The counters, and with shared ones the limiter that takes from them. */
-export interface TestCounters {
+interface TestCounters {
   readonly counters: BudgetCounters;
   readonly limiter?: SharedLimiter;
 }

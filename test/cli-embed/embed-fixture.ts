@@ -7,7 +7,7 @@ import { type Ended, vexel } from "../process/process-fixture.ts";
 
 export const dimensions = 8;
 
-export interface OutputRow {
+interface OutputRow {
   readonly id: string | number;
   readonly embedding: readonly number[];
 }

@@ -12,7 +12,7 @@ export interface Arranged {
   close(): Promise<void>;
 }
 
-export interface ArrangeOptions {
+interface ArrangeOptions {
   readonly yaml?: (fakeUrl: string) => string;
   readonly settings?: Readonly<Record<string, string>>;
 }

@@ -1,7 +1,7 @@
 /** Google's error responses, as recorded: https://google.aip.dev/193 with the details of each. */
 import type { VendorCase } from "./vendor-case.ts";
 
-export interface GoogleEndpoint {
+interface GoogleEndpoint {
   readonly host: string;
   readonly project: string;
 }

@@ -39,12 +39,12 @@ export const capabilitiesOf =
   () => ({ maxItems: 2048, base64: true, tokens: true, taskTypes: "indifferent", ...limits });
 
 /** An abort signal that the test can abort, and that exposes its listeners, so that tests find leaked ones. */
-export type CountedSignal = AbortSignal & {
+type CountedSignal = AbortSignal & {
   readonly listeners: ReadonlySet<unknown>;
   abort(reason: unknown): void;
 };
 
-export function countedSignal(): CountedSignal {
+function countedSignal(): CountedSignal {
   const controller = new AbortController();
   const { signal } = controller;
   const listeners = new Set<() => void>();

@@ -1,14 +1,14 @@
 /** A fake mail server: speaks SMTP over a real socket, and keeps the messages that it accepts. */
 import { createServer, type Socket } from "node:net";
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
   /** The headers and the body. */
   readonly text: string;
 }
 
-export interface SmtpServer {
+interface SmtpServer {
   /** `smtp://…` */
   readonly url: string;
   readonly mails: readonly ReceivedMail[];

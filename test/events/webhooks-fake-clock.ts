@@ -25,9 +25,9 @@ const webhookNamed = (id: string): Webhook => ({
   events: ["*"],
 });
 
-export type ReceiverResponse = { status: number; retryAfterMs?: number } | Error;
+type ReceiverResponse = { status: number; retryAfterMs?: number } | Error;
 
-export interface SimulationOptions {
+interface SimulationOptions {
   /** The receiver's response to the count-th request. */
   respond: (count: number) => ReceiverResponse | Promise<ReceiverResponse>;
   random?: () => number;

@@ -17,7 +17,7 @@ export interface Received {
   readonly at: number;
 }
 
-export interface Receiver {
+interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
   /** The received events of one type. */

@@ -11,7 +11,7 @@ const maxUrlCharacters = 20_971_520;
 const types = ["image/jpeg", "image/png", "image/webp"];
 const numbers = ["n", "output_compression", "partial_images"];
 
-export interface EditRequest {
+interface EditRequest {
   readonly images: number;
   /** The other fields, as JSON would have them. */
   readonly fields: Record<string, unknown>;

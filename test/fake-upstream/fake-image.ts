@@ -3,7 +3,7 @@
 import { crc32, deflateSync } from "node:zlib";
 import type { ImageInfo } from "./image-info.ts";
 
-export interface SolidImage extends ImageInfo {
+interface SolidImage extends ImageInfo {
   /** 0..255 */
   readonly shade: number;
   readonly transparent?: boolean;

@@ -2,7 +2,7 @@
 
 import { invalid } from "./refusal.ts";
 
-export interface RawPart {
+interface RawPart {
   readonly field: string;
   readonly filename?: string;
   readonly type?: string;

@@ -11,7 +11,7 @@ export interface Connection {
   takeOver(chunks: AsyncIterable<Uint8Array>, end: "reset" | "close"): Promise<void>;
 }
 
-export interface TcpProxy {
+interface TcpProxy {
   readonly port: number;
   /** By the port from which the proxy connects to the inner server: the client port that the server sees. */
   connection(port: number): Connection | undefined;

@@ -19,8 +19,7 @@ export interface FaultSetup {
   close(): Promise<void>;
 }
 
-export interface FaultSetupOptions
-  extends Partial<Pick<GatewayOptions, "settings" | "maxResponseBytes">> {
+interface FaultSetupOptions extends Partial<Pick<GatewayOptions, "settings" | "maxResponseBytes">> {
   /** Of the image model, such as ` onDisconnect: cancel,`. */
   readonly imageOptions?: string;
   /** The number of upstreams of each model, in this order. */

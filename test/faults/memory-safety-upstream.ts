@@ -17,7 +17,7 @@ function fillFrom(text: string, numbers: Uint32Array): Uint32Array {
   return numbers;
 }
 
-export interface ExpectedVector {
+interface ExpectedVector {
   readonly numbers: Float32Array;
   readonly base64: string;
 }

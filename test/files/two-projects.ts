@@ -9,7 +9,7 @@ const keys = {
   alone: "sk-alone-0123456789abcdef",
 };
 
-export interface TwoProjects {
+interface TwoProjects {
   readonly gateway: TestGateway;
   /** Two keys of one project. */
   readonly first: OpenAI;

@@ -133,7 +133,7 @@ const sketchBody = some(
   ["model", "prompt", "size"],
 );
 
-export interface JsonRequest {
+interface JsonRequest {
   readonly path: string;
   readonly body: Record<string, unknown>;
 }

@@ -130,7 +130,7 @@ export function flood(cache: EmbeddingCache): void {
 export const tokensOf = (input: string | readonly number[]): number =>
   typeof input === "string" ? quarterTokens(input) : input.length;
 
-export const sumTokens = (inputs: readonly (string | readonly number[])[]): number =>
+const sumTokens = (inputs: readonly (string | readonly number[])[]): number =>
   inputs.reduce((sum, input) => sum + tokensOf(input), 0);
 
 function inForm(vectors: readonly (Float32Array | QuantizedVector)[], form: Form): Vector[] {

@@ -17,7 +17,7 @@ export const keys = [
   "sk-six-0123456789abcdef",
 ];
 
-export interface GatewaySetup {
+interface GatewaySetup {
   readonly gateway: TestGateway;
   readonly fakes: readonly ReturnType<typeof startFake>[];
   close(): Promise<void>;
@@ -133,7 +133,7 @@ export const harmful = fc.constantFrom<InjectedFault>(
   { usage: "absent" },
 );
 
-export interface ClientRequest {
+interface ClientRequest {
   readonly body: object;
   /** The inputs that the model's upstream embeds, one for each input of the request. */
   readonly effectiveInputs: readonly (string | readonly number[])[];

@@ -108,7 +108,7 @@ export type TargetBehavior =
   | { readonly kind: "hangs" }
   | { readonly kind: "limited"; readonly retryAfterMs?: number };
 
-export interface UpstreamAttempt {
+interface UpstreamAttempt {
   readonly at: number;
   readonly target: Target;
   readonly request: EmbeddingsRequest;
@@ -117,7 +117,7 @@ export interface UpstreamAttempt {
   error?: GatewayError;
 }
 
-export interface SimulatedOutcome {
+interface SimulatedOutcome {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly errorKind: ErrorKind | "defect" | undefined;

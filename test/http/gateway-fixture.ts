@@ -14,7 +14,7 @@ export interface GatewayWithFake {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface GatewayWithFakeOptions {
+interface GatewayWithFakeOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly minBodyRate?: number;
   /** Of the image models, such as ` onDisconnect: cancel,`. */

@@ -13,7 +13,7 @@ import { RawConnection } from "./gateway-fixture.ts";
 
 export type Handle = (request: ServerRequest) => Promise<OutgoingResponse> | OutgoingResponse;
 
-export type ServeOptions = Partial<Omit<HttpServerOptions, "limits"> & ServerLimits>;
+type ServeOptions = Partial<Omit<HttpServerOptions, "limits"> & ServerLimits>;
 
 export interface Served {
   readonly server: HttpServer;

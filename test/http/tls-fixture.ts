@@ -22,7 +22,7 @@ export function certificateFiles(folder: string, { cert, key }: Certificate) {
   return { write, settings: { VEXEL_TLS_CERT: paths.cert, VEXEL_TLS_KEY: paths.key } };
 }
 
-export interface TlsClientOptions {
+interface TlsClientOptions {
   readonly port: number;
   readonly ca: string;
   readonly alpn?: readonly string[];

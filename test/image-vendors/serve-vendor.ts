@@ -48,7 +48,7 @@ export interface VendorServer {
 }
 
 /** A request that generates images, as opposed to a request for a token or a job's status. */
-export const isGenerationRequest = ({ method, path, headers }: VendorRequest): boolean =>
+const isGenerationRequest = ({ method, path, headers }: VendorRequest): boolean =>
   method === "POST" &&
   !/\burlencoded\b/.test(headers.get("content-type") ?? "") &&
   !/\/(?:oauth2?|token|identity)\b/i.test(path) &&

@@ -90,7 +90,7 @@ async function renderMask(width: number, height: number): Promise<Uint8Array> {
   return new Uint8Array(await sharp(pixels, { raw }).png().toBuffer());
 }
 
-export interface DecodedImage {
+interface DecodedImage {
   readonly width: number;
   readonly height: number;
   /** Four bytes for each pixel. */

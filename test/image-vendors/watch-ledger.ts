@@ -9,13 +9,13 @@ export type WatchedRow = Pick<
   "requestId" | "model" | "attempts" | "status" | "error" | "images" | "steps"
 >;
 
-export interface LedgerWatch {
+interface LedgerWatch {
   /** The rows of these models or requests since `from` (Unix milliseconds), oldest first. */
   rows(filter: RowFilter): WatchedRow[];
   close(): void;
 }
 
-export interface RowFilter {
+interface RowFilter {
   readonly from: number;
   readonly models: readonly string[];
   /** A request that was refused before its model was resolved has only its id. */

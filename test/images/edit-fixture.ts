@@ -3,7 +3,7 @@ import sharp from "sharp";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-export interface Arrived {
+interface Arrived {
   readonly model: string;
   readonly images: readonly Uint8Array[];
   readonly mask?: Uint8Array;

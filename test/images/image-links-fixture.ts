@@ -21,7 +21,7 @@ export interface LinkServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface LinkServerOptions {
+interface LinkServerOptions {
   readonly ttlMs?: number;
   readonly maxBytes?: number;
 }

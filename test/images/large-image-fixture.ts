@@ -17,7 +17,7 @@ export function largePng(bytes: number): Buffer<ArrayBuffer> {
   return Buffer.concat([small.subarray(0, endAt), length, content, check, small.subarray(endAt)]);
 }
 
-export interface ScriptedResponse {
+interface ScriptedResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;

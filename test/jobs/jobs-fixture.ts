@@ -25,7 +25,7 @@ export interface JobPage {
   readonly has_more: boolean;
 }
 
-export type JobClient = ReturnType<typeof jobClient>;
+type JobClient = ReturnType<typeof jobClient>;
 
 export function jobClient(url: string, key = testKey) {
   const send = (path: string, init: RequestInit = {}) =>

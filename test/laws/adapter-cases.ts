@@ -256,7 +256,7 @@ export const jsonEdits: fc.Arbitrary<EditQuery> = fc
     files: [],
   }));
 
-export interface SentPart {
+interface SentPart {
   readonly field: string;
   readonly filename?: string;
   readonly type?: string;

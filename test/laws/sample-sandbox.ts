@@ -92,7 +92,7 @@ curl --cacert /etc/ssl/vexel.pem https://vexel.example.com/healthz`,
 /** Files that the reader of a page has. */
 export type ReaderFiles = Readonly<Record<string, string | Uint8Array>>;
 
-export interface PageRun {
+interface PageRun {
   readonly exitCode: number;
   readonly output: string;
 }

@@ -23,14 +23,14 @@ export interface Program {
   runAt?: number;
 }
 
-export interface PageScript {
+interface PageScript {
   readonly text: string;
   readonly programs: readonly Program[];
   /** Requests to `/v1/` with curl. */
   readonly requests: number;
 }
 
-export const isProgram = ({ info }: Block): boolean => info === "python" || info === "js";
+const isProgram = ({ info }: Block): boolean => info === "python" || info === "js";
 
 /** Lines of NAME=value: settings of the gateway, for a service or a container. */
 export const isSettings = ({ info, text }: Block): boolean =>

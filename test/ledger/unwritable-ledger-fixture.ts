@@ -17,7 +17,7 @@ export async function cleanUp(): Promise<void> {
 }
 
 /** Holds about forty rows. */
-export const ledgerBytes = 96 * 1024;
+const ledgerBytes = 96 * 1024;
 /** Space for two of the largest write groups: the pending rows must fit once there is space. */
 export const sufficientBytes = 160 * 1024;
 

@@ -17,7 +17,7 @@ export interface Limited {
   close(): Promise<void>;
 }
 
-export interface LimitedOptions {
+interface LimitedOptions {
   /** The name of each key, and the remaining fields of its entry. */
   readonly keys: Readonly<Record<string, string>>;
   readonly projects?: string;

@@ -6,7 +6,7 @@ import type { RateCounter, RateLimitCounters } from "../../server/limits/rate-li
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 
 /** The counters, and with shared ones the limiter that takes from them. */
-export interface TestRateLimitCounters {
+interface TestRateLimitCounters {
   readonly counters: RateLimitCounters;
   readonly limiter?: SharedLimiter;
 }

@@ -52,7 +52,7 @@ interface MetricsRequest {
 }
 
 /** One data point of the last export. */
-export interface ReceivedPoint extends Omit<DataPoint, "attributes"> {
+interface ReceivedPoint extends Omit<DataPoint, "attributes"> {
   readonly unit: string;
   readonly attributes: Readonly<Record<string, unknown>>;
 }

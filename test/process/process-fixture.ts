@@ -11,7 +11,7 @@ export interface Ended {
   readonly err: string;
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -9,7 +9,7 @@ import { databaseName } from "../storage/postgres-server.ts";
 
 export const sharedSecret = "a secret of all replicas".replaceAll(" ", "-");
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   /** The parent of the replicas' folders. */
   readonly folder: string;
   readonly name: string;

@@ -14,7 +14,7 @@ export interface TestReplica {
   watchNotices(onFreeSlot: () => void): () => void;
 }
 
-export interface TestReplicasOptions {
+interface TestReplicasOptions {
   readonly redis: RedisConnection;
   /** Milliseconds, of the replicas and of Redis. */
   readonly now: () => number;

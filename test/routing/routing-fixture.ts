@@ -14,7 +14,7 @@ import { randomFrom } from "../fuzz/routing-simulation.ts";
 
 export const half = (): number => 0.5;
 
-export interface CandidateOptions {
+interface CandidateOptions {
   readonly tier?: number;
   readonly weight?: number;
   readonly changes?: TargetChange[];

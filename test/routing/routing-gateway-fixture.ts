@@ -4,7 +4,7 @@
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
-export interface RoutingSetup {
+interface RoutingSetup {
   readonly gateway: TestGateway;
   readonly fakes: readonly Fake[];
   embed(): Promise<Response>;

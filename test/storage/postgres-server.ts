@@ -153,10 +153,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** While `initdb` runs, another process may take the port that was free. Then another port is tried. */
-export async function startPostgres(
-  primary?: PostgresServer,
-  attempts = 3,
-): Promise<PostgresServer> {
+async function startPostgres(primary?: PostgresServer, attempts = 3): Promise<PostgresServer> {
   const server = new PostgresServer(await freePort(), primary);
   try {
     await server.start();

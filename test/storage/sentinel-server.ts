@@ -6,7 +6,7 @@ import { until } from "../until.ts";
 import { freePort } from "./postgres-server.ts";
 import { isListening, RedisServer } from "./redis-server.ts";
 
-export interface SentinelServers {
+interface SentinelServers {
   readonly primary: RedisServer;
   readonly replica: RedisServer;
   /** The first of the two sentinels does not run. */

@@ -76,7 +76,7 @@ export async function revocationMs(topology: Topology): Promise<number> {
   return performance.now() - from;
 }
 
-export interface LedgerCheck {
+interface LedgerCheck {
   /** Completed requests without a row, and requests with two. */
   readonly missing: readonly string[];
   readonly double: readonly string[];

@@ -5,7 +5,7 @@ import type { Load } from "./load.ts";
 import { addedMigration } from "./newer-version.ts";
 import type { Replica, Topology } from "./topology.ts";
 
-export interface FaultRun {
+interface FaultRun {
   readonly topology: Topology;
   readonly load: Load;
   /** Waits under load while the fault lasts. */

@@ -20,7 +20,7 @@ export interface Pace {
   readonly maxRevocationMs: number;
 }
 
-export interface FaultReport {
+interface FaultReport {
   readonly fault: string;
   readonly seconds: number;
   readonly responses: number;

@@ -32,7 +32,7 @@ export const response = (
 export const redirect = (location: string): Buffer =>
   response("", { status: 302, headers: { location } });
 
-export interface DownloadSetupOptions {
+interface DownloadSetupOptions {
   /** The addresses of each name, one list for each lookup; the last list is repeated. */
   readonly names?: Readonly<Record<string, readonly (readonly string[])[]>>;
   /** Handles a request. A returned Buffer is sent, and the connection is closed. */
@@ -44,7 +44,7 @@ export interface DownloadSetupOptions {
   readonly refusing?: readonly string[];
 }
 
-export interface DownloadSetup {
+interface DownloadSetup {
   readonly server: RawServer;
   /** Every address that was connected to, and every name that was looked up, in order. */
   readonly connected: string[];

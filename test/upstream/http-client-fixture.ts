@@ -30,7 +30,7 @@ export interface RawServer {
   [Symbol.dispose](): void;
 }
 
-export interface RawOptions {
+interface RawOptions {
   readonly host?: string;
   /** Called with the request head, before the body has arrived. */
   readonly onHead?: (request: Omit<ReceivedRequest, "body">) => void;
@@ -109,7 +109,7 @@ export const ok = (body: string, more = ""): string =>
 export const echo = ({ socket, body }: ReceivedRequest): void =>
   void socket.write(ok(body.toString()));
 
-export interface TestClient {
+interface TestClient {
   readonly client: HttpClient;
   /** The body of the response. */
   send(
@@ -142,7 +142,7 @@ export function testClient(maxResponseBytes = 1_000_000, distrustMs?: number): T
   };
 }
 
-export interface TestSender extends UpstreamTransport {
+interface TestSender extends UpstreamTransport {
   /** Sends a request that no client aborts. */
   post(url: string, body: string, more?: Partial<UpstreamRequest>): Promise<UpstreamResponse>;
   /** The body of the response to such a request. */

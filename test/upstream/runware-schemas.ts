@@ -5,7 +5,7 @@
  */
 import { words } from "../words.ts";
 
-export interface DeclaredSchema {
+interface DeclaredSchema {
   /** The fields that hold the images of an edit. */
   readonly images: "inputs.referenceImages" | "inputs.image" | "seedImage";
   readonly sized: boolean;

@@ -11,7 +11,7 @@ import { SeriesTable } from "./series-table.tsx";
 import { seriesAt, stackedSums } from "./stack.ts";
 import type { TimeText } from "./time-text.ts";
 
-export interface TimeChartProps {
+interface TimeChartProps {
   readonly title: string;
   /** Unix seconds, ascending. */
   readonly times: readonly number[];

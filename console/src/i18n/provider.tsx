@@ -11,7 +11,7 @@ import {
 } from "./messages.ts";
 import { setServerTexts } from "./server-text.ts";
 
-export interface LoadedLanguage extends Catalog {
+interface LoadedLanguage extends Catalog {
   readonly language: Language;
 }
 

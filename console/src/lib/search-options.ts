@@ -1,5 +1,5 @@
 /** Finds the options of a combobox that contain every word of a text, in any order and case. */
-export interface Searchable {
+interface Searchable {
   readonly value: string;
   readonly label: string;
   readonly hint?: string;

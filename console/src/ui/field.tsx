@@ -2,7 +2,7 @@
 import { type ReactNode, useId } from "react";
 import { fieldErrorText } from "../i18n/server-text.ts";
 
-export interface ControlIds {
+interface ControlIds {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
   readonly "aria-invalid": boolean;

@@ -72,8 +72,6 @@ export const NumberField = (props: FieldProps & { placeholder?: string }) => (
 );
 
 /** Values with commas between them. */
-export const ListField = (props: FieldProps) => <TextField {...props} read={listIn} />;
-
 export const listIn = (text: string): readonly string[] =>
   text
     .split(",")

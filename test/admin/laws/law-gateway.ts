@@ -204,7 +204,7 @@ export async function send(
 }
 
 /** A user's browser. */
-export class SignedIn {
+class SignedIn {
   readonly #url: string;
   readonly user: User;
   cookie = "";

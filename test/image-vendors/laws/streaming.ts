@@ -47,7 +47,7 @@ function completedIn({ events, status, headers, text }: Events, operation: Opera
  * Equal for models of one adapter that stream, and whose responses have the same shape. For a model that does not, the
  * gateway makes the events from the images, after one request for all of them or one for each, whatever the vendor.
  */
-export function streamShape(vendor: FakeVendor, operation: Operation): string {
+function streamShape(vendor: FakeVendor, operation: Operation): string {
   const { streams, maxImages } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
   return streams
     ? responseShape(vendor, operation)

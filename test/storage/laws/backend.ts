@@ -39,7 +39,7 @@ interface Closable {
   close(): Promise<void>;
 }
 
-export type OpenStore<Store> = (now?: () => number) => Promise<Store>;
+type OpenStore<Store> = (now?: () => number) => Promise<Store>;
 
 /** The test of a law, which runs on an empty storage. */
 export const lawsOf =

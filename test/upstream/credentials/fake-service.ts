@@ -13,7 +13,7 @@ export interface Received {
 
 export type Respond = (received: Received) => Response;
 
-export interface FakeService {
+interface FakeService {
   readonly url: string;
   readonly host: string;
   readonly received: Received[];

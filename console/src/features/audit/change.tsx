@@ -5,7 +5,7 @@ import { useT } from "../../i18n/messages.ts";
 /** More are folded. */
 const maxShown = 3;
 
-export interface MemberChange {
+interface MemberChange {
   readonly member: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -14,7 +14,7 @@ export interface MemberChange {
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
-export function changedMembers(before: unknown, after: unknown): MemberChange[] {
+function changedMembers(before: unknown, after: unknown): MemberChange[] {
   const [old, present] = [membersOf(before), membersOf(after)];
   return [...new Set([...Object.keys(old), ...Object.keys(present)])]
     .filter((member) => JSON.stringify(old[member]) !== JSON.stringify(present[member]))

@@ -7,7 +7,7 @@ export interface Column {
   readonly values: readonly string[];
 }
 
-export type ColorScale =
+type ColorScale =
   | {
       readonly type: "categories";
       readonly colors: readonly string[];

@@ -11,7 +11,7 @@ export interface MapPoint {
   readonly image: ImageBitmap | undefined;
 }
 
-export interface DrawnMap {
+interface DrawnMap {
   readonly points: readonly MapPoint[];
   readonly viewport: Viewport;
   readonly selected: number;

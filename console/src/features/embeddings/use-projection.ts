@@ -4,7 +4,7 @@ import { errorText } from "../../api/client.ts";
 import type { VectorSet } from "./vector-set.ts";
 import type { Projected } from "./vector-worker.ts";
 
-export type Projection =
+type Projection =
   | { readonly state: "too_few" }
   | { readonly state: "running"; readonly share: number }
   | { readonly state: "failed"; readonly reason: string }

@@ -1,7 +1,7 @@
 /** Viridis, from dark purple to yellow: readable with every kind of color blindness. */
 type Rgb = readonly [red: number, green: number, blue: number];
 
-export const viridisStops: readonly Rgb[] = [
+const viridisStops: readonly Rgb[] = [
   [68, 1, 84],
   [59, 82, 139],
   [33, 145, 140],

@@ -63,12 +63,3 @@ export async function exportMask(
   context.putImageData(pixels, 0, 0);
   return canvas.convertToBlob({ type: "image/png" });
 }
-
-/** The share of the image that is painted, from 0 to 1. */
-export function paintedShare(context: Context): number {
-  const { width, height } = context.canvas;
-  const { data } = context.getImageData(0, 0, width, height);
-  let painted = 0;
-  for (let at = 3; at < data.length; at += 4) if ((data[at] as number) >= 128) painted++;
-  return painted / (width * height);
-}

@@ -15,7 +15,7 @@ interface ModelOptionsProps {
   readonly onChange: (values: Readonly<Record<string, string>>) => void;
 }
 
-export interface SharedOption {
+interface SharedOption {
   readonly name: string;
   /** Values of all models together. `true`: any value. */
   readonly values: readonly string[] | true;
@@ -47,7 +47,7 @@ const rankOf = (name: string): number => {
   return at < 0 ? knownOptions.length : at;
 };
 
-export function sharedOptions(models: readonly ShownModel[], isEdit: boolean): SharedOption[] {
+function sharedOptions(models: readonly ShownModel[], isEdit: boolean): SharedOption[] {
   const all = models.map((model) => optionsOf(model, isEdit) ?? {});
   const names = new Set(all.flatMap((options) => Object.keys(options)));
   return [...names]

@@ -41,7 +41,7 @@ export const modelSchema = z.looseObject({
   moderation: z.looseObject({ ...moderationMembers, price: price.optional() }).optional(),
 });
 
-export type ModelValues = z.input<typeof modelSchema>;
+type ModelValues = z.input<typeof modelSchema>;
 
 const onlyOf: Readonly<Record<PriceKind, readonly string[]>> = {
   embedding: Object.keys(embeddingMembers),

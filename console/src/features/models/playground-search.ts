@@ -1,5 +1,5 @@
 /** The search parameters of the playgrounds. */
-export interface PlaygroundSearch {
+interface PlaygroundSearch {
   /** The model that is chosen at first. */
   readonly model?: string;
 }

@@ -1,7 +1,7 @@
 /** The filters are in the address, so that a search can be shared as a link. */
 import { type Range, ranges } from "../../lib/range.ts";
 
-export const filterNames = [
+const filterNames = [
   "from",
   "to",
   "model",

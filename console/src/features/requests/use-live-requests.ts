@@ -9,7 +9,7 @@ import type {
 import { call, checkSession, pathWithQuery } from "../../api/client.ts";
 import type { RequestsSearch } from "./requests-search.ts";
 
-export interface LiveState {
+interface LiveState {
   readonly isOpen: boolean;
   /** The newest first. */
   readonly requests: readonly ShownRequest[];

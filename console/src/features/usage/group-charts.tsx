@@ -42,7 +42,7 @@ const latencies = [
   { name: "figure.p99", color: "--bad", of: (row: UsageRow) => row.latency_p99_ms },
 ] as const;
 
-export interface GroupChartsProps {
+interface GroupChartsProps {
   readonly series: readonly UsageSeries[];
   /** The usage of all groups, by period. Undefined: no request. */
   readonly rows: readonly (UsageRow | undefined)[];

@@ -30,8 +30,7 @@ export const usageQuery = (query: Query, refreshes = true) =>
   });
 
 /** Days of the browser's time zone need its name. */
-export const zoneName = (zone: Zone): string | undefined =>
-  zone === "UTC" ? undefined : timeZone();
+const zoneName = (zone: Zone): string | undefined => (zone === "UTC" ? undefined : timeZone());
 
 export function useUsage(
   search: UsageSearch,
