@@ -1,3 +1,4 @@
+/** /v1/images/jobs: image requests whose response is fetched later. A job belongs to the project of its API key. */
 import { ownerOf } from "../auth/owner.ts";
 import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
