@@ -41,27 +41,6 @@ interface BudgetsOptions {
   readonly emit: (event: ThresholdEvent) => void;
 }
 
-export interface Budgets {
-  /** To be called before the cost of a request of these owners is reserved. Undefined: there is nothing to wait for. */
-  load(charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined;
-  /**
-   * Reserves the cost of a request in all of these budgets. If one of them is too small, throws GatewayError and
-   * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
-   */
-  reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
-  /**
-   * The demand of a request on budgets that replicas share. Undefined: `reserve` decides in this process. Throws
-   * GatewayError if a budget requires a price that is not known.
-   */
-  demand(
-    charged: readonly BudgetedOwner[],
-    estimate: Estimate,
-    at: number,
-    onReserved: (reservation: Reservation) => void,
-  ): RequestBudgets | undefined;
-  status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
-}
-
 interface BudgetInPeriod {
   readonly budgeted: BudgetedOwner;
   readonly period: Period;
@@ -128,7 +107,9 @@ class BudgetReservation implements Reservation {
 
 const none: readonly BudgetInPeriod[] = [];
 
-export function createBudgets(options: BudgetsOptions): Budgets {
+export type Budgets = ReturnType<typeof createBudgets>;
+
+export function createBudgets(options: BudgetsOptions) {
   const { counters, emit } = options;
   const budgetsOf = (budgeted: BudgetedOwner, at: number): BudgetInPeriod[] => {
     const names = periodNames(at);
@@ -207,8 +188,14 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   };
 
   return {
-    load: (charged, at) => counters.load(charged, at),
-    reserve: (charged, estimate, at) => {
+    /** To be called before the cost of a request of these owners is reserved. Undefined: there is nothing to wait for. */
+    load: (charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined =>
+      counters.load(charged, at),
+    /**
+     * Reserves the cost of a request in all of these budgets. If one of them is too small, throws GatewayError and
+     * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
+     */
+    reserve: (charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation => {
       const { dollars, maxDollars = dollars } = estimate;
       const budgets = budgetsFor(charged, estimate, at);
       const [likelyDollars, maxOrUnknown] = [dollars || undefined, maxDollars || undefined];
@@ -227,7 +214,16 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       if (exceeded.length > 0) throw refuse(exceeded, { dollars, maxDollars }, at);
       return new BudgetReservation(budgets, estimate, report, underReserved);
     },
-    demand: (charged, estimate, at, onReserved) => {
+    /**
+     * The demand of a request on budgets that replicas share. Undefined: `reserve` decides in this process. Throws
+     * GatewayError if a budget requires a price that is not known.
+     */
+    demand: (
+      charged: readonly BudgetedOwner[],
+      estimate: Estimate,
+      at: number,
+      onReserved: (reservation: Reservation) => void,
+    ): RequestBudgets | undefined => {
       if (!counters.isShared) return undefined;
       const { dollars, maxDollars = dollars } = estimate;
       const budgets = budgetsFor(charged, estimate, at);
@@ -248,7 +244,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         },
       };
     },
-    status: (budgeted, at) => {
+    status: (budgeted: BudgetedOwner, at: number): BudgetStatus[] => {
       counters.evictIdle();
       return budgetsOf(budgeted, at).map((budget) => statusOf(budget, at));
     },

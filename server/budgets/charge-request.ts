@@ -65,27 +65,14 @@ type BudgetedCaller = Caller & { readonly budgets: readonly BudgetedOwner[] };
 const hasBudgets = (caller: Caller | undefined): caller is BudgetedCaller =>
   caller?.budgets !== undefined;
 
-export interface RequestCharging {
-  /**
-   * Shared budgets: the demand of the request, to be reserved in the same call as its limits. Undefined: `reserve`
-   * reserves its cost. Throws GatewayError.
-   */
-  demand(request: ChargedRequest): RequestBudgets | undefined;
-  /**
-   * Runs before the first upstream request. Undefined: the cost is reserved, or the key has no budget. A promise: the
-   * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
-   */
-  reserve(request: ChargedRequest): Promise<void> | undefined;
-  /** Called after the request has ended and its known cost is in the record, and before its ledger row is made. */
-  end(record: RequestRecord, error?: GatewayError): void;
-}
+export type RequestCharging = ReturnType<typeof createRequestCharging>;
 
 export function createRequestCharging({
   budgets,
   planImageQuery,
   reservations,
   shared,
-}: RequestChargingOptions): RequestCharging {
+}: RequestChargingOptions) {
   const observedCosts = new ObservedCosts();
 
   /** If the vendor reports the price only afterwards, the estimate is the recently observed cost. */
@@ -199,11 +186,20 @@ export function createRequestCharging({
   };
 
   return {
-    demand: (request) => {
+    /**
+     * Shared budgets: the demand of the request, to be reserved in the same call as its limits. Undefined: `reserve`
+     * reserves its cost. Throws GatewayError.
+     */
+    demand: (request: ChargedRequest): RequestBudgets | undefined => {
       const { caller } = request.record;
       return hasBudgets(caller) ? demandOf(request, caller, estimateOf(request)) : undefined;
     },
+    /**
+     * Runs before the first upstream request. Undefined: the cost is reserved, or the key has no budget. A promise: the
+     * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
+     */
     reserve,
+    /** Called after the request has ended and its known cost is in the record, and before its ledger row is made. */
     end: settle,
   };
 }

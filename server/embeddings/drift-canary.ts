@@ -37,23 +37,6 @@ export interface CanaryReport {
   readonly reason: string;
 }
 
-interface Canary {
-  /** Checks every model with unchecked targets, or all models. */
-  check(all: boolean): Promise<void>;
-  /**
-   * Called for each response. Drift is tracked per model: a target that drifts from one model's first target may be the
-   * first target of another model.
-   */
-  hasDrifted(model: Model, target: Target): boolean;
-  /**
-   * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the
-   * first target serves alone, but no longer than the grace period: then the others are used, checked or not.
-   */
-  isExcluded(model: Model, target: Target): boolean;
-  /** Cancels the checks in flight, and reports nothing more. */
-  close(): void;
-}
-
 /** Models that are checked at the same time. */
 const maxConcurrentModels = 8;
 
@@ -65,7 +48,7 @@ const text = "The canary sang in the mine, and everybody knew that the air was g
  */
 const minSimilarity = 0.985;
 
-export function createCanary(options: CanaryOptions): Canary {
+export function createCanary(options: CanaryOptions) {
   const { snapshot, embed, report } = options;
   const { graceMs = 0, clock = () => 0, onUnchecked, onResponding } = options;
   const drifted = new Set<string>();
@@ -180,7 +163,8 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 
   return {
-    check: async (all) => {
+    /** Checks every model with unchecked targets, or all models. */
+    check: async (all: boolean): Promise<void> => {
       // A single target has nothing to be compared with.
       const models = [...snapshot().models.values()].filter(
         (model) =>
@@ -191,11 +175,20 @@ export function createCanary(options: CanaryOptions): Canary {
       // Concurrently: a target that does not respond must not delay the check of the others.
       await runConcurrently(models.reverse(), maxConcurrentModels, checkModel);
     },
+    /**
+     * Called for each response. Drift is tracked per model: a target that drifts from one model's first target may be the
+     * first target of another model.
+     */
     hasDrifted,
-    isExcluded: (model, target) =>
+    /**
+     * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the
+     * first target serves alone, but no longer than the grace period: then the others are used, checked or not.
+     */
+    isExcluded: (model: Model, target: Target): boolean =>
       (drifted.size > 0 && drifted.has(checkKey(model, target))) ||
       (graceMs > 0 && !fullyChecked.has(model) && awaitsFirstCheck(model, target)),
-    close: () => closing.abort(),
+    /** Cancels the checks in flight, and reports nothing more. */
+    close: (): void => closing.abort(),
   };
 }
 

@@ -19,18 +19,12 @@ interface ClientWebhooksOptions {
   readonly now: () => number;
 }
 
-export interface ClientWebhooks {
-  /** Endpoints with pending deliveries, as of the last `refresh`, by id. */
-  pending(): ReadonlyMap<string, Webhook>;
-  refresh(): Promise<void>;
-  /** The endpoints of the owner that subscribe to the event type, or the one endpoint that its job names. */
-  subscribers(owner: string, type: string, named?: string): Promise<readonly Webhook[]>;
-}
-
 /** The most endpoints of one owner. */
 export const maxEndpoints = 20;
 
-export function createClientWebhooks(options: ClientWebhooksOptions): ClientWebhooks {
+export type ClientWebhooks = ReturnType<typeof createClientWebhooks>;
+
+export function createClientWebhooks(options: ClientWebhooksOptions) {
   const { store, secrets, log, now } = options;
   let pending = new Map<string, Webhook>();
   /** The version of each pending endpoint: an unchanged endpoint stays the same object. */
@@ -58,8 +52,9 @@ export function createClientWebhooks(options: ClientWebhooksOptions): ClientWebh
   };
 
   return {
-    pending: () => pending,
-    refresh: async () => {
+    /** Endpoints with pending deliveries, as of the last `refresh`, by id. */
+    pending: (): ReadonlyMap<string, Webhook> => pending,
+    refresh: async (): Promise<void> => {
       const stored = await store.withPendingDeliveries();
       const next = new Map<string, Webhook>();
       const nextVersions = new Map<string, string>();
@@ -73,7 +68,12 @@ export function createClientWebhooks(options: ClientWebhooksOptions): ClientWebh
       }
       [pending, versions] = [next, nextVersions];
     },
-    subscribers: async (owner, type, named) => {
+    /** The endpoints of the owner that subscribe to the event type, or the one endpoint that its job names. */
+    subscribers: async (
+      owner: string,
+      type: string,
+      named?: string,
+    ): Promise<readonly Webhook[]> => {
       const endpoints = await store.list(owner, { limit: maxEndpoints });
       return endpoints
         .filter(({ id, eventTypes }) =>

@@ -41,18 +41,6 @@ export interface DeliveryReport {
   readonly problem: string;
 }
 
-export interface DeliveryQueue {
-  /** Checks for due deliveries soon. */
-  wake(): void;
-  /** Makes one attempt without a retry. */
-  attempt(webhook: Webhook, event: StoredEvent): Promise<AttemptResult>;
-  /** The receiver responded with 410: nothing is sent to it until a configuration reload or a successful test. */
-  isGone(webhook: Webhook): boolean;
-  /** The number of consecutive failed attempts. */
-  failures(webhook: Webhook): number;
-  close(): Promise<void>;
-}
-
 const [second, minute] = [1000, 60_000];
 const defaultDelaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
 const deliveryTimeoutMs = 10 * second;
@@ -75,7 +63,9 @@ interface WebhookState {
   pausedUntil: number;
 }
 
-export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
+export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
+
+export function createDeliveryQueue(options: DeliveryQueueOptions) {
   const { queue, webhooks, post, sendMail, now, random, report } = options;
   const {
     timeoutMs = deliveryTimeoutMs,
@@ -278,11 +268,16 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   };
 
   return {
+    /** Checks for due deliveries soon. */
     wake,
-    attempt: (webhook, event) => attempt(webhook, event),
-    isGone: (webhook) => stateOf(webhook).gone === webhook,
-    failures: (webhook) => stateOf(webhook).failures,
-    close: async () => {
+    /** Makes one attempt without a retry. */
+    attempt: (webhook: Webhook, event: StoredEvent): Promise<AttemptResult> =>
+      attempt(webhook, event),
+    /** The receiver responded with 410: nothing is sent to it until a configuration reload or a successful test. */
+    isGone: (webhook: Webhook): boolean => stateOf(webhook).gone === webhook,
+    /** The number of consecutive failed attempts. */
+    failures: (webhook: Webhook): number => stateOf(webhook).failures,
+    close: async (): Promise<void> => {
       closed = true;
       cancelTimer();
       const releases = [...inFlight.values()];

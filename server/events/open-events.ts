@@ -1,5 +1,4 @@
 /** Opens events: the event store, webhook delivery and key events. */
-import type { Emit, RecordJobEvent } from "../../contract/events.ts";
 import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
@@ -9,7 +8,6 @@ import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAlertStore } from "../storage/sql/alert-store.ts";
 import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
 import { createEventStore } from "../storage/sql/event-store.ts";
-import type { KeyStore } from "../storage/sql/key-store.ts";
 import { createWebhookEndpointStore } from "../storage/sql/webhook-endpoint-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
@@ -21,8 +19,8 @@ import { createEvents, type EventsReport } from "./events.ts";
 import { createSendMail, type MailOptions } from "./formats/send-mail.ts";
 import { createExpiringKeys, createKeyEvents } from "./key-events.ts";
 import { createPostWebhook } from "./post-webhook.ts";
-import { createEventViews, type EventViews } from "./show-events.ts";
-import { createWebhookEndpoints, type WebhookEndpoints } from "./webhook-endpoints.ts";
+import { createEventViews } from "./show-events.ts";
+import { createWebhookEndpoints } from "./webhook-endpoints.ts";
 
 interface OpenEventsOptions {
   /** The data folder. */
@@ -54,24 +52,13 @@ interface OpenEventsOptions {
   readonly resources: AsyncDisposableStack;
 }
 
-export interface OpenedEvents {
-  readonly emit: Emit;
-  readonly recordJobEvent: RecordJobEvent;
-  /** The webhook endpoints of clients. */
-  readonly webhookEndpoints: WebhookEndpoints;
-  /** Called whenever stored keys may have changed. */
-  onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
-  /** For the admin API. */
-  readonly views: EventViews;
-  /** Evaluates the alert rules from now on, every minute. */
-  watchAlerts(sources: AlertSources): Alerts;
-}
-
 const none: ReadonlyMap<string, Webhook> = new Map();
 const noRules: ReadonlyMap<string, AlertRule> = new Map();
 const pruneEveryMs = 60_000;
 
-export function openEvents(options: OpenEventsOptions): OpenedEvents {
+export type OpenedEvents = ReturnType<typeof openEvents>;
+
+export function openEvents(options: OpenEventsOptions) {
   const { snapshot, shared, log, now, clock, random, resources } = options;
   const stores = shared ?? openStores(options.folder, resources);
   const { events: store, deliveries: queue } = stores;
@@ -141,20 +128,24 @@ export function openEvents(options: OpenEventsOptions): OpenedEvents {
   return {
     emit: events.emit,
     recordJobEvent: events.recordJobEvent,
+    /** The webhook endpoints of clients. */
     webhookEndpoints: createWebhookEndpoints({
       ...options,
       store: stores.webhookEndpoints,
       attempt: deliver.attempt,
       newEventId,
     }),
+    /** Called whenever stored keys may have changed. */
     onKeysChanged: createKeyEvents({
       store,
       emit: events.emit,
       flush: events.flush,
       report: logUnrecordedKeyEvents,
     }),
+    /** For the admin API. */
     views,
-    watchAlerts: (sources) => {
+    /** Evaluates the alert rules from now on, every minute. */
+    watchAlerts: (sources: AlertSources): Alerts => {
       alerts = createAlerts({
         ...sources,
         store: stores.alerts,

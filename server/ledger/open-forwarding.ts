@@ -28,17 +28,6 @@ interface ForwardingOptions {
   readonly clock: () => number;
 }
 
-export interface LedgerForwarding {
-  /** US dollars, of all replicas. Undefined: the database has not been read yet. */
-  spent(owner: BudgetOwner, period: string): number | undefined;
-  /** Reads the sums of end users and tags, for `spent`, if the database can be reached. Never rejects. */
-  loadLabels(sums: readonly LabelSum[]): Promise<void>;
-  /** The number of rows that the database does not have yet. */
-  backlog(): number;
-  isReachable(): boolean;
-  close(): Promise<void>;
-}
-
 const refreshEveryMs = 2000;
 /** The longest wait for the sums of an end user or a tag. Then those that this replica has forwarded count. */
 const maxLoadMs = 2000;
@@ -49,7 +38,9 @@ const maxLoadMs = 2000;
 const rollUpAfterMs = 2000;
 const rollUpEveryMs = 1000;
 
-export function openForwarding(options: ForwardingOptions): LedgerForwarding {
+export type LedgerForwarding = ReturnType<typeof openForwarding>;
+
+export function openForwarding(options: ForwardingOptions) {
   const { store, shared, pendingRows, log, emit, clock } = options;
   // Before the first request: this reads all rows that an earlier process has left.
   const unforwarded = store.sumUnforwarded();
@@ -90,21 +81,24 @@ export function openForwarding(options: ForwardingOptions): LedgerForwarding {
     () => shared.ledger.rollUp(rollUpAfterMs),
   );
   return {
-    spent: (owner, period) => {
+    /** US dollars, of all replicas. Undefined: the database has not been read yet. */
+    spent: (owner: BudgetOwner, period: string): number | undefined => {
       const spend = isLabelOwner(owner) ? shared.labelSpend : shared.spend;
       const known = spend.read(owner, period);
       if (known === undefined) return undefined;
       const pending = chargedTo(owner, period, pendingRows());
       return known + unforwarded.read(owner, period) + sumDollars(pending);
     },
-    loadLabels: async (sums) => {
+    /** Reads the sums of end users and tags, for `spent`, if the database can be reached. Never rejects. */
+    loadLabels: async (sums: readonly LabelSum[]): Promise<void> => {
       if (!forwarder.isReachable) return;
       shared.labelSpend.want(sums);
       await withTimeout(forwarder.run(), maxLoadMs);
     },
-    backlog: () => unforwarded.rows + pendingRows().length,
-    isReachable: () => forwarder.isReachable,
-    close: async () => {
+    /** The number of rows that the database does not have yet. */
+    backlog: (): number => unforwarded.rows + pendingRows().length,
+    isReachable: (): boolean => forwarder.isReachable,
+    close: async (): Promise<void> => {
       await forwarder.close();
       await stopRollUps();
     },

@@ -8,7 +8,7 @@ import { planImage } from "../images/plan/plan.ts";
 import { limitImageCount } from "../images/preflight.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { PermittedModel } from "../request/caller.ts";
-import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
+import { composeStages, type StageRequest } from "../request/stage.ts";
 import type { Adapter, UpstreamRequest } from "../upstream/adapter.ts";
 import { throwErrorInside } from "../upstream/adapters/wire/error-in-response.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../upstream/contract.ts";
@@ -20,18 +20,7 @@ interface VendorImageStagesOptions extends VerifyOptions {
   readonly tools: ImageTools;
 }
 
-interface VendorImageStages {
-  /** Throws GatewayError if the target refuses the line. */
-  plan(
-    query: GenerationQuery,
-    model: PermittedModel,
-    target: Target,
-    policy: NonNullable<PermittedModel["parameters"]>,
-  ): Promise<readonly UpstreamRequest[]>;
-  readonly send: Send<GenerationQuery, ImageResponse>;
-}
-
-export function vendorImageStages(options: VendorImageStagesOptions): VendorImageStages {
+export function vendorImageStages(options: VendorImageStagesOptions) {
   const { adapters, tools, onImplausibleUsage } = options;
   const endpointOf = ({ upstream }: Target) => {
     const adapter = adapters.get(upstream.kind);
@@ -67,7 +56,13 @@ export function vendorImageStages(options: VendorImageStagesOptions): VendorImag
       ],
       readResult,
     ),
-    plan: async (query, { maxImages }, target, policy) => {
+    /** Throws GatewayError if the target refuses the line. */
+    plan: async (
+      query: GenerationQuery,
+      { maxImages }: PermittedModel,
+      target: Target,
+      policy: NonNullable<PermittedModel["parameters"]>,
+    ): Promise<readonly UpstreamRequest[]> => {
       if ((query.options.n ?? 1) > maxImages) return [];
       const { generations } = endpointOf(target);
       const requests: UpstreamRequest[] = [];

@@ -36,15 +36,11 @@ interface PlannedQuery {
   readonly target: Target;
 }
 
-export interface VendorStages {
-  /** Empty: all inputs are cached, or one of them is an image. Throws GatewayError if the target refuses the line. */
-  plan(planned: PlannedQuery): Promise<readonly UpstreamRequest[]>;
-  readonly send: Send<EmbeddingsQuery, EmbeddingsResponse>;
-}
-
 type EmbeddingsStage = Stage<EmbeddingsQuery, EmbeddingsResponse>;
 
-export function vendorStages(options: VendorStagesOptions): VendorStages {
+export type VendorStages = ReturnType<typeof vendorStages>;
+
+export function vendorStages(options: VendorStagesOptions) {
   const { adapters, capabilities, loadImages, convertImages, cache } = options;
   const check = checkParameters(capabilities, loadImages);
   // The parameters of both passes must be the same, so nothing is learned from responses.
@@ -85,7 +81,8 @@ export function vendorStages(options: VendorStagesOptions): VendorStages {
       ],
       readResult,
     ),
-    plan: async ({ query, model, target }) => {
+    /** Empty: all inputs are cached, or one of them is an image. Throws GatewayError if the target refuses the line. */
+    plan: async ({ query, model, target }: PlannedQuery): Promise<readonly UpstreamRequest[]> => {
       const requests: UpstreamRequest[] = [];
       if (query.input.kind === "mixed") return requests;
       const skipCached: EmbeddingsStage = (next) => (request) =>

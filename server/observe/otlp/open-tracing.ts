@@ -41,15 +41,6 @@ interface TraceCounts {
   readonly droppedRequests: number;
 }
 
-export interface Tracing {
-  readonly start: StartTrace;
-  /** Exports the spans of a request that was sampled, or that ended with a server error. */
-  readonly observe: (record: RequestRecord) => void;
-  readonly counts: () => TraceCounts;
-  /** Exports the waiting spans, within a bounded time. */
-  close(): Promise<void>;
-}
-
 /** Spans that wait for the collector or are being sent to it. */
 const maxPendingSpans = 4096;
 /** Batches are small, because the thread that serves requests also serializes them. */
@@ -60,7 +51,9 @@ const closeTimeoutMs = 2000;
 /** Unsampled requests with an error that are traced each second: tracing must not add much CPU load to an outage. */
 const maxErrorsPerSecond = 50;
 
-export function openTracing(options: TracingOptions): Tracing {
+export type Tracing = ReturnType<typeof openTracing>;
+
+export function openTracing(options: TracingOptions) {
   const { endpoint, protocol, version, replica, log, random, clock } = options;
   const counts = { exported: 0, failed: 0, droppedRequests: 0 };
   let pending = 0;
@@ -96,7 +89,8 @@ export function openTracing(options: TracingOptions): Tracing {
   const mayTraceError = errorBudget(clock);
   return {
     start: createStartTrace(samplingOf(options), random),
-    observe: (record) => {
+    /** Exports the spans of a request that was sampled, or that ended with a server error. */
+    observe: (record: RequestRecord): void => {
       const { trace, outcome } = record;
       if (!trace) return;
       if (!trace.isSampled && (outcome.status < 500 || !mayTraceError())) return;
@@ -108,8 +102,9 @@ export function openTracing(options: TracingOptions): Tracing {
       pending += spans.length;
       for (const span of spans) processor.onEnd(span);
     },
-    counts: () => counts,
-    close: async () => {
+    counts: (): TraceCounts => counts,
+    /** Exports the waiting spans, within a bounded time. */
+    close: async (): Promise<void> => {
       // The last spans may fail, too.
       await withTimeout(Promise.allSettled([processor.shutdown()]), closeTimeoutMs);
     },

@@ -7,20 +7,13 @@ import type { RedisConnection } from "./client.ts";
 
 const channel = "vexel:config-changed";
 
-export interface ConfigNotices {
-  /** Notifies all replicas that keys or entities have changed in the database. */
-  publish(): void;
-  close(): void;
-}
+export type ConfigNotices = ReturnType<typeof watchConfigNotices>;
 
 /**
  * `onNotice`: the configuration may have changed. Also called after a reconnection, which may have missed notices. One
  * call at a time: notices during a call cause one more.
  */
-export function watchConfigNotices(
-  redis: RedisConnection,
-  onNotice: () => Promise<unknown>,
-): ConfigNotices {
+export function watchConfigNotices(redis: RedisConnection, onNotice: () => Promise<unknown>) {
   let isRunning = false;
   let isPending = false;
   const apply = async (): Promise<void> => {
@@ -40,8 +33,9 @@ export function watchConfigNotices(
     if (isAvailable) notify();
   });
   return {
-    publish: () => ignoreRejection(redis.run((client) => client.publish(channel, ""))),
-    close: () => subscription.close(),
+    /** Notifies all replicas that keys or entities have changed in the database. */
+    publish: (): void => ignoreRejection(redis.run((client) => client.publish(channel, ""))),
+    close: (): void => subscription.close(),
   };
 }
 

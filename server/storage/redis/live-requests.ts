@@ -29,13 +29,7 @@ interface Message {
   readonly batch: string;
 }
 
-interface SharedLiveRequests {
-  /** The batches of other replicas since the last call with this filter. */
-  take(filter: string): readonly string[];
-  close(): void;
-}
-
-export function shareLiveRequests(options: LiveRequestsOptions): SharedLiveRequests {
+export function shareLiveRequests(options: LiveRequestsOptions) {
   const { redis, replica, collect, clock } = options;
   /** Filters of this replica's viewers. */
   const own = new Map<string, { askedAt: number; batches: string[] }>();
@@ -76,7 +70,8 @@ export function shareLiveRequests(options: LiveRequestsOptions): SharedLiveReque
     client.subscribe([filterChannel, batchChannel], onMessage),
   );
   return {
-    take: (filter) => {
+    /** The batches of other replicas since the last call with this filter. */
+    take: (filter: string): readonly string[] => {
       for (const [each, { askedAt }] of own)
         if (clock() - askedAt > viewersGoneMs) own.delete(each);
       const { askedAt, batches } = own.get(filter) ?? { askedAt: 0, batches: [] };
@@ -85,7 +80,7 @@ export function shareLiveRequests(options: LiveRequestsOptions): SharedLiveReque
       own.set(filter, { askedAt: isDue ? clock() : askedAt, batches: [] });
       return batches;
     },
-    close: () => {
+    close: (): void => {
       clearInterval(timer);
       subscription.close();
     },

@@ -2,19 +2,10 @@
 import type { Emit } from "../../../contract/events.ts";
 import type { Log } from "../../lib/log.ts";
 import type { TimeCall } from "../../lib/time-call.ts";
-import type { BlobStore } from "../ports/blob-store.ts";
-import type { SharedResponses } from "../ports/shared-responses.ts";
 import { parseBlobUrl } from "./blob-url.ts";
 import { ObjectStore } from "./object-store.ts";
 import { S3Images } from "./s3-images.ts";
 import { createS3Responses } from "./s3-responses.ts";
-
-export interface ObjectStorage {
-  readonly images: BlobStore;
-  readonly responses: SharedResponses;
-  /** For the stored content of requests. */
-  readonly objects: ObjectStore;
-}
 
 interface ObjectStorageOptions {
   /** `BLOB_URL`. */
@@ -33,8 +24,10 @@ interface ObjectStorageOptions {
   readonly clock: () => number;
 }
 
+export type ObjectStorage = ReturnType<typeof openObjectStorage>;
+
 /** Throws StoreError if `BLOB_URL` cannot be used. The object store need not be reachable. */
-export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage {
+export function openObjectStorage(options: ObjectStorageOptions) {
   const { url, imagesMaxBytes, responseTtlMs, env, now, clock, timeCall } = options;
   const location = parseBlobUrl(url, env);
   const objects = new ObjectStore({
@@ -44,6 +37,7 @@ export function openObjectStorage(options: ObjectStorageOptions): ObjectStorage 
     onAvailability: (error) => reportAvailability(options, error?.message),
   });
   return {
+    /** For the stored content of requests. */
     objects,
     images: new S3Images({
       objects,

@@ -22,24 +22,13 @@ interface ConnectionTestsOptions {
   readonly clock: () => number;
 }
 
-export interface ConnectionTests {
-  testConnection(
-    upstream: Upstream,
-    options: Pick<TestConnectionOptions, "paidRequest">,
-  ): Promise<ConnectionTestResult>;
-  /** Embeds a short text or generates an image. Rejects if that fails. */
-  sendTestRequest(
-    target: Target,
-    kind: "embedding" | "image",
-    signal: AbortSignal,
-  ): Promise<unknown>;
-}
-
 /** The timeout of each step. */
 const timeoutMs = 8000;
 const text = "connection test";
 
-export function createConnectionTests(options: ConnectionTestsOptions): ConnectionTests {
+export type ConnectionTests = ReturnType<typeof createConnectionTests>;
+
+export function createConnectionTests(options: ConnectionTestsOptions) {
   const { send: sendAnywhere, fetchOnly, createClient, createTemp, now, clock } = options;
   const isProxied = ({ protocol }: URL): boolean =>
     protocol === "https:" ? fetchOnly.https : fetchOnly.http;
@@ -52,7 +41,10 @@ export function createConnectionTests(options: ConnectionTestsOptions): Connecti
   });
   const upstreamClient = createClient(send, credentials);
   return {
-    testConnection: async (upstream, { paidRequest }) => {
+    testConnection: async (
+      upstream: Upstream,
+      { paidRequest }: Pick<TestConnectionOptions, "paidRequest">,
+    ): Promise<ConnectionTestResult> => {
       // Loaded on demand: few gateways ever test a connection.
       const { testConnection } = await import("./test-connection.ts");
       return testConnection(upstream, {
@@ -65,7 +57,12 @@ export function createConnectionTests(options: ConnectionTestsOptions): Connecti
         isProxied,
       });
     },
-    sendTestRequest: async (target, kind, signal) => {
+    /** Embeds a short text or generates an image. Rejects if that fails. */
+    sendTestRequest: async (
+      target: Target,
+      kind: "embedding" | "image",
+      signal: AbortSignal,
+    ): Promise<unknown> => {
       const { model } = target;
       if (kind === "embedding") {
         const input = { kind: "text", texts: [text] } as const;

@@ -19,18 +19,6 @@ interface CredentialCacheOptions {
   readonly env: Environment;
 }
 
-export interface CredentialCache {
-  /** Adds the token or signature. Not needed for adapters that write a static API key themselves. */
-  authenticate(
-    request: UpstreamRequest,
-    adapter: Adapter,
-    upstream: Upstream,
-    signal: AbortSignal,
-  ): Promise<UpstreamRequest>;
-  /** Evicts a credential that the upstream rejected: the next request fetches another. */
-  evict(upstream: Upstream, request: UpstreamRequest): void;
-}
-
 /** A credential is renewed this long before it expires, or after nine tenths of its lifetime, whichever is later. */
 const renewBeforeMs = 300_000;
 /** Retry interval after a failed renewal, while the old credential is still valid. */
@@ -46,7 +34,9 @@ interface CachedCredential {
   pending?: Promise<string | AwsKeys> | undefined;
 }
 
-export function createCredentialCache(options: CredentialCacheOptions): CredentialCache {
+export type CredentialCache = ReturnType<typeof createCredentialCache>;
+
+export function createCredentialCache(options: CredentialCacheOptions) {
   const { now } = options;
   // Weak: when a reload removes an upstream, its credential is collected.
   const cache = new WeakMap<Upstream, CachedCredential>();
@@ -94,7 +84,13 @@ export function createCredentialCache(options: CredentialCacheOptions): Credenti
   };
 
   return {
-    authenticate: async (request, adapter, upstream, signal) => {
+    /** Adds the token or signature. Not needed for adapters that write a static API key themselves. */
+    authenticate: async (
+      request: UpstreamRequest,
+      adapter: Adapter,
+      upstream: Upstream,
+      signal: AbortSignal,
+    ): Promise<UpstreamRequest> => {
       const cached = cachedFor(adapter, upstream);
       const value = cached && (await currentValue(cached, signal));
       const withToken =
@@ -108,7 +104,8 @@ export function createCredentialCache(options: CredentialCacheOptions): Credenti
       const streamed = typeof withToken.body === "object" ? adapter.signStreamed : undefined;
       return (streamed ?? adapter.sign)?.(withToken, signer, now()) ?? withToken;
     },
-    evict: (upstream, { headers: { authorization = "" } }) => {
+    /** Evicts a credential that the upstream rejected: the next request fetches another. */
+    evict: (upstream: Upstream, { headers: { authorization = "" } }): void => {
       const cached = cache.get(upstream);
       // Keep a newer credential that was fetched in the meantime.
       if (cached?.value !== undefined && isFor(authorization, cached.value)) delete cached.value;
