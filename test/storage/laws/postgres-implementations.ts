@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL implementation of each storage port. The location of a storage is the URL of a database of its own.
+ * The PostgreSQL implementation of each storage port. The location of a storage is the URL of a database.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,27 +30,46 @@ import {
 import { openPostgresLedger } from "./ledger-storage.ts";
 import { responseTtlMs } from "./response-store.laws.ts";
 
-let template: Promise<string> | undefined;
+let database: Promise<string> | undefined;
 
-/** The name of a database without rows to which all migrations were applied. */
-async function migratedTemplate(): Promise<string> {
+/** The URL of a database without rows to which all migrations were applied. */
+async function migratedDatabase(): Promise<string> {
   const url = await (await sharedPostgres()).createDatabase();
   const db = new PostgresDatabase({ url, now: () => 1000, maxConnections: 1 });
   await db.migrate();
   await db.close();
-  return databaseName(url);
+  return url;
 }
 
+/** Leaves a database as the migrations made it: without rows and days, and with the counters at zero. */
+const emptyDatabase = `DO $$
+DECLARE name regclass;
+BEGIN
+  FOR name IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'vexel.ledger'::regclass LOOP
+    EXECUTE format('DROP TABLE %s', name);
+  END LOOP;
+  FOR name IN SELECT oid FROM pg_class
+    WHERE relnamespace = 'vexel'::regnamespace AND relkind = 'r'
+      AND relname NOT IN ('schema_migrations', 'revisions', 'file_quota_lock')
+  LOOP
+    EXECUTE format('DELETE FROM %s', name);
+  END LOOP;
+  UPDATE vexel.revisions SET value = 0;
+  UPDATE vexel.file_quota_lock SET reservations = 0;
+END $$`;
+
+/** One database for all laws, emptied after each: a new one would take as much CPU time as the law itself. */
 const inDatabase = <Store>(
   open: (url: string, now: () => number) => Store,
 ): Implementation<Store> => ({
   name: "PostgreSQL",
   createStorage: async () => {
-    template ??= migratedTemplate();
+    database ??= migratedDatabase();
+    const location = await database;
+    const server = await sharedPostgres();
     return {
-      location: await (await sharedPostgres()).createDatabase(await template),
-      // The databases are deleted with the folder of the server.
-      dispose: async () => undefined,
+      location,
+      dispose: async () => void (await server.execute(databaseName(location), emptyDatabase)),
     };
   },
   open: async (url, now) => open(url, now),
