@@ -8,7 +8,7 @@ import type { SentError } from "./expect-validation-error.ts";
 /** The same on every run; set another one to explore further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
 /** How long each property runs. */
-const seconds = Number(process.env.VEXEL_FUZZ_SECONDS ?? 0.7);
+const seconds = Number(process.env.VEXEL_FUZZ_SECONDS ?? 0.3);
 
 /**
  * A counterexample is shrunk within the time that is left. The first case has no time limit: on a busy machine the time

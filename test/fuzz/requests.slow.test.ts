@@ -69,12 +69,24 @@ test("requests with a few mutated fields get a valid response or an error that n
   expect([...codes]).toEqual(expect.arrayContaining(mostFrequent));
 });
 
+const editFields = ["images", "mask", "input_fidelity", "no_such_field"];
+const embeddingFields = ["input", "encoding_format", "dimensions", "model", "user"];
 const minimalBodies = [
-  { path: "/v1/embeddings", body: { model: "text-embedding-3-small", input: "a" } },
-  { path: "/v1/images/generations", body: { model: "gpt-image-2", prompt: "a hat" } },
+  {
+    path: "/v1/embeddings",
+    body: { model: "text-embedding-3-small", input: "a" },
+    has: (field: string) => embeddingFields.includes(field),
+  },
+  {
+    path: "/v1/images/generations",
+    body: { model: "gpt-image-2", prompt: "a hat" },
+    has: (field: string) =>
+      ![...editFields, "input", "encoding_format", "dimensions"].includes(field),
+  },
   {
     path: "/v1/images/edits",
     body: { model: "gpt-image-2", prompt: "a hat", images: [{ file_id: "file-1" }] },
+    has: (field: string) => editFields.includes(field),
   },
 ];
 /** `undefined`: the field is absent. */
@@ -86,9 +98,10 @@ const wrongValues = [
 
 test("each field with each wrong value gets a valid response or an error that names the field", async () => {
   const messages = new Set<string>();
-  for (const { path, body } of minimalBodies) {
-    for (const field of fieldNames) {
-      for (const value of wrongValues) {
+  for (const { path, body, has } of minimalBodies) {
+    for (const [at, field] of fieldNames.entries()) {
+      // An endpoint without the field, or that reads it with the code of another endpoint, gets every fifth value.
+      for (const value of wrongValues.filter((_, number) => has(field) || number % 5 === at % 5)) {
         const text = JSON.stringify({ ...body, [field]: value });
         const error = await expectSound({ path, headers: json, body: text });
         // Other requests of this test must not be refused because of the fake's errors.

@@ -106,11 +106,11 @@ const opening =
 const closing = `\r\n--${boundary}--\r\n`;
 const filler = crypto.getRandomValues(new Uint8Array(65_536));
 
-/** An image by its first bytes, different for each `seed`, with `fileBytes` bytes. */
-function* image(seed: number): Generator<Uint8Array> {
+/** An image by its first bytes, different for each `seed`. */
+function* image(seed: number, bytes = fileBytes): Generator<Uint8Array> {
   const start = Buffer.concat([png, Buffer.alloc(24, seed)]);
   yield start;
-  for (let left = fileBytes - start.length; left > 0; left -= filler.length)
+  for (let left = bytes - start.length; left > 0; left -= filler.length)
     yield filler.subarray(0, left);
 }
 
@@ -140,9 +140,9 @@ async function sendStart(connection: RawConnection, seed: number): Promise<numbe
   return sent;
 }
 
-async function upload(seed: number): Promise<number> {
+async function upload(seed: number, bytes = fileBytes): Promise<number> {
   const connection = await begin();
-  for (const block of image(seed)) await connection.sendAll(chunk(block));
+  for (const block of image(seed, bytes)) await connection.sendAll(chunk(block));
   connection.send(chunk(closing), "0\r\n\r\n");
   const { status } = await connection.response({ ms: 25_000 });
   connection.disconnect();
@@ -176,7 +176,7 @@ describe("five uploads of 25 MB at once, without a length", () => {
     const before = memory("VmRSS");
     sink.received.length = 0;
     const seeds = [1, 2, 3, 4, 5];
-    const statuses = await Promise.all(seeds.map(upload));
+    const statuses = await Promise.all(seeds.map((seed) => upload(seed)));
     const growth = memory("VmHWM") - before;
     expect(statuses).toEqual(seeds.map(() => 200));
     expect(sink.received.map((each) => each.sha256).sort()).toEqual(
@@ -219,7 +219,7 @@ describe("five uploads of 25 MB at once, without a length", () => {
     await gateway.exited;
     expect(readdirSync(tempFolder)).toEqual([]);
     gateway = await start();
-    expect(await upload(1)).toBe(200);
+    expect(await upload(1, megabyte)).toBe(200);
   });
 
   test("are not removed by a second gateway that starts in the same folder by mistake", async () => {
@@ -228,7 +228,7 @@ describe("five uploads of 25 MB at once, without a length", () => {
     await until(() => openUploads().length === 1);
     await expect(start()).rejects.toThrow("Another gateway is running");
     sink.received.length = 0;
-    for (let left = fileBytes - sent; left > 0; left -= filler.length) {
+    for (let left = 6 * megabyte - sent; left > 0; left -= filler.length) {
       await connection.sendAll(chunk(filler.subarray(0, left)));
     }
     connection.send(chunk(closing), "0\r\n\r\n");

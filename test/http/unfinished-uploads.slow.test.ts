@@ -120,10 +120,10 @@ describe("half-sent uploads of one key", () => {
     const gateway = start({ VEXEL_TEMP_STORAGE_BYTES: String(32 * megabyte) });
     // One key gets 16 MB while it is alone.
     const uploads = await Promise.all(
-      Array.from({ length: 40 }, () => halfSent(gateway.url, 4 * megabyte, megabyte)),
+      Array.from({ length: 12 }, () => halfSent(gateway.url, 4 * megabyte, megabyte)),
     );
     const refused = () => uploads.filter(({ received }) => received !== "");
-    await until(() => refused().length === 36);
+    await until(() => refused().length === 8);
     const response = await refused()[0]!.response();
     expect(response.status).toBe(429);
     expect(response.headers.get("retry-after")).toBe("5");
@@ -208,7 +208,8 @@ test("uploads that end in any way release all their temp storage", async () => {
       await connection.response();
     },
   ];
-  for (let round = 0; round < 12; round++) {
+  // Each upload that kept its storage would leave too little of it for the last one.
+  for (let round = 0; round < 3; round++) {
     await Promise.all(endings.map((end) => end().catch(() => undefined)));
     await until(() => gateway.inFlight() === 0);
     await until(() => openTempFiles(gateway.folder).length === 0);

@@ -11,7 +11,6 @@ import {
 import type { StoredAliasName, StoredRouteName } from "../../server/http/stored-routes.ts";
 import { embeddingLine } from "../batches/lines.ts";
 import { arrange, grayImage } from "../conformance/arrange.ts";
-import { sampled } from "../depth.ts";
 import { configFor, testKey } from "../harness.ts";
 
 type Json = Record<string, unknown>;
@@ -73,14 +72,14 @@ const ajv = new Ajv({ allErrors: true, code: { optimize: false } });
 ajv.addVocabulary(["components"]);
 /** References of all schemas point into this one, so that a component is compiled once. */
 ajv.addSchema({ $id: "vexel:document", components: document.components });
-const validators = new Map<Json, ValidateFunction>();
+const validators = new Map<string, ValidateFunction>();
 
 function validatorOf(schema: Json): ValidateFunction {
-  const known = validators.get(schema);
-  if (known) return known;
   const text = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"vexel:document#/');
+  const known = validators.get(text);
+  if (known) return known;
   const made = ajv.compile(JSON.parse(text) as Json);
-  validators.set(schema, made);
+  validators.set(text, made);
   return made;
 }
 
@@ -685,10 +684,21 @@ const bases = {
 
 describe("the schema and the gateway accept the same requests", () => {
   const needed = new Set<string>();
+  /**
+   * A field that has the same definition at an endpoint before is read by the same code: each endpoint tries every
+   * eighth value of it, and the first one all of them.
+   */
+  const defined = new Set<string>();
+  const valuesOf = (field: string, definition: unknown, at: number): readonly unknown[] => {
+    const name = JSON.stringify([field, definition]);
+    if (defined.has(name)) return values.filter((_, value) => value % 8 === at % 8);
+    defined.add(name);
+    return values;
+  };
   for (const [name, { path, body }] of Object.entries(bases)) {
     test(`POST ${path}`, async () => {
       const schema = requestSchema(name as RouteName);
-      const fields = Object.keys((schema?.properties ?? {}) as Json);
+      const fields = Object.entries((schema?.properties ?? {}) as Json);
       expect(fields.length).toBeGreaterThan(3);
       const tried: Json[] = [
         body,
@@ -700,12 +710,13 @@ describe("the schema and the gateway accept the same requests", () => {
         { ...body, of_our_own: { x: [1] } },
         // The model is looked up, whatever the schema says about its text.
         ...fields
-          .filter((field) => field !== "model")
-          .flatMap((field) => values.map((value): Json => ({ ...body, [field]: value }))),
+          .filter(([field]) => field !== "model")
+          .flatMap(([field, definition], at) =>
+            valuesOf(field, definition, at).map((value): Json => ({ ...body, [field]: value })),
+          ),
       ];
       const disagreements: string[] = [];
-      // The path with the name of an engine has the schema and the handler of embeddings.
-      for (const sent of name === "engineEmbeddings" ? sampled(tried) : tried) {
+      for (const sent of tried) {
         fake.clear();
         // Any response that does not count as an upstream failure.
         fake.script({ response: { status: 400 } });

@@ -62,38 +62,37 @@ const startsOf = ({ output }: GatewayProcess): number => output().split("Base UR
 const embed = ({ post }: GatewayProcess): Promise<Response> =>
   post("/v1/embeddings", { model: embeddingModel, input: "a" });
 
-describe.each([
-  ["exception", "uncaught-exception"],
-  ["rejection", "unhandled-rejection"],
-])("after an uncaught %s", (kind, event) => {
-  test("the error is logged with its stack, a request in flight is finished, the gateway serves again, and no file of the earlier run is open", async () => {
-    const gateway = await start({ TEST_CRASH_KIND: kind });
-    expect((await embed(gateway)).status).toBe(200);
-    const filesBefore = filesOf(gateway.pid);
-    fake.script({ delayMs: 1500 });
-    const slow = embed(gateway);
-    await fake.arrived(2);
-    gateway.kill("SIGUSR2");
-    const response = await slow;
-    expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ object: "list" });
+/** The line of the log that has the error with its stack. */
+function expectLogged({ output }: GatewayProcess, event: string): void {
+  const line = output()
+    .split("\n")
+    .find((each) => each.includes(`"event":"${event}"`));
+  expect(JSON.parse(line!).error).toMatch(/an uncaught test error[\s\S]*preload\/crash\.ts/);
+}
 
-    await until(() => startsOf(gateway) === 2);
-    const line = gateway
-      .output()
-      .split("\n")
-      .find((each) => each.includes(`"event":"${event}"`));
-    expect(JSON.parse(line!).error).toMatch(/an uncaught test error[\s\S]*preload\/crash\.ts/);
-    expect(gateway.output()).toContain('"event":"shutdown","reason":"crash","inFlight":1');
-    expect(gateway.output()).toContain('"event":"restarting","crashes":1');
-    // The same address and the same process: nothing outside has to act.
-    const next = await embed(gateway);
-    expect(next.status).toBe(200);
-    expect(filesOf(gateway.pid)).toEqual(filesBefore);
-    expect(readLedger(join(folder.path, "data"))).toHaveLength(3);
-    gateway.kill("SIGTERM");
-    expect(await gateway.exited).toBe(0);
-  });
+test("after an uncaught exception the error is logged with its stack, a request in flight is finished, the gateway serves again, and no file of the earlier run is open", async () => {
+  const gateway = await start();
+  expect((await embed(gateway)).status).toBe(200);
+  const filesBefore = filesOf(gateway.pid);
+  fake.script({ delayMs: 1500 });
+  const slow = embed(gateway);
+  await fake.arrived(2);
+  gateway.kill("SIGUSR2");
+  const response = await slow;
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ object: "list" });
+
+  await until(() => startsOf(gateway) === 2);
+  expectLogged(gateway, "uncaught-exception");
+  expect(gateway.output()).toContain('"event":"shutdown","reason":"crash","inFlight":1');
+  expect(gateway.output()).toContain('"event":"restarting","crashes":1');
+  // The same address and the same process: nothing outside has to act.
+  const next = await embed(gateway);
+  expect(next.status).toBe(200);
+  expect(filesOf(gateway.pid)).toEqual(filesBefore);
+  expect(readLedger(join(folder.path, "data"))).toHaveLength(3);
+  gateway.kill("SIGTERM");
+  expect(await gateway.exited).toBe(0);
 });
 
 test("a gateway in a crash loop gives up with exit code 70 and logs it", async () => {
@@ -104,8 +103,8 @@ test("a gateway in a crash loop gives up with exit code 70 and logs it", async (
   expect(gateway.output()).toContain("crashed 5 times in a row soon after its start");
 });
 
-test("a gateway that gets a signal while it drains after a crash does not restart", async () => {
-  const gateway = await start();
+test("a gateway that gets a signal while it drains after an unhandled rejection, which it logs with its stack, does not restart", async () => {
+  const gateway = await start({ TEST_CRASH_KIND: "rejection" });
   fake.script({ delayMs: 1500 });
   const slow = embed(gateway);
   await fake.arrived(1);
@@ -114,6 +113,7 @@ test("a gateway that gets a signal while it drains after a crash does not restar
   gateway.kill("SIGTERM");
   expect((await slow).status).toBe(200);
   expect(await gateway.exited).toBe(70);
+  expectLogged(gateway, "unhandled-rejection");
   expect(startsOf(gateway)).toBe(1);
 });
 
