@@ -128,12 +128,12 @@ test("the lines of a deleted model end with model_not_found, and the results bef
 
 test("lines beyond a budget end with insufficient_quota, which names it, also if it resets", async () => {
   // Each line has one token, at 0.13 dollars per million.
-  const running = await startBatch(1000, ", budget: { day: 0.00006 }");
+  const running = await startBatch(400, ", budget: { day: 0.000024 }");
   const end = await running.end();
   expect(end.batch.status).toBe("completed");
-  expectEveryLine(end, 1000);
-  expect(end.output.length).toBeGreaterThan(100);
-  expect(end.output.length).toBeLessThan(900);
+  expectEveryLine(end, 400);
+  expect(end.output.length).toBeGreaterThan(40);
+  expect(end.output.length).toBeLessThan(360);
   const [error] = end.errors;
   expect(error).toMatchObject({
     response: { status_code: 429, body: { error: { code: "insufficient_quota" } } },

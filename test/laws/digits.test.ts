@@ -1,6 +1,7 @@
 /** Every float32 is printed as the shortest decimal that reads back as it. */
 import { expect, test } from "bun:test";
 import { blockLength, maxTextBytes, printFloats } from "../../server/lib/vector-codec/wasm.ts";
+import { scaled } from "../depth.ts";
 import { expectCompiled } from "./assembled.ts";
 
 test("digits.wasm is compiled from digits.wat", () =>
@@ -99,9 +100,12 @@ const cases: readonly (readonly [string, () => Iterable<number>])[] = [
   ["short decimals", () => upTo(5000).map((at) => at / 1000)],
   ["binary fractions", () => upTo(4096).map((at) => at / 4096)],
   ["halfway between two decimals", () => upTo(5000).map((at) => 512 + (2 * at + 1) / 2 ** 14)],
-  ["what embeddings are made of", () => random(20_000, (word) => (word / 2 ** 32 - 0.5) * 0.4)],
-  ["a little above 1e-6", () => random(10_000, (word) => 1e-6 * (1 + word / 2 ** 32))],
-  ["random bits", () => random(20_000, floatOf)],
+  [
+    "what embeddings are made of",
+    () => random(scaled(60_000), (word) => (word / 2 ** 32 - 0.5) * 0.4),
+  ],
+  ["a little above 1e-6", () => random(scaled(30_000), (word) => 1e-6 * (1 + word / 2 ** 32))],
+  ["random bits", () => random(scaled(60_000), floatOf)],
 ];
 
 /** Between bytes that must not change. */
@@ -167,7 +171,7 @@ test("numbers that are not finite are printed as null, as by JSON.stringify", ()
 });
 
 test("the text reads back as the same float32, directly and by way of a double", () => {
-  const numbers = random(20_000, floatOf).filter(Number.isFinite);
+  const numbers = random(scaled(60_000), floatOf).filter(Number.isFinite);
   expect(Float32Array.from(JSON.parse(printed(numbers)))).toEqual(numbers);
 });
 
@@ -178,6 +182,8 @@ test("a float32 whose shortest text rounds to its neighbor when read as a double
 });
 
 test("a decimal of up to six digits is printed with the characters it was written with", () => {
-  const decimals = [...random(20_000, (word) => word % 1_000_000)].map((digits) => digits / 1e6);
+  const decimals = [...random(scaled(60_000), (word) => word % 1_000_000)].map(
+    (digits) => digits / 1e6,
+  );
   expect(printed(Float32Array.from(decimals))).toBe(`[${decimals.map(String).join(",")}]`);
 });

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import type { Target } from "../../server/upstream/contract.ts";
+import { scaled } from "../depth.ts";
 import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import {
   RoutingSimulation,
@@ -19,7 +20,7 @@ const overloaded: TargetBehavior = {
 };
 const limited: TargetBehavior = { kind: "limited" };
 const well = (ms: number): TargetBehavior => ({ kind: "well", ms });
-const seeds = [1, 2];
+const seeds = [1, 2].slice(0, scaled(2));
 
 interface Capacity {
   readonly slots: number;

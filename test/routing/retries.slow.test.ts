@@ -1,6 +1,7 @@
 /** Transient errors: a request is retried, also on a model's only target, within the retry budget. */
 import { afterEach, describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
+import { scaled } from "../depth.ts";
 import { modelWithTargets, targetNamed } from "../embeddings/stage-fixture.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import {
@@ -20,7 +21,7 @@ const failing = (errorKind: ErrorKind, share = 1): TargetBehavior => ({
   ms: 5,
   errorKind,
 });
-const seeds = Array.from({ length: 7 }, (_, at) => at + 1);
+const seeds = Array.from({ length: Math.max(3, scaled(7)) }, (_, at) => at + 1);
 
 /** One request to targets that show these behaviors in order, and are healthy after that. */
 async function oneRequest(

@@ -53,8 +53,9 @@ test("usage counts the tokens that Hugging Face's own tokenizer counts, up to th
   const counts = reference.sentences.map(({ tokens }) => Math.min(tokens, reference.maxTokens));
   const inputTokens = counts.reduce((sum, count) => sum + count);
   expect(nativeResponse.usage).toEqual({ inputTokens, perInput: counts });
-  for (const [index, text] of texts.entries()) {
-    expect((await embed(native, [text], cut)).usage).toEqual({
+  // Alone as well as in a list.
+  for (const index of some.filter((_, at) => at % 2 === 0)) {
+    expect((await embed(native, [texts[index]!], cut)).usage).toEqual({
       inputTokens: counts[index]!,
       perInput: [counts[index]!],
     });
@@ -78,7 +79,7 @@ test("without onnxruntime the WebAssembly engine gives the same vectors and coun
 
 test("a vector does not depend on the other inputs of its batch", async () => {
   const alone = await embed(native, ["A vector stands for itself."]);
-  const others = ["short", sentences(9).join(" "), ...sentences(60)];
+  const others = ["short", sentences(9).join(" "), ...sentences(30)];
   const among = await embed(native, [...others, "A vector stands for itself.", ...others]);
   const vector = among.vectors[others.length]!;
   const difference = vector.map((value, i) => Math.abs(value - alone.vectors[0]![i]!));

@@ -133,7 +133,7 @@ keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
     expect(response.status).toBe(200);
   };
   const photo = await sharp(await plain("#3060c0"))
-    .resize(1024)
+    .resize(512)
     .toBuffer();
   const model = { model: "vexel-sketch" };
   let edited = 0;
