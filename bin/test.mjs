@@ -1,6 +1,6 @@
 // `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
-// `npm run test:long`: the files named *.long.test.ts, which `npm test` leaves out: tests that need a minute of CPU or
-// more, and most of the browser tests.
+// `npm run test:long`: the files named *.long.test.ts, which `npm test` leaves out: rare faults of several processes,
+// large data, tests that need a minute of CPU or more, and most of the browser tests.
 // `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU, and
 // with 3 % of the random and listed cases of laws and property tests.
 // `--timings` lists the CPU and wall seconds of each file. Other arguments are folders or files: only their tests run.
@@ -42,7 +42,7 @@ const maxFilesPerProcess = 32;
 /** How many times longer a file with child processes and waits takes than another, on average. */
 const slowWeight = 10;
 /** Smaller shares are not worth a process of their own, which takes half a second to load the gateway. */
-const minShare = 32;
+const minShare = 64;
 const files = testFolders().flatMap(testFiles);
 /** Files with PostgreSQL. The files of one process share a server: `initdb` takes a second of CPU. */
 const withPostgres = files.filter((file) =>
