@@ -32,10 +32,11 @@ test("response, log, ledger and spans of a request have the same replica", async
   const replica = response.headers.get("vexel-replica") ?? "";
   expect(replica).toMatch(/^[0-9a-f]{12}$/);
   const id = response.headers.get("x-request-id") ?? "";
-  const detail = await fetch(`${gateway.url}/admin/api/requests/${id}`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  expect(await detail.json()).toMatchObject({ id, replica });
+  const headers = { authorization: `Bearer ${token}` };
+  const detail = () => fetch(`${gateway.url}/admin/api/requests/${id}`, { headers });
+  // The row moves from the outbox into the ledger soon after the response.
+  await until(async () => (await detail()).status === 200);
+  expect(await (await detail()).json()).toMatchObject({ id, replica });
   await until(() => gateway.output().includes(id));
   const line = gateway
     .output()
