@@ -5,6 +5,7 @@ import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { FairQueue, type SlotRequest } from "../../server/limits/fair-queue.ts";
 import type { SlotLease } from "../../server/limits/slot-lease.ts";
 import type { Priority } from "../../server/request/http-types.ts";
+import { scaled } from "../depth.ts";
 
 interface QueuedRequest extends SlotRequest {
   readonly name: string;
@@ -154,69 +155,72 @@ const randomOf = (seed: number) => {
   };
 };
 
-describe.each(Array.from({ length: 40 }, (_, seed) => seed))("random schedule %i", (seed) => {
-  test("no slot is exceeded, none stays free while a request could take it, and every request is admitted", async () => {
-    const random = randomOf(seed + 1);
-    const limits = [1 + random(3), 1 + random(3), 2 + random(4)];
-    const { queue, slots, admitted, enter, finish } = setUpQueue(limits, 10_000);
-    const running = new Set<QueuedRequest>();
-    const entered: QueuedRequest[] = [];
-    let admittedCount = 0;
-    const note = (): void => {
-      for (; admittedCount < admitted.length; admittedCount++)
-        running.add(admitted[admittedCount]!);
-      for (const [at, { inFlight, limit }] of slots.entries()) {
-        expect(inFlight, `slot ${at}`).toBeLessThanOrEqual(limit);
+describe.each(Array.from({ length: scaled(120) }, (_, seed) => seed))(
+  "random schedule %i",
+  (seed) => {
+    test("no slot is exceeded, none stays free while a request could take it, and every request is admitted", async () => {
+      const random = randomOf(seed + 1);
+      const limits = [1 + random(3), 1 + random(3), 2 + random(4)];
+      const { queue, slots, admitted, enter, finish } = setUpQueue(limits, 10_000);
+      const running = new Set<QueuedRequest>();
+      const entered: QueuedRequest[] = [];
+      let admittedCount = 0;
+      const note = (): void => {
+        for (; admittedCount < admitted.length; admittedCount++)
+          running.add(admitted[admittedCount]!);
+        for (const [at, { inFlight, limit }] of slots.entries()) {
+          expect(inFlight, `slot ${at}`).toBeLessThanOrEqual(limit);
+        }
+        const isWaiting = (request: QueuedRequest): boolean => !admitted.includes(request);
+        const free = entered.filter(
+          (request) => isWaiting(request) && request.neededSlots.every((each) => each.hasFreeSlot),
+        );
+        expect(free).toEqual([]);
+      };
+      for (let step = 0; step < 400; step++) {
+        const isArrival = random(10) < 5 || running.size === 0;
+        if (isArrival) {
+          const priority = random(3) === 0 ? "batch" : "interactive";
+          const needs = random(4) === 0 ? [random(2), 2] : [random(3)];
+          entered.push(await enter(priority, { key: `k${random(4)}`, needs }));
+        } else {
+          const ending = [...running][random(running.size)]!;
+          running.delete(ending);
+          await finish(ending);
+        }
+        note();
       }
-      const isWaiting = (request: QueuedRequest): boolean => !admitted.includes(request);
-      const free = entered.filter(
-        (request) => isWaiting(request) && request.neededSlots.every((each) => each.hasFreeSlot),
-      );
-      expect(free).toEqual([]);
-    };
-    for (let step = 0; step < 400; step++) {
-      const isArrival = random(10) < 5 || running.size === 0;
-      if (isArrival) {
-        const priority = random(3) === 0 ? "batch" : "interactive";
-        const needs = random(4) === 0 ? [random(2), 2] : [random(3)];
-        entered.push(await enter(priority, { key: `k${random(4)}`, needs }));
-      } else {
-        const ending = [...running][random(running.size)]!;
-        running.delete(ending);
-        await finish(ending);
+      // Nothing is lost: every request is admitted in the end.
+      while (running.size > 0) {
+        const [ending] = running;
+        running.delete(ending!);
+        await finish(ending!);
+        note();
       }
-      note();
-    }
-    // Nothing is lost: every request is admitted in the end.
-    while (running.size > 0) {
-      const [ending] = running;
-      running.delete(ending!);
-      await finish(ending!);
-      note();
-    }
-    expect(admitted).toHaveLength(entered.length);
-    expect(queue.size).toBe(0);
-  });
+      expect(admitted).toHaveLength(entered.length);
+      expect(queue.size).toBe(0);
+    });
 
-  test("of 17 admissions to a slot for which both classes wait, at least one is batch", async () => {
-    const random = randomOf(seed + 1000);
-    const { enter, finish, admitted, queue } = setUpQueue([1 + random(3)]);
-    const keys = 1 + random(5);
-    for (let at = 0; at < 300; at++) {
-      await enter("interactive", { key: `i${random(keys)}` });
-      await enter("batch", { key: `b${random(keys)}` });
-    }
-    let finished = 0;
-    let run = 0;
-    let longest = 0;
-    let counted = 3;
-    while (queue.size > 300) {
-      await finish(admitted[finished++]!);
-      for (; counted < admitted.length; counted++) {
-        run = admitted[counted]!.priority === "batch" ? 0 : run + 1;
-        longest = Math.max(longest, run);
+    test("of 17 admissions to a slot for which both classes wait, at least one is batch", async () => {
+      const random = randomOf(seed + 1000);
+      const { enter, finish, admitted, queue } = setUpQueue([1 + random(3)]);
+      const keys = 1 + random(5);
+      for (let at = 0; at < 300; at++) {
+        await enter("interactive", { key: `i${random(keys)}` });
+        await enter("batch", { key: `b${random(keys)}` });
       }
-    }
-    expect(longest).toBe(16);
-  });
-});
+      let finished = 0;
+      let run = 0;
+      let longest = 0;
+      let counted = 3;
+      while (queue.size > 300) {
+        await finish(admitted[finished++]!);
+        for (; counted < admitted.length; counted++) {
+          run = admitted[counted]!.priority === "batch" ? 0 : run + 1;
+          longest = Math.max(longest, run);
+        }
+      }
+      expect(longest).toBe(16);
+    });
+  },
+);

@@ -24,23 +24,6 @@ const start = imageWorkers();
 const imageWorker = createImageWorker();
 afterAll(() => imageWorker.close());
 
-test("a small image overtakes twelve costly ones of another key", async () => {
-  const { worker } = start();
-  const costly = upload(jpegWithScans(2048, 90));
-  const small = upload(await speckledPng(8, 8));
-  const done: string[] = [];
-  const inspect = async (name: string, file: ReturnType<typeof upload>): Promise<void> => {
-    await worker.inspect(file, never, undefined, name);
-    done.push(name);
-  };
-  const heavy = Array.from({ length: 12 }, () => inspect("heavy", costly));
-  const light = inspect("light", small);
-  await Promise.all([...heavy, light]);
-  // Both processes were busy when the small image arrived, and it is served next. On a busy machine the other process
-  // may end a costly image or two meanwhile; the order of the queue itself is tested below.
-  expect(done.indexOf("light")).toBeLessThan(6);
-});
-
 test("an edit of one key overtakes the costly edits of another", async () => {
   const fake = startFake();
   const keys = { heavy: "sk-heavy-0123456789abcdef", light: "sk-light-0123456789abcdef" };
@@ -52,6 +35,7 @@ keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
 `,
   });
   const done: string[] = [];
+  const ended = new AbortController();
   const edit = async (name: keyof typeof keys, bytes: Uint8Array): Promise<void> => {
     const form = new FormData();
     form.set("model", "m");
@@ -61,6 +45,7 @@ keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
       method: "POST",
       headers: { authorization: `Bearer ${keys[name]}` },
       body: form,
+      signal: ended.signal,
     });
     await response.arrayBuffer();
     expect(response.status).toBe(200);
@@ -69,8 +54,12 @@ keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
   const costly = jpegWithScans(2048, 90);
   const heavy = Array.from({ length: 12 }, () => edit("heavy", costly));
   await until(() => gateway.inFlight() === 12);
-  await Promise.all([...heavy, edit("light", await speckledPng(8, 8))]);
+  await edit("light", await speckledPng(8, 8));
+  // Both processes were busy when the small image arrived, and it is served next. On a busy machine the other process
+  // may end a costly image or two meanwhile; the order of the queue itself is tested below.
   expect(done.indexOf("light")).toBeLessThan(6);
+  ended.abort();
+  await Promise.allSettled(heavy);
   await gateway.close();
   fake.close();
 });

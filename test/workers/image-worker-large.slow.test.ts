@@ -43,13 +43,14 @@ describe("a single pixel with alpha 254 of 255 is found", () => {
     const full = await made();
     expect(await inspectOnDisk(full)).toMatchObject({ width, height, alpha: true, opaque: true });
     expect((await imageWorker.inspect(inBytes(full), never)).opaque).toBeTrue();
+    let almost = full;
     for (const pixel of [0, width * 777 + 1234, width * height - 1]) {
       pixels[pixel * 4 + 3] = 254;
-      const almost = await made();
+      almost = await made();
       pixels[pixel * 4 + 3] = 255;
       expect((await inspectOnDisk(almost)).opaque).toBeFalse();
-      expect((await imageWorker.inspect(inBytes(almost), never)).opaque).toBeFalse();
     }
+    expect((await imageWorker.inspect(inBytes(almost), never)).opaque).toBeFalse();
   });
 
   const kinds: Readonly<
