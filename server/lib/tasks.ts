@@ -75,8 +75,8 @@ export function createSerialize(): Serialize {
 }
 
 /**
- * Lets other requests be served in the middle of a long computation: one turn of the event loop reads their bytes, and
- * the next one responds.
+ * Lets other requests be served in the middle of a long computation: one turn of the event loop reads all sockets, and
+ * the next one responds. An immediate runs before the sockets are read, so one would not be enough.
  */
 export async function serveOthers(): Promise<void> {
   await new Promise(setImmediate);

@@ -8,6 +8,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { KeyShares } from "../lib/key-shares.ts";
 import { KeyTurns } from "../lib/key-turns.ts";
+import { createSerialize, serveOthers } from "../lib/tasks.ts";
 import { clientClosedError } from "../request/deadline.ts";
 
 export interface MemoryRequest {
@@ -30,17 +31,11 @@ interface Waiter {
  */
 const retryAfterMs = 2000;
 
-/**
- * The bytes of responses that may begin in one turn of the event loop: reading them from the cache takes about 10 ms.
- */
-const maxBytesPerTurn = 8 * 1024 * 1024;
-
 export class ResponseMemory {
   readonly #shares: KeyShares;
   /** Bounded by the limit of requests in flight. */
   readonly #waiting = new KeyTurns<Waiter>();
-  #begunInTurn = 0;
-  #isScheduled = false;
+  readonly #beginInTurn = createSerialize();
 
   constructor(maxBytes: number) {
     this.#shares = new KeyShares(maxBytes);
@@ -51,32 +46,28 @@ export class ResponseMemory {
     return this.#shares.held;
   }
 
-  /** Undefined: reserved at once. Rejects with GatewayError at the timeout, and when the client disconnects. */
-  reserve({ keyId, bytes, signal, timeoutMs }: MemoryRequest): Promise<void> | undefined {
-    if (!this.#waiting.has(keyId) && this.#fits({ keyId, bytes })) {
-      this.#take({ keyId, bytes });
-      this.#schedule();
-      return undefined;
-    }
-    return this.#wait(keyId, bytes, signal(), timeoutMs);
+  /**
+   * Resolves when the memory is reserved and the response may begin. Rejects with GatewayError at the timeout, and when
+   * the client disconnects.
+   */
+  async reserve({ keyId, bytes, signal, timeoutMs }: MemoryRequest): Promise<void> {
+    const isFree = !this.#waiting.has(keyId) && this.#fits({ keyId, bytes });
+    if (isFree) this.#shares.take(keyId, bytes);
+    else await this.#wait(keyId, bytes, signal(), timeoutMs);
+    // Reading a large response from the cache takes milliseconds: other requests are served before each.
+    await this.#beginInTurn(serveOthers);
   }
 
   release(keyId: string, bytes: number): void {
     this.#shares.release(keyId, bytes);
-    if (this.#waiting.size > 0) this.#schedule();
+    this.#admitWaiting();
   }
 
   /** A response larger than the whole memory is admitted alone. */
   #fits({ keyId, bytes }: Pick<Waiter, "keyId" | "bytes">): boolean {
-    if (this.#begunInTurn >= maxBytesPerTurn) return false;
     const { held, free } = this.#shares;
     const isFirst = this.#shares.heldBy(keyId) === 0 && bytes <= free;
     return held === 0 || isFirst || this.#shares.mayTake(keyId, bytes);
-  }
-
-  #take({ keyId, bytes }: Pick<Waiter, "keyId" | "bytes">): void {
-    this.#begunInTurn += bytes;
-    this.#shares.take(keyId, bytes);
   }
 
   #wait(keyId: string, bytes: number, signal: AbortSignal, timeoutMs: number): Promise<void> {
@@ -84,6 +75,7 @@ export class ResponseMemory {
     const leave = (error: GatewayError): void => {
       this.#waiting.remove(keyId, waiter);
       reject(error);
+      this.#admitWaiting();
     };
     const onAbort = (): void => leave(clientClosedError());
     const timer = setTimeout(() => leave(noMemory()), timeoutMs);
@@ -91,23 +83,14 @@ export class ResponseMemory {
     this.#waiting.add(keyId, waiter);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
-    this.#schedule();
     return promise.finally(() => {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
     });
   }
 
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(this.#beginTurn);
-  }
-
-  /** Admits as many requests as fit and as one turn of the event loop allows. */
-  readonly #beginTurn = (): void => {
-    this.#isScheduled = false;
-    this.#begunInTurn = 0;
+  #admitWaiting(): void {
+    if (this.#waiting.size === 0) return;
     // A small response does not overtake a large one of the same key, which would never begin otherwise.
     const blockedKeys = new Set<string>();
     const fits = (waiter: Waiter): boolean => {
@@ -116,11 +99,10 @@ export class ResponseMemory {
       return isReady;
     };
     for (let waiter = this.#waiting.next(fits); waiter; waiter = this.#waiting.next(fits)) {
-      this.#take(waiter);
+      this.#shares.take(waiter.keyId, waiter.bytes);
       waiter.admit();
     }
-    if (this.#begunInTurn > 0) this.#schedule();
-  };
+  }
 }
 
 const noMemory = (): GatewayError =>

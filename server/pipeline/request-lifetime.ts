@@ -123,11 +123,10 @@ export class RequestLifetime {
   async reserveMemory(request: MemoryRequest): Promise<number> {
     const { responseMemory, clock } = this.services;
     const began = clock();
-    const waiting = responseMemory.reserve(request);
-    if (waiting) await waiting;
+    await responseMemory.reserve(request);
     const { keyId, bytes } = request;
     this.#releaseMemory = () => responseMemory.release(keyId, bytes);
-    return waiting ? clock() - began : 0;
+    return clock() - began;
   }
 
   /** The response body owns the reserved memory from now on, and releases it once. Undefined if there is none. */

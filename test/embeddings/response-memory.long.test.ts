@@ -84,10 +84,11 @@ describe("the memory of large responses", () => {
 
   test("is shared: a key waits beyond its share, and a request of another key is admitted", async () => {
     const memory = new ResponseMemory(1000);
-    expect(reserve(memory, "a", 400)).toBeUndefined();
+    await reserve(memory, "a", 400);
     const waiting = reserve(memory, "a", 200);
-    expect(waiting).toBeInstanceOf(Promise);
-    expect(reserve(memory, "b", 300)).toBeUndefined();
+    expect(memory.held).toBe(400);
+    await reserve(memory, "b", 300);
+    expect(memory.held).toBe(700);
     memory.release("a", 400);
     await waiting;
     expect(memory.held).toBe(500);
@@ -95,8 +96,9 @@ describe("the memory of large responses", () => {
 
   test("admits a response that is larger than all of it alone", async () => {
     const memory = new ResponseMemory(1000);
-    expect(reserve(memory, "a", 5000)).toBeUndefined();
+    await reserve(memory, "a", 5000);
     const waiting = reserve(memory, "b", 1);
+    expect(memory.held).toBe(5000);
     memory.release("a", 5000);
     await waiting;
     expect(memory.held).toBe(1);
@@ -105,15 +107,16 @@ describe("the memory of large responses", () => {
   test("refuses a request that waits too long, and stops waiting when the client disconnects", async () => {
     const memory = new ResponseMemory(1000);
     const client = new AbortController();
-    expect(reserve(memory, "a", 900)).toBeUndefined();
+    await reserve(memory, "a", 900);
     const late = reserve(memory, "b", 200, { timeoutMs: 1 });
     const left = reserve(memory, "c", 200, { signal: client.signal });
     client.abort();
-    expect(await left?.catch((error) => error.kind)).toBe("client_closed");
-    expect(await late?.catch((error) => error.kind)).toBe("overloaded");
+    expect(await left.catch((error) => error.kind)).toBe("client_closed");
+    expect(await late.catch((error) => error.kind)).toBe("overloaded");
     memory.release("a", 900);
     expect(memory.held).toBe(0);
-    expect(reserve(memory, "d", 500)).toBeUndefined();
+    await reserve(memory, "d", 500);
+    expect(memory.held).toBe(500);
   });
 
   test("lets large responses begin in different turns of the event loop", async () => {
