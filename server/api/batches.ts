@@ -35,7 +35,7 @@ export const createBatchBody = z.strictObject({
   output_expires_after: expiresAfter.optional(),
 });
 
-export type BatchHandlers = Pick<Handlers, "createBatch" | "batches" | "batch" | "cancelBatch">;
+type BatchHandlers = Pick<Handlers, "createBatch" | "batches" | "batch" | "cancelBatch">;
 
 export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers {
   const { batches } = options;

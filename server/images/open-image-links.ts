@@ -25,31 +25,33 @@ interface ImageLinksOptions {
   readonly now: () => number;
 }
 
-export interface ImageLinks extends Pick<BlobStore, "find" | "sweep"> {
-  /**
-   * Stores an image and returns its link. The link of a response that may be replayed, or of a job, works longer: for
-   * the full time after it was last read.
-   */
-  store(image: LoadedImage, publicUrl: string, lifetime?: LinkLifetime): Promise<string>;
-  /** The link's expiry in Unix seconds. Undefined: its signature is not valid, or it has expired. */
-  check(name: string, search: string): number | undefined;
-}
+export type ImageLinks = ReturnType<typeof openImageLinks>;
 
-export function openImageLinks(options: ImageLinksOptions): ImageLinks {
+export function openImageLinks(options: ImageLinksOptions) {
   const { folder, maxBytes, disk, now } = options;
   const store =
     options.images ?? new ImageFiles({ folder: join(folder, "images"), maxBytes, disk, now });
   const secrets = openLinkSecrets({ folder, ...options.secrets });
   return {
-    store: async (image, publicUrl, lifetime = "response") => {
+    /**
+     * Stores an image and returns its link. The link of a response that may be replayed, or of a job, works longer: for
+     * the full time after it was last read.
+     */
+    store: async (
+      image: LoadedImage,
+      publicUrl: string,
+      lifetime: LinkLifetime = "response",
+    ): Promise<string> => {
       const extraMs = { response: 0, replay: options.replayMs, job: options.jobMs }[lifetime];
       const ttlMs = options.ttlMs + extraMs;
       const type = imageTypeOf(image) ?? "application/octet-stream";
       const { name, expires, url } = await store.put(sourceOf(image), { type, ttlMs });
       return url ?? `${publicUrl}/files/images/${name}${signLink(name, expires, secrets[0])}`;
     },
-    find: (name) => store.find(name),
-    check: (name, search) => verifyLink(name, search, secrets, now()),
+    find: (name: string) => store.find(name),
+    /** The link's expiry in Unix seconds. Undefined: its signature is not valid, or it has expired. */
+    check: (name: string, search: string): number | undefined =>
+      verifyLink(name, search, secrets, now()),
     sweep: () => store.sweep(),
   };
 }

@@ -4,7 +4,7 @@ import type { Log } from "../lib/log.ts";
 import { repeat } from "../lib/timers.ts";
 import type { SecretBox } from "./encrypt-secret.ts";
 import { ContentFiles, type ContentFilesOptions, StoreFullError } from "./files/content-files.ts";
-import type { ContentStore, ExpiringContent } from "./ports/content-store.ts";
+import type { ExpiringContent } from "./ports/content-store.ts";
 import type { ObjectStore } from "./s3/object-store.ts";
 import { S3Content } from "./s3/s3-content.ts";
 
@@ -29,18 +29,11 @@ interface StoredContentOptions {
   readonly resources: AsyncDisposableStack;
 }
 
-interface StoredContent extends Pick<ContentStore, "begin"> {
-  /** Logs content that could not be stored. */
-  onNotStored(requestId: string, error: unknown): void;
-  /** Undefined: not stored, expired, or the model stores no content any more. */
-  find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
-}
-
 /** A model that stores no content any more is noticed within this time. */
 const checkEveryMs = 1000;
 const sweepEveryMs = 60_000;
 
-export function openStoredContent(options: StoredContentOptions): StoredContent {
+export function openStoredContent(options: StoredContentOptions) {
   const { maxBytes, secrets, models, disk, objects, log, now, resources } = options;
   const folder = join(options.folder, "content");
   const files = new ContentFiles({ folder, maxBytes, disk, secrets, now });
@@ -65,13 +58,15 @@ export function openStoredContent(options: StoredContentOptions): StoredContent 
   const stop = repeat({ everyMs: checkEveryMs, isImmediate: true, onFailure }, check);
   resources.defer(() => void stop());
   return {
-    begin: (model, requestId) => store.begin(model, requestId),
-    onNotStored: (requestId, error) =>
+    begin: (model: string, requestId: string) => store.begin(model, requestId),
+    /** Logs content that could not be stored. */
+    onNotStored: (requestId: string, error: unknown): void =>
       log.warn("content-not-stored", {
         requestId,
         reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
       }),
-    find: async (model, requestId) => {
+    /** Undefined: not stored, expired, or the model stores no content any more. */
+    find: async (model: string, requestId: string): Promise<ExpiringContent | undefined> => {
       const ms = models().get(model)?.storeContentMs;
       const found = ms === undefined ? undefined : await store.find(model, requestId);
       if (!found || ms === undefined) return undefined;

@@ -1,12 +1,12 @@
 /** Constructs batches: their kind of job, and the handlers of their routes. */
-import { type BatchHandlers, createBatchHandlers } from "../api/batches.ts";
+import { createBatchHandlers } from "../api/batches.ts";
 import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
 import { upstreamFields } from "../attribution/attribution.ts";
 import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
-import { type Batches, createBatches } from "../batches/batches.ts";
+import { createBatches } from "../batches/batches.ts";
 import { type BatchData, type BatchOperation, batchDataOf } from "../batches/stored-batch.ts";
 import { chooseExecution } from "../batches/vendor/choose-execution.ts";
 import { dollarsOf, type Vendor, vendorOf } from "../batches/vendor/index.ts";
@@ -20,7 +20,6 @@ import type { Model, ParameterPolicy } from "../config/snapshot.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
 import type { FindWebhook } from "../jobs/job-events.ts";
-import type { JobKind } from "../jobs/job-kind.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { dayMs } from "../lib/timers.ts";
@@ -53,12 +52,8 @@ const findTarget = (
 ): Target | undefined =>
   model?.targets.find(({ upstream, model: own }) => upstream.id === id && own === name);
 
-interface WiredBatches {
-  readonly kind: JobKind;
-  open(jobs: Jobs): { readonly batches: Batches; readonly handlers: BatchHandlers };
-}
-
 interface BatchesWiringOptions {
+  readonly jobs: Jobs;
   readonly files: ClientFiles;
   /** What jobs store. */
   readonly data: StoredData;
@@ -68,9 +63,9 @@ interface BatchesWiringOptions {
   readonly stopping: AbortSignal;
 }
 
-export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): WiredBatches {
+export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
   const { settings, snapshot, log, now } = runtime;
-  const { files, findWebhook, requestPath, stopping } = options;
+  const { jobs, files, findWebhook, requestPath, stopping } = options;
   const { jobs: store, contents, isShared } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const { send } = requestPath.upstreams;
@@ -142,7 +137,11 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
     log,
     now,
   });
+  const maxBytes = settings.VEXEL_BATCH_MAX_BYTES;
+  const batches = createBatches({ jobs, files, findWebhook, maxBytes, now });
   return {
+    batches,
+    handlers: createBatchHandlers({ snapshot, batches, now }),
     kind: createBatchKind({
       files,
       vendorLines,
@@ -185,10 +184,5 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions): Wi
           settings.VEXEL_FILES_DAYS * dayMs,
         ),
     }),
-    open: (jobs) => {
-      const maxBytes = settings.VEXEL_BATCH_MAX_BYTES;
-      const batches = createBatches({ jobs, files, findWebhook, maxBytes, now });
-      return { batches, handlers: createBatchHandlers({ snapshot, batches, now }) };
-    },
   };
 }

@@ -9,7 +9,6 @@ import type { Handlers } from "../http/routes.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
 import type { JobControl } from "../jobs/job-control.ts";
 import { jobEventOf } from "../jobs/job-events.ts";
-import type { JobKind } from "../jobs/job-kind.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import { LineAttempts } from "../jobs/line-attempts.ts";
 import { createPace } from "../jobs/pace.ts";
@@ -113,21 +112,20 @@ export function wireJobs(
   });
   // Half of the slots for images stay free for clients that wait.
   const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
-  const wiredBatches = wireBatches(runtime, {
+  const { batches, kind, handlers } = wireBatches(runtime, {
+    jobs,
     files: clientFiles,
     data,
     findWebhook: webhookEndpoints.named,
     requestPath,
     stopping: stopping.signal,
   });
-  const { batches, handlers: batchHandlers } = wiredBatches.open(jobs);
-  const kinds: readonly JobKind[] = [createImageKind(files, imageSlots), wiredBatches.kind];
   const runner = new JobRunner({
     store,
     files,
     attempts,
     pace: createPace({ isServing: () => pipeline.inFlight() > attempts.inFlight, clock }),
-    kinds,
+    kinds: [createImageKind(files, imageSlots), kind],
     holder,
     ttlMs,
     controls,
@@ -157,7 +155,7 @@ export function wireJobs(
     batches,
     handlers: {
       ...createImageJobHandlers({ snapshot, jobs, serve, send, edits, now }),
-      ...batchHandlers,
+      ...handlers,
     },
     submitImage: createSubmitImageJob({
       jobs,
