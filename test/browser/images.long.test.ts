@@ -1,4 +1,4 @@
-/** The mask editor, the viewer, the options and partial images of the images playground in a browser. */
+/** The images playground in a browser: masks, the viewer, options, partial images and failures. */
 import { expect } from "bun:test";
 import sharp from "sharp";
 import { until } from "../until.ts";
@@ -228,4 +228,21 @@ browserTest("partial images are shown while the image is generated", async (test
   await page.getByRole("figure").getByAltText("a lighthouse").waitFor();
   expect(await page.locator("body").getAttribute("data-saw-partial")).toBe("yes");
   expect(await page.getByAltText("Partial image").count()).toBe(0);
+});
+
+browserTest("a failed image request links to its record", async (test) => {
+  const { page, open, problems, fake } = test;
+  problems.expectFailure(/^400 POST \S*\/playground\/images\/generations$/);
+  await open("/playground/images?model=gpt-image-2");
+  const error = { message: "The prompt is refused.", type: "invalid_request_error" };
+  fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
+  await page.getByLabel("Prompt").fill("a refused prompt");
+  await page.getByRole("button", { name: "Generate" }).click();
+  // In a new tab: the prompt stays.
+  const [record] = await Promise.all([
+    page.waitForEvent("popup"),
+    page.getByRole("alert").getByRole("link", { name: "View request" }).click(),
+  ]);
+  await record.getByRole("heading", { name: "Request", exact: true }).waitFor();
+  await record.getByText("The prompt is refused.").first().waitFor();
 });

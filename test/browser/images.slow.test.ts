@@ -32,20 +32,3 @@ browserTest("the built-in model generates an image, which stays in the history",
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("No images yet").waitFor();
 });
-
-browserTest("a failed image request links to its record", async (test) => {
-  const { page, open, problems, fake } = test;
-  problems.expectFailure(/^400 POST \S*\/playground\/images\/generations$/);
-  await open("/playground/images?model=gpt-image-2");
-  const error = { message: "The prompt is refused.", type: "invalid_request_error" };
-  fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
-  await page.getByLabel("Prompt").fill("a refused prompt");
-  await page.getByRole("button", { name: "Generate" }).click();
-  // In a new tab: the prompt stays.
-  const [record] = await Promise.all([
-    page.waitForEvent("popup"),
-    page.getByRole("alert").getByRole("link", { name: "View request" }).click(),
-  ]);
-  await record.getByRole("heading", { name: "Request", exact: true }).waitFor();
-  await record.getByText("The prompt is refused.").first().waitFor();
-});
