@@ -6,7 +6,7 @@ import {
 import type { Model } from "../server/config/snapshot.ts";
 import { didYouMean } from "../server/lib/edit-distance.ts";
 import type { Settings } from "../server/settings.ts";
-import type { KeyUpdate } from "../server/storage/sql/key-store.ts";
+import type { KeyUpdate } from "../server/storage/sql/stored-key.ts";
 import { configNamedBy, UsageError } from "./command.ts";
 import { loadConfig } from "./load-config.ts";
 

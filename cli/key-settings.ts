@@ -7,7 +7,7 @@ import { periods } from "../contract/budget-periods.ts";
 import type { Budget, Limits } from "../contract/limits-and-budgets.ts";
 import { keyBody, parameters as parametersSchema } from "../contract/schemas/keys.ts";
 import { budgetOf } from "../server/config/build/limits-and-budgets.ts";
-import type { KeySettings } from "../server/storage/sql/key-store.ts";
+import type { KeySettings } from "../server/storage/sql/stored-key.ts";
 import { UsageError } from "./command.ts";
 
 const text = { type: "string" } as const;

@@ -4,7 +4,8 @@ import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
 import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
-import type { KeySettings, KeyStore, StoredKey } from "../server/storage/sql/key-store.ts";
+import type { KeyStore } from "../server/storage/sql/key-store.ts";
+import type { KeySettings, StoredKey } from "../server/storage/sql/stored-key.ts";
 import {
   type Command,
   readArguments,

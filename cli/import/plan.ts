@@ -1,7 +1,7 @@
 /** What an import creates: upstreams, models and projects with the keys of vexel.yaml, and API keys by their hash. */
 import { secretHash } from "../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
-import type { NewKey } from "../../server/storage/sql/key-store.ts";
+import type { NewKey } from "../../server/storage/sql/stored-key.ts";
 
 export interface ImportPlan {
   readonly upstreams: ReadonlyMap<string, JsonObject>;

@@ -8,7 +8,7 @@ import { message } from "../../contract/messages/message.ts";
 import type { Message } from "../../contract/messages/message-format.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import type { KeySettings, KeyUpdate } from "../storage/sql/key-store.ts";
+import type { KeySettings, KeyUpdate } from "../storage/sql/stored-key.ts";
 
 type Locks = NonNullable<KeySettings["locked"]>;
 type Bounded = Pick<KeySettings, "limits" | "budget" | "locked">;

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { firstKeyId } from "../../contract/limits-and-budgets.ts";
 import { secretHash } from "../lib/secret-hash.ts";
-import type { KeySettings, NewKey } from "../storage/sql/key-store.ts";
+import type { KeySettings, NewKey } from "../storage/sql/stored-key.ts";
 
 interface GeneratedKey {
   /** The text that clients send. */

@@ -8,7 +8,8 @@ import type { Emit, EmittedEvent } from "../../contract/events.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { EventStore } from "../storage/sql/event-store.ts";
-import type { KeyChange, KeyStore } from "../storage/sql/key-store.ts";
+import type { KeyStore } from "../storage/sql/key-store.ts";
+import type { KeyChange } from "../storage/sql/stored-key.ts";
 import type { Events } from "./events.ts";
 
 interface KeyEventsOptions {

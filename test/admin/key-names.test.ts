@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createKeyNames } from "../../server/admin/reads/key-names.ts";
 import type { Key, Snapshot } from "../../server/config/snapshot.ts";
-import type { StoredKey } from "../../server/storage/sql/key-store.ts";
+import type { StoredKey } from "../../server/storage/sql/stored-key.ts";
 
 const now = 1000;
 const key = (id: string, expiresAt?: number) => ({ id, name: "app", expiresAt });

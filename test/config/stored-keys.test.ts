@@ -7,7 +7,7 @@ import type { Key, Snapshot } from "../../server/config/snapshot.ts";
 import { createStoredKeyReader } from "../../server/config/sources/read-stored-keys.ts";
 import { Limiter } from "../../server/limits/limiter.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
-import type { StoredKey } from "../../server/storage/sql/key-store.ts";
+import type { StoredKey } from "../../server/storage/sql/stored-key.ts";
 import { loadYaml } from "./load-yaml.ts";
 
 const count = 100_000;

@@ -1,7 +1,7 @@
 /** API keys from LiteLLM's virtual keys. LiteLLM stores SHA-256 of a key, as Vexel does. */
 import { secretHash } from "../../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
-import type { NewKey } from "../../../server/storage/sql/key-store.ts";
+import type { NewKey } from "../../../server/storage/sql/stored-key.ts";
 import { importedKeyId, printableName, type Secret } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { hasContent, isTrue, timeOf } from "./column-values.ts";

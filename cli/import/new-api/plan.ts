@@ -1,7 +1,7 @@
 /** The plan of an import from new-api. */
 import { secretHash } from "../../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
-import type { NewKey } from "../../../server/storage/sql/key-store.ts";
+import type { NewKey } from "../../../server/storage/sql/stored-key.ts";
 import { type ImportPlan, importedKeyId, printableName, Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { groupsOf, type PlannedChannels, planChannels } from "./plan-channels.ts";

@@ -11,7 +11,7 @@ import { type Defaults, type Key, originOf, type Snapshot } from "../../config/s
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { dayMs, hourMs } from "../../lib/timers.ts";
 import { VersionConflict } from "../../storage/sql/config-entity-store.ts";
-import type { KeySettings, StoredKey } from "../../storage/sql/key-store.ts";
+import type { KeySettings, StoredKey } from "../../storage/sql/stored-key.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";

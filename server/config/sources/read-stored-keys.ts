@@ -3,7 +3,8 @@
  * of different keys share one object.
  */
 import { deepFreeze } from "../../lib/deep-freeze.ts";
-import type { KeyStore, StoredKey } from "../../storage/sql/key-store.ts";
+import type { KeyStore } from "../../storage/sql/key-store.ts";
+import type { StoredKey } from "../../storage/sql/stored-key.ts";
 import type { StoredKeyChange } from "../build/stored-keys.ts";
 import type { Key } from "../snapshot.ts";
 

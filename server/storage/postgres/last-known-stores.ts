@@ -3,7 +3,8 @@
  * that is unreachable; later, readers get the error and keep the values that they have.
  */
 import type { ConfigEntityStore } from "../sql/config-entity-store.ts";
-import type { KeyChanges, KeyStore } from "../sql/key-store.ts";
+import type { KeyStore } from "../sql/key-store.ts";
+import type { KeyChanges } from "../sql/stored-key.ts";
 import type { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { isUnavailable } from "../unavailable.ts";
 

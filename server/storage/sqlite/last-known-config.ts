@@ -7,7 +7,7 @@ import type { Database } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredEntity } from "../sql/config-entity-store.ts";
-import type { StoredKey } from "../sql/key-store.ts";
+import type { StoredKey } from "../sql/stored-key.ts";
 import { lastKnownMigrations } from "./migrations/last-known.ts";
 import { openDatabase } from "./open-database.ts";
 

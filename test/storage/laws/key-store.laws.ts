@@ -1,7 +1,8 @@
 /** Laws (contract tests) of the port `KeyStore`, for every implementation. */
 import { describe, expect } from "bun:test";
 import { VersionConflict } from "../../../server/storage/sql/config-entity-store.ts";
-import type { KeySearch, KeyStore } from "../../../server/storage/sql/key-store.ts";
+import type { KeyStore } from "../../../server/storage/sql/key-store.ts";
+import type { KeySearch } from "../../../server/storage/sql/stored-key.ts";
 import {
   allPages,
   awkwardTexts,

@@ -1,5 +1,5 @@
 /** An API key for the laws of the key store. */
-import type { NewKey } from "../../../server/storage/sql/key-store.ts";
+import type { NewKey } from "../../../server/storage/sql/stored-key.ts";
 
 export const newKey = (id: string, more: Partial<NewKey> = {}): NewKey => ({
   id,
