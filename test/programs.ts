@@ -7,7 +7,6 @@
 import { beforeAll, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { pythonAdvice, withPython } from "./python.ts";
 
 /** The Debian package of each program. */
 export const packages = {
@@ -117,5 +116,8 @@ if (import.meta.main) {
     console.log(
       `Tests were skipped because these programs are not installed: ${missingPrograms.join(", ")}. To run them: ${installCommand(missingPrograms)}`,
     );
-  if (!withPython) console.log(pythonAdvice);
+  // Only here: it starts Python, which the other users of this file do not need.
+  void import("./python.ts").then(({ pythonAdvice, withPython }) => {
+    if (!withPython) console.log(pythonAdvice);
+  });
 }
