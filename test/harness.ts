@@ -1,4 +1,5 @@
 /** Test gateways: in the test's own process, or as a separate process. */
+import { Database } from "bun:sqlite";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -196,9 +197,13 @@ export function startGateway({
 const newDatabases = new Map<string, Uint8Array>();
 
 function readDatabases(folder: string): void {
-  const isDatabase = (name: string): boolean => /\.db(-wal)?$/.test(name);
-  for (const name of readdirSync(folder).filter(isDatabase))
-    newDatabases.set(name, readFileSync(join(folder, name)));
+  for (const name of readdirSync(folder).filter((each) => each.endsWith(".db"))) {
+    const path = join(folder, name);
+    const database = new Database(path);
+    database.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    database.close();
+    newDatabases.set(name, readFileSync(path));
+  }
 }
 
 /** The entities of the store, beside those of vexel.yaml. */

@@ -160,7 +160,7 @@ testWithRedis(
 );
 
 testWithRedis("a hundred replicas stay within a limit, with one call of each request", async () => {
-  const [count, stepMs, seconds, limitPerSecond, requestsPerSecond] = [100, 20, 4, 20, 2000];
+  const [count, stepMs, seconds, limitPerSecond, requestsPerSecond] = [100, 20, 4, 20, 800];
   let now = 0;
   const replicas = testReplicas(count, { redis, now: () => now });
   const scopes = replicas.map((replica) => scopeOf(replica, limitPerSecond * 60));
