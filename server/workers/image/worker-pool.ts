@@ -59,7 +59,6 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const queue = createJobQueue({ maxRunning, maxWaiting, name });
   const workers = Array.from(
     { length: maxRunning },
-    // `hangTimeoutMs: -1`: a canceled request always ends the child, because the child is decoding an image.
     () =>
       new WorkerProcess<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>({
         name,
@@ -69,7 +68,8 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
         ...(idleMs !== undefined && { idleMs }),
         ...(spawn && { spawn }),
         maxWeight: 1,
-        hangTimeoutMs: -1,
+        // The child cannot stop decoding an image.
+        killOnAbort: true,
       }),
   );
   // The most recently used process is taken first, so that the others can stop when idle.

@@ -28,9 +28,11 @@ export interface WorkerProcessOptions<Spec> {
   readonly startBackoffMs?: number;
   /**
    * Compared when a request is aborted: if the child has sent nothing for longer than this while requests were pending,
-   * the child is hung, and is killed. -1: every abort kills the child.
+   * the child is hung, and is killed.
    */
   readonly hangTimeoutMs?: number;
+  /** Every aborted request kills the child. */
+  readonly killOnAbort?: boolean;
   /** Environment variables of this child, in addition to the variables of every child. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly spawn?: Spawn;
@@ -84,6 +86,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
       idleMs: 10 * 60_000,
       startBackoffMs: 5_000,
       hangTimeoutMs: 120_000,
+      killOnAbort: false,
       environment: {},
       spawn,
       now: Date.now,
@@ -104,7 +107,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
 
   /** Settles when the last part has arrived, or the request is rejected, aborted or lost. */
   async send({ request, weight, signal, onPart }: WorkerRequest<JobRequest, Part>): Promise<void> {
-    const { name, maxWeight, now } = this.#options;
+    const { name, maxWeight, hangTimeoutMs, killOnAbort, now } = this.#options;
     if (this.#closed) throw new GatewayError("shutting_down", `${name} is closed.`);
     throwIfAborted(signal);
     if (this.#weight + weight > maxWeight) {
@@ -120,7 +123,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
       const error = abortError(signal);
       running.child.send({ type: "cancel", id } satisfies ToChild<Spec, JobRequest>);
       running.requests.get(id)?.settle(error);
-      if (now() - running.lastMessageAt > this.#options.hangTimeoutMs)
+      if (killOnAbort || now() - running.lastMessageAt > hangTimeoutMs)
         this.#end(running, this.#processEnded("stuck"));
     };
     const settle = (error?: GatewayError) => {
