@@ -52,7 +52,7 @@ export function selectTarget(
 ): SelectedTarget | undefined {
   const healthy = selectHealthy(selection, context, probeMode);
   if (healthy) return healthy;
-  const candidate = selectUnhealthy(selection, context.now);
+  const candidate = selectAvailable(selection, context.now);
   return candidate && { candidate, by: "unhealthy", compared: 1, skippedAny: true };
 }
 
@@ -154,15 +154,15 @@ export const isBusy = (capacity: TargetCapacity | undefined, target: Target): bo
   capacity !== undefined && target.scopes !== undefined && capacity.isBusy(target);
 
 /**
- * Selects among unhealthy candidates: first one that cools down without having given a time itself, then an ejected one
- * that is due for a probe, because no other can serve. A candidate at one of the gateway's own limits comes last: that
- * limit has its own error.
+ * Selects among the candidates that need no wait, healthy or not: first one that is not ejected (it may cool down, if
+ * the target has not given a time itself), then an ejected one that is due for a probe. A candidate at one of the
+ * gateway's own limits comes last: that limit has its own error.
  */
-function selectUnhealthy(
+function selectAvailable(
   { candidates, tried, capacity }: Selection,
   now: number,
 ): Candidate | undefined {
-  let cooling: Candidate | undefined;
+  let notEjected: Candidate | undefined;
   let due: Candidate | undefined;
   let limited: Candidate | undefined;
   for (const candidate of candidates) {
@@ -170,14 +170,14 @@ function selectUnhealthy(
     if (tried?.includes(candidate) || health.waitMs(now) > 0) continue;
     if (!hasCapacity(capacity, target)) limited ??= candidate;
     else if (health.breaker.isOpen) due ??= candidate;
-    else cooling ??= candidate;
+    else notEjected ??= candidate;
   }
-  return cooling ?? due ?? limited;
+  return notEjected ?? due ?? limited;
 }
 
 /** Whether any candidate would be selected, checked before work is done for a request. */
 export const hasSelectable = (selection: Selection, now: number): boolean =>
-  selectUnhealthy(selection, now) !== undefined;
+  selectAvailable(selection, now) !== undefined;
 
 /**
  * The error for a request without an available target: with the shortest wait, and as a rate limit if every target is
