@@ -1,6 +1,6 @@
 /**
- * Limits and budgets of API keys, projects, end users, tags, models, upstreams and targets. They are in the contract because the storage
- * and the upstreams both use them, and neither imports the other.
+ * Limits and budgets of API keys, projects, end users, tags, models, upstreams and targets. They are in the contract
+ * because the storage and the upstreams both use them, and neither imports the other.
  */
 import type { Period } from "./budget-periods.ts";
 

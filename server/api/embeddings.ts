@@ -186,7 +186,8 @@ export function embeddingsBody(
 ): EmbeddingsBody {
   const fields = fieldsWithoutModel(maxInputs, readObjects);
   const documented = { ...outputTypeFields, ...attributionFields };
-  // The other fields are passed on unchecked, or read from the extra fields. `z.looseObject` would copy them, at several times the cost of `z.object`.
+  // The other fields are passed on unchecked, or read from the extra fields. `z.looseObject` would copy them, at
+  // several times the cost of `z.object`.
   const knownFields = z.object({ model: modelId, ...fields });
   return {
     schema: z.looseObject({ model: modelId.optional(), ...fields, ...documented }),

@@ -37,8 +37,8 @@ export interface SharedBudget {
 }
 
 /**
- * The US dollars that one key, project, end user or tag has spent in one period, and those reserved for its requests in flight: sums
- * in memory, loaded from the ledger.
+ * The US dollars that one key, project, end user or tag has spent in one period, and those reserved for its requests in
+ * flight: sums in memory, loaded from the ledger.
  */
 export class BudgetCounter {
   readonly id: string;

@@ -1,7 +1,8 @@
 /**
  * Refuses passthrough fields that change the encoding of an upstream's vectors. Quantized vectors are requested by
- * `output_dtype` and its other names (`output-type.ts`), which are not passed through. Adapters read vectors as float32: int8 numbers, reversed bytes or several vectors for one input would be
- * misread, or fail as an invalid response.
+ * `output_dtype` and its other names (`output-type.ts`), which are not passed through. Adapters read vectors as
+ * float32: int8 numbers, reversed bytes or several vectors for one input would be misread, or fail as an invalid
+ * response.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";

@@ -1,7 +1,8 @@
 /**
  * Vectors in the two wire formats of `encoding_format`, JSON numbers and base64 of packed little-endian float32, and
- * quantized vectors as JSON integers: encodes, decodes, inspects, and truncates and normalizes them, and writes embeddings responses as OpenAI does. The
- * JSON of a response is concatenated by hand: a vector is thousands of characters that need no escaping.
+ * quantized vectors as JSON integers: encodes, decodes, inspects, and truncates and normalizes them, and writes
+ * embeddings responses as OpenAI does. The JSON of a response is concatenated by hand: a vector is thousands of
+ * characters that need no escaping.
  */
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import { lendEach } from "../lib/byte-memory.ts";

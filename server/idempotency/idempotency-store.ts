@@ -252,8 +252,8 @@ interface Orphan {
 /**
  * Orphaned responses: stored responses whose client disconnected before it received them. OpenAI's SDKs retry after a
  * timeout or a proxy that cuts the connection, without an idempotency key: the retry of the same request claims one of
- * them, so that its images are not billed again. A response can be claimed until it was delivered completely, by one retry at a time. The index is
- * in memory only; after a restart a response is still found by its request ID.
+ * them, so that its images are not billed again. A response can be claimed until it was delivered completely, by one
+ * retry at a time. The index is in memory only; after a restart a response is still found by its request ID.
  */
 export class OrphanedResponses {
   /**

@@ -64,7 +64,7 @@ async function writeBuffered(
     // The images of an embeddings request are not part of its response.
     if (lifetime.hasFiles) await lifetime.clearFiles();
     if (!isStreamed(body)) return ok(body, await lifetime.settle(200), headers, record);
-    // A streamed body without files frees its memory itself, chunk by chunk; its reservation ends with the last one.
+    // A streamed body is in memory until its last chunk is sent, and so is its reservation.
     let release = lifetime.takeMemory();
     const close = async (): Promise<void> => {
       release?.();

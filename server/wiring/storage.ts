@@ -1,4 +1,7 @@
-/** Opens the stores of a gateway as the settings say: in the data folder, or in the database and object store that replicas share. */
+/**
+ * Opens the stores of a gateway as the settings say: in the data folder, or in the database and object store that
+ * replicas share.
+ */
 
 import { Attribution } from "../attribution/attribution.ts";
 import type { Budgets } from "../budgets/budgets.ts";

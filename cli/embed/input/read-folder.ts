@@ -1,4 +1,7 @@
-/** Reads a folder: each file is a row, in the order of the names. Files and folders whose name begins with "." are left out. */
+/**
+ * Reads a folder: each file is a row, in the order of the names. Files and folders whose name begins with "." are left
+ * out.
+ */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { SourceRow } from "../row.ts";

@@ -85,8 +85,8 @@ export class Sessions {
   }
 
   /**
-   * Refuses a user who was deleted or disabled, or whose password has changed, during the sign-in. Checked after the session is
-   * stored: a change that is not visible here ends the stored session.
+   * Refuses a user who was deleted or disabled, or whose password has changed, during the sign-in. Checked after the
+   * session is stored: a change that is not visible here ends the stored session.
    */
   async #refuseChangedUser({ id, passwordHash }: StoredUser): Promise<void> {
     const current = await this.#users.findById(id);

@@ -1,6 +1,6 @@
 /**
- * The environment as a source of the configuration, read once, because variables do not change while the process runs: well-known variables -> upstreams and their catalog models, so that
- * provider keys alone are enough.
+ * The environment as a source of the configuration, read once, because variables do not change while the process runs:
+ * well-known variables -> upstreams and their catalog models, so that provider keys alone are enough.
  */
 
 import { id as idSchema, secret } from "../../../contract/schemas/names.ts";

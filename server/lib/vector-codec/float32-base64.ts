@@ -168,9 +168,9 @@ export class EncodedVector {
   /** Its numbers as bytes: a view, which the next decoding overwrites. */
   decode(): Buffer<ArrayBuffer> {
     this.text.copy(wasmBuffer);
-    // The vector was valid base64 when it arrived. A failure means that its memory was reused.
+    // `parse` has checked the text: another length means that its bytes were changed or freed since.
     if (decodeInWasm(this.text.length) !== this.dimensions * 4)
-      throw new Error("A vector has changed.");
+      throw new Error("The bytes of a vector have changed since it was parsed.");
     return wasmBuffer.subarray(0, this.dimensions * 4);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The outbox, a write-ahead log of the ledger. Ledger rows are appended when their requests end, which takes a few microseconds
- * and survives the death of the process; shortly after, they go into the ledger store in groups. Requests that may be
- * billed are appended when they begin, and settled by their row. The next start recovers the file of a killed process
- * (`outbox-recovery.ts`). There is no fsync: a power failure may lose the last moments.
+ * The outbox, a write-ahead log of the ledger. Ledger rows are appended when their requests end, which takes a few
+ * microseconds and survives the death of the process; shortly after, they go into the ledger store in groups. Requests
+ * that may be billed are appended when they begin, and settled by their row. The next start recovers the file of a
+ * killed process (`outbox-recovery.ts`). There is no fsync: a power failure may lose the last moments.
  *
  * A record is a line: the length of its JSON and its checksum (CRC-32), both in eight hexadecimal digits, and the JSON.
  * Length and checksum detect a torn write at the end, which a power failure leaves; the line feed lets a reader

@@ -1,4 +1,7 @@
-/** The users' own tokens of the admin API in a SQL database: valid on every replica that shares it. Only hashes are stored. */
+/**
+ * The users' own tokens of the admin API in a SQL database: valid on every replica that shares it. Only hashes are
+ * stored.
+ */
 import { integerOrNull, type SqlDatabase, type SqlInteger } from "./database.ts";
 
 export interface StoredAdminToken {

@@ -1,4 +1,7 @@
-/** The sessions of the console in a SQL database: valid on every replica that shares it. Only hashes of tokens are stored. */
+/**
+ * The sessions of the console in a SQL database: valid on every replica that shares it. Only hashes of tokens are
+ * stored.
+ */
 import { integerOrNull, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
 
 export interface StoredSession {

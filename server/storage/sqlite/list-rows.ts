@@ -1,6 +1,6 @@
 /**
- * Lists ledger rows, the latest first. The roll-ups by hour have the hours with a key, project, model, target or label, and an
- * index has the failures. A page has a time limit and returns a cursor to the point that it reached. Runs on a
+ * Lists ledger rows, the latest first. The roll-ups by hour have the hours with a key, project, model, target or label,
+ * and an index has the failures. A page has a time limit and returns a cursor to the point that it reached. Runs on a
  * read-only connection of its own.
  */
 import type { Database } from "bun:sqlite";

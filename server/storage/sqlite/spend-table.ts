@@ -163,8 +163,9 @@ export class SpendTable {
   }
 
   /**
-   * Deletes days long before `before`. Months and totals of keys and projects stay. No index has the days in their order, so each call
-   * examines the next `limit` sums, and all sums are examined once a day. True: there are more to examine.
+   * Deletes days long before `before`. Months and totals of keys and projects stay. No index has the days in their
+   * order, so each call examines the next `limit` sums, and all sums are examined once a day. True: there are more to
+   * examine.
    */
   prune(before: number, limit: number): boolean {
     const { day } = periodNames(before - spentExtraRetentionMs);

@@ -1,7 +1,7 @@
 /**
  * Connection pool: idle keep-alive connections for reuse, by scheme, host and port. A new connection resolves the host
- * name through Bun's cache of at most 30 seconds. The pool bounds idle connections only: concurrency limits bound the
- * open ones.
+ * name through Bun's cache, which keeps names for seconds (bin/environment.json). The pool bounds idle connections
+ * only: concurrency limits bound the open ones.
  *
  * HTTP/1.1 does not say which request a response belongs to: after one unsolicited response, each request on the
  * connection could get the response of the one before it. A connection on which bytes arrive while it is idle is

@@ -22,8 +22,8 @@ const overlap = (a: Box, b: Box): boolean =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 /**
- * `labels`: the most important first. `points` and `taken`: what no label may cover. Returns the left end and the vertical middle
- * of each label, in the order of `labels`.
+ * `labels`: the most important first. `points` and `taken`: what no label may cover. Returns the left end and the
+ * vertical middle of each label, in the order of `labels`.
  */
 export function placeLabels(
   labels: readonly Label[],

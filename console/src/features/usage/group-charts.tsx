@@ -1,4 +1,7 @@
-/** Usage over time, stacked by group, and the latency of all groups. The cursor is the same in all charts, and each says its value there. */
+/**
+ * Usage over time, stacked by group, and the latency of all groups. The cursor is the same in all charts, and each says
+ * its value there.
+ */
 import { useMemo, useState } from "react";
 import type { UsageRow } from "../../../../contract/admin.ts";
 import { Legend } from "../../charts/legend.tsx";

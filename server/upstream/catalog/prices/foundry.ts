@@ -1,4 +1,7 @@
-/** List prices of images at Microsoft Foundry. A deployment may have any name; these apply if it is named like its model. */
+/**
+ * List prices of images at Microsoft Foundry. A deployment may have any name; these apply if it is named like its
+ * model.
+ */
 import { type ListedPrice, perImage, perToken } from "./listed-price.ts";
 
 const source =

@@ -1,8 +1,7 @@
 /**
  * Prices of vendors with few listed models. Vendors that report the cost of a request are not listed (OpenRouter,
- * Recraft, Runware and Runway), nor vendors whose price lists are not in dollars (Volcengine in China, Zhipu, and Alibaba in
- * Beijing).
- * xAI reports its cost as well: its prices are for estimates before the request.
+ * Recraft, Runware and Runway), nor vendors whose price lists are not in dollars (Volcengine in China, Zhipu, and
+ * Alibaba in Beijing). xAI reports its cost as well: its prices are for estimates before the request.
  */
 import { type ListedPrice, litellm, litellmNow, perImage, puter, undated } from "./listed-price.ts";
 
