@@ -1,7 +1,7 @@
 /**
  * Memory of large bytes that is freed before the garbage collector runs: left to it, large buffers accumulate faster
- * than they are collected. Only bytes that no other code refers to are freed: those of a request body, and those of a
- * response that was written.
+ * than they are collected. Only bytes that no other code refers to are freed: chunks of request
+ * bodies and of responses that were copied, spilled to disk or written, buffers of file reads, and JSON that was sent.
  */
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 

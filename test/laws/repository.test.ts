@@ -488,6 +488,15 @@ describe("side effects are confined:", () => {
       "server/embeddings/cache/embedding-cache.ts",
       "server/lib/byte-memory.ts",
     ]);
+    const callers = server.filter((file) => /\bfreeMemory\b/.test(codeOf(file)));
+    expect(callers).toEqual([
+      "server/lib/byte-memory.ts",
+      "server/lib/large-json.ts",
+      "server/temp-storage/request-temp.ts",
+      "server/temp-storage/unlinked-temp-file.ts",
+      "server/upstream/adapters/wire/document.ts",
+      "server/upstream/transport/parse-response.ts",
+    ]);
   });
 
   test("clocks and randomness are parameters", () => {
