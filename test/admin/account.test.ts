@@ -1,7 +1,7 @@
 /** The account of a user: invitation, password, sessions, tokens and second factor. */
 import { expect, test } from "bun:test";
-import { totpCode } from "../../server/admin/sign-in/totp.ts";
 import { type AdminFixture, password, signedInFixture, TestBrowser } from "./admin-fixture.ts";
+import { totpCode } from "./totp-code.ts";
 
 const newPassword = "another long password";
 

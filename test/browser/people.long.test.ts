@@ -1,6 +1,6 @@
 /** People: an invitation, the second factor, own tokens, a disabled user, and alert rules, as users do it. */
 import { expect } from "bun:test";
-import { totpCode } from "../../server/admin/sign-in/totp.ts";
+import { totpCode } from "../admin/totp-code.ts";
 import { browserTest, settled } from "./browser-test.ts";
 
 const password = "a password of the user";

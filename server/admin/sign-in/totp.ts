@@ -24,10 +24,6 @@ export function totpUri(secret: string, issuer: string, account: string): string
   return `otpauth://totp/${label}?secret=${secret}&issuer=${encodeURIComponent(issuer)}`;
 }
 
-/** The code at a time. `at`: Unix milliseconds. */
-export const totpCode = (secret: string, at: number): string =>
-  codeOfStep(secret, Math.floor(at / stepMs));
-
 /**
  * The time step of a code that is valid at `at`. Undefined: the code is wrong, or its step is not after `lastStep`: a
  * code is valid once.
@@ -56,7 +52,8 @@ export const newRecoveryCodes = (): string[] =>
 export const normalizedCode = (typed: string): string =>
   typed.toUpperCase().replaceAll(/[\s-]/g, "");
 
-function codeOfStep(secret: string, step: number): string {
+/** `step`: a number of periods since 1970. */
+export function codeOfStep(secret: string, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
   const hash = createHmac("sha1", fromBase32(secret)).update(counter).digest();
