@@ -82,6 +82,7 @@ interface BuildOptions {
    * Absent: the gateway has one process.
    */
   readonly otherWorkers?: OtherWorkers | undefined;
+  // Only tests set the options below.
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
   /** The most bytes of an upstream response. Absent: the default. */

@@ -255,7 +255,7 @@ const largeReadBytes = 256 * 1024;
  * loop after each large read: otherwise Bun reads up to eleven times 512 KB from one fast sender before it serves other
  * connections.
  */
-export class ReadFlow {
+class ReadFlow {
   readonly #socket: Pick<Bun.Socket<unknown>, "pause" | "resume">;
   #isFull = false;
   #isYielding = false;
