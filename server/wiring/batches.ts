@@ -105,7 +105,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     const { model: id = "", vendorTarget, operation } = batchDataOf(job);
     const caller = callerOfKey(job.keyId, pinned, now());
     const model = resolveModel(id, kindOf(operation), caller, pinned);
-    if (vendorTarget && findTarget(model, vendorTarget)) return { caller, model };
+    if (vendorTarget && findTarget(model, vendorTarget)) return { caller, model, operation };
     throw new GatewayError("vendor_batch_failed", "The model has another upstream.");
   };
   const vendorLines = createVendorLines({
@@ -131,6 +131,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     budget: createVendorBudget({
       charging: requestPath.charging,
       hasEnded: async (id) => ((await store.findById(id))?.endedAt ?? null) !== null,
+      log,
       now,
     }),
     isShared,

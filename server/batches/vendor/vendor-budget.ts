@@ -3,20 +3,24 @@
  * actual cost when its results have arrived.
  */
 import type { RequestCharging } from "../../budgets/charge-request.ts";
-import { ignoreRejection } from "../../lib/tasks.ts";
+import { errorMessage } from "../../lib/error-code.ts";
+import type { Log } from "../../lib/log.ts";
 import type { Caller, PermittedModel } from "../../request/caller.ts";
 import { RequestRecord } from "../../request/request-record.ts";
 import type { Reservation } from "../../request/reservation.ts";
+import type { BatchOperation } from "../stored-batch.ts";
 
 export interface Payer {
   readonly caller: Caller;
   readonly model: PermittedModel;
+  readonly operation: BatchOperation;
 }
 
 interface VendorBudgetOptions {
   readonly charging: Pick<RequestCharging, "reserve">;
   /** Whether the job has ended, in any process. */
   readonly hasEnded: (jobId: string) => Promise<boolean>;
+  readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -29,20 +33,20 @@ interface RangeName {
 
 export type VendorBudget = ReturnType<typeof createVendorBudget>;
 
-export function createVendorBudget({ charging, hasEnded, now }: VendorBudgetOptions) {
+export function createVendorBudget({ charging, hasEnded, log, now }: VendorBudgetOptions) {
   const held = new Map<string, { readonly jobId: string; readonly reservation: Reservation }>();
   const keyOf = ({ jobId, number }: RangeName): string => `${jobId} ${number}`;
 
   const reserve = async (
     { jobId, number }: RangeName,
-    { caller, model }: Payer,
+    { caller, model, operation }: Payer,
     dollars: number | null,
   ): Promise<Reservation | undefined> => {
-    const record = new RequestRecord(`${jobId}-vendor-${number}`, "embeddings", now());
+    const record = new RequestRecord(`${jobId}-vendor-${number}`, operation, now());
     record.caller = caller;
     const estimate = { dollars: dollars ?? undefined, isCertain: dollars !== null };
     await charging.reserve({
-      operation: "embeddings",
+      operation,
       query: undefined,
       model,
       record,
@@ -83,11 +87,17 @@ export function createVendorBudget({ charging, hasEnded, now }: VendorBudgetOpti
     },
     /** A reservation for each line whose result has arrived: its cost is charged, and never refused. */
     charge: (range: RangeName, payer: Payer): Reservation => {
-      const settle = async (dollars: number): Promise<void> =>
-        (await reserve(range, payer, 0))?.settle(dollars);
+      const settle = async (dollars: number): Promise<void> => {
+        try {
+          (await reserve(range, payer, 0))?.settle(dollars);
+        } catch (error) {
+          const reason = errorMessage(error);
+          log.warn("vendor-line-not-charged", { job: range.jobId, dollars, reason });
+        }
+      };
       return {
         estimate: undefined,
-        settle: (cost = 0, additional = 0) => ignoreRejection(settle(cost + additional)),
+        settle: (cost = 0, additional = 0) => void settle(cost + additional),
         release: () => undefined,
       };
     },
