@@ -3,6 +3,7 @@ import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
 import { newId } from "../lib/new-id.ts";
+import { repeat } from "../lib/timers.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAlertStore } from "../storage/sql/alert-store.ts";
@@ -54,7 +55,8 @@ interface OpenEventsOptions {
 
 const none: ReadonlyMap<string, Webhook> = new Map();
 const noRules: ReadonlyMap<string, AlertRule> = new Map();
-const pruneEveryMs = 60_000;
+/** The pause between two runs of the background work. */
+const everyMs = 60_000;
 
 export type OpenedEvents = ReturnType<typeof openEvents>;
 
@@ -93,35 +95,26 @@ export function openEvents(options: OpenEventsOptions) {
     log.error("event-not-recorded", { type: "key.*", reason });
 
   const emitExpiringKeys = createExpiringKeys({ snapshot, emit: events.emit, now });
-  emitExpiringKeys();
+  resources.defer(repeat({ everyMs, isImmediate: true }, async () => emitExpiringKeys()));
 
-  const prune = async (): Promise<void> => {
-    try {
-      await store.prune(await (shared ? shared.now() : now()));
-      // Another process may have queued deliveries meanwhile.
-      deliver.wake();
-    } catch (error) {
-      // The file is locked or the disk is full: pruning is retried, and the next write logs the problem.
-      const reason = errorMessage(error);
-      log.debug("events-not-pruned", { reason });
-    }
-  };
+  // The file is locked or the disk is full: pruning is retried, and the next write logs the problem.
+  const onPruningFailure = (error: unknown) =>
+    log.debug("events-not-pruned", { reason: errorMessage(error) });
+  const stopPruning = repeat({ everyMs, onFailure: onPruningFailure }, async () => {
+    await store.prune(await (shared ? shared.now() : now()));
+    // Another process may have queued deliveries meanwhile.
+    deliver.wake();
+  });
+  resources.defer(stopPruning);
+
   let alerts: Alerts | undefined;
-  const evaluateAlerts = async (): Promise<void> => {
-    try {
-      await alerts?.evaluate();
-    } catch (error) {
-      // The ledger or the store cannot be read, which their own events report. The next minute tries again.
-      log.debug("alerts-not-evaluated", { reason: errorMessage(error) });
-    }
-  };
-  const pruneTimer = setInterval(() => {
-    emitExpiringKeys();
-    void prune();
-    void evaluateAlerts();
-  }, pruneEveryMs);
-  pruneTimer.unref();
-  resources.defer(() => clearInterval(pruneTimer));
+  // The ledger or the store cannot be read, which their own events report. The next minute tries again.
+  const onAlertsFailure = (error: unknown) =>
+    log.debug("alerts-not-evaluated", { reason: errorMessage(error) });
+  const stopAlerts = repeat({ everyMs, onFailure: onAlertsFailure }, async () => {
+    await alerts?.evaluate();
+  });
+  resources.defer(stopAlerts);
   // Deliveries that an earlier process left pending.
   deliver.wake();
 
