@@ -6,7 +6,7 @@ import { bodyWithoutNulls } from "../http/read-body.ts";
 import { copyAll } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
-import { serveOthers } from "../lib/tasks.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import type { Endpoint, WrittenResponse } from "../pipeline/endpoint.ts";
 import { joinChunks, type RequestUsage } from "../request/http-types.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
@@ -40,7 +40,7 @@ export const mergedEndpoint = (
   ...endpoint,
   write: async (response, query, context) => {
     // Reading the response took milliseconds, and writing it takes as long.
-    await serveOthers();
+    await nextTurn();
     const { vectors, usage, deviations } = response;
     const tokens = usage && tokensPerInput(usage, query.input);
     const body: Uint8Array[] = [];
@@ -58,7 +58,7 @@ export const mergedEndpoint = (
       bytes += chunk.length;
       if (bytes < bytesPerTurn) continue;
       bytes = 0;
-      await serveOthers();
+      await nextTurn();
     }
     return { kind: "buffered", body, usage: reportedUsage(response), deviations };
   },

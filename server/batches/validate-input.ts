@@ -3,7 +3,7 @@
  * the parameter.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { serveOthers } from "../lib/tasks.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import { type InputLine, readLines } from "./read-lines.ts";
 import type { BatchError } from "./stored-batch.ts";
 import type { SizedRange } from "./vendor/choose-execution.ts";
@@ -71,7 +71,7 @@ async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<
   let count = 0;
   for await (const line of readLines(open(), { position: 0, ...limits })) {
     yield line;
-    if (++count % linesPerTurn === 0) await serveOthers();
+    if (++count % linesPerTurn === 0) await nextTurn();
   }
 }
 

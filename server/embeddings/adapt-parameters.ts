@@ -5,6 +5,7 @@
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/large-json.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import type { PermittedModel } from "../request/caller.ts";
 import { joinDeviations } from "../request/deviations.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
@@ -182,7 +183,7 @@ export const adaptParameters =
       const last = query.input.kind === "mixed" ? sendImages : next;
       const send = (): Promise<EmbeddingsResponse> =>
         isPlain(query) || !target ? next(request) : sendAdapted(request, target, learned, last);
-      return isLong(query) ? yieldToEventLoop().then(send) : send();
+      return isLong(query) ? nextTurn().then(send) : send();
     };
   };
 /** From this many characters on, writing the upstream request takes milliseconds. */
@@ -198,9 +199,6 @@ function isLong({ input }: EmbeddingsQuery): boolean {
     for (const tokens of input.tokens) characters += tokens.length * charactersPerToken;
   return characters >= longCharacters;
 }
-
-/** A turn of the event loop: looking up long texts in the cache took milliseconds, and so will writing the request. */
-const yieldToEventLoop = (): Promise<unknown> => new Promise(setImmediate);
 
 async function sendAdapted(
   request: StageRequest<EmbeddingsQuery>,
@@ -315,7 +313,7 @@ export async function decodeTokens(
     decoded += tokens?.length ?? 0;
     if (decoded < tokensPerTurn) continue;
     decoded = 0;
-    await new Promise(setImmediate);
+    await nextTurn();
   }
   return { ...query, input: withEntries(decodedEntries) };
 }

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { packBits } from "../lib/packed-bits.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import type { Send } from "../request/stage.ts";
 import type {
   EmbeddingsQuery,
@@ -53,7 +54,7 @@ export async function packResponse(
     packed += dimensionsOf(vector);
     if (packed < numbersPerStep) continue;
     packed = 0;
-    await new Promise(setImmediate);
+    await nextTurn();
   }
   return withVectors(response, vectors);
 }

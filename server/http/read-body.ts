@@ -10,7 +10,7 @@ import { GrowingBytes, lendEach } from "../lib/byte-memory.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { jsonBounds, parsedMemory, scanWithinBounds, smallBytes } from "../lib/json-bounds.ts";
 import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
-import { runInSteps, type Serialize, serveOthers } from "../lib/tasks.ts";
+import { nextTurn, runInSteps, type Serialize } from "../lib/tasks.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { cutDataUrls } from "./cut-inline-images.ts";
@@ -121,7 +121,7 @@ async function readStreamedJson(
   if (memory < largeBytes) return await runInSteps(parse());
   return await context.parseInTurn(async () => {
     const value = await runInSteps(parse());
-    await serveOthers();
+    await nextTurn();
     return value;
   });
 }

@@ -6,7 +6,7 @@
 import { copyOf, viewOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { imageSize, sniffImage } from "../lib/sniff-image.ts";
-import { runConcurrently, serveOthers } from "../lib/tasks.ts";
+import { nextTurn, runConcurrently } from "../lib/tasks.ts";
 import { isDataUrl } from "../lib/url-scheme.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
@@ -53,7 +53,7 @@ export const createImageLoader =
     const links = new Map<string, LinkedImage>();
     for (const link of linksIn(input).toReversed()) {
       // Hashing all large URLs at once would delay other requests by tens of milliseconds.
-      if (link.url.length > largeUrl) await serveOthers();
+      if (link.url.length > largeUrl) await nextTurn();
       links.set(link.url, link);
     }
     let bytes = 0;
@@ -111,7 +111,7 @@ async function loadFile(
 ): Promise<FilePart> {
   if (isDataUrl(url)) {
     // Decoding a large image takes milliseconds: other requests are served before the next one.
-    if (url.length > largeUrl) await serveOthers();
+    if (url.length > largeUrl) await nextTurn();
     return decodeDataUrl(url, param, temp);
   }
   const served = await readServed(url, param, temp, findServed);

@@ -4,7 +4,7 @@
  */
 import { type BorrowedBytes, copyAll } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { ignoreRejection, serveOthers } from "../lib/tasks.ts";
+import { ignoreRejection, nextTurn } from "../lib/tasks.ts";
 import { sleep } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
@@ -142,7 +142,7 @@ export class RangeRun {
       ignoreRejection(results);
       running.push(results);
       at += each.lines.length;
-      if (running.length % requestsPerTurn === 0) await serveOthers();
+      if (running.length % requestsPerTurn === 0) await nextTurn();
     }
     return (await Promise.all(running)).flat();
   }
@@ -156,7 +156,7 @@ export class RangeRun {
     const result = await this.#run(merged ?? only, first);
     const results = merged ? await resultsOfLines(result, lines.length) : [result];
     if (!results) return this.#runAll(lines.map(alone), first);
-    if (merged) await serveOthers();
+    if (merged) await nextTurn();
     const formatted: FormattedLine[] = [];
     for (const [at, line] of lines.entries())
       formatted.push(await this.#read(line, results[at] as LineResult));

@@ -5,6 +5,7 @@
  */
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import type { OutboxFile } from "../storage/files/outbox.ts";
 import type { LedgerRow, ReservedRequest } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
@@ -221,7 +222,7 @@ export class Ledger {
       for (const { requestId } of inMemory) outbox.release(requestId);
       outbox.markStored(fromOutbox.length);
       // Requests are served between two transactions: SQLite's promise settles without a turn of the event loop.
-      if (this.#pending > 0) await new Promise(setImmediate);
+      if (this.#pending > 0) await nextTurn();
     }
   }
 

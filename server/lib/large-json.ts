@@ -2,7 +2,7 @@
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 import { freeMemory } from "./byte-memory.ts";
-import { serveOthers } from "./tasks.ts";
+import { nextTurn } from "./tasks.ts";
 
 /** The approximate characters of a number and its comma. */
 const numberLength = 6;
@@ -46,9 +46,9 @@ export class LargeJson {
 
   /** Serializes the value before its bytes are needed, in two steps: other requests are served before each. */
   async serialize(): Promise<void> {
-    await serveOthers();
+    await nextTurn();
     const text = this.text();
-    await serveOthers();
+    await nextTurn();
     this.#bytes = Buffer.from(text);
   }
 

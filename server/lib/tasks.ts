@@ -75,10 +75,10 @@ export function createSerialize(): Serialize {
 }
 
 /**
- * Lets other requests be served in the middle of a long computation: one turn of the event loop reads all sockets, and
- * the next one responds. An immediate runs before the sockets are read, so one would not be enough.
+ * Waits until the event loop has read all sockets once. In the middle of a long computation, other requests are served
+ * meanwhile. An immediate runs before the sockets are read, so one would not be enough.
  */
-export async function serveOthers(): Promise<void> {
+export async function nextTurn(): Promise<void> {
   await new Promise(setImmediate);
   await new Promise(setImmediate);
 }
@@ -88,7 +88,7 @@ export async function runInSteps<T>(steps: Iterator<void, T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
-    await serveOthers();
+    await nextTurn();
   }
 }
 

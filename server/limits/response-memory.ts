@@ -8,7 +8,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { KeyShares } from "../lib/key-shares.ts";
 import { KeyTurns } from "../lib/key-turns.ts";
-import { createSerialize, serveOthers } from "../lib/tasks.ts";
+import { createSerialize, nextTurn } from "../lib/tasks.ts";
 import { clientClosedError } from "../request/deadline.ts";
 
 export interface MemoryRequest {
@@ -55,7 +55,7 @@ export class ResponseMemory {
     if (isFree) this.#shares.take(keyId, bytes);
     else await this.#wait(keyId, bytes, signal(), timeoutMs);
     // Reading a large response from the cache takes milliseconds: other requests are served before each.
-    await this.#beginInTurn(serveOthers);
+    await this.#beginInTurn(nextTurn);
   }
 
   release(keyId: string, bytes: number): void {

@@ -3,6 +3,7 @@
  * and the rest of the document can still be read.
  */
 import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import { invalidResponse } from "./invalid-response.ts";
 
 /** No API has more than a dozen levels. */
@@ -40,7 +41,7 @@ export async function parseUpstreamJson(text: string): Promise<unknown> {
   const kept: Uint8Array[] = [];
   let isWhole = true;
   for (let from = 0; from < bytes.length; from += sliceLength) {
-    if (from > 0) await new Promise(setImmediate);
+    if (from > 0) await nextTurn();
     const slice = bytes.subarray(from, from + sliceLength);
     const left = filter.push(slice);
     checkCounts(filter);

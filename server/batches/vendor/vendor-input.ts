@@ -1,7 +1,7 @@
 /** Writes the input file of a vendor's batch: the upstream requests of the lines, as the vendor's adapter writes them. */
 import { createHash } from "node:crypto";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { serveOthers } from "../../lib/tasks.ts";
+import { nextTurn } from "../../lib/tasks.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import type { JsonObject, VendorApi } from "./vendor-api.ts";
@@ -51,7 +51,7 @@ export class VendorInput {
       const requests = await plan().catch(noneIfInvalid);
       if (requests.length === 0) this.skipped.push(line);
       for (const request of requests) yield* this.#linesOf(line, request);
-      if (++read % linesPerTurn === 0) await serveOthers();
+      if (++read % linesPerTurn === 0) await nextTurn();
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { copyAll } from "../../lib/borrowed-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { serveOthers } from "../../lib/tasks.ts";
+import { nextTurn } from "../../lib/tasks.ts";
 import type { FileStore, FoundFile } from "../../storage/ports/file-store.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
@@ -62,7 +62,7 @@ export class VendorResults {
       bytes += line.length;
       if (bytes < bytesPerTurn) continue;
       bytes = 0;
-      await serveOthers();
+      await nextTurn();
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isEmptyObject } from "../../lib/large-json.ts";
-import { runInSteps, serveOthers } from "../../lib/tasks.ts";
+import { nextTurn, runInSteps } from "../../lib/tasks.ts";
 import { bytesAt } from "../../limits/request-demand.ts";
 import type { PermittedModel } from "../../request/caller.ts";
 import type {
@@ -77,7 +77,7 @@ const taskTypeKey = ({ field, given, meaning }: TaskType, taskTypeTranslated: bo
 export function cacheKeys(prefix: string, input: EmbeddingInput): string[] | Promise<string[]> {
   const steps = keySteps(prefix, input);
   const { done, value } = steps.next();
-  return done ? value : serveOthers().then(() => runInSteps(steps));
+  return done ? value : nextTurn().then(() => runInSteps(steps));
 }
 
 function* keySteps(prefix: string, input: EmbeddingInput): Generator<void, string[]> {

@@ -6,6 +6,7 @@
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { nextTurn } from "../../lib/tasks.ts";
 import { fromValues, isValidRow } from "../ledger-row-values.ts";
 import type { LedgerRow, ReservedRequest } from "../ports/ledger-row.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
@@ -93,7 +94,7 @@ export class OutboxRecovery {
       await this.#store.append(this.#rows.slice(0, chunkRows));
       this.#rows = this.#rows.slice(chunkRows);
       // Requests are served between two steps: SQLite's promise settles without a turn of the event loop.
-      if (this.#rows.length > 0) await new Promise(setImmediate);
+      if (this.#rows.length > 0) await nextTurn();
     }
     for (let outbox = this.#left[0]; outbox; outbox = this.#left[0]) {
       if (outbox.damagedRecords > 0) keepDamaged(this.#folder, outbox.path);

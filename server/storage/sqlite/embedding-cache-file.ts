@@ -10,7 +10,7 @@
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, errorMessage } from "../../lib/error-code.ts";
-import { ignoreRejection } from "../../lib/tasks.ts";
+import { ignoreRejection, nextTurn } from "../../lib/tasks.ts";
 import { removeIfExists } from "../files/expiring-files.ts";
 import {
   EmbeddingCacheTable,
@@ -129,14 +129,14 @@ export class EmbeddingCacheFile {
    */
   async load(restore: RestoreEmbedding): Promise<void> {
     while (this.#attempt((table) => this.#expire(table))) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
     let last: ReadPosition | undefined = {
       usedAt: Number.MAX_SAFE_INTEGER,
       id: Number.MAX_SAFE_INTEGER,
     };
     while (last) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await nextTurn();
       const from: ReadPosition = last;
       last = this.#attempt((table) => table.read(from, this.#options.groupRows, restore));
     }

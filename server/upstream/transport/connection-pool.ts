@@ -7,7 +7,7 @@
  * connection could get the response of the one before it. A connection on which bytes arrive while it is idle is
  * therefore closed, and its address gets a new connection for each request for a while.
  */
-import { serveOthers } from "../../lib/tasks.ts";
+import { nextTurn } from "../../lib/tasks.ts";
 import { type Address, UpstreamConnection } from "./connection.ts";
 
 export interface Unsolicited {
@@ -55,7 +55,7 @@ export class ConnectionPool {
    */
   takeIdle(key: string, taken: (idle: UpstreamConnection | undefined) => void): void {
     if (!this.#idle.get(key)?.length) taken(undefined);
-    else void serveOthers().then(() => taken(this.#takeIdle(key)));
+    else void nextTurn().then(() => taken(this.#takeIdle(key)));
   }
 
   #takeIdle(key: string): UpstreamConnection | undefined {

@@ -4,6 +4,7 @@
  */
 
 import { GatewayError } from "../../../lib/gateway-error.ts";
+import { nextTurn } from "../../../lib/tasks.ts";
 import type { Responder } from "../../process/serve-parent.ts";
 import {
   type EmbedRequest,
@@ -75,7 +76,7 @@ export class BatchScheduler {
       this.#tokenize(performance.now() + tokenizingMs);
       await this.#runBatch();
       // Yields to the event loop, which a run blocks, so that new requests and cancellations arrive.
-      await new Promise((resume) => setImmediate(resume));
+      await nextTurn();
     }
     this.#working = false;
   }
