@@ -135,7 +135,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
 ): Promise<A> {
   const { services, record } = lifetime;
   const { charging } = services;
-  const { endpoint, caller, model, query, send, client } = execution;
+  const { endpoint, caller, model, query, send, client, isPartOfRequest } = execution;
   const { operation, kind } = endpoint;
   // A line that the batch of a vendor has run takes from no rate limit.
   const isLimited = needsAdmission(execution) && !record.line?.vendor;
@@ -160,7 +160,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   record.queuedMs = waitedMs;
   const timeoutMs = wholeMs - Math.round(waitedMs);
   if (timeoutMs <= 0) throw timedOutInQueue();
-  const deadline = lifetime.startDeadline(timeoutMs, client);
+  const deadline = lifetime.startDeadline(timeoutMs, client, kind === "image" && !isPartOfRequest);
   // The client may have disconnected while the request was queued.
   if (waitedMs > 0) deadline.signal.throwIfAborted();
   recordQuery(record, operation, query);

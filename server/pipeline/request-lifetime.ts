@@ -138,21 +138,16 @@ export class RequestLifetime {
 
   /**
    * Starts the request timeout. The signal fires at the timeout and when the client disconnects. Throws GatewayError for
-   * an image request after the drain.
+   * an image request after the drain. `isImage`: the request is for images, and not part of another.
    */
-  startDeadline(timeoutMs: number, client: RequestClient): Deadline {
+  startDeadline(timeoutMs: number, client: RequestClient, isImage: boolean): Deadline {
     this.#deadline = new Deadline({
-      client: this.#isImage ? this.#imageClient(client) : client,
+      client: isImage ? this.#imageClient(client) : client,
       timeoutMs,
       clock: this.services.clock,
     });
-    if (this.#isImage) this.services.admittedImages.add(this.#deadline);
+    if (isImage) this.services.admittedImages.add(this.#deadline);
     return this.#deadline;
-  }
-
-  /** Other requests have no temp storage, or use it for the images that they embed. */
-  get #isImage(): boolean {
-    return this.#hasTemp && this.record.endpoint !== "embeddings";
   }
 
   get #hasTemp(): boolean {
