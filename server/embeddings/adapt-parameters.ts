@@ -186,7 +186,11 @@ export const adaptParameters =
       return isLong(query) ? nextTurn().then(send) : send();
     };
   };
-/** From this many characters on, writing the upstream request takes milliseconds. */
+
+/**
+ * From this many characters on, the query gets a turn of the event loop: looking up long texts in the cache took
+ * milliseconds, and so will writing the upstream request.
+ */
 const longCharacters = 1024 * 1024;
 
 /** A token is about four characters of text, and as much work to write. */
