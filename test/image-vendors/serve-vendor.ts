@@ -30,7 +30,7 @@ export interface Exchange {
 /** One fake vendor, until the next one is opened on the same server. */
 export interface RunningFake {
   readonly generator: FakeGenerator;
-  /** All exchanges except downloads of the generator's links. */
+  /** All exchanges except downloads of the generator's links and the list of models. */
   readonly exchanges: readonly Exchange[];
   /** Errors thrown by the fake itself: its defects, unless the generator injects a fault. */
   readonly ownErrors: readonly unknown[];
@@ -85,7 +85,7 @@ export function serveVendor(vendor: FakeVendor): VendorServer {
       };
       const fault = nextFault(now, request);
       const response = typeof fault === "object" ? fault : await responseOf(now, request);
-      now.exchanges.push({ request, response });
+      if (request.path !== vendor.modelList) now.exchanges.push({ request, response });
       if (typeof fault === "object") return toResponse(response);
       return deliver(now, response, fault);
     },

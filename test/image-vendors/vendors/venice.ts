@@ -11,6 +11,8 @@ import { present } from "./job-server.ts";
 
 const key = "vnc-0123456789abcdefghijklmnopqrstuv";
 
+const modelList = "/api/v1/models?type=image";
+
 const error = (status: number, message: string, details?: object): VendorResponse => ({
   status,
   body: { error: message, ...(details && { details }) },
@@ -93,7 +95,7 @@ const open =
   async (request) => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw error(401, "Authentication failed");
-    if (method === "GET" && path === "/api/v1/models?type=image")
+    if (method === "GET" && path === modelList)
       return { body: { object: "list", type: "image", data: [{ id: "other" }, { id: model }] } };
     const [, verb] =
       /^\/api\/v1\/(images\/generations|image\/edit|image\/multi-edit)$/.exec(path) ?? [];
@@ -141,6 +143,7 @@ const vendor = (name: string, model: string, operation: "generations" | "edits")
   model,
   config: { apiKey: key },
   basePath: "/api/v1",
+  modelList,
   operations: [operation],
   source: "https://github.com/veniceai/api-docs/blob/main/swagger.yaml, 2026-08-22",
   open: open(model),
