@@ -411,6 +411,17 @@ function givenValue(env: EnvironmentVariables, name: string): string | undefined
   const path = secretSettings.has(name) && env[variable];
   if (!path) return value;
   if (value !== undefined) throw new SettingsError(`Set ${name} or ${variable}, not both.`);
+  const content = readSecretFile(path, variable);
+  // Not the same as unset: the file may be mounted later, and a gateway without its secret would serve everyone.
+  if (content === "") {
+    throw new SettingsError(
+      `${variable}: the file ${path} is empty. Write the value into it, or unset ${variable}.`,
+    );
+  }
+  return content;
+}
+
+function readSecretFile(path: string, variable: string): string {
   try {
     return readFileSync(path, "utf8").trim();
   } catch (error) {

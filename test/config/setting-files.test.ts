@@ -32,6 +32,9 @@ test("the URLs, the secret and the tokens are read from files, without the line 
   expect(() => readSettings({ ...env, BLOB_URL_FILE: `${folder.path}/none` })).toThrow(
     "BLOB_URL_FILE cannot be read",
   );
+  expect(() => readSettings({ VEXEL_METRICS_TOKEN_FILE: file("empty", "\n") })).toThrow(
+    "VEXEL_METRICS_TOKEN_FILE: the file",
+  );
   expect(() => readSettings({ BLOB_URL: "s3://x" })).toThrow("VEXEL_SECRET");
 });
 

@@ -22,6 +22,12 @@ test("the references of an operation are replaced, and a schema that contains it
   });
 });
 
+test("a description beside a reference replaces that of the schema", async () => {
+  const described = { $ref: "#/components/schemas/Tree", description: "Its own." };
+  const { spec } = await resolveSubtree({ ...document, described }, ["described"]);
+  expect(spec).toEqual({ ...tree, description: "Its own." });
+});
+
 test("a part that the document does not have is undefined", async () => {
   expect((await resolveSubtree(document, ["components", "securitySchemes"])).spec).toBeUndefined();
 });

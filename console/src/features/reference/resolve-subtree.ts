@@ -15,13 +15,15 @@ export async function resolveSubtree(document: unknown, path: readonly string[])
   const resolved = (value: unknown, within: readonly string[]): unknown => {
     if (Array.isArray(value)) return value.map((each) => resolved(each, within));
     if (!isNode(value)) return value;
-    const { $ref } = value;
-    if (typeof $ref !== "string")
-      return Object.fromEntries(
-        Object.entries(value).map(([key, each]) => [key, resolved(each, within)]),
-      );
+    const { $ref, ...members } = value;
+    const own = Object.fromEntries(
+      Object.entries(members).map(([key, each]) => [key, resolved(each, within)]),
+    );
+    if (typeof $ref !== "string") return own;
     if (within.includes($ref)) return value;
-    return resolved(at(document, $ref.split("/").slice(1)), [...within, $ref]);
+    const referred = resolved(at(document, $ref.split("/").slice(1)), [...within, $ref]);
+    // A description beside a reference replaces that of the referred schema.
+    return isNode(referred) ? { ...referred, ...own } : referred;
   };
   return { spec: resolved(at(document, path), []), errors: [] };
 }
