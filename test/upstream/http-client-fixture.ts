@@ -3,7 +3,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer } from "node:tls";
 import type { UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import type { TlsTrust } from "../../server/upstream/transport/connection.ts";
-import type { Unsolicited } from "../../server/upstream/transport/connection-pool.ts";
+import {
+  KeepAliveTrust,
+  type Unsolicited,
+} from "../../server/upstream/transport/connection-pool.ts";
 import type { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import {
   createTransport,
@@ -128,10 +131,13 @@ export const exchange = (
   signal: AbortSignal,
 ): Promise<ResponseParser> => client.exchange(request, signal);
 
-/** `distrustMs`: how long no connection to a server is reused that sent an unsolicited response. */
-export function testClient(maxResponseBytes = 1_000_000, distrustMs?: number): TestClient {
+/** `trust`: which servers are trusted to send one response for one request. */
+export function testClient(
+  maxResponseBytes = 1_000_000,
+  trust = new KeepAliveTrust({ clock: () => performance.now() }),
+): TestClient {
   const clock = () => performance.now();
-  const client = new HttpClient({ maxResponseBytes, clock, distrustMs });
+  const client = new HttpClient({ maxResponseBytes, clock, trust });
   return {
     client,
     send: async (url, body, more = {}, signal = new AbortController().signal) => {

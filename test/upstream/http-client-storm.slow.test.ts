@@ -6,7 +6,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { UpstreamConnection } from "../../server/upstream/transport/connection.ts";
-import { ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
+import { ConnectionPool, KeepAliveTrust } from "../../server/upstream/transport/connection-pool.ts";
 import { tries } from "../depth.ts";
 import { root } from "../harness.ts";
 import { until } from "../until.ts";
@@ -72,8 +72,9 @@ async function response({ socket, turn, body }: ReceivedRequest): Promise<void> 
 describe("many concurrent requests", () => {
   test("each gets its own response, or an error", async () => {
     using server = rawServer((request) => void response(request));
-    // Connections are reused although the server responds twice.
-    using client = testClient(1_000_000, 0);
+    // Each look at the clock is an hour later, so that connections are used again although the server responds twice.
+    let hour = 0;
+    using client = testClient(1_000_000, new KeepAliveTrust({ clock: () => hour++ * 3_600_000 }));
     let nonce = 0;
     const one = async (plan: Plan): Promise<void> => {
       const body = JSON.stringify({ ...plan, nonce: nonce++ } satisfies PlannedRequest);
@@ -114,9 +115,9 @@ describe("idle connections", () => {
       return Object.assign(sweep, { unref: () => sweep });
     }) as unknown as typeof setInterval);
     let now = 0;
-    const pool = new ConnectionPool({ clock: () => now });
-    const takeIdle = (key: string) =>
-      new Promise<UpstreamConnection | undefined>((taken) => pool.takeIdle(key, taken));
+    const clock = () => now;
+    const trust = new KeepAliveTrust({ clock });
+    const pool = new ConnectionPool({ clock, trust });
     try {
       const open = () => UpstreamConnection.open(address);
       const [old, young] = [await open(), await open()];
@@ -128,9 +129,9 @@ describe("idle connections", () => {
       sweeps[0]!();
       expect([old.closed, young.closed]).toEqual([true, false]);
       // The pool is last in, first out, and never returns a closed connection.
-      expect(await takeIdle("there")).toBeUndefined();
-      expect(await takeIdle("here")).toBe(young);
-      expect(await takeIdle("here")).toBeUndefined();
+      expect(pool.takeIdle("there")).toBeUndefined();
+      expect(pool.takeIdle("here")).toBe(young);
+      expect(pool.takeIdle("here")).toBeUndefined();
       pool.release("here", young);
       now = 70_000;
       sweeps[0]!();

@@ -1,28 +1,14 @@
 /**
- * Connection pool: idle keep-alive connections for reuse, by scheme, host and port. A new connection resolves the host
- * name through Bun's cache, which keeps names for seconds (bin/environment.json). The pool bounds idle connections
- * only: concurrency limits bound the open ones.
- *
- * HTTP/1.1 does not say which request a response belongs to: after one unsolicited response, each request on the
- * connection could get the response of the one before it. A connection on which bytes arrive while it is idle is
- * therefore closed, and its address gets a new connection for each request for a while.
+ * Connection pool: idle keep-alive connections for reuse, by scheme, host and port, and which upstreams are trusted to
+ * send exactly one response per request. A new connection resolves the host name through Bun's cache, which keeps names
+ * for seconds (bin/environment.json). The pool bounds idle connections only: concurrency limits bound the open ones.
  */
-import { nextTurn } from "../../lib/tasks.ts";
 import { type Address, UpstreamConnection } from "./connection.ts";
 
-export interface Unsolicited {
-  /** Host and port of the upstream. */
-  readonly address: string;
-  /** Responses that were delivered before on the same connection may have belonged to other requests. */
-  readonly earlierResponsesSuspect: boolean;
-}
-
-export interface PoolOptions {
+interface PoolOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  readonly onUnsolicited?: ((event: Unsolicited) => void) | undefined;
-  /** How long no connection to an address is reused that sent an unsolicited response. */
-  readonly distrustMs?: number | undefined;
+  readonly trust: KeepAliveTrust;
 }
 
 /**
@@ -32,15 +18,10 @@ export interface PoolOptions {
 const idleTimeoutMs = 30_000;
 /** Maximum idle connections per address; others are closed when their request ends. */
 const maxIdle = 256;
-const defaultDistrustMs = 10 * 60_000;
-/** Upstreams come from the configuration, so there are few. */
-const maxDistrusted = 1000;
 
 export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #idle = new Map<string, UpstreamConnection[]>();
-  /** When connections to an address are reused again, which sent an unsolicited response. */
-  readonly #distrustedUntil = new Map<string, number>();
   #sweeping: ReturnType<typeof setInterval> | undefined;
   #closed = false;
 
@@ -48,23 +29,14 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /**
-   * The connection that was used last (LIFO): it is the most likely to be still open. It is taken after the event loop
-   * has read all sockets once: bytes that wait on an idle connection have then closed it. Without that, a client's
-   * request could be written before an upstream's socket is read that became readable in the same turn.
-   */
-  takeIdle(key: string, taken: (idle: UpstreamConnection | undefined) => void): void {
-    if (!this.#idle.get(key)?.length) taken(undefined);
-    else void nextTurn().then(() => taken(this.#takeIdle(key)));
-  }
-
-  #takeIdle(key: string): UpstreamConnection | undefined {
+  /** The connection that was used last (LIFO): it is the most likely to be still open. */
+  takeIdle(key: string): UpstreamConnection | undefined {
+    const { clock, trust } = this.#options;
     const idle = this.#idle.get(key);
-    let connection = idle?.pop();
-    while (connection?.closed) connection = idle?.pop();
-    if (!connection || connection.idleSince + idleTimeoutMs > this.#options.clock()) {
-      return connection;
-    }
+    if (!idle || !trust.isTrusted(key)) return undefined;
+    let connection = idle.pop();
+    while (connection && !connection.isReady()) connection = idle.pop();
+    if (!connection || connection.idleSince + idleTimeoutMs > clock()) return connection;
     connection.close();
     return undefined;
   }
@@ -76,31 +48,30 @@ export class ConnectionPool {
     });
   }
 
-  /** `responses`: on the connection. The response to its first request is certain: the connection was new. */
-  #onUnsolicited(address: string, responses: number): void {
-    const { clock, distrustMs = defaultDistrustMs, onUnsolicited } = this.#options;
-    for (const connection of this.#idle.get(address)?.splice(0) ?? []) connection.close();
-    if (this.#distrustedUntil.size >= maxDistrusted) this.#distrustedUntil.clear();
-    this.#distrustedUntil.set(address, clock() + distrustMs);
-    onUnsolicited?.({ address, earlierResponsesSuspect: responses > 1 });
+  /**
+   * An unsolicited response came from this address: its idle connections are closed, and it loses keep-alive for a
+   * while.
+   */
+  #onUnsolicited(key: string, responses: number): void {
+    for (const connection of this.#idle.get(key)?.splice(0) ?? []) connection.close();
+    this.#options.trust.distrust(key, responses);
   }
 
   /** Returns a connection whose request has ended to the pool. */
   release(key: string, connection: UpstreamConnection): void {
     if (connection.closed) return;
-    const now = this.#options.clock();
+    const { clock, trust } = this.#options;
     let idle = this.#idle.get(key);
     if (!idle) {
       idle = [];
       this.#idle.set(key, idle);
     }
-    const isDistrusted = (this.#distrustedUntil.get(key) ?? now) > now;
     // A request may end after the HTTP client was closed.
-    if (this.#closed || idle.length >= maxIdle || isDistrusted) {
+    if (this.#closed || idle.length >= maxIdle || !trust.isTrusted(key)) {
       connection.close();
       return;
     }
-    connection.idleSince = now;
+    connection.idleSince = clock();
     idle.push(connection);
     this.#sweep();
   }
@@ -130,5 +101,58 @@ export class ConnectionPool {
       clearInterval(this.#sweeping);
       this.#sweeping = undefined;
     }, idleTimeoutMs / 4).unref();
+  }
+}
+
+export interface Unsolicited {
+  /** Host and port of the upstream. */
+  readonly address: string;
+  /** Responses that were delivered before on the same connection may have belonged to other requests. */
+  readonly earlierResponsesSuspect: boolean;
+}
+
+interface KeepAliveTrustOptions {
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly onUnsolicited?: (event: Unsolicited) => void;
+}
+
+const distrustMs = 10 * 60_000;
+/** Upstreams come from the configuration, so there are few. */
+const maxAddresses = 1000;
+
+/**
+ * Keep-alive trust: which upstreams are trusted to send exactly one response per request. HTTP/1.1 does not say which
+ * request a response belongs to: after one unsolicited response, each request on the connection could get the response
+ * of the one before it. An upstream that sent an unsolicited response gets a new connection for each request, for a
+ * while.
+ */
+export class KeepAliveTrust {
+  readonly #options: KeepAliveTrustOptions;
+  /** When each address is trusted again. */
+  readonly #until = new Map<string, number>();
+
+  constructor(options: KeepAliveTrustOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a connection to this address may be reused. */
+  isTrusted(address: string): boolean {
+    if (this.#until.size === 0) return true;
+    const until = this.#until.get(address);
+    if (until === undefined) return true;
+    if (until > this.#options.clock()) return false;
+    this.#until.delete(address);
+    return true;
+  }
+
+  /**
+   * An unsolicited response arrived. `responses`: the number of responses on the connection. The response to its first
+   * request is certain: the connection was new.
+   */
+  distrust(address: string, responses: number): void {
+    if (this.#until.size >= maxAddresses) this.#until.clear();
+    this.#until.set(address, this.#options.clock() + distrustMs);
+    this.#options.onUnsolicited?.({ address, earlierResponsesSuspect: responses > 1 });
   }
 }

@@ -5,8 +5,9 @@
 import { isIP } from "node:net";
 import type { LargeJson } from "../../lib/large-json.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
-import { isResponse, type ResponseParser } from "./parse-response.ts";
+import type { ResponseParser } from "./parse-response.ts";
 import { AmbiguousResponse, ConnectionLost, NotConnected } from "./transport-error.ts";
+import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
 export interface Address {
   /** A name, or an IP address. */
@@ -56,6 +57,8 @@ const largeRequestLength = 256 * 1024;
 
 /** The connect timeout. A request's own deadline is usually shorter. */
 const defaultConnectMs = 30_000;
+/** A connection that left the pool stays open this long, so that the event loop decrypts the bytes that wait on it. */
+const decryptMs = 1000;
 
 export class UpstreamConnection {
   closed = false;
@@ -120,6 +123,21 @@ export class UpstreamConnection {
   onHandshake(error?: unknown): void {
     if (error === undefined) this.#handshake.resolve();
     else this.#handshake.reject(error);
+  }
+
+  /** Whether it can carry another request: it is open, and no bytes wait on it. */
+  isReady(): boolean {
+    if (this.closed) return false;
+    const waiting = unsolicitedBytes(this.#socket as Socket);
+    if (waiting === "none") return true;
+    if (this.#secure) {
+      // Only the event loop can decrypt the bytes: `onData` then finds out whether they are a response.
+      setTimeout(() => this.close(), decryptMs).unref();
+      return false;
+    }
+    this.close();
+    if (waiting === "unsolicited") this.#onUnsolicited?.(this.#responses);
+    return false;
   }
 
   /** `body`: sent after `request`, where the body is large. */

@@ -50,18 +50,13 @@ export class BufferedExchange implements Exchange {
       throw new RequestAborted();
     }
     signal.addEventListener("abort", this.#abort);
-    if (!mayReuse) {
+    const idle = mayReuse ? pool.takeIdle(endpoint.key) : undefined;
+    if (!idle) {
       this.#open();
       return;
     }
-    pool.takeIdle(endpoint.key, (idle) => {
-      if (signal.aborted) {
-        if (idle) pool.release(endpoint.key, idle);
-      } else if (idle) {
-        this.#isReused = true;
-        this.#send(idle);
-      } else this.#open();
-    });
+    this.#isReused = true;
+    this.#send(idle);
   }
 
   onData(): void {

@@ -5,6 +5,7 @@
 
 import { freeMemory, GrowingBytes } from "../../lib/byte-memory.ts";
 import { ChunkedDecoder, trimOptionalWhitespace } from "../../lib/http1.ts";
+import { isResponse } from "./unsolicited-bytes.ts";
 
 /** Header names in lower case; repeated headers are joined with a comma. */
 export type Head = ReadonlyMap<string, string>;
@@ -237,16 +238,6 @@ export class ResponseParser {
     return rest;
   }
 }
-
-/** Line breaks, and the status 408. */
-const notAResponse = /^(?:[\r\n]*$|HTTP\/1\.[01] 408)/;
-
-/**
- * Whether unsolicited bytes could be a response. Some servers send a line break after a body, and some send a 408 on an
- * idle connection before they close it: such a connection is not reused, and nothing else is wrong.
- */
-export const isResponse = (bytes: Buffer): boolean =>
-  !notAResponse.test(bytes.toString("latin1", 0, "HTTP/1.1 408".length));
 
 /** Throws at once if no further bytes can complete a valid head. Otherwise the request would wait until its timeout. */
 function checkIncompleteHead(bytes: Buffer): void {

@@ -2,7 +2,7 @@
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { type TlsTrust, urlAddress } from "./connection.ts";
-import { ConnectionPool, type PoolOptions } from "./connection-pool.ts";
+import { ConnectionPool, KeepAliveTrust, type Unsolicited } from "./connection-pool.ts";
 import {
   BufferedExchange,
   openStream,
@@ -24,16 +24,16 @@ export interface FetchOnly {
   readonly https: boolean;
 }
 
-interface HttpClientOptions extends PoolOptions {
+interface TransportOptions {
   /** Maximum size of a response, after decompression. */
   readonly maxResponseBytes: number;
-  /** How upstreams over `https://` are verified. */
-  readonly tls?: TlsTrust;
-}
-
-interface TransportOptions extends HttpClientOptions {
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
   /** Which requests only `fetch` can send. */
   readonly fetchOnly: FetchOnly;
+  readonly tls?: TlsTrust;
+  /** Called if an upstream sent an unsolicited response. */
+  readonly onUnsolicited?: (event: Unsolicited) => void;
 }
 
 export interface UpstreamTransport {
@@ -43,8 +43,9 @@ export interface UpstreamTransport {
 }
 
 export function createTransport(options: TransportOptions): UpstreamTransport {
-  const { maxResponseBytes, fetchOnly } = options;
-  const client = new HttpClient(options);
+  const { maxResponseBytes, clock, fetchOnly, tls, onUnsolicited } = options;
+  const trust = new KeepAliveTrust({ clock, ...(onUnsolicited && { onUnsolicited }) });
+  const client = new HttpClient({ maxResponseBytes, clock, trust, ...(tls && { tls }) });
   return {
     send: (request, signal) => {
       const needsFetch = isEncrypted(request.url) ? fetchOnly.https : fetchOnly.http;
@@ -65,6 +66,15 @@ export const needsFetch = (env: Readonly<Record<string, string | undefined>>): F
   https: Boolean(env.HTTPS_PROXY || env.https_proxy) || env.NODE_TLS_REJECT_UNAUTHORIZED === "0",
 });
 
+interface HttpClientOptions {
+  readonly maxResponseBytes: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly trust: KeepAliveTrust;
+  /** How upstreams over `https://` are verified. */
+  readonly tls?: TlsTrust;
+}
+
 /**
  * A small HTTP/1.1 client with a connection pool, plain or over TLS. Unlike the pool of `fetch`, it detects
  * unsolicited responses, and it knows whether a failed request had reached the upstream at all. It also takes less CPU
@@ -75,10 +85,10 @@ export class HttpClient {
   readonly #maxBytes: number;
   readonly #tls: TlsTrust;
 
-  constructor(options: HttpClientOptions) {
-    this.#pool = new ConnectionPool(options);
-    this.#maxBytes = options.maxResponseBytes;
-    this.#tls = options.tls ?? {};
+  constructor({ maxResponseBytes, clock, trust, tls = {} }: HttpClientOptions) {
+    this.#pool = new ConnectionPool({ clock, trust });
+    this.#maxBytes = maxResponseBytes;
+    this.#tls = tls;
   }
 
   /**
