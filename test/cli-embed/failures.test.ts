@@ -99,7 +99,8 @@ test("a server that stops serving ends the run, and the next run goes on where i
   expect(second.err).toContain("Continues after 20 rows.");
   expect(second.code).toBe(0);
   expect(outputIds()).toEqual(rows.map(({ id }) => id));
-  expect(fake.requests.flatMap(inputOf).sort()).toEqual(
+  // Each once: a request that the first run had begun may arrive after it has ended.
+  expect([...new Set(fake.requests.flatMap(inputOf))].sort()).toEqual(
     rows
       .slice(20)
       .map(({ text }) => text)
