@@ -257,9 +257,10 @@ export class VendorBatch {
     const status = await api.poll(endpoint, state.id).catch(statusOfError);
     if (status.kind === "ended") return status;
     if (job.ending) await this.#cancel(state);
-    // After a restart. The batch is on its way, whether or not it fits into the budget now. With replicas, the one that
-    // created the batch may still hold the reservation, and a second one would count twice. If it has ended, nothing is
-    // reserved until the results are charged: its reservations in Redis expire after `leaseMs`.
+    // After a restart: the batch runs at the vendor, so its cost is reserved even beyond the budget. With replicas,
+    // the replica that created the batch may still hold the reservation, and a second one would count twice. If that
+    // replica has ended, its reservation in Redis expires after `leaseMs`, and no cost is reserved until the results
+    // are charged.
     else if (!isShared)
       await budget.hold(rangeName(this.#range), payer, state.dollars).catch(() => undefined);
     throw this.#wait(state.at);
