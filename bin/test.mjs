@@ -1,4 +1,5 @@
-// `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
+// `npm test`: installs missing dependencies, then runs every test. The last line counts them. Types and lint are
+// `npm run check`.
 // `npm run test:long`: the files named *.long.test.ts, which `npm test` leaves out: rare faults of several processes,
 // large data, tests that need a minute of CPU or more, and most of the browser tests.
 // `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU, and
@@ -60,17 +61,8 @@ const groups = [
 const others = files.filter((file) => !groups.flat().includes(file));
 const shards = shardsOf().filter((shard) => shard.length > 0);
 if (shards.length === 0) console.log(`No test file has ${only.join(" or ")} in its path.`);
-/** One thread: several threads check the types of the libraries once each, and the other cores run tests. */
-const tsc = ["tsc", "--singleThreaded"];
-const checks = [
-  // The second run checks only what changed since the first.
-  ["types", ...tsc, "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],
-  ["types of the console", ...tsc, "-p", "console"],
-  ["lint and format", "biome", "check", "--error-on-warnings", "."],
-];
 const work = [
   () => isBuilt,
-  ...(only.length > 0 || isLong ? [] : checks.map((check) => () => runCheck(...check))),
   ...shards.map((files, at) => () => runTests(files, join(folder, `${at}.xml`))),
 ];
 await runPool(work, workers);
@@ -130,11 +122,6 @@ function run([program, ...args], env) {
       resolve({ succeeded: code === 0, output, ending });
     }),
   );
-}
-
-async function runCheck(name, ...command) {
-  const { succeeded, output } = await runBun(["x", "--bun", ...command]);
-  report(name, succeeded, output);
 }
 
 function report(name, succeeded, output) {
@@ -246,10 +233,6 @@ function isSlow(file) {
 
 function weightOf(file) {
   return isSlow(file) ? slowWeight : 1;
-}
-
-function buildInfoPath() {
-  return join(root, "node_modules", ".cache", "vexel", "tsbuildinfo");
 }
 
 /** The counts of a test process. Undefined: it ended before it wrote them. */
