@@ -11,15 +11,8 @@ import type { CachedEmbedding } from "./cache/embedding-cache.ts";
 type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 
 /**
- * An upstream request with more inputs is canceled when its client disconnects, even if other requests wait for some of
- * the inputs: most of its cost would be for inputs that no client needs.
- */
-const maxInputsToContinue = 64;
-
-/**
- * An upstream request in flight, and its owner: the client request that started it. When the owner's client
- * disconnects, an upstream request with at most `maxInputsToContinue` inputs continues for the requests that wait for
- * its inputs, until the owner's timeout.
+ * An upstream request in flight. It belongs to its owner, the client request that started it: when the owner's client
+ * disconnects or its timeout passes, the upstream request is canceled, and the waiters send their inputs themselves.
  */
 export class InFlightQuery {
   /**
@@ -27,15 +20,12 @@ export class InFlightQuery {
    * memory until the next full collection: tables that a long-lived Map has outgrown are linked in JavaScriptCore.
    */
   #owner: EmbeddingsRequest | undefined;
-  readonly #inputs: number;
   #waiters: Set<() => void> | undefined;
   #results: Map<string, CachedEmbedding> | undefined;
   #failure: { readonly error: unknown; readonly wasAbandoned: boolean } | undefined;
 
-  constructor(owner: EmbeddingsRequest, inputs: number) {
+  constructor(owner: EmbeddingsRequest) {
     this.#owner = owner;
-    this.#inputs = inputs;
-    if (inputs <= maxInputsToContinue) owner.deadline.sharedResult = this;
   }
 
   /** The owner's client has disconnected or its timeout has passed: the upstream request will not succeed. */
@@ -73,61 +63,33 @@ export class InFlightQuery {
   }
 
   fail(error: unknown): void {
-    this.#failure = { error, wasAbandoned: isDisconnect(error) || this.isAborted };
+    this.#failure = { error, wasAbandoned: this.isAborted };
   }
 
-  /**
-   * Adds a waiter. If the upstream request has at most `maxInputsToContinue` inputs, a disconnect of the owner's client
-   * does not cancel it from now on, so the waiter need not pay for a second upstream request.
-   */
   addWaiter(onSettled: () => void): void {
     this.#waiters ??= new Set();
     this.#waiters.add(onSettled);
   }
 
-  /** Without waiters, the request is canceled if the owner's client has disconnected. */
   removeWaiter(onSettled: () => void): void {
     this.#waiters?.delete(onSettled);
-    if (!this.hasWaiters()) this.#owner?.deadline.abortIfDisconnected();
   }
 
   settle(): void {
-    const deadline = this.#owner?.deadline;
-    if (deadline) {
-      deadline.sharedResult = undefined;
-      deadline.abortIfDisconnected();
-    }
     if (!this.#failure) this.#owner = undefined;
     for (const onSettled of this.#waiters ?? []) onSettled();
     this.#waiters = undefined;
   }
 
-  hasWaiters(): boolean {
-    return (this.#waiters?.size ?? 0) > 0;
-  }
-
   /**
-   * Whether the other request fails with the same error. An upstream failure applies to the other request too. A
-   * refusal may concern an input, a `user`, an API key or a priority that only this request has, so the refusal applies
-   * only to an identical request of the same key and priority.
+   * Whether the other request fails with the same error: the upstream of its model has failed. A refusal may concern an
+   * input, a `user`, an API key or a priority that only this request has.
    */
-  alsoFails(other: EmbeddingsRequest): boolean {
-    if (!this.#owner || this.#failure === undefined || this.#failure.wasAbandoned) return false;
-    const { model, query, context } = this.#owner;
-    if (model !== other.model) return false;
-    if (isUpstreamFailure(this.#failure.error)) return true;
-    return (
-      this.#inputs === 1 &&
-      query.user === other.query.user &&
-      query.encoding === other.query.encoding &&
-      context.caller?.id === other.context.caller?.id &&
-      context.priority === other.context.priority
-    );
+  alsoFails({ model }: EmbeddingsRequest): boolean {
+    if (this.#failure === undefined || this.#failure.wasAbandoned) return false;
+    return this.#owner?.model === model && isUpstreamFailure(this.#failure.error);
   }
 }
-
-const isDisconnect = (error: unknown): error is GatewayError =>
-  error instanceof GatewayError && error.kind === "client_closed";
 
 function isUpstreamFailure(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
@@ -150,7 +112,7 @@ export class SingleFlight {
   }
 
   start(owner: EmbeddingsRequest, keys: readonly string[]): InFlightQuery {
-    const query = new InFlightQuery(owner, keys.length);
+    const query = new InFlightQuery(owner);
     // A request that this one may not wait for is replaced: later requests wait for this one.
     const { priority } = owner.context;
     for (const key of keys) if (!this.find(key, priority)) this.#inFlight.set(key, query);
@@ -172,7 +134,6 @@ export function waitForInFlight(
   queries: ReadonlySet<InFlightQuery>,
   request: EmbeddingsRequest,
 ): Promise<void> {
-  const { deadline } = request;
   const signal = request.signal();
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) {
@@ -182,14 +143,11 @@ export function waitForInFlight(
   const pending = new Map<InFlightQuery, () => void>();
   const stop = (): void => {
     signal.removeEventListener("abort", stop);
-    deadline.removeDisconnectListener(stop);
     for (const [query, onSettled] of pending) query.removeWaiter(onSettled);
     pending.clear();
     resolve();
   };
   signal.addEventListener("abort", stop);
-  // After a disconnect, the request's own upstream request may continue, but the request no longer waits for others.
-  deadline.addDisconnectListener(stop);
   for (const query of queries) {
     const onSettled = (): void => {
       pending.delete(query);

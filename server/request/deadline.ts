@@ -60,17 +60,9 @@ export class Deadline implements DisconnectListener {
   readonly #startedAt: number;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Set when the client has disconnected. */
-  #disconnectError: GatewayError | undefined;
   #abortsAtEnd = false;
   #hasEnded = false;
-  #disconnectListeners: Set<() => void> | undefined;
   #endListeners: (() => void)[] | undefined;
-  /**
-   * Other requests may wait for the result of this one. If some do when the client disconnects, the request continues
-   * without its client, until the timeout or `abortIfDisconnected`.
-   */
-  sharedResult: { hasWaiters(): boolean } | undefined;
 
   constructor(options: DeadlineOptions) {
     this.#options = options;
@@ -90,20 +82,6 @@ export class Deadline implements DisconnectListener {
   get leftMs(): number {
     const { timeoutMs, clock } = this.#options;
     return Math.max(0, timeoutMs - (clock() - this.#startedAt));
-  }
-
-  /** Called when the client disconnects, whether or not the request continues. */
-  addDisconnectListener(listener: () => void): void {
-    this.#disconnectListeners ??= new Set();
-    this.#disconnectListeners.add(listener);
-  }
-
-  removeDisconnectListener(listener: () => void): void {
-    this.#disconnectListeners?.delete(listener);
-  }
-
-  abortIfDisconnected(): void {
-    if (this.#disconnectError) this.#controller?.abort(this.#disconnectError);
   }
 
   /**
@@ -153,9 +131,7 @@ export class Deadline implements DisconnectListener {
   }
 
   onDisconnect(reason = clientClosedError()): void {
-    this.#disconnectError = reason;
-    for (const listener of this.#disconnectListeners ?? []) listener();
-    if (!this.sharedResult?.hasWaiters()) this.abortIfDisconnected();
+    this.#controller?.abort(reason);
   }
 }
 

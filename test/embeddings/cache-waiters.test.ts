@@ -79,82 +79,20 @@ describe("requests that wait for an input in flight", () => {
     expect(first.request.record.upstreamTokens).toBeUndefined();
   });
 
-  test("get the vectors although its client disconnects: nothing is billed twice", async () => {
+  test("send one request of their own when its client disconnects", async () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(disconnectError());
-    await settle();
-    expect(upstreamSignal(setup, 0).aborted).toBe(false);
-    const later = setup.start(textQuery(["a"]), model);
-    setup.upstreamRequests[0]?.respond("base64", true);
-    for (const pending of [...waiting, later]) await expectVectors(pending);
-    expect(setup.upstreamRequests).toHaveLength(1);
-    // It sent the upstream request, so it is charged for it.
-    expect((await upstreamResponseOf(first)).usage).toEqual({ inputTokens: 1 });
-    expect(countsOf(first.request.record)).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
-  });
-
-  test("cancel the upstream request at once when all of them are aborted", async () => {
-    const { setup, first, waiting } = startWaiters();
-    first.cancel.abort(disconnectError());
-    for (const { cancel } of waiting) {
-      expect(upstreamSignal(setup, 0).aborted).toBe(false);
-      cancel.abort(disconnectError());
-    }
     expect(upstreamSignal(setup, 0)).toMatchObject({
       aborted: true,
       reason: { kind: "client_closed" },
     });
     setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
     expect(errorOf(await first.outcome)).toBe(first.cancel.signal.reason);
-    expect(setup.singleFlight.size).toBe(0);
-  });
-
-  test("in a chain cancel an upstream request when no connected client needs it", async () => {
-    const setup = startCache({ maxBytes });
-    const one = setup.start(textQuery(["a"]), model);
-    // Each requests an input that the next one waits for.
-    const two = setup.start(textQuery(["a", "b"]), model);
-    const three = setup.start(textQuery(["b", "d"]), model);
-    const four = setup.start(textQuery(["d", "e"]), model);
-    const canceled = () => setup.upstreamRequests.map(({ request: call }) => call.signal().aborted);
-    one.cancel.abort(disconnectError());
-    expect(canceled()).toEqual([false, false, false, false]);
-    // The request for "b" continues for the third client; no client waits for "a" any more.
-    two.cancel.abort(disconnectError());
-    expect(canceled()).toEqual([true, false, false, false]);
-    three.cancel.abort(disconnectError());
-    expect(canceled()).toEqual([true, true, false, false]);
-    four.cancel.abort(disconnectError());
-    expect(canceled()).toEqual([true, true, true, true]);
-    for (const upstreamRequest of setup.pending())
-      upstreamRequest.fail(upstreamRequest.request.signal().reason);
-    for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
-  });
-
-  test("send their own request when its client disconnected and its timeout passes", async () => {
-    const setup = startCache({ maxBytes }, { timeoutMs: 1 });
-    const first = setup.start(textQuery(["a"]), model);
-    const waiter = setup.start(textQuery(["a"]), model);
-    first.cancel.abort(disconnectError());
-    expect(upstreamSignal(setup, 0).aborted).toBe(false);
-    await new Promise((resolve) => upstreamSignal(setup, 0).addEventListener("abort", resolve));
-    setup.upstreamRequests[0]?.fail(upstreamSignal(setup, 0).reason);
-    expect(errorOf(await first.outcome)).toMatchObject({ kind: "upstream_timeout" });
-    await settle();
-    setup.upstreamRequests[1]?.respond("base64", true);
-    await expectVectors(waiter);
-  });
-
-  test("for one of many inputs send their own request when its client disconnects", async () => {
-    const many = Array.from({ length: 65 }, (_, at) => (at === 0 ? "a" : `text ${at}`));
-    const { setup, first, waiting } = startWaiters(many);
-    first.cancel.abort(disconnectError());
-    expect(upstreamSignal(setup, 0).aborted).toBe(true);
-    setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
     await settle();
     expect(setup.upstreamRequests.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
     setup.upstreamRequests[1]?.respond("base64", true);
     for (const pending of waiting) await expectVectors(pending);
+    expect(setup.singleFlight.size).toBe(0);
   });
 
   test("do not fail when the timeout of that request passes", async () => {
@@ -166,8 +104,11 @@ describe("requests that wait for an input in flight", () => {
     for (const pending of waiting) await expectVectors(pending);
   });
 
-  test("send their own requests, concurrently, when another input may have been refused", async () => {
-    const { setup, first, waiting } = startWaiters(["a", "much too long"]);
+  test.each([
+    ["the input", ["a"]],
+    ["another input", ["a", "much too long"]],
+  ])("send their own requests, concurrently, when %s was refused", async (_, texts) => {
+    const { setup, first, waiting } = startWaiters(texts);
     setup.upstreamRequests[0]?.fail(refusal());
     expect(errorOf(await first.outcome)).toBeInstanceOf(GatewayError);
     await settle();
@@ -178,27 +119,6 @@ describe("requests that wait for an input in flight", () => {
     ]);
     for (const upstreamRequest of setup.upstreamRequests) upstreamRequest.respond("base64", true);
     for (const pending of waiting) await expectVectors(pending);
-  });
-
-  test("get the refusal of an identical request of the same key, and no other", async () => {
-    const setup = startCache({ maxBytes });
-    const embed = (key: string, user?: string) =>
-      setup.start(textQuery(["a"], user === undefined ? {} : { user }), model, key);
-    const [first, same, otherKey, otherUser] = [
-      embed("k"),
-      embed("k"),
-      embed("l"),
-      embed("k", "u"),
-    ];
-    const error = refusal();
-    setup.upstreamRequests[0]?.fail(error);
-    expect(errorOf(await first.outcome)).toBe(error);
-    expect(errorOf(await same.outcome)).toBe(error);
-    await settle();
-    expect(setup.upstreamRequests.slice(1).map(({ request }) => request.record)).toEqual([
-      otherKey.request.record,
-      otherUser.request.record,
-    ]);
   });
 
   test("do not fail with the error of another model's upstream, although the vectors would be shared", async () => {

@@ -48,8 +48,6 @@ export interface UpstreamRequest {
   state: "pending" | "responded" | "failed";
   response?: EmbeddingsResponse;
   error?: unknown;
-  /** Its client had disconnected when it failed. */
-  abandoned?: boolean;
 }
 
 /** Models of one vector space share an upstream here; a model without one has its own upstream, under its own name. */
@@ -152,7 +150,6 @@ export function requestOf(
   model: PermittedModel,
   cancel = new AbortController(),
   caller = "key",
-  timeoutMs = 60_000,
 ): RecordedRequest {
   // `client_closed` is a disconnect; any other reason ends the request like its timeout.
   const client = new AbortController();
@@ -164,7 +161,7 @@ export function requestOf(
   });
   const deadline = new Deadline({
     client: new SignalClient(client.signal),
-    timeoutMs,
+    timeoutMs: 60_000,
     clock: () => performance.now(),
   });
   const record = new RequestRecord("request", "embeddings", 0);
@@ -184,7 +181,7 @@ export function requestOf(
   };
 }
 
-export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
+export function startCache(options: EmbeddingCacheOptions) {
   const cache = new EmbeddingCache(options);
   const singleFlight = new SingleFlight();
   const upstreamRequests: UpstreamRequest[] = [];
@@ -214,11 +211,7 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
       },
       fail: (error) => {
         if (upstreamRequest.state !== "pending") return;
-        Object.assign(upstreamRequest, {
-          state: "failed",
-          error,
-          abandoned: request.signal().aborted,
-        });
+        Object.assign(upstreamRequest, { state: "failed", error });
         reject(error);
       },
     };
@@ -235,7 +228,7 @@ export function startCache(options: EmbeddingCacheOptions, { timeoutMs = 60_000 
     pending: () => upstreamRequests.filter(({ state }) => state === "pending"),
     start: (query: EmbeddingsQuery, model: PermittedModel, caller = "key"): PendingRequest => {
       const cancel = new AbortController();
-      const request = requestOf(query, model, cancel, caller, timeoutMs);
+      const request = requestOf(query, model, cancel, caller);
       const outcome = (async () => send(request))().then(
         (response): RequestOutcome => ({ ok: true, response }),
         (error: unknown): RequestOutcome => ({ ok: false, error }),
