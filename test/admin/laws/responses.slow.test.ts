@@ -1,6 +1,6 @@
 /** Laws over every route of the admin API: what its responses, the pages and the log contain. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { blocksOf, rowsOf, sectionOf } from "../../laws/markdown.ts";
+import { blocksOf, codesIn, rowsOf, sectionOf } from "../../laws/markdown.ts";
 import { checkResponsesBy } from "../documented-responses.ts";
 import {
   codeOf,
@@ -186,18 +186,34 @@ test("docs/admin-api.md has every route with its role, its scope and its summary
   /** Administrators see all projects, so their routes need no scope. */
   const scopeOf = (role: string, scope: string): string =>
     role === "admin" || scope === "gateway" ? "" : `, ${scope.replace("-", " ")}`;
+  // The routes that every kind of entity has are in a table of their own.
+  const ofEntities = rowsOf(sectionOf("docs/admin-api.md", "Entities")).flatMap(
+    ([path = "", list, one, changes]) => {
+      const name = codesIn(path)[0];
+      return [
+        `GET ${name}: ${list}`,
+        `POST ${name}: ${changes}`,
+        `GET ${name}/{id}: ${one}`,
+        `PUT ${name}/{id}: ${changes}`,
+        `DELETE ${name}/{id}: ${changes}`,
+      ];
+    },
+  );
   const rows = Object.entries(gateway.document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {
       const role = String(operation["x-role"]);
       const access = role + scopeOf(role, String(operation["x-scope"]));
       const route = `${method.toUpperCase()} ${path.slice("/admin/api".length)}`;
-      return `| \`${route}\` | ${access} | ${operation.summary} |`;
+      const isOfEntities = ofEntities.some((each) => each.startsWith(`${route}: `));
+      return isOfEntities
+        ? `${route}: ${access}`
+        : `| \`${route}\` | ${access} | ${operation.summary} |`;
     }),
   );
   const documented = rowsOf(sectionOf("docs/admin-api.md", "Routes")).map(
     (cells) => `| ${cells.join(" | ")} |`,
   );
-  expect(documented.sort()).toEqual(rows.sort());
+  expect([...documented, ...ofEntities].sort()).toEqual(rows.sort());
 });
 
 test("the examples of docs/admin-api.md match the OpenAPI document", () => {
