@@ -19,7 +19,7 @@ interface SteadyLoad {
 
 let series = 0;
 
-export function startLoad(url: string, perSecond: number): SteadyLoad {
+export function startLoad(url: string, perSecond: number, model = "faulty"): SteadyLoad {
   const requests: CompletedRequest[] = [];
   const inFlight = new Set<Promise<void>>();
   const began = performance.now();
@@ -31,7 +31,7 @@ export function startLoad(url: string, perSecond: number): SteadyLoad {
     const status = await fetch(`${url}/v1/embeddings`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "faulty", input: text, encoding_format: "base64" }),
+      body: JSON.stringify({ model, input: text, encoding_format: "base64" }),
     }).then(
       async (response) => {
         await response.arrayBuffer();

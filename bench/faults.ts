@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- faults [--seconds N] [--rate N] [--only MODE,MODE]` Fault injection: a real gateway with two real
  * upstreams, at a constant rate: one of them begins to misbehave, or both go down and come back. Prints what clients
- * see, the extra upstream requests, and the time to recovery. Loopback only.
+ * see, the extra upstream requests, and the time to recovery. In the mode `slow`, both upstreams respond slowly to a few
+ * requests, and a model with two targets (hedged) is compared with a model with one (not hedged). Loopback only.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -76,7 +77,7 @@ async function startGateway(
   const targets = ports.map((_, at) => `{ upstream: u${at}, model: faulty }`);
   writeFileSync(
     config,
-    `upstreams:\n${upstreams.join("\n")}\nmodels:\n  - { id: faulty, kind: embedding, batch: false, targets: [${targets.join(", ")}] }\nkeys:\n  - { name: bench, key: ${key} }\n`,
+    `upstreams:\n${upstreams.join("\n")}\nmodels:\n  - { id: faulty, kind: embedding, batch: false, targets: [${targets.join(", ")}] }\n  - { id: ${oneTarget}, kind: embedding, batch: false, targets: [${targets[0]}] }\nkeys:\n  - { name: bench, key: ${key} }\n`,
   );
   const port = freePort();
   const child = start(serveCommand(workingTree), cores.proxy, {
@@ -92,6 +93,9 @@ async function startGateway(
   await ready(`${url}/readyz`, child);
   return { url, child };
 }
+
+/** A model with one target, whose requests are never hedged. */
+const oneTarget = "one-target";
 
 const percent = (share: number): string => `${(share * 100).toFixed(3)} %`;
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
@@ -175,12 +179,38 @@ async function measureOutage(): Promise<void> {
   await Promise.all(returned.map((each) => each.stop()));
 }
 
+async function measureHedging(): Promise<void> {
+  const upstreams = await Promise.all([startUpstream(), startUpstream()]);
+  const { url, child } = await startGateway(
+    "slow",
+    upstreams.map(({ port }) => port),
+  );
+  await warmUp(url);
+  for (const upstream of upstreams) upstream.setMode("slow");
+  for (const [model, name] of [
+    [oneTarget, "not hedged"],
+    ["faulty", "hedged"],
+  ]) {
+    const load = startLoad(url, rate, model);
+    await Bun.sleep(seconds * 1000);
+    await load.end();
+    const { requests } = load;
+    console.log(
+      `slow       ${String(requests.length).padStart(6)} requests  ${name}  served ${percent(successRate(requests))}  ` +
+        `p50 ${ms(percentile(requests, 0.5))}, p99 ${ms(percentile(requests, 0.99))}, p99.9 ${ms(percentile(requests, 0.999))}`,
+    );
+  }
+  await child.stop();
+  await Promise.all(upstreams.map((each) => each.stop()));
+}
+
 try {
   console.log(
     `${rate} requests/s, ${seconds} s of each fault, two upstreams, one of which misbehaves\n`,
   );
   for (const mode of chosen) {
     if (mode === "both-down") await measureOutage();
+    else if (mode === "slow") await measureHedging();
     else await measureFault(mode as Mode);
   }
 } catch (error) {

@@ -3,11 +3,22 @@
  * prints its port. A line on its input sets the mode; for `count` it prints the number of requests so far.
  */
 
-export const modes = ["healthy", "fail100", "fail30", "hang", "reset", "trickle", "zeros"] as const;
+export const modes = [
+  "healthy",
+  "fail100",
+  "fail30",
+  "hang",
+  "reset",
+  "slow",
+  "trickle",
+  "zeros",
+] as const;
 export type Mode = (typeof modes)[number];
 
 /** Latency of a correct response. */
 const latencyMs = 4;
+/** In the mode `slow`, this share of the responses takes this long. */
+const [slowShare, slowMs] = [0.03, 2000];
 const dimensions = 256;
 
 type Client = Bun.Socket<{ received: string }>;
@@ -53,7 +64,10 @@ function respond(socket: Client, body: string): void {
   }
   const correct = responseText("200 OK", bodyOf(inputs, model));
   if (mode === "trickle") trickle(socket, correct);
-  else setTimeout(() => socket.write(correct), latencyMs);
+  else {
+    const isSlow = mode === "slow" && Math.random() < slowShare;
+    setTimeout(() => socket.write(correct), isSlow ? slowMs : latencyMs);
+  }
 }
 
 /** One byte every 50 ms: never silent for long, and never done in time. */
