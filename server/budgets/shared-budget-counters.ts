@@ -84,7 +84,9 @@ class SharedBudgetCounter extends BudgetCounter implements SharedBudget {
     if (this.#limiter.isReachable || this.#share?.limit !== limit) this.#share = undefined;
     const left = Math.max(0, limit - this.#spent);
     this.#share ??= { limit, end: this.#spentHere + left / this.#limiter.replicas };
-    return exceeds(this.#spentHere + super.reserved, dollars, this.#share.end);
+    const exceedsShare = exceeds(this.#spentHere + super.reserved, dollars, this.#share.end);
+    // The ledger has what the others spent, also if there are more replicas than this one knows.
+    return exceedsShare || this.isExhaustedFor(dollars, limit);
   }
 
   demand(limit: number, maxDollars: number, dollars: number): BudgetDemand {

@@ -2,12 +2,10 @@
  * Opens the limits and budgets that replicas share through Redis, with the number of replicas. Reports an outage of
  * Redis.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
-import { backgroundTimers } from "../lib/timers.ts";
+import { backgroundTimers, repeat } from "../lib/timers.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
 import { leaseMs } from "../storage/redis/limits-demand.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
@@ -17,8 +15,6 @@ import { SharedLimiter } from "./shared-limiter.ts";
 interface SharedLimitsOptions {
   readonly redis: RedisConnection;
   readonly replica: string;
-  /** The data folder. */
-  readonly folder: string;
   readonly log: Pick<Log, "warn" | "error">;
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
@@ -39,18 +35,10 @@ const reportMs = 1000;
 const reportFailuresMs = 10_000;
 
 export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimits {
-  const { redis, replica, folder, log, emit, clock, resources } = options;
-  const file = join(folder, "replicas");
-  const registry = new ReplicaRegistry(redis, replica, readCount(file));
-  const report = async (): Promise<void> => {
-    const before = registry.count;
-    await registry.report();
-    if (registry.count !== before) writeCount(file, registry.count);
-  };
+  const { redis, replica, log, emit, clock, resources } = options;
+  const registry = new ReplicaRegistry(redis, replica);
   // While Redis is unavailable, the number stays as it is.
-  const reportInBackground = (): void => ignoreRejection(report());
-  const reporting = setInterval(reportInBackground, reportMs);
-  reportInBackground();
+  const stopReports = repeat({ everyMs: reportMs, isImmediate: true }, () => registry.report());
   let reportedAt = Number.NEGATIVE_INFINITY;
   /**
    * Logs why a call failed, except for an outage of Redis, which `reportUnavailable` logs. Any other error is one such
@@ -70,7 +58,7 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
     timers: backgroundTimers,
     onError,
   });
-  const renewing = setInterval(() => limiter.renew(), leaseMs / 3);
+  const stopRenewals = repeat({ everyMs: leaseMs / 3 }, async () => limiter.renew());
   const stopNotices = watchSlotNotices(redis, replica, (name) => limiter.onReleased(name));
 
   const reportUnavailable = (reason: string): void => {
@@ -83,12 +71,10 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
     log.warn("redis-recovered", { replicas: registry.count });
     emit({ type: "redis.recovered", data: { replicas: registry.count } });
     limiter.recover();
-    reportInBackground();
   });
 
   resources.defer(async () => {
-    clearInterval(reporting);
-    clearInterval(renewing);
+    await Promise.all([stopReports(), stopRenewals()]);
     stopListening();
     stopNotices();
     // All requests have ended.
@@ -103,21 +89,4 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
       replicas: registry.count,
     }),
   };
-}
-
-function readCount(file: string): number {
-  try {
-    return Math.max(1, Math.floor(Number(readFileSync(file, "utf8"))) || 1);
-  } catch {
-    return 1;
-  }
-}
-
-/** Without the file, a start while Redis is unavailable assumes one replica. */
-function writeCount(file: string, count: number): void {
-  try {
-    writeFileSync(file, `${count}\n`, { mode: 0o600 });
-  } catch {
-    // A full disk is reported by the ledger.
-  }
 }

@@ -1,13 +1,13 @@
 /**
  * The counters of limits that replicas share, as one replica knows them: the state of the last reply. Decisions are made
  * in `SharedLimits`. While it is unreachable, each replica applies its share of a limit, at least 1: the limits do not
- * fail open.
+ * fail open. When it is reachable again, its counters apply as they are: what replicas admitted meanwhile is not added.
  */
 import type { RateDemand, SlotDemand, SlotState } from "../storage/redis/limits-demand.ts";
 import { ConcurrencySlots, type SharedSlots } from "./concurrency-slots.ts";
 import type { RateCounter, RateLimitCounters, SharedRate } from "./rate-limit-counters.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
-import { partsPerItem, TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "./token-bucket.ts";
 
 export const sharedRateLimitCounters = (shared: SharedLimiter): RateLimitCounters => ({
   createRate: (scope, rate, limit, now) =>
@@ -19,10 +19,8 @@ class SharedRateCounter implements RateCounter, SharedRate {
   readonly shared = this;
   readonly #limiter: SharedLimiter;
   readonly #name: string;
-  /** As of the last reply. */
+  /** As of the last reply, and what this replica has taken since then while the shared limits were unreachable. */
   readonly #bucket: TokenBucket;
-  /** Only while the shared limits are unreachable. */
-  #share: TokenBucket | undefined;
 
   constructor(limiter: SharedLimiter, name: string, limit: number, now: number) {
     this.#limiter = limiter;
@@ -35,33 +33,32 @@ class SharedRateCounter implements RateCounter, SharedRate {
   }
 
   remaining(now: number): number {
-    return (this.#shareAt(now) ?? this.#bucket).remaining(now);
+    return Math.floor(this.#bucket.remaining(now) / this.#assumedReplicas);
   }
 
   waitMs(count: number, now: number): number {
     if (count > this.limit) return Number.POSITIVE_INFINITY;
-    const share = this.#shareAt(now);
-    // A request that exceeds this share but not the whole limit waits for a full bucket, and overdraws it.
-    return share
-      ? share.waitMs(Math.min(count, share.limit), now)
-      : this.#bucket.waitMs(count, now);
+    // A request that exceeds the share but not the whole limit waits for a full bucket, and overdraws it.
+    return this.#bucket.waitMs(Math.min(count * this.#assumedReplicas, this.limit), now);
   }
 
   msUntilFull(now: number): number {
-    return (this.#shareAt(now) ?? this.#bucket).msUntilFull(now);
+    return this.#bucket.msUntilFull(now);
   }
 
   take(count: number, now: number): void {
-    if (count > 0) this.#change(count, now);
+    if (count === 0) return;
+    if (this.#limiter.isReachable) this.#limiter.settleRate(this.demand(count, now));
+    this.#bucket.take(count * this.#assumedReplicas, now);
   }
 
   refund(count: number, now: number): void {
-    this.#change(-count, now);
+    if (this.#limiter.isReachable) this.#limiter.settleRate(this.demand(-count, now));
+    this.#bucket.refund(count * this.#assumedReplicas, now);
   }
 
   resize(limit: number, now: number): void {
     this.#bucket.resize(limit, now);
-    this.#share = undefined;
   }
 
   demand(count: number, now: number): RateDemand {
@@ -73,33 +70,12 @@ class SharedRateCounter implements RateCounter, SharedRate {
     this.#bucket.setMissing(missing, now);
   }
 
-  #change(count: number, now: number): void {
-    const share = this.#shareAt(now);
-    // What is taken from the share, and has not refilled, counts in the shared bucket as soon as that is reachable again.
-    if (share) this.#limiter.owe(this, share.limit, count);
-    else this.#limiter.settleRate(this.demand(count, now));
-    const bucket = share ?? this.#bucket;
-    if (count > 0) bucket.take(count, now);
-    else bucket.refund(-count, now);
-  }
-
-  #shareAt(now: number): TokenBucket | undefined {
-    if (this.#limiter.isReachable) {
-      this.#share = undefined;
-      return undefined;
-    }
-    this.#share ??= this.#createShare(now);
-    return this.#share;
-  }
-
-  /** The bucket starts with this replica's share of the remainder. */
-  #createShare(now: number): TokenBucket {
-    const { replicas } = this.#limiter;
-    const limit = Math.max(1, Math.floor(this.limit / replicas));
-    const missing = Math.ceil(this.#bucket.missing(now) / replicas);
-    const share = new TokenBucket(limit, now);
-    share.setMissing(Math.min(missing, limit * partsPerItem), now);
-    return share;
+  /**
+   * While the shared limits are unreachable, each request counts as if every replica had admitted one: this replica
+   * admits its share of the limit.
+   */
+  get #assumedReplicas(): number {
+    return this.#limiter.isReachable ? 1 : this.#limiter.replicas;
   }
 }
 

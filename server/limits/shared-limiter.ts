@@ -20,7 +20,6 @@ import type { SharedLimits } from "../storage/redis/shared-limits.ts";
 import type { ConcurrencySlots, SharedSlots } from "./concurrency-slots.ts";
 import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
 import type { Demand, Rate, SharedRate } from "./rate-limit-counters.ts";
-import { partsPerItem, TokenBucket } from "./token-bucket.ts";
 
 interface SharedLimiterOptions {
   readonly limits: Pick<SharedLimits, "take" | "settle" | "renew">;
@@ -82,8 +81,6 @@ export class SharedLimiter {
   /** Not sent yet. Undefined: nothing. */
   #settlement: PendingSettlement | undefined;
   #isTimerStarted = false;
-  /** Taken from the shares of an outage: buckets that refill as the shares do. Full ones are deleted. */
-  readonly #owed = new Map<SharedRate, TokenBucket>();
   /** Slots that requests of this process hold or wait for, and those of the time since the last renewal, by name. */
   readonly #slots = new Map<string, SharedSlots>();
   #sent: Promise<void> = Promise.resolve();
@@ -195,29 +192,6 @@ export class SharedLimiter {
     this.#pending().budgets.push(settlement);
   }
 
-  /** `limit`: of this replica's share. `count`: the items that were taken from it; negative: refunded. */
-  owe(rate: SharedRate, limit: number, count: number): void {
-    const now = this.clock();
-    let owed = this.#owed.get(rate);
-    if (!owed) {
-      this.#deleteRefilled(now);
-      owed = new TokenBucket(limit, now);
-      this.#owed.set(rate, owed);
-    }
-    if (count > 0) owed.take(count, now);
-    else owed.refund(-count, now);
-  }
-
-  /** Examines the next two. Each new one does so, and end users come and go, so few full ones stay. */
-  #deleteRefilled(now: number): void {
-    let left = 2;
-    for (const [rate, owed] of this.#owed) {
-      if (left-- === 0) return;
-      this.#owed.delete(rate);
-      if (owed.missing(now) > 0) this.#owed.set(rate, owed);
-    }
-  }
-
   /** The slots are renewed while requests hold or wait for them. */
   keep(slots: SharedSlots): void {
     this.#slots.set(slots.name, slots);
@@ -236,16 +210,11 @@ export class SharedLimiter {
     this.onFreeSlot();
   }
 
-  /** The shared limits are reachable again: reports what was taken and acquired meanwhile. */
+  /** The shared limits are reachable again: reports the slots and reservations in use, and costs that the ledger may lack. */
   recover(): void {
     const now = this.clock();
     this.recoveredAt = now;
     this.#failedAt = undefined;
-    for (const [rate, owed] of this.#owed) {
-      const count = Math.ceil(owed.missing(now) / partsPerItem);
-      if (count > 0) this.settleRate(rate.demand(count, now));
-    }
-    this.#owed.clear();
     for (const { settlement, at } of this.#unreported.splice(0))
       if (now - at < unreportedMs) this.settleBudget(settlement);
     this.renew();

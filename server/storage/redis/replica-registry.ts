@@ -22,16 +22,14 @@ const goneAfterMs = 10_000;
 export class ReplicaRegistry {
   readonly #redis: RedisConnection;
   readonly #replica: string;
-  #count: number;
+  #count = 1;
 
-  /** `count`: the number of replicas to assume until Redis reports it. */
-  constructor(redis: RedisConnection, replica: string, count: number) {
+  constructor(redis: RedisConnection, replica: string) {
     this.#redis = redis;
     this.#replica = replica;
-    this.#count = count;
   }
 
-  /** As last known. At least 1. */
+  /** As last known; 1 until Redis reports it. */
   get count(): number {
     return this.#count;
   }
