@@ -42,7 +42,7 @@ interface Entry {
 interface KeptText {
   /** The vector of the text: it may have been evicted or replaced since. */
   readonly entry: Entry;
-  readonly text: string;
+  readonly vector: EncodedVector;
 }
 
 /**
@@ -146,12 +146,12 @@ export class EmbeddingCache {
     return [new S3Fifo(this.#maxBytes - textBytes, free), new S3Fifo(textBytes)];
   }
 
-  #textOf(key: string, entry: Entry): string {
+  #textOf(key: string, entry: Entry): EncodedVector {
     const kept = this.#texts.get(key);
-    if (kept?.entry === entry) return kept.text;
-    const text = Buffer.from(entry.bytes).toString("base64");
-    this.#texts.set(key, { entry, text }, sizeOf(text.length));
-    return text;
+    if (kept?.entry === entry) return kept.vector;
+    const vector = EncodedVector.encode(entry.bytes);
+    this.#texts.set(key, { entry, vector }, sizeOf(vector.text.length));
+    return vector;
   }
 
   #use(key: string): Entry | undefined {

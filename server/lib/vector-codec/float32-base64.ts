@@ -137,8 +137,8 @@ function verdict(squares: number): VectorValidity {
 }
 
 /**
- * A base64 vector, as a view of the upstream response that it came in (zero copy): most vectors are sent on unchanged,
- * and a string of each would double the garbage. Immutable, and kept by the garbage collector.
+ * A base64 vector as bytes, which are sent on without a conversion. A vector of an upstream is a view of its response
+ * (zero copy): a string of each would double the garbage. Immutable, and kept by the garbage collector.
  */
 export class EncodedVector {
   /** The number of float32 values. */
@@ -159,6 +159,12 @@ export class EncodedVector {
     text.copy(wasmBuffer);
     const checked = checkInWasm(text.length);
     return checked && new EncodedVector(text, checked);
+  }
+
+  /** `numbers`: float32 numbers that were checked before. */
+  static encode(numbers: ArrayBuffer): EncodedVector {
+    const text = Buffer.from(Buffer.from(numbers).toString("base64"), "latin1");
+    return new EncodedVector(text, { dimensions: numbers.byteLength / 4, validity: "valid" });
   }
 
   toString(): string {
