@@ -134,8 +134,10 @@ export function resolveModel(
 }
 
 /** Whether a list of model ids and globs allows a model. */
-export const allowsModel = (list: readonly string[], { id }: Pick<Model, "id">): boolean =>
-  list.includes(id) || list.some((pattern) => matchesGlob(pattern, id));
+export function allowsModel(list: readonly string[], { id }: Pick<Model, "id">): boolean {
+  for (const pattern of list) if (pattern === id || matchesGlob(pattern, id)) return true;
+  return false;
+}
 
 export const mayUse = (caller: Caller, model: Model): boolean => allowsModel(caller.models, model);
 

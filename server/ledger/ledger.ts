@@ -52,7 +52,7 @@ const maxDrainedRows = 500;
 
 const ledgerDefaults = {
   groupMs: 50,
-  groupRows: 128,
+  groupRows: 256,
   retryMs: 1000,
   maxPending: 10_000,
 } as const satisfies Partial<LedgerOptions>;
