@@ -43,13 +43,13 @@ export const settingsTable = {
       "Data folder: the ledger, API keys, temp files, stored images and responses and, with `VEXEL_CACHE_PERSIST=disk`, cached embeddings.",
     ),
   DATABASE_URL: postgresUrl.describe(
-    "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Empty: SQLite files in the data folder.",
+    "URL of a PostgreSQL database, such as `postgres://user:password@host/database`. Replicas that share it share API keys, configuration, users, sessions, the audit log, events and the ledger. Needs `VEXEL_SECRET`. Without it, they are in SQLite files in the data folder.",
   ),
   DATABASE_POOL_SIZE: wholeNumber(4, 3, 100).describe(
     "The most connections that a process opens to the database. A quarter of them serves the request list and the usage, also with `DATABASE_READ_URL`.",
   ),
   DATABASE_READ_URL: postgresUrl.describe(
-    "URL of a read replica (hot standby) of the database. The request list and the usage of the admin API and the console are read from it. Empty: they are read from `DATABASE_URL`.",
+    "URL of a read replica (hot standby) of the database, from which the request list and the usage of the admin API and the console are read.",
   ),
   REDIS_URL: z
     .string()
@@ -63,14 +63,14 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS, or of sentinels: `redis+sentinel://host1:26379,host2:26379/mymaster`. Replicas that share it share rate limits, concurrency limits, budgets, idempotency keys in use and cached embeddings. Empty: each process counts for itself.",
+      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS, or of sentinels: `redis+sentinel://host1:26379,host2:26379/mymaster`. Replicas that share it share rate limits, concurrency limits, budgets, idempotency keys in use and cached embeddings. Without it, each process counts for itself.",
     ),
   BLOB_URL: z
     .string()
     .regex(/^(s3:\/\/\S+)?$/, "must be an s3:// URL")
     .default("")
     .describe(
-      "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links, stored responses and stored content. Needs `VEXEL_SECRET`. Empty: files in the data folder.",
+      "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links, stored responses and stored content. Needs `VEXEL_SECRET`. Without it, they are in the data folder.",
     ),
   VEXEL_WORKERS: wholeNumber(1, 1, 256).describe(
     "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models other than the built-in ones, `REDIS_URL`.",
@@ -91,14 +91,14 @@ export const settingsTable = {
     .regex(/^([\x21-\x7e]{16,4096})?$/, "must have at least 16 characters and no spaces")
     .default("")
     .describe(
-      "Token that opens metrics (`GET /metrics`) on `PORT`, and is needed on `VEXEL_METRICS_PORT` too. At least 16 characters. Empty: no metrics on `PORT`, and no token on `VEXEL_METRICS_PORT`.",
+      "Token that opens metrics (`GET /metrics`) on `PORT`, and is needed on `VEXEL_METRICS_PORT` too. At least 16 characters. Without it, `PORT` serves no metrics, and `VEXEL_METRICS_PORT` needs no token.",
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .regex(/^(https?:\/\/\S+)?$/i, "must be an http:// or https:// URL")
     .default("")
     .describe(
-      "Base URL of an OpenTelemetry collector that receives traces and metrics over OTLP/HTTP, such as `http://collector:4318`. Empty: neither is exported.",
+      "Base URL of an OpenTelemetry collector that receives traces and metrics over OTLP/HTTP, such as `http://collector:4318`.",
     ),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .enum(["http/json", "http/protobuf"])
@@ -127,14 +127,16 @@ export const settingsTable = {
     .max(1)
     .default(0.01)
     .describe("The share of requests that `traceidratio` samples, from 0 to 1."),
-  VEXEL_TLS_CERT: text.describe("File with the TLS certificate, in PEM format. Empty: plain HTTP."),
+  VEXEL_TLS_CERT: text.describe(
+    "File with the TLS certificate, in PEM format. Without it, Vexel serves plain HTTP.",
+  ),
   VEXEL_TLS_KEY: text.describe("File with the private key of the TLS certificate, in PEM format."),
   VEXEL_PUBLIC_URL: z
     .string()
     .regex(/^(https?:\/\/[^\s?#]+)?$/i, "must be an http:// or https:// URL")
     .default("")
     .describe(
-      "URL under which clients reach the gateway, for image links. Empty: taken from the request.",
+      "URL under which clients reach the gateway, for image links. Without it, the URL of the request is used.",
     ),
   VEXEL_TRUSTED_PROXIES: z
     .string()
@@ -144,17 +146,17 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The client's address is taken from their `X-Forwarded-For`, for log lines, the audit log and the limit of failed sign-ins. Empty: the address of the connection.",
+      "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The client's address is taken from their `X-Forwarded-For`, for log lines, the audit log and the limit of failed sign-ins.",
     ),
   VEXEL_CORS_ORIGINS: text.describe(
-    "Origins that browsers may send requests from (CORS), separated by commas, or `*`. Empty: none.",
+    "Origins that browsers may send requests from (CORS), separated by commas, or `*`.",
   ),
   VEXEL_ADMIN_TOKEN: z
     .string()
     .regex(/^([\x21-\x7e]{16,4096})?$/, "must have at least 16 characters and no spaces")
     .default("")
     .describe(
-      "Admin token: opens the admin API (`/admin/api`) for scripts, with all rights. At least 16 characters. Empty: none.",
+      "Admin token: opens the admin API (`/admin/api`) for scripts, with all rights. At least 16 characters.",
     ),
   VEXEL_SECRET: z
     .string()
@@ -164,7 +166,7 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "Secret that protects stored credentials, such as the API keys of stored upstreams, and signs image links: the keys for both are derived from it. At least 16 characters; use a random text. Empty: generated keys in the data folder, `secret.key` and `links.secret`.",
+      "Secret that protects stored credentials, such as the API keys of stored upstreams, and signs image links: the keys for both are derived from it. At least 16 characters; use a random text. Without it, Vexel generates the keys `secret.key` and `links.secret` in the data folder.",
     ),
   VEXEL_SECRET_PREVIOUS: z
     .string()
@@ -196,13 +198,13 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "Host names under which browsers may open the console and the admin API, separated by commas. The host of `VEXEL_PUBLIC_URL`, `localhost` and IP addresses are always allowed. Empty: any host.",
+      "Host names under which browsers may open the console and the admin API, separated by commas. The host of `VEXEL_PUBLIC_URL`, `localhost` and IP addresses are always allowed. Without it, any host is.",
     ),
   VEXEL_OIDC_ISSUER: text.describe(
-    "URL of the OpenID Connect issuer, such as `https://accounts.google.com`. Empty: users sign in to the console with passwords only.",
+    "URL of the OpenID Connect issuer, such as `https://accounts.google.com`. Without it, users sign in to the console with passwords only.",
   ),
   VEXEL_OIDC_CLIENT_ID: text.describe("Client id of Vexel at the issuer."),
-  VEXEL_OIDC_CLIENT_SECRET: text.describe("Client secret. Empty: Vexel is a public client."),
+  VEXEL_OIDC_CLIENT_SECRET: text.describe("Client secret. Without it, Vexel is a public client."),
   VEXEL_OIDC_NAME: z
     .string()
     .min(1)
@@ -231,17 +233,17 @@ export const settingsTable = {
       "Claim with the groups or roles of a user. Dots lead into objects: `realm_access.roles`.",
     ),
   VEXEL_OIDC_REQUIRED: text.describe(
-    "Values of the claim, separated by commas. Only users with one of them may sign in. Empty: all users.",
+    "Values of the claim, separated by commas. Only users with one of them may sign in.",
   ),
   VEXEL_OIDC_ROLES: text.describe(
-    "Roles by values of the claim, as `VALUE=ROLE`, separated by commas. The highest role applies, at every sign-in. Empty: administrators set the roles in the console.",
+    "Roles by values of the claim, as `VALUE=ROLE`, separated by commas. The highest role applies, at every sign-in. Without it, administrators set the roles in the console.",
   ),
   VEXEL_OIDC_ROLE: z
     .enum(["none", "viewer", "developer", "admin"])
     .default("viewer")
     .describe("Role of users without a mapped role. `none`: they may not sign in."),
   VEXEL_OIDC_PROJECTS: text.describe(
-    "Projects by values of the claim, as `VALUE=PROJECT`, separated by commas; `VALUE=*` for all projects. They apply at every sign-in. Empty: administrators set the projects in the console; a new user has none.",
+    "Projects by values of the claim, as `VALUE=PROJECT`, separated by commas; `VALUE=*` for all projects. They apply at every sign-in. Without it, administrators set the projects in the console; a new user has none.",
   ),
   VEXEL_MAX_BODY_BYTES: bytes(8 * MiB).describe(
     "Body size limit: the maximum size of a JSON request body, without the images of an edit or of an embeddings request.",
@@ -358,10 +360,10 @@ export const settingsTable = {
     "Maximum number of lines of a batch, and of the embeddings inputs of all its lines together. A repeated `custom_id` is found among the first 100,000.",
   ),
   VEXEL_DOWNLOAD_PRIVATE: text.describe(
-    "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. Empty: none but the upstream's own.",
+    "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. The upstream's own is always allowed.",
   ),
   VEXEL_WEBHOOK_PRIVATE: text.describe(
-    "Private hosts that webhook endpoints of clients may have, also with http, as `host` or `host:port`, separated by commas. Empty: none.",
+    "Private hosts that webhook endpoints of clients may have, also with http, as `host` or `host:port`, separated by commas.",
   ),
   VEXEL_SMTP_URL: z
     .string()
@@ -369,7 +371,7 @@ export const settingsTable = {
     .refine(isUrlOrEmpty, specialCharacters)
     .default("")
     .describe(
-      "URL of the mail server for alerts and other events by e-mail, such as `smtp://user:password@mail.example:587`, or `smtps://` with TLS from the start. Empty: no e-mail.",
+      "URL of the mail server for alerts and other events by e-mail, such as `smtp://user:password@mail.example:587`, or `smtps://` with TLS from the start.",
     ),
   VEXEL_SMTP_FROM: z
     .string()
