@@ -28,6 +28,13 @@ export interface ReservedAmount {
   readonly mayExceedReservation: boolean;
 }
 
+/** The estimated cost of work that outlives a process: every process reserves it under the same name. */
+export interface StandingReservation {
+  readonly hold: string;
+  /** US dollars. */
+  readonly dollars: number;
+}
+
 /** The part of a budget that replicas share: this process knows its state as of the last reply. */
 export interface SharedBudget {
   demand(limit: number, maxDollars: number, dollars: number): BudgetDemand;
@@ -46,6 +53,7 @@ export class BudgetCounter {
   /** The configured budget for which `spent` was last loaded from the ledger. */
   loadedFor: Budget;
   #reserved = 0;
+  #standing = 0;
   #openReservations = 0;
   #underReserved = 0;
   /** The highest reported threshold, and the limit that it belongs to. */
@@ -74,7 +82,17 @@ export class BudgetCounter {
   }
 
   get reserved(): number {
-    return this.#reserved;
+    return this.#reserved + this.#standing;
+  }
+
+  /** The part of `reserved` that belongs to no request. */
+  get standing(): number {
+    return this.#standing;
+  }
+
+  /** Replaces all standing reservations. */
+  setStanding(reservations: readonly StandingReservation[]): void {
+    this.#standing = reservations.reduce((sum, { dollars }) => sum + dollars, 0);
   }
 
   /** A request is in flight that may cost more than is reserved for it. */
@@ -84,12 +102,12 @@ export class BudgetCounter {
 
   /** No request is in flight, so the ledger holds the same sum. */
   get isIdle(): boolean {
-    return this.#openReservations === 0;
+    return this.#openReservations === 0 && this.#standing === 0;
   }
 
   /** Whether `dollars` more would exceed the limit. Undefined: the cost is not known. */
   wouldExceed(dollars: number | undefined, limit: number): boolean {
-    return exceeds(this.#spent + this.#reserved, dollars, limit);
+    return exceeds(this.#spent + this.reserved, dollars, limit);
   }
 
   /** Whether `dollars` more would exceed the limit even if all requests in flight cost nothing. */
@@ -193,6 +211,7 @@ export class BudgetCounters {
   readonly #loadLabels: BudgetCountersOptions["loadLabels"];
   readonly #maxCounters: number;
   readonly #counters = new Map<string, BudgetCounter>();
+  #withStanding: readonly BudgetCounter[] = [];
 
   constructor({ spentBefore, loadLabels, maxCounters = 20_000 }: BudgetCountersOptions) {
     this.#loadLabels = loadLabels;
@@ -240,6 +259,14 @@ export class BudgetCounters {
   /** Whether the sum of the ledger must be loaded again. */
   protected isStale(_counter: BudgetCounter, _owner: BudgetOwner): boolean {
     return false;
+  }
+
+  /** Replaces the standing reservations of all counters. */
+  setStanding(reservations: ReadonlyMap<BudgetCounter, readonly StandingReservation[]>): void {
+    for (const counter of this.#withStanding)
+      if (!reservations.has(counter)) counter.setStanding([]);
+    for (const [counter, own] of reservations) counter.setStanding(own);
+    this.#withStanding = [...reservations.keys()];
   }
 
   protected create(id: string, spent: number, budget: Budget): BudgetCounter {

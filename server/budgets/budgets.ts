@@ -15,6 +15,7 @@ import {
   type BudgetCounters,
   chargedOwner,
   type ReservedAmount,
+  type StandingReservation,
 } from "./budget-counters.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
 
@@ -39,6 +40,11 @@ export interface ThresholdEvent {
 interface BudgetsOptions {
   readonly counters: BudgetCounters;
   readonly emit: (event: ThresholdEvent) => void;
+}
+
+interface ChargedStanding extends StandingReservation {
+  /** The budgets that it is reserved in. */
+  readonly charged: readonly BudgetedOwner[];
 }
 
 interface BudgetInPeriod {
@@ -243,6 +249,18 @@ export function createBudgets(options: BudgetsOptions) {
           onReserved(new BudgetReservation(budgets, estimate, report, underReserved, hold));
         },
       };
+    },
+    /** Replaces the reservations of work that outlives a process. They are never refused. */
+    setStanding: (reservations: readonly ChargedStanding[], at: number): void => {
+      const byCounter = new Map<BudgetCounter, StandingReservation[]>();
+      for (const reservation of reservations) {
+        for (const { counter } of allBudgetsOf(reservation.charged, at)) {
+          const own = byCounter.get(counter) ?? [];
+          byCounter.set(counter, own);
+          own.push(reservation);
+        }
+      }
+      counters.setStanding(byCounter);
     },
     status: (budgeted: BudgetedOwner, at: number): BudgetStatus[] => {
       counters.evictIdle();

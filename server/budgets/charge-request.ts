@@ -111,6 +111,8 @@ export function createRequestCharging({
     estimate: given,
   }: ChargedRequest): { estimate: Estimate; observe?: (cost: number) => void } => {
     if (given) return { estimate: given };
+    // The vendor has billed it: it is charged, and never refused.
+    if (record.line?.vendor) return { estimate: noCost };
     if (operation === "embeddings")
       return { estimate: estimateEmbeddings(query as EmbeddingsQuery, model.targets) };
     if (operation === "moderations") {
@@ -227,7 +229,9 @@ function settle(record: RequestRecord, error?: GatewayError): void {
         embeddings.canceledInputs / Math.max(1, embeddings.inputs);
   const additional = cost === undefined ? billedTimes - 1 : billedTimes;
   reservation.settle(cost, additional * (estimate ?? 0));
-  if (billedTimes > 0 && estimate !== undefined) record.cost.estimated = billedTimes * estimate;
+  // The estimate of a vendor's batch is not divided among its lines.
+  const isEstimated = estimate !== undefined && !record.line?.vendor;
+  if (billedTimes > 0 && isEstimated) record.cost.estimated = billedTimes * estimate;
 }
 
 /** A call that takes only from budgets. */

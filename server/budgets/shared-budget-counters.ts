@@ -18,6 +18,7 @@ import {
   exceeds,
   type ReservedAmount,
   type SharedBudget,
+  type StandingReservation,
 } from "./budget-counters.ts";
 
 /**
@@ -42,6 +43,7 @@ class SharedBudgetCounter extends BudgetCounter implements SharedBudget {
   #repliedAt = Number.NEGATIVE_INFINITY;
   /** The reservations of requests in flight, by their names. */
   readonly #held = new Map<string, HeldReservation>();
+  readonly #standing = new Map<string, HeldReservation>();
   /** While the shared budgets are unreachable: what this process may spend in total, of a budget of this limit. */
   #share: { readonly limit: number; readonly end: number } | undefined;
 
@@ -82,11 +84,34 @@ class SharedBudgetCounter extends BudgetCounter implements SharedBudget {
   /** Only while the shared budgets are unreachable. */
   override wouldExceed(dollars: number | undefined, limit: number): boolean {
     if (this.#limiter.isReachable || this.#share?.limit !== limit) this.#share = undefined;
-    const left = Math.max(0, limit - this.#spent);
+    const left = Math.max(0, limit - this.#spent - this.standing);
     this.#share ??= { limit, end: this.#spentHere + left / this.#limiter.replicas };
-    const exceedsShare = exceeds(this.#spentHere + super.reserved, dollars, this.#share.end);
+    const reservedHere = super.reserved - this.standing;
+    const exceedsShare = exceeds(this.#spentHere + reservedHere, dollars, this.#share.end);
     // The ledger has what the others spent, also if there are more replicas than this one knows.
     return exceedsShare || this.isExhaustedFor(dollars, limit);
+  }
+
+  /** A reservation of the same name by several replicas counts once, and expires when none of them renews it. */
+  override setStanding(reservations: readonly StandingReservation[]): void {
+    super.setStanding(reservations);
+    const earlier = new Map(this.#standing);
+    this.#standing.clear();
+    for (const { hold, dollars } of reservations) {
+      const held = earlier.get(hold);
+      const isSame = held?.dollars === dollars;
+      if (isSame) earlier.delete(hold);
+      this.#standing.set(hold, isSame ? held : this.#reserveStanding(hold, dollars));
+    }
+    for (const held of earlier.values())
+      this.#limiter.settleBudget({ name: this.id, held, dollars: 0 });
+  }
+
+  #reserveStanding(hold: string, dollars: number): HeldReservation {
+    const held: HeldReservation = { name: this.id, hold, dollars, reservation: "maximum" };
+    this.#limiter.keepReservation(held);
+    this.#limiter.renewReservation(held);
+    return held;
   }
 
   demand(limit: number, maxDollars: number, dollars: number): BudgetDemand {

@@ -110,8 +110,11 @@ export interface JobKind {
   finish(job: StoredJob, results: JobResults): Promise<FinishedJob>;
 }
 
-/** Records the batch of a vendor that runs the lines of the range. Rejects if another process has the range. */
-export type RecordVendorBatch = (vendorBatch: string) => Promise<void>;
+/**
+ * Records the batch of a vendor that runs the lines of the range, and its estimated cost in US dollars. Null: it costs
+ * nothing, or its cost is unknown. Rejects if another process has the range.
+ */
+export type RecordVendorBatch = (vendorBatch: string, dollars: number | null) => Promise<void>;
 
 /** The lines of a range cannot run before `at`, in Unix milliseconds: the batch of a vendor runs them. */
 export class RangeWaits extends Error {

@@ -168,7 +168,7 @@ export class LineAttempts {
       secrets,
       priority: kind.priority,
       intent,
-      reservation: line.vendor ? line.vendor.reservation : takeReservation(range.job.id),
+      reservation: takeReservation(range.job.id),
       vendor: line.vendor,
       fingerprint: line.idempotency?.fingerprint,
       onRecorded: () => reservations.release(requestId),

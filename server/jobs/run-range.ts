@@ -20,6 +20,7 @@ import {
   type LineResult,
   type MergedLines,
   RangeWaits,
+  type RecordVendorBatch,
   type SegmentKind,
 } from "./job-kind.ts";
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
@@ -98,8 +99,8 @@ export class RangeRun {
     if (this.#unsettled) throw this.#unsettled.error;
   }
 
-  readonly #record = async (vendorBatch: string): Promise<void> => {
-    if (!(await this.#options.store.recordVendorBatch(this.#claim, vendorBatch)))
+  readonly #record: RecordVendorBatch = async (vendorBatch, dollars) => {
+    if (!(await this.#options.store.recordVendorBatch(this.#claim, vendorBatch, dollars)))
       throw new Stopped();
   };
 

@@ -187,6 +187,11 @@ export class SharedLimiter {
     this.#reservations.add(reservation);
   }
 
+  /** Reserves the amount, unless a reservation of the same name exists. It is never refused. */
+  renewReservation(reservation: HeldReservation): void {
+    this.#send(this.#options.limits.renew([], [reservation]));
+  }
+
   settleBudget(settlement: BudgetSettlement): void {
     if (settlement.held) this.#reservations.delete(settlement.held);
     this.#pending().budgets.push(settlement);

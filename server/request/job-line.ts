@@ -24,7 +24,6 @@ export interface VendorLine {
   readonly target: Target;
   /** The part of the usual price that is paid. */
   readonly priceFactor: number;
-  readonly reservation: Reservation | undefined;
   /** The vendor's result is an error, or is wrong: the line is not tried again. */
   readonly isFinal: boolean;
   end(): void;

@@ -4,7 +4,7 @@ import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
 import { upstreamFields } from "../attribution/attribution.ts";
-import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
+import { callerOfKey, findKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { createBatches } from "../batches/batches.ts";
 import { type BatchData, type BatchOperation, batchDataOf } from "../batches/stored-batch.ts";
@@ -22,7 +22,7 @@ import { tryPlanQuery } from "../images/plan/plan.ts";
 import type { FindWebhook } from "../jobs/job-events.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { dayMs } from "../lib/timers.ts";
+import { dayMs, repeat } from "../lib/timers.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
@@ -34,6 +34,9 @@ import type { Runtime } from "./runtime.ts";
 
 /** What a line has besides the body of its request. */
 const lineOverheadBytes = 4096;
+
+/** How soon a process reserves the cost of a batch that another process created, and stops to. */
+const budgetRefreshMs = 1000;
 
 const policyOf = (caller: Caller, model: Pick<Model, "parameters">): ParameterPolicy =>
   caller.parameters ?? model.parameters ?? "adapt";
@@ -58,15 +61,18 @@ interface BatchesWiringOptions {
   /** What jobs store. */
   readonly data: StoredData;
   readonly findWebhook: FindWebhook;
-  readonly requestPath: Pick<RequestPath, "charging" | "embeddings" | "upstreams" | "vendorImages">;
+  readonly requestPath: Pick<
+    RequestPath,
+    "budgets" | "charging" | "embeddings" | "upstreams" | "vendorImages"
+  >;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
 }
 
 export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
-  const { settings, snapshot, log, now } = runtime;
+  const { settings, snapshot, log, now, resources } = runtime;
   const { jobs, files, findWebhook, requestPath, stopping } = options;
-  const { jobs: store, contents, isShared } = options.data;
+  const { jobs: store, contents } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const { send } = requestPath.upstreams;
   const endpointOf = (
@@ -108,6 +114,15 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     if (vendorTarget && findTarget(model, vendorTarget)) return { caller, model, operation };
     throw new GatewayError("vendor_batch_failed", "The model has another upstream.");
   };
+  const budget = createVendorBudget({
+    charging: requestPath.charging,
+    budgets: requestPath.budgets,
+    store,
+    budgetsOf: (keyId) => findKey(keyId, snapshot())?.budgets,
+    now,
+  });
+  // Until it succeeds again, this process reserves what the rows said before.
+  resources.defer(repeat({ everyMs: budgetRefreshMs, isImmediate: true }, budget.refresh));
   const vendorLines = createVendorLines({
     files: contents,
     targetOf,
@@ -128,13 +143,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     },
     runsNow: (job) => batchDataOf(job).execution === "cheapest",
     notRun,
-    budget: createVendorBudget({
-      charging: requestPath.charging,
-      hasEnded: async (id) => ((await store.findById(id))?.endedAt ?? null) !== null,
-      log,
-      now,
-    }),
-    isShared,
+    budget,
     log,
     now,
   });

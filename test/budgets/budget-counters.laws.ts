@@ -60,7 +60,7 @@ export function budgetCounterLaws(
       end?.(0);
       return end === undefined;
     };
-    return { counter, send, refuses };
+    return { counters, counter, send, refuses };
   };
 
   describe(`${name} budget counters`, () => {
@@ -117,6 +117,22 @@ export function budgetCounterLaws(
       counter.spend(0.5);
       expect(counter.newThresholds(1)).toEqual([80, 100]);
       expect(counter.newThresholds(1)).toEqual([]);
+    });
+
+    law("a standing reservation counts until the next ones replace it", async () => {
+      const { counters, counter, refuses } = setUp(1);
+      const hold = (...dollars: number[]) =>
+        counters.setStanding(
+          new Map([[counter, dollars.map((each, at) => ({ hold: `batch-${at}`, dollars: each }))]]),
+        );
+      hold(0.25, 0.5);
+      expect(counter.reserved).toBe(0.75);
+      expect([await refuses(0.5), await refuses(0.25)]).toEqual([true, false]);
+      hold(0.25);
+      expect([await refuses(1), await refuses(0.75)]).toEqual([true, false]);
+      expect(counter.isIdle).toBe(false);
+      counters.setStanding(new Map());
+      expect([counter.reserved, counter.isIdle, await refuses(1)]).toEqual([0, true, false]);
     });
 
     law("a counter with reservations is not evicted", () => {

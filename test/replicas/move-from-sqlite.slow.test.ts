@@ -71,7 +71,7 @@ testWithPostgres(
          NULL, NULL, NULL, 9e12, 9e12, 7, 3, 0, 100, 0.5, 'dead', 5, 6, NULL, '{}', NULL, NULL, NULL)`,
     );
     await jobs.query(
-      "INSERT INTO vexel.job_ranges VALUES ('batch_1', 0, 0, 7, 42, 3, 1, 'dead', 5, NULL, NULL)",
+      "INSERT INTO vexel.job_ranges VALUES ('batch_1', 0, 0, 7, 42, 3, 1, 'dead', 5, NULL, NULL, NULL)",
     );
     await jobs.close();
 

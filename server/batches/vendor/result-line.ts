@@ -1,6 +1,5 @@
 /** A line that the batch of a vendor has run: finds the vendor's results of its upstream requests. */
 import type { VendorLine } from "../../request/job-line.ts";
-import type { Reservation } from "../../request/reservation.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { VendorApi } from "./vendor-api.ts";
@@ -10,7 +9,6 @@ import type { VendorResults } from "./vendor-results.ts";
 export class ResultLine implements VendorLine {
   readonly target: Target;
   readonly priceFactor: number;
-  readonly reservation: Reservation | undefined;
   readonly #api: VendorApi;
   readonly #results: VendorResults;
   readonly #number: number;
@@ -18,14 +16,13 @@ export class ResultLine implements VendorLine {
 
   /** `number`: the line of the job. */
   constructor(
-    paid: Pick<VendorLine, "target" | "priceFactor" | "reservation">,
+    paid: Pick<VendorLine, "target" | "priceFactor">,
     api: VendorApi,
     results: VendorResults,
     number: number,
   ) {
     this.target = paid.target;
     this.priceFactor = paid.priceFactor;
-    this.reservation = paid.reservation;
     this.#api = api;
     this.#results = results;
     this.#number = number;

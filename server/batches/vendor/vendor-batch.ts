@@ -6,12 +6,13 @@ import { type JobLine, RangeWaits, type RecordVendorBatch } from "../../jobs/job
 import { jobFolder } from "../../jobs/segments.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Reservation } from "../../request/reservation.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Vendor } from "./index.ts";
-import type { VendorEndpoint, VendorStatus } from "./vendor-api.ts";
+import type { InputFile, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 import type { Payer, VendorBudget } from "./vendor-budget.ts";
 import { againIfRefused, noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
 import { readStored } from "./vendor-files.ts";
@@ -38,8 +39,6 @@ export interface VendorBatchOptions {
   /** The upstream requests of a line, and their estimated cost. Throws GatewayError if the line is invalid. */
   readonly plan: (line: JobLine, target: VendorTarget, payer: Payer) => Promise<PlannedLine>;
   readonly budget: VendorBudget;
-  /** Other processes may hold the budget of a range. */
-  readonly isShared: boolean;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -96,7 +95,7 @@ export class VendorBatch {
       const state =
         !before || before.kind === "creating" ? await this.#create(before, payer, lines) : before;
       if (state.kind !== "created") return state;
-      const status = await this.#poll(state, payer);
+      const status = await this.#poll(state);
       if (status.isQueueFull && !this.#range.job.ending) await this.#createLater(state);
       return { kind: "results", sent: state, status };
     } catch (error) {
@@ -145,7 +144,7 @@ export class VendorBatch {
   }
 
   async #save<S extends VendorState>(state: S): Promise<S> {
-    await this.#record(JSON.stringify(state));
+    await this.#record(JSON.stringify(state), "dollars" in state ? state.dollars : null);
     return state;
   }
 
@@ -165,7 +164,6 @@ export class VendorBatch {
     }
     const sent = creating ?? (await this.#upload(payer, lines));
     if (!sent) return this.#save({ kind: "unneeded" });
-    if (!creating) await this.#save({ ...sent, kind: "creating" });
     try {
       const id = await api.create(endpoint, { ...sent, path: this.#range.job.endpoint });
       return await this.#save({ ...sent, kind: "created", id });
@@ -195,9 +193,12 @@ export class VendorBatch {
   }
 
   /** Undefined: there is nothing to send. */
-  async #upload(payer: Payer, lines: () => AsyncIterable<BatchLine>): Promise<Sent | undefined> {
-    const { files, now } = this.#options;
-    const { api, endpoint, target } = this.#at;
+  async #upload(
+    payer: Payer,
+    lines: () => AsyncIterable<BatchLine>,
+  ): Promise<Creating | undefined> {
+    const { files } = this.#options;
+    const { api } = this.#at;
     const input = new VendorInput(api, this.#range.job.endpoint);
     const inputName = `${jobFolder(this.#range.job.id)}/vendor-${this.#range.number}.input`;
     try {
@@ -207,15 +208,33 @@ export class VendorBatch {
       });
       const size = await files.write(inputName, input.write(planned));
       if (input.isEmpty) return undefined;
-      await this.#hold(payer, dollars);
-      const name = nameOf(this.#range);
       const open = (): AsyncIterable<Uint8Array> => readStored(files, inputName);
-      const fileId = await api.upload(endpoint, { size, open }, name);
-      const { upstream, model } = target;
       const { skipped, shared } = input;
-      return { upstream: upstream.id, model, name, fileId, shared, at: now(), skipped, dollars };
+      return await this.#send(payer, { size, open }, { skipped, shared, dollars });
     } finally {
       await files.remove(inputName);
+    }
+  }
+
+  /** Uploads the input file within the budgets. Afterwards the row of the range has the reserved cost. */
+  async #send(
+    payer: Payer,
+    file: InputFile,
+    planned: Pick<Sent, "skipped" | "shared" | "dollars">,
+  ): Promise<Creating> {
+    const { budget, now } = this.#options;
+    const { api, endpoint, target } = this.#at;
+    const { upstream, model } = target;
+    const name = nameOf(this.#range);
+    const reservation = await this.#reserve(payer, planned.dollars);
+    try {
+      const fileId = await api.upload(endpoint, file, name);
+      const sent = { ...planned, upstream: upstream.id, model, name, fileId, at: now() };
+      const creating = await this.#save({ ...sent, kind: "creating" });
+      if (reservation) await budget.refresh();
+      return creating;
+    } finally {
+      reservation?.release();
     }
   }
 
@@ -235,10 +254,9 @@ export class VendorBatch {
   }
 
   /** A budget that is exhausted for now delays the batch. Throws GatewayError. */
-  async #hold(payer: Payer, dollars: number | null): Promise<void> {
-    const { budget } = this.#options;
+  async #reserve(payer: Payer, dollars: number | null): Promise<Reservation | undefined> {
     try {
-      await budget.hold(rangeName(this.#range), payer, dollars);
+      return await this.#options.budget.reserve(nameOf(this.#range), payer, dollars);
     } catch (error) {
       if (error instanceof GatewayError && error.definition.retry === "later")
         throw this.#wait(this.#range.job.createdAt);
@@ -247,8 +265,8 @@ export class VendorBatch {
     }
   }
 
-  async #poll(state: Created, payer: Payer): Promise<Ended> {
-    const { now, isShared, budget } = this.#options;
+  async #poll(state: Created): Promise<Ended> {
+    const { now } = this.#options;
     const { api, endpoint } = this.#at;
     const { job } = this.#range;
     const since = state.cancelledAt ?? job.deadline;
@@ -257,12 +275,6 @@ export class VendorBatch {
     const status = await api.poll(endpoint, state.id).catch(statusOfError);
     if (status.kind === "ended") return status;
     if (job.ending) await this.#cancel(state);
-    // After a restart: the batch runs at the vendor, so its cost is reserved even beyond the budget. With replicas,
-    // the replica that created the batch may still hold the reservation, and a second one would count twice. If that
-    // replica has ended, its reservation in Redis expires after `leaseMs`, and no cost is reserved until the results
-    // are charged.
-    else if (!isShared)
-      await budget.hold(rangeName(this.#range), payer, state.dollars).catch(() => undefined);
     throw this.#wait(state.at);
   }
 
@@ -274,8 +286,6 @@ export class VendorBatch {
     await api.cancel(endpoint, state.id).catch(ignoreVendorError);
   }
 }
-
-export const rangeName = ({ job, number }: VendorRange) => ({ jobId: job.id, number });
 
 const nameOf = ({ job, number }: VendorRange): string => `vexel-${job.id}-${number}`;
 

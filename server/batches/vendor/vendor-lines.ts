@@ -16,7 +16,6 @@ import {
   type BatchLine,
   cancelMs,
   type Ended,
-  rangeName,
   VendorBatch,
   type VendorBatchOptions,
   type VendorTarget,
@@ -49,8 +48,7 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
   ): AsyncGenerator<BatchLine> => new RangeLines(options, range, plain, record).lines(),
   /** The job ends, and its lines at the vendor do not: their batches are canceled. Never rejects. */
   abandon: async (job: StoredJob): Promise<void> => {
-    const { targetOf, vendorBatches, budget, log } = options;
-    budget.releaseJob(job.id);
+    const { targetOf, vendorBatches, log } = options;
     const at = targetOf(job);
     if (!at) return;
     try {
@@ -86,14 +84,9 @@ class RangeLines {
     this.#isSent = "fileId" in (readState(range.vendorBatch) ?? {});
   }
 
-  get #name() {
-    return rangeName(this.#range);
-  }
-
   async *lines(): AsyncGenerator<BatchLine> {
-    const { targetOf, budget, isShared } = this.#options;
+    const { targetOf } = this.#options;
     const { job } = this.#range;
-    if (isShared) await budget.sweep();
     const before = readState(this.#range.vendorBatch);
     const at = targetOf(job);
     const payer = this.#payer();
@@ -101,13 +94,11 @@ class RangeLines {
     const isOver = job.ending !== null && (!before || this.#isOverdue(before));
     if (isOver || !at || payer instanceof GatewayError) {
       if (at && before) await this.#abandon(at, before);
-      budget.release(this.#name);
       return yield* this.#unsent(at, payer);
     }
     const batch = new VendorBatch(this.#options, this.#range, at, this.#record);
     const step = await batch.advance(before, payer, this.#plain);
-    if (step.kind === "results") return yield* this.#results(batch, at, payer, step);
-    budget.release(this.#name);
+    if (step.kind === "results") return yield* this.#results(batch, at, step);
     if (step.kind === "refused") yield* this.#failed(step.reason);
     else yield* this.#plain();
   }
@@ -167,29 +158,20 @@ class RangeLines {
   async *#results(
     batch: VendorBatch,
     at: VendorTarget,
-    payer: Payer,
     { sent, status }: { readonly sent: Created; readonly status: Ended },
   ): AsyncGenerator<BatchLine> {
-    const { budget } = this.#options;
     this.#isSent = true;
     const results = await this.#openResults(batch, at, status);
     await batch.deleteFiles([sent.fileId, ...status.files]);
     const skipped = new Set(sent.skipped);
     const { target, priceFactor, api } = at;
-    const discounted = withDiscount(target, priceFactor);
-    const reservation = budget.charge(this.#name, payer);
-    const paid = { target: discounted, priceFactor, reservation };
-    try {
-      for await (const line of this.#plain()) {
-        const { number } = line;
-        if (results.has(number))
-          yield { ...line, vendor: new ResultLine(paid, api, results, number) };
-        else if (skipped.has(number) || this.#mayRun) yield line;
-        else yield { ...line, failure: this.#missing(status) };
-      }
-    } finally {
-      // Until then, no other request spends what the lines cost.
-      budget.release(this.#name);
+    const paid = { target: withDiscount(target, priceFactor), priceFactor };
+    for await (const line of this.#plain()) {
+      const { number } = line;
+      if (results.has(number))
+        yield { ...line, vendor: new ResultLine(paid, api, results, number) };
+      else if (skipped.has(number) || this.#mayRun) yield line;
+      else yield { ...line, failure: this.#missing(status) };
     }
   }
 

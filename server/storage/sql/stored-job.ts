@@ -110,6 +110,16 @@ export interface ClaimedRange extends NewRange {
   readonly vendorBatch: string | null;
 }
 
+/** The estimated cost of a range that runs in a batch of a vendor. */
+export interface VendorCost {
+  readonly jobId: string;
+  readonly number: number;
+  /** The API key of the job. */
+  readonly keyId: string;
+  /** US dollars. */
+  readonly dollars: number;
+}
+
 /** A claim, by which its holder changes the range. */
 export interface RangeClaim {
   readonly jobId: string;
@@ -196,6 +206,13 @@ export interface RangeRow {
   readonly attempts: number;
   readonly intent: string | null;
   readonly vendor_batch: string | null;
+}
+
+export interface VendorCostRow {
+  readonly job_id: string;
+  readonly number: number;
+  readonly key_id: string;
+  readonly vendor_cost: number;
 }
 
 export const jobOf = (row: JobRow): StoredJob => ({

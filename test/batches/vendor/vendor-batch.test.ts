@@ -52,18 +52,11 @@ function startBatch(endpoint: string, find: () => Promise<string | undefined>) {
     deadline: start + 60 * minute,
   } as Partial<StoredJob> as StoredJob;
   const at = { api, target: {}, endpoint: {}, priceFactor: 0.5 } as unknown as VendorTarget;
-  const budget = {
-    hold: async () => undefined,
-    release: () => undefined,
-    releaseJob: (id: string) => void calls.push(`release ${id}`),
-    sweep: async () => undefined,
-    charge: () => ({ estimate: undefined, settle: () => undefined, release: () => undefined }),
-  };
+  const budget = { reserve: async () => undefined, refresh: async () => undefined };
   const options: VendorBatchOptions = {
     files: {} as FileStore,
     plan: async () => ({ requests: [], dollars: null }),
     budget,
-    isShared: false,
     log: { warn: () => undefined },
     now: () => now,
   };
@@ -153,7 +146,7 @@ test.each([
   expect(batch.calls).toEqual([]);
 });
 
-test("the vendor's batches of a job that failed are canceled, and their budget is released", async () => {
+test("the vendor's batches of a job that failed are canceled", async () => {
   const { calls, job, at, options } = startBatch("/v1/embeddings", async () => "batch_found");
   const states: VendorState[] = [
     creating,
@@ -170,7 +163,6 @@ test("the vendor's batches of a job that failed are canceled, and their budget i
   });
   await lines.abandon(job);
   expect(calls).toEqual([
-    "release batch_1",
     "cancel batch_found",
     "delete file-1",
     "cancel batch_known",

@@ -1,48 +1,123 @@
-/** The budget of lines that a vendor runs. */
-import { expect, test } from "bun:test";
+/** The budget of batches at vendors: it is reserved from the rows of their ranges, by every process. */
+import { afterAll, expect, test } from "bun:test";
 import { createVendorBudget, type Payer } from "../../../server/batches/vendor/vendor-budget.ts";
+import { createBudgets } from "../../../server/budgets/budgets.ts";
 import type { ChargedRequest } from "../../../server/budgets/charge-request.ts";
-import { until } from "../../until.ts";
+import { SharedBudgetCounters } from "../../../server/budgets/shared-budget-counters.ts";
+import { noDemand } from "../../../server/limits/limiter.ts";
+import { RedisConnection } from "../../../server/storage/redis/client.ts";
+import { leaseMs } from "../../../server/storage/redis/limits-demand.ts";
+import type { VendorCost } from "../../../server/storage/sql/stored-job.ts";
+import {
+  budgeted,
+  certain,
+  createTestBudgets,
+  noon,
+  refusal,
+} from "../../budgets/budgets-fixture.ts";
+import { beforeAllWith } from "../../programs.ts";
+import { testReplicas } from "../../replicas/test-replicas.ts";
+import { type RedisServer, startRedis, testWithRedis } from "../../storage/redis-server.ts";
 
-const range = { jobId: "batch_1", number: 0 };
-const payer = { caller: { id: "key" }, model: {}, operation: "generations" } as unknown as Payer;
+let server: RedisServer;
+let redis: RedisConnection;
+beforeAllWith(["redis"], async () => {
+  server = await startRedis();
+  redis = new RedisConnection({ url: server.url, timeoutMs: 60_000 });
+  await redis.attempted();
+});
+afterAll(async () => {
+  redis?.close();
+  await server?.stop();
+});
 
-function createBudget(reserve: (request: ChargedRequest) => Promise<void> | undefined) {
-  const logged: object[] = [];
-  const budget = createVendorBudget({
+const key = budgeted({ total: 1 });
+const rowOf = (number: number, dollars: number): VendorCost => ({
+  jobId: "batch_1",
+  number,
+  keyId: "ci",
+  dollars,
+});
+
+/** `rows`: what the database has. */
+const budgetOf = (
+  budgets: ReturnType<typeof createBudgets>,
+  rows: readonly VendorCost[],
+  reserve: (request: ChargedRequest) => undefined = () => undefined,
+) =>
+  createVendorBudget({
     charging: { reserve },
-    hasEnded: async () => false,
-    log: { warn: (event, fields) => void logged.push({ event, ...fields }) },
-    now: () => 0,
+    budgets,
+    store: { listVendorCosts: async () => [...rows] },
+    budgetsOf: (keyId) => (keyId === "ci" ? [key] : undefined),
+    now: () => noon,
   });
-  return { budget, logged };
-}
 
-test("the cost of images is reserved and charged as that of images", async () => {
+test("the cost of images is reserved as that of images", async () => {
   const operations: string[] = [];
-  const settled: number[] = [];
-  const { budget, logged } = createBudget(({ operation, record }) => {
-    operations.push(operation, record.endpoint);
-    record.cost.reservation = {
-      estimate: 0,
-      settle: (cost = 0) => void settled.push(cost),
-      release: () => undefined,
-    };
+  const payer = { caller: { id: "key" }, model: {}, operation: "generations" } as unknown as Payer;
+  const budget = budgetOf(createTestBudgets().budgets, [], ({ operation, record, estimate }) => {
+    operations.push(operation, record.endpoint, String(estimate?.dollars));
     return undefined;
   });
-  await budget.hold(range, payer, 1);
-  budget.charge(range, payer).settle(0.5, 0.25);
-  await until(() => settled.length > 0);
-  expect(settled).toEqual([0.75]);
-  expect(operations).toEqual(Array(4).fill("generations"));
-  expect(logged).toEqual([]);
+  await budget.reserve("vexel-batch_1-0", payer, 1);
+  expect(operations).toEqual(["generations", "generations", "1"]);
 });
 
-test("a cost that cannot be charged is logged", async () => {
-  const { budget, logged } = createBudget(() => Promise.reject(new Error("no database")));
-  budget.charge(range, payer).settle(0.5);
-  await until(() => logged.length > 0);
-  expect(logged).toEqual([
-    { event: "vendor-line-not-charged", job: "batch_1", dollars: 0.5, reason: "no database" },
-  ]);
+test("what the rows of batches say is reserved, and released when their lines have ended", async () => {
+  const { budgets } = createTestBudgets();
+  const rows = [rowOf(0, 0.5), rowOf(1, 0.25), { ...rowOf(2, 10), keyId: "revoked" }];
+  const budget = budgetOf(budgets, rows);
+  await budget.refresh();
+  expect(refusal(() => budgets.reserve([key], certain(0.5), noon)).kind).toBe("over_budget");
+  budgets.reserve([key], certain(0.25), noon).release();
+  rows.shift();
+  await budget.refresh();
+  budgets.reserve([key], certain(0.75), noon).release();
+  rows.length = 0;
+  await budget.refresh();
+  budgets.reserve([key], certain(1), noon);
 });
+
+testWithRedis(
+  "the budget of a batch stays reserved when the replica that created it has ended",
+  async () => {
+    let now = 0;
+    const replicas = testReplicas(2, { redis, now: () => now });
+    const rows = [rowOf(0, 0.75)];
+    const started = replicas.map((replica) => {
+      const counters = new SharedBudgetCounters(replica.limiter, { spentBefore: () => 0 });
+      const budgets = createBudgets({ counters, emit: () => undefined });
+      const budget = budgetOf(budgets, rows);
+      const request = async (dollars: number): Promise<boolean> => {
+        const { promise, resolve } = Promise.withResolvers<{ release(): void }>();
+        const demand = budgets.demand([key], certain(dollars), noon, resolve);
+        const scopes = { scopes: [], demand: noDemand, slots: [] };
+        const grant = await replica.limiter
+          .take({ ...scopes, budgets: demand })
+          .catch(() => undefined);
+        if (!grant) return false;
+        (await promise).release();
+        await replica.settle();
+        return true;
+      };
+      return { replica, budget, request };
+    });
+    const [first, second] = started as [(typeof started)[0], (typeof started)[0]];
+    // Both reserve it under the name of the range, so it counts once.
+    await first.budget.refresh();
+    await second.budget.refresh();
+    expect([await second.request(0.25), await second.request(0.5)]).toEqual([true, false]);
+    // The first replica renews nothing any more.
+    for (let passed = 0; passed < 3 * leaseMs; passed += leaseMs / 3) {
+      now += leaseMs / 3;
+      second.replica.limiter.renew();
+      await second.replica.settle();
+    }
+    expect([await second.request(0.25), await second.request(0.5)]).toEqual([true, false]);
+    rows.length = 0;
+    await second.budget.refresh();
+    await second.replica.settle();
+    expect(await second.request(1)).toBe(true);
+  },
+);

@@ -2,11 +2,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { leaseMs } from "../../../server/storage/redis/limits-demand.ts";
 import { startFakeS3 } from "../../fake-s3.ts";
 import type { FakeVendor } from "../../fake-upstream/batches/fake-batches.ts";
-import { type GatewayProcess, startProcess, temporaryFolder } from "../../harness.ts";
+import { type GatewayProcess, startProcess, temporaryFolder, testKey } from "../../harness.ts";
 import { testsWith } from "../../programs.ts";
 import { sharedPostgres } from "../../storage/postgres-server.ts";
+import { startRedis } from "../../storage/redis-server.ts";
 import { until } from "../../until.ts";
 import {
   createBatch,
@@ -15,6 +17,7 @@ import {
   resultsOf,
   sdk,
   startVendor,
+  vendorModels,
   vendorYaml,
 } from "./vendor-fixture.ts";
 
@@ -103,6 +106,74 @@ testsWith(["postgresql"], import.meta.file, () => {
       expect(vendor.batches).toHaveLength(1);
     } finally {
       await first.close();
+      s3.stop();
+    }
+  });
+});
+
+testsWith(["postgresql", "redis"], import.meta.file, () => {
+  test("the budget of a batch at the vendor stays reserved when the replica that created it is killed", async () => {
+    vendor = startVendor("openai");
+    vendor.control.isReady = false;
+    const { price, factor } = vendorModels.openai;
+    const [lines, tokens] = [50, 250];
+    const text = (name: string) => `${name} ${"word ".repeat(200)}`;
+    const estimate = (lines * tokens * price * factor) / 1_000_000;
+    const s3 = startFakeS3();
+    const redis = await startRedis();
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const startReplica = async (name: string): Promise<GatewayProcess> => {
+      const own = join(folder.path, name);
+      mkdirSync(own);
+      return startProcess({
+        folder: own,
+        yaml: vendorYaml("openai", vendor.url, {
+          model: "batches: vendor",
+          key: `, budget: { total: ${estimate * 1.2} }`,
+        }),
+        env: {
+          DATABASE_URL: databaseUrl,
+          REDIS_URL: redis.url,
+          BLOB_URL: s3.url("vexel"),
+          VEXEL_SECRET: "the-secret-of-all-replicas",
+        },
+      });
+    };
+    /** The status of a request with texts of the same length. */
+    const statusAt = async ({ url }: GatewayProcess, inputs: number): Promise<number> => {
+      const input = Array.from({ length: inputs }, (_, at) => text(`now ${at}`));
+      const response = await fetch(`${url}/v1/embeddings`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "embedding", input }),
+      });
+      await response.text();
+      return response.status;
+    };
+    const first = await startReplica("a");
+    try {
+      running = await startReplica("b");
+      const file = Array.from({ length: lines }, (_, at) => inputLine(`${at}`, text(`${at}`)));
+      const { id } = await createBatch(sdk(first.url), file.join(""));
+      await until(() => vendor.batches[0]?.state === "running");
+      first.kill("SIGKILL");
+      await first.exited;
+      const statuses: number[] = [];
+      for (const end = Date.now() + 2 * leaseMs; Date.now() < end; await Bun.sleep(100))
+        // They would cost as much as the batch.
+        statuses.push(await statusAt(running, lines * factor));
+      expect(new Set(statuses)).toEqual(new Set([429]));
+      vendor.control.isReady = true;
+      expect(await endOf(sdk(running.url), id)).toMatchObject({
+        status: "completed",
+        request_counts: { completed: lines },
+      });
+      // Their cost is charged, and nothing is reserved any more. The upstream itself serves batches only.
+      const second = running;
+      await until(async () => (await statusAt(second, 1)) !== 429);
+    } finally {
+      await first.close();
+      await redis.stop();
       s3.stop();
     }
   });

@@ -136,12 +136,12 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         await add(store, "batch_1", { ranges: [range(0, 2)] });
         const first = await claim(store, "one");
         expect(first.vendorBatch).toBeNull();
-        expect(await store.recordVendorBatch(first.by, "vendor batch")).toBe(true);
+        expect(await store.recordVendorBatch(first.by, "vendor batch", 0.5)).toBe(true);
         await store.releaseRange(first.by, now + 5, true);
         expect(await store.claimRange(claimOf("two", now + 4))).toBeUndefined();
         const second = await claim(store, "two", now + 5);
         expect(second).toMatchObject({ vendorBatch: "vendor batch", attempts: 0 });
-        expect(await store.recordVendorBatch(first.by, "lost")).toBe(false);
+        expect(await store.recordVendorBatch(first.by, "lost", 0.5)).toBe(false);
         await store.settle(second.by, settled(0));
         await store.releaseRange(second.by, now);
         const third = await claim(store, "three", now + 5);
@@ -150,6 +150,35 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         expect(await store.claimRange(claimOf("four", now + 6))).toBeUndefined();
         await store.cancel("project-a", "batch_1", now);
         expect((await claim(store, "five", now + 6)).job.ending).toBe("cancelled");
+      },
+    );
+
+    law(
+      "the estimated cost of a vendor's batch is listed until its lines have ended",
+      async (open) => {
+        const store = await open();
+        await add(store, "batch_1", { ranges: [range(0, 1), range(1, 1), range(2, 1)] });
+        const costs = async () =>
+          (await store.listVendorCosts()).map(({ number, dollars }) => [number, dollars]);
+        expect(await costs()).toEqual([]);
+        const [first, second, third] = [
+          await claim(store, "one"),
+          await claim(store, "two"),
+          await claim(store, "three"),
+        ];
+        await store.recordVendorBatch(first.by, "created", 0.25);
+        await store.recordVendorBatch(second.by, "created", 0.5);
+        await store.recordVendorBatch(third.by, "of unknown cost", null);
+        expect(await store.listVendorCosts()).toContainEqual({
+          jobId: "batch_1",
+          number: 0,
+          keyId: first.job.keyId,
+          dollars: 0.25,
+        });
+        await store.settle(first.by, settled(0));
+        expect(await costs()).toEqual([[1, 0.5]]);
+        await store.recordVendorBatch(second.by, "refused", null);
+        expect(await costs()).toEqual([]);
       },
     );
 

@@ -3,7 +3,7 @@ import type { PostgresMigration } from "../migrate.ts";
 import { accountTables, consoleTables } from "./console.ts";
 import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
-import { jobEventColumns, jobTables, vendorBatchColumns } from "./jobs.ts";
+import { jobEventColumns, jobTables, vendorBatchColumns, vendorCostColumns } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { labelBudgetTables, labelTables, ledgerTables } from "./ledger.ts";
 import { responseTables } from "./responses.ts";
@@ -48,6 +48,8 @@ const vendorBatches: PostgresMigration = {
 
 const jobEvents: PostgresMigration = { name: "0011-job-events", statements: jobEventColumns };
 
+const vendorCosts: PostgresMigration = { name: "0012-vendor-costs", statements: vendorCostColumns };
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
@@ -60,4 +62,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   alerts,
   vendorBatches,
   jobEvents,
+  vendorCosts,
 ];

@@ -122,4 +122,20 @@ const jobEvents: Migration = {
   ],
 };
 
-export const jobMigrations: readonly Migration[] = [files, jobs, uploads, vendorBatches, jobEvents];
+/** `vendor_cost`: the estimated cost of a batch that the vendor may have, in US dollars. Null: there is none, or it is unknown. */
+const vendorCosts: Migration = {
+  name: "0006-vendor-costs",
+  statements: [
+    "ALTER TABLE job_ranges ADD COLUMN vendor_cost REAL",
+    "CREATE INDEX job_ranges_at_vendor ON job_ranges (job_id) WHERE vendor_cost IS NOT NULL",
+  ],
+};
+
+export const jobMigrations: readonly Migration[] = [
+  files,
+  jobs,
+  uploads,
+  vendorBatches,
+  jobEvents,
+  vendorCosts,
+];
