@@ -198,7 +198,6 @@ interface StoreOptions extends Pick<RunOptions, "settings" | "env"> {
 async function openStores({ settings, env, log, clock, emit, storeLatency }: StoreOptions) {
   const { VEXEL_DATA: folder, DATABASE_URL, BLOB_URL, REDIS_URL } = settings;
   const now = Date.now;
-  const responseTtlMs = settings.VEXEL_RESPONSE_TTL * 1000;
   const objectStorage =
     BLOB_URL === "" ? undefined : await import("./storage/s3/object-storage.ts");
   const objects = objectStorage?.openObjectStorage({
@@ -206,7 +205,6 @@ async function openStores({ settings, env, log, clock, emit, storeLatency }: Sto
     imagesMaxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
     emit,
     timeCall: storeLatency.timerOf("object_store"),
-    responseTtlMs,
     env,
     log,
     now,
@@ -220,7 +218,6 @@ async function openStores({ settings, env, log, clock, emit, storeLatency }: Sto
     poolSize: settings.DATABASE_POOL_SIZE,
     timeCall: storeLatency.timerOf("database"),
     folder,
-    responseTtlMs,
     log,
     now,
     clock,

@@ -1,7 +1,7 @@
 /**
  * The idempotency store of image requests: an image is not billed twice for a retry. A request with the idempotency key
  * (`Idempotency-Key`) of an earlier request gets the stored response, or an error if its request fingerprint differs. A
- * concurrent duplicate waits for the request in flight. The response of a client that disconnected (orphaned response)
+ * concurrent duplicate waits for the request in flight. The response of a client that disconnected (undelivered response)
  * goes to the next identical request, until it was delivered completely, and to every GET with its request ID.
  */
 
@@ -24,7 +24,6 @@ import {
   idName,
   idNames,
   parseFailure,
-  responseNotStored,
   storeName,
   unknownOutcomeError,
 } from "./in-flight-request.ts";
@@ -57,7 +56,7 @@ export class IdempotencyStore implements InFlightRequests {
   readonly reportStorageError: (error: unknown) => void;
   /** Requests in flight that duplicates may wait for, by store name. */
   readonly #inFlight = new Map<string, InFlightRequest>();
-  readonly #orphans = new OrphanedResponses();
+  readonly #undelivered = new UndeliveredResponses();
   readonly #claims: Pick<RequestClaims, "claim"> | undefined;
 
   /** `claims`: the claims that all replicas share. Absent: this is the only replica. */
@@ -74,11 +73,11 @@ export class IdempotencyStore implements InFlightRequests {
   /** Returns the stored response if there is one, otherwise the right to send the request upstream. */
   async claim(options: ClaimOptions): Promise<Claim> {
     const { owner, idempotencyKey } = options;
-    if (idempotencyKey === undefined && !this.#orphans.has(owner)) {
+    if (idempotencyKey === undefined && !this.#undelivered.has(owner)) {
       return { kind: "proceed", request: new InFlightRequest(this, options, undefined) };
     }
     const fingerprint = await options.fingerprint();
-    if (idempotencyKey === undefined) return this.#claimOrphan(options, fingerprint);
+    if (idempotencyKey === undefined) return this.#claimUndelivered(options, fingerprint);
     return this.#claimKey({ name: storeName("key", owner, idempotencyKey), fingerprint, options });
   }
 
@@ -115,11 +114,10 @@ export class IdempotencyStore implements InFlightRequests {
   async #claimShared(request: InFlightRequest, keyed: KeyedRequest): Promise<Claim> {
     const { name, fingerprint, options } = keyed;
     const { requestId, signal } = options;
+    if (!this.#claims) return { kind: "proceed", request };
     let waitsFor: string | undefined;
     for (;;) {
-      const answer = await this.#claims?.claim({ name, fingerprint, requestId, waitsFor });
-      if (!answer && waitsFor !== undefined) throw lostClaimError();
-      if (!answer) return { kind: "proceed", request };
+      const answer = await this.#claims.claim({ name, fingerprint, requestId, waitsFor });
       if (answer.kind === "claimed") return this.#proceedUnlessStored(request, keyed, answer);
       checkFingerprint(answer, fingerprint);
       if (answer.kind !== "held") return this.#resultOf(answer, keyed);
@@ -162,7 +160,7 @@ export class IdempotencyStore implements InFlightRequests {
       return { kind: "failed", requestId: ended.requestId, error: parseFailure(ended.error) };
     }
     const response = await this.#responses.find(keyed.name);
-    if (!response) throw responseNotStored();
+    if (!response) throw storedElsewhereError();
     return this.#replay(response, keyed);
   }
 
@@ -172,11 +170,11 @@ export class IdempotencyStore implements InFlightRequests {
     return { kind: "replay", response, endDelivery: this.startDelivery(options.owner, response) };
   }
 
-  /** An orphaned response goes to one client at a time: a concurrent identical request generates its own images. */
-  async #claimOrphan(options: ClaimOptions, fingerprint: string): Promise<Claim> {
+  /** An undelivered response goes to one client at a time: a concurrent identical request generates its own images. */
+  async #claimUndelivered(options: ClaimOptions, fingerprint: string): Promise<Claim> {
     const fingerprintName = storeName("fingerprint", options.owner, fingerprint);
     for (;;) {
-      const name = this.#orphans.first(fingerprintName);
+      const name = this.#undelivered.first(fingerprintName);
       if (name === undefined) {
         return { kind: "proceed", request: new InFlightRequest(this, options, fingerprint) };
       }
@@ -187,7 +185,7 @@ export class IdempotencyStore implements InFlightRequests {
         continue;
       }
       // Before the lookup: a concurrent identical request must not claim the same response.
-      const endDelivery = this.#orphans.startDelivery(name);
+      const endDelivery = this.#undelivered.startDelivery(name);
       let response: StoredResponse | undefined;
       try {
         response = await this.#responses.find(name);
@@ -196,7 +194,7 @@ export class IdempotencyStore implements InFlightRequests {
         throw error;
       }
       if (response) return { kind: "replay", response, endDelivery };
-      this.#orphans.remove(name);
+      this.#undelivered.remove(name);
     }
   }
 
@@ -210,11 +208,11 @@ export class IdempotencyStore implements InFlightRequests {
   }
 
   /**
-   * Starts the delivery of a stored response. An orphaned response is not replayed to an identical request until the
+   * Starts the delivery of a stored response. An undelivered response is not replayed to an identical request until the
    * delivery ends, and after a complete delivery never again. After an incomplete delivery, the client can retry.
    */
   startDelivery(owner: string, { requestId }: StoredResponse): EndDelivery {
-    return this.#orphans.startDelivery(idName(owner, requestId));
+    return this.#undelivered.startDelivery(idName(owner, requestId));
   }
 
   register(name: string, request: InFlightRequest): void {
@@ -226,14 +224,14 @@ export class IdempotencyStore implements InFlightRequests {
     if (this.#inFlight.get(name) === request) this.#inFlight.delete(name);
   }
 
-  addOrphan({ owner, requestId }: ClaimOptions, fingerprint: string): void {
+  addUndelivered({ owner, requestId }: ClaimOptions, fingerprint: string): void {
     const fingerprintName = storeName("fingerprint", owner, fingerprint);
-    this.#orphans.add(idName(owner, requestId), { owner, fingerprintName });
+    this.#undelivered.add(idName(owner, requestId), { owner, fingerprintName });
   }
 
   /** The request ended without a response. */
-  removeOrphan({ owner, requestId }: ClaimOptions): void {
-    this.#orphans.remove(idName(owner, requestId));
+  removeUndelivered({ owner, requestId }: ClaimOptions): void {
+    this.#undelivered.remove(idName(owner, requestId));
   }
 
   startRecording(owner: string): ResponseWriter {
@@ -241,7 +239,10 @@ export class IdempotencyStore implements InFlightRequests {
   }
 }
 
-interface Orphan {
+/** Above it, the oldest are evicted: most have expired by then, or are fetched by their request ID. */
+export const maxUndelivered = 4096;
+
+interface UndeliveredResponse {
   readonly owner: string;
   /** A hash of the owner and the fingerprint of the request. */
   readonly fingerprintName: string;
@@ -250,57 +251,52 @@ interface Orphan {
 }
 
 /**
- * Orphaned responses: stored responses whose client disconnected before it received them. OpenAI's SDKs retry after a
+ * Undelivered responses: stored responses whose client disconnected before it received them. OpenAI's SDKs retry after a
  * timeout or a proxy that cuts the connection, without an idempotency key: the retry of the same request claims one of
  * them, so that its images are not billed again. A response can be claimed until it was delivered completely, by one
  * retry at a time. The index is in memory only; after a restart a response is still found by its request ID.
  */
-export class OrphanedResponses {
+export class UndeliveredResponses {
   /**
    * By the store name of the request, oldest first. Searched from the start: there are few, and image requests are
    * slow.
    */
-  readonly #orphans = new Map<string, Orphan>();
-  readonly #max: number;
+  readonly #undelivered = new Map<string, UndeliveredResponse>();
 
-  /** Above `max`, the oldest are evicted: most have expired by then, or are fetched by their request ID. */
-  constructor(max = 4096) {
-    this.#max = max;
-  }
-
-  /** Whether an owner has orphaned responses. If not, its requests need no fingerprint. */
+  /** Whether an owner has undelivered responses. If not, its requests need no fingerprint. */
   has(owner: string): boolean {
-    return this.#orphans.values().some((orphan) => orphan.owner === owner);
+    return this.#undelivered.values().some(({ owner: each }) => each === owner);
   }
 
-  add(name: string, orphan: Omit<Orphan, "deliveries">): void {
-    if (this.#orphans.has(name)) return;
-    this.#orphans.set(name, { ...orphan, deliveries: 0 });
-    const [oldest] = this.#orphans.keys();
-    if (oldest !== undefined && this.#orphans.size > this.#max) this.#orphans.delete(oldest);
+  add(name: string, response: Omit<UndeliveredResponse, "deliveries">): void {
+    if (this.#undelivered.has(name)) return;
+    this.#undelivered.set(name, { ...response, deliveries: 0 });
+    const [oldest] = this.#undelivered.keys();
+    if (oldest !== undefined && this.#undelivered.size > maxUndelivered)
+      this.#undelivered.delete(oldest);
   }
 
   /** The oldest request with this fingerprint whose response is not being delivered. */
   first(fingerprintName: string): string | undefined {
-    for (const [name, orphan] of this.#orphans) {
-      if (orphan.fingerprintName === fingerprintName && orphan.deliveries === 0) return name;
+    for (const [name, response] of this.#undelivered) {
+      if (response.fingerprintName === fingerprintName && response.deliveries === 0) return name;
     }
     return undefined;
   }
 
   /** The returned function ends the delivery. */
   startDelivery(name: string): EndDelivery {
-    const orphan = this.#orphans.get(name);
-    if (orphan) orphan.deliveries++;
+    const response = this.#undelivered.get(name);
+    if (response) response.deliveries++;
     return (isComplete) => {
       if (isComplete) this.remove(name);
-      else if (orphan) orphan.deliveries--;
+      else if (response) response.deliveries--;
     };
   }
 
   /** The response was delivered to a client, or does not exist. */
   remove(name: string): void {
-    this.#orphans.delete(name);
+    this.#undelivered.delete(name);
   }
 }
 
@@ -311,9 +307,9 @@ const waitFor = (
 ): Promise<FailedRequest | undefined> =>
   abortable(settled, signal).catch(() => Promise.reject(clientClosedError()));
 
-const lostClaimError = (): GatewayError =>
+const storedElsewhereError = (): GatewayError =>
   unknownOutcomeError(
-    "Another gateway was processing this Idempotency-Key when the connection to Redis was lost, so its images may have been generated and billed. Retry later with the same key to get them, or use a new Idempotency-Key to generate them again.",
+    "The images of this Idempotency-Key were generated and billed, but this gateway cannot read the stored response: another gateway has it. Use a new Idempotency-Key to generate them again. The operator sets BLOB_URL, so that all gateways share stored responses.",
   );
 
 /** `earlier`: the request that used the idempotency key before, or its response. */

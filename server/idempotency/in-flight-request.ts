@@ -29,8 +29,8 @@ export interface FailedRequest {
 export interface InFlightRequests {
   register(name: string, request: InFlightRequest): void;
   unregister(name: string, request: InFlightRequest): void;
-  addOrphan(options: ClaimOptions, fingerprint: string): void;
-  removeOrphan(options: ClaimOptions): void;
+  addUndelivered(options: ClaimOptions, fingerprint: string): void;
+  removeUndelivered(options: ClaimOptions): void;
   /** Throws the file system's errors. */
   startRecording(owner: string): ResponseWriter;
   reportStorageError(error: unknown): void;
@@ -114,7 +114,7 @@ export class InFlightRequest {
     // The request settled meanwhile: a waiter that joined now would wait forever.
     if (fingerprint === undefined || this.#isSettled !== wasSettled) return;
     this.register(idNames(this.#options));
-    this.#store.addOrphan(this.#options, fingerprint);
+    this.#store.addUndelivered(this.#options, fingerprint);
   }
 
   append(chunk: StreamChunk): void {
@@ -169,7 +169,7 @@ export class InFlightRequest {
     // A client disconnect is reported as a failure even after the response was stored.
     if (this.#isSettled) return;
     await this.#discard();
-    this.#store.removeOrphan(this.#options);
+    this.#store.removeUndelivered(this.#options);
     this.settle(failure);
   }
 

@@ -12,8 +12,8 @@ import { reportImplausibleUsage } from "../pipeline/report-implausible-usage.ts"
 import { imageStages } from "../pipeline/stages.ts";
 import { vendorImageStages } from "../pipeline/vendor-image-stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
-import type { SharedResponses } from "../storage/ports/shared-responses.ts";
 import type { RequestClaims } from "../storage/redis/request-claims.ts";
+import type { ObjectStore } from "../storage/s3/object-store.ts";
 import type { DiskReserve } from "../temp-storage/disk-reserve.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -31,8 +31,8 @@ interface ImagesWiringOptions {
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: DiskReserve;
   readonly execute: Execute;
-  /** The responses that all replicas replay. Undefined: responses are in the data folder only. */
-  readonly sharedResponses: SharedResponses | undefined;
+  /** Has the responses that all replicas replay. Undefined: responses are in the data folder only. */
+  readonly objects: ObjectStore | undefined;
   /** The claims that replicas share. Undefined: this is the only replica. */
   readonly claims: Pick<RequestClaims, "claim"> | undefined;
 }
@@ -76,7 +76,7 @@ export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
       ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
       maxBytes: settings.VEXEL_RESPONSES_MAX_BYTES,
       disk: options.disk,
-      shared: options.sharedResponses,
+      objects: options.objects,
       claims: options.claims,
     }),
     downloadLink: createImageDownload({

@@ -100,7 +100,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     ...parts,
     isReachable: upstreams.isReachable,
     disk: temp.disk,
-    sharedResponses: objects?.responses ?? shared?.responses,
+    objects: objects?.objects,
     claims: replicas?.claims,
   });
   const budgets = openBudgets({

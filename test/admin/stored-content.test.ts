@@ -157,7 +157,6 @@ test("with an object store, another replica shows the content, and the disk of t
     const { objects } = openObjectStorage({
       url: s3.url(),
       imagesMaxBytes: 1_000_000,
-      responseTtlMs: 60_000,
       env: {},
       log: quietLog,
       emit: () => undefined,

@@ -149,7 +149,7 @@ describe("a client that disconnected", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("vexel-replayed-from")).toStartWith("req_");
     expect(fake.requests).toHaveLength(1);
-    // An orphaned response is replayed once: a third request generates a new image.
+    // An undelivered response is replayed once: a third request generates a new image.
     const third = await generate(prompt);
     expect(third.headers.get("idempotent-replayed")).toBeNull();
     expect(fake.requests).toHaveLength(2);

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import {
   type Claim,
   IdempotencyStore,
-  OrphanedResponses,
+  maxUndelivered,
+  UndeliveredResponses,
 } from "../../server/idempotency/idempotency-store.ts";
 import { IdempotentRequest } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
@@ -16,7 +17,6 @@ import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import type { ResponseStore, StoredResponse } from "../../server/storage/ports/response-store.ts";
 import type { ClaimOutcome } from "../../server/storage/redis/request-claims.ts";
-import { SharedResponseStore } from "../../server/storage/shared-response-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
@@ -288,15 +288,15 @@ describe("the bounds of the store:", () => {
     expect(refused).toBeGreaterThan(50);
   });
 
-  test("the number of orphaned responses is bounded, and owners without any need no lookup", () => {
-    const orphans = new OrphanedResponses(2);
-    for (const name of ["a", "b", "c"]) orphans.add(name, { owner: name, fingerprintName: "q" });
-    expect(orphans.has("a")).toBe(false);
-    expect(orphans.first("q")).toBe("b");
-    orphans.remove("b");
-    orphans.remove("c");
-    expect(orphans.first("q")).toBeUndefined();
-    expect(orphans.has("c")).toBe(false);
+  test("the number of undelivered responses is bounded, and owners without any need no lookup", () => {
+    const responses = new UndeliveredResponses();
+    const names = Array.from({ length: maxUndelivered + 1 }, (_, at) => `name ${at}`);
+    for (const name of names) responses.add(name, { owner: name, fingerprintName: "q" });
+    expect(responses.has("name 0")).toBe(false);
+    expect(responses.first("q")).toBe("name 1");
+    for (const name of names) responses.remove(name);
+    expect(responses.first("q")).toBeUndefined();
+    expect(responses.has("name 2")).toBe(false);
   });
 });
 
@@ -314,66 +314,35 @@ test("an identical request waits for an undelivered response that is being store
   expect(await second).toMatchObject({ kind: "replay", response: { requestId: "req_1" } });
 });
 
-/** The responses of one replica, which copies them to the storage that all replicas share. */
-function createSharedResponses(): ResponseStore {
-  const bodies = new Map<string, StoredResponse>();
-  const named = new Map<string, StoredResponse>();
-  return new SharedResponseStore({
-    local: createResponseFiles(),
-    shared: {
-      copy: async (id, response) => void bodies.set(id, response),
-      name: async (id, _length, names) => {
-        for (const name of names) named.set(name, bodies.get(id)!);
-      },
-      find: async (name) => named.get(name),
-      sweep: async () => undefined,
-    },
-    clock: () => performance.now(),
-    reportUnshared: failOnReport,
-  });
-}
-
-describe.each<[string, () => ResponseStore]>([
-  ["the data folder", createResponseFiles],
-  ["the storage that replicas share", createSharedResponses],
-])("an orphaned response in %s", (_, createResponses) => {
-  const claimAgain = (store: IdempotencyStore, requestId: string): Promise<Claim> =>
-    store.claim(withoutKey(requestId, async () => "the same"));
-
-  async function storeOrphan(responses = createResponses()): Promise<IdempotencyStore> {
-    const store = new IdempotencyStore(responses, failOnReport);
-    const request = await startRequest(
-      store,
-      withoutKey("orphan", async () => "the same"),
-    );
-    await request.detach();
-    request.append("{}");
-    await request.store({});
-    return store;
-  }
-
-  async function replayOf(store: IdempotencyStore, requestId: string) {
-    const claim = await claimAgain(store, requestId);
-    if (claim.kind !== "replay") throw new Error(`expected a replay, not ${claim.kind}`);
-    expect(claim.response.requestId).toBe("req_orphan");
-    return claim;
-  }
-
-  test("is replayed after a lookup that failed", async () => {
-    const responses = createResponses();
-    let fails = false;
-    const store = await storeOrphan({
+test("an undelivered response is replayed after a lookup that failed", async () => {
+  const responses = createResponseFiles();
+  let fails = false;
+  const store = new IdempotencyStore(
+    {
       ensureSpace: () => undefined,
       begin: () => responses.begin("key_1"),
       find: async (name) => {
         if (fails) throw new Error("EIO: i/o error, open");
         return responses.find(name);
       },
-    });
-    fails = true;
-    await expect(claimAgain(store, "1")).rejects.toThrow("EIO");
-    fails = false;
-    await replayOf(store, "2");
+    },
+    failOnReport,
+  );
+  const claim = (requestId: string): Promise<Claim> =>
+    store.claim(withoutKey(requestId, async () => "the same"));
+  const request = await startRequest(
+    store,
+    withoutKey("undelivered", async () => "the same"),
+  );
+  await request.detach();
+  request.append("{}");
+  await request.store({});
+  fails = true;
+  await expect(claim("1")).rejects.toThrow("EIO");
+  fails = false;
+  expect(await claim("2")).toMatchObject({
+    kind: "replay",
+    response: { requestId: "req_undelivered" },
   });
 });
 

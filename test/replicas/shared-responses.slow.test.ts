@@ -1,8 +1,9 @@
 /** Stored responses of image requests are replayed by every replica. */
 import { afterAll, expect } from "bun:test";
+import { startFakeS3 } from "../fake-s3.ts";
 import { startFake } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
-import { bearer, imageModel } from "../http/gateway-fixture.ts";
+import { bearer, expectError, imageModel } from "../http/gateway-fixture.ts";
 import { testWith } from "../programs.ts";
 import { sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { startRedis } from "../storage/redis-server.ts";
@@ -10,7 +11,11 @@ import { until } from "../until.ts";
 import { replicaStarter } from "./replica-fixture.ts";
 
 const fake = startFake();
-afterAll(() => fake.close());
+const s3 = startFakeS3();
+afterAll(async () => {
+  fake.close();
+  await s3.stop();
+});
 const start = replicaStarter(fake.url);
 const request = { model: imageModel, prompt: "an otter", size: "1024x1024" };
 
@@ -20,7 +25,8 @@ testWith("postgresql", "redis")(
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
     const redis = await startRedis();
-    const options = { folder: folder.path, databaseUrl, env: { REDIS_URL: redis.url } };
+    const env = { REDIS_URL: redis.url, BLOB_URL: s3.url("at-the-same-time") };
+    const options = { folder: folder.path, databaseUrl, env };
     const replicas = [
       await start({ ...options, name: "a" }),
       await start({ ...options, name: "b" }),
@@ -45,7 +51,8 @@ testWithPostgres(
   async () => {
     using folder = temporaryFolder();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
-    const options = { folder: folder.path, databaseUrl };
+    const env = { BLOB_URL: s3.url("replayed") };
+    const options = { folder: folder.path, databaseUrl, env };
     const a = await start({ ...options, name: "a" });
     const b = await start({ ...options, name: "b" });
     const headers = { ...bearer, "idempotency-key": "the same on both" };
@@ -82,5 +89,39 @@ testWithPostgres(
     const retry = await fetch(`${a.url}/v1/images/generations`, init);
     expect(retry.headers.get("idempotent-replayed")).toBe("true");
     expect(fake.requests.length - polledBefore).toBe(1);
+  },
+);
+
+testWith("postgresql", "redis")(
+  "without an object store, another replica refuses a key that was processed; without Redis, every key is refused; nothing is paid twice",
+  async () => {
+    using folder = temporaryFolder();
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const redis = await startRedis();
+    const options = { folder: folder.path, databaseUrl, env: { REDIS_URL: redis.url } };
+    const a = await start({ ...options, name: "a" });
+    const b = await start({ ...options, name: "b" });
+    const headers = { ...bearer, "idempotency-key": "processed" };
+    const before = fake.requests.length;
+    const first = await a.post("/v1/images/generations", request, headers);
+    const body = await first.text();
+    const refused = await b.post("/v1/images/generations", request, headers);
+    expect(refused.headers.get("x-should-retry")).toBe("false");
+    await expectError(refused, "storage_unavailable");
+    await redis.stop();
+    await until(async () => {
+      const health = (await (await fetch(`${b.url}/readyz`)).json()) as { redis: string };
+      return health.redis === "unavailable";
+    });
+    const unknown = await b.post("/v1/images/generations", request, {
+      ...bearer,
+      "idempotency-key": "new",
+    });
+    expect(unknown.headers.get("retry-after")).toBe("2");
+    await expectError(unknown, "storage_unavailable");
+    const replayed = await a.post("/v1/images/generations", request, headers);
+    expect([replayed.status, await replayed.text()]).toEqual([200, body]);
+    expect(fake.requests.length - before).toBe(1);
+    expect((await b.post("/v1/images/generations", request, bearer)).status).toBe(200);
   },
 );

@@ -33,13 +33,7 @@ import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
 import { ledgerUsageLaws } from "./laws/ledger-usage.laws.ts";
 import { outboxLaws } from "./laws/outbox.laws.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
-import {
-  s3BlobStore,
-  s3FileStore,
-  s3ResponseStore,
-  s3Responses,
-} from "./laws/s3-implementations.ts";
-import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
+import { s3BlobStore, s3FileStore, s3ResponseStore } from "./laws/s3-implementations.ts";
 import { uploadStoreLaws } from "./laws/upload-store.laws.ts";
 import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
@@ -59,7 +53,6 @@ hold(ledgerUsageLaws, ledgers);
 hold(embeddingCacheStoreLaws, embeddingCacheStores);
 hold(blobStoreLaws, [...blobStores, s3BlobStore]);
 hold(responseStoreLaws, [...responseStores, s3ResponseStore]);
-hold(sharedResponsesLaws, [s3Responses]);
 hold(fileStoreLaws, [...fileStores, s3FileStore]);
 hold(fileIndexLaws, fileIndexes);
 hold(uploadStoreLaws, uploadStores);

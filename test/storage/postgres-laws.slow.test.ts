@@ -17,13 +17,9 @@ import {
   postgresJobStore,
   postgresKeyStore,
   postgresLedger,
-  postgresResponseStore,
-  postgresResponses,
   postgresUploadStore,
   postgresWebhookEndpoints,
 } from "./laws/postgres-implementations.ts";
-import { responseStoreLaws } from "./laws/response-store.laws.ts";
-import { sharedResponsesLaws } from "./laws/shared-responses.laws.ts";
 import { uploadStoreLaws } from "./laws/upload-store.laws.ts";
 import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
@@ -39,6 +35,4 @@ testsWith(["postgresql"], import.meta.file, () => {
   ledgerStoreLaws(postgresLedger);
   ledgerLabelLaws(postgresLedger);
   ledgerUsageLaws(postgresLedger);
-  responseStoreLaws(postgresResponseStore);
-  sharedResponsesLaws(postgresResponses);
 });

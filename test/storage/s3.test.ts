@@ -4,12 +4,13 @@
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import { type ContentFiles, contentName } from "../../server/storage/files/content-files.ts";
+import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
 import { parseBlobUrl } from "../../server/storage/s3/blob-url.ts";
 import { openObjectStorage } from "../../server/storage/s3/object-storage.ts";
 import { ObjectStore } from "../../server/storage/s3/object-store.ts";
 import { S3Content } from "../../server/storage/s3/s3-content.ts";
 import { S3Images } from "../../server/storage/s3/s3-images.ts";
-import { createS3Responses } from "../../server/storage/s3/s3-responses.ts";
+import { S3Responses } from "../../server/storage/s3/s3-responses.ts";
 import { errorResponse, startFakeS3 } from "../fake-s3.ts";
 
 const s3 = startFakeS3({ pageSize: 2 });
@@ -92,7 +93,6 @@ test("the backoff ends although the wall clock is set back", async () => {
   const { objects } = openObjectStorage({
     url: `s3://id:secret@bucket?endpoint=${endpoint}`,
     imagesMaxBytes: 1,
-    responseTtlMs: 1000,
     env: {},
     log: { warn: () => undefined, error: () => undefined },
     emit: () => undefined,
@@ -129,7 +129,7 @@ test("expired images and responses are deleted from the bucket by any replica", 
     const ttlMs = at === 0 ? 600_000 : 60_000;
     names.push((await first.images.put(Buffer.from("image"), { ...png, ttlMs })).name);
   }
-  const responses = createS3Responses({ objects: second.objects, ttlMs: 60_000, now: () => now });
+  const responses = responsesIn(second.objects, () => now);
   await second.objects.writeText("responses/a.json", "{}");
   now += 130_000;
   await second.images.sweep();
@@ -146,23 +146,46 @@ test.each([
   const prefix = `response-${kind.replace(" ", "-")}`;
   const responses = await storeResponse(prefix);
   expect(await responses.find("name")).toMatchObject({ length: "the images".length });
-  const key = `${prefix}/responses/body.body`;
+  const key = [...s3.objects.keys()].find(
+    (name) => name.startsWith(`${prefix}/responses/`) && name.endsWith(".body"),
+  )!;
   s3.objects.set(key, { ...s3.objects.get(key)!, bytes: Buffer.from(text) });
   expect(await responses.find("name")).toBeUndefined();
 });
 
-/** Stores a response under the name "name". */
-async function storeResponse(prefix: string, stallMs = 10_000) {
-  const { objects } = open(prefix);
-  const responses = createS3Responses({ objects, ttlMs: 60_000, now: Date.now, stallMs });
+const notInDataFolder: ResponseStore = {
+  ensureSpace: () => undefined,
+  begin: () => ({
+    append: () => undefined,
+    commit: async () => undefined,
+    discard: async () => undefined,
+  }),
+  find: async () => undefined,
+};
+
+const responsesIn = (objects: ObjectStore, now = Date.now, local = notInDataFolder): S3Responses =>
+  new S3Responses({
+    objects,
+    local,
+    ttlMs: 60_000,
+    now,
+    reportUnshared: (error) => {
+      throw error;
+    },
+  });
+
+/** Stores a response under the name "name". Returns another replica. */
+async function storeResponse(prefix: string, timeoutMs?: number): Promise<S3Responses> {
   const metadata = { requestId: "req_1", fingerprint: "f", headers: {} };
   const whole = "the images";
   const chunks = async function* () {
     yield Buffer.from(whole);
   };
-  await responses.copy("body", { ...metadata, length: whole.length, open: chunks });
-  await responses.name("body", whole.length, ["name"], metadata);
-  return responses;
+  const stored = { ...metadata, length: whole.length, open: chunks };
+  const local = { ...notInDataFolder, find: async () => stored };
+  const storing = responsesIn(open(prefix).objects, Date.now, local);
+  await storing.begin("key_1").commit(["name"], metadata);
+  return responsesIn(open(prefix, Date.now, timeoutMs).objects);
 }
 
 test.each(["", "<html>", '{"requestId":'])(
@@ -176,13 +199,13 @@ test.each(["", "<html>", '{"requestId":'])(
 );
 
 test("a stored response ends with an error if the object store stops sending it", async () => {
-  const responses = await storeResponse("stalled", 20);
+  const responses = await storeResponse("stalled", 500);
   const found = await responses.find("name");
   const release = s3.hang();
   const read = async (): Promise<void> => {
     for await (const _ of found?.open() ?? []);
   };
-  await expect(read()).rejects.toThrow("sent nothing for 20 ms");
+  await expect(read()).rejects.toThrow("sent nothing for 500 ms");
   release();
 });
 

@@ -41,6 +41,12 @@ const timesLogged = (replica: Replica, event: string): number =>
 const logged = (replica: Replica, event: string, before: number): Promise<void> =>
   until(() => timesLogged(replica, event) > before);
 
+/** Of image requests with an idempotency key. */
+const refusedKeys = {
+  "503 storage_unavailable":
+    "the replica could not reach Redis or the object store, so it did not know whether the key is in use",
+};
+
 export const faults: readonly Fault[] = [
   {
     name: "a replica is killed and started again",
@@ -62,11 +68,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "PostgreSQL crashes and returns",
-    explains: {
-      "503 storage_unavailable":
-        "another replica has generated the image, and its response is not in the database",
-      connection: "a replica was reading the stored response from the database",
-    },
+    explains: {},
     admitted: exactly,
     run: async ({ topology, wait, checkLimit }) => {
       const { postgres, replicas } = topology;
@@ -82,7 +84,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "Redis crashes, returns empty, and loses its data once more",
-    explains: {},
+    explains: refusedKeys,
     isRedisAffected: true,
     admitted: { least: 1, most: rateLimit },
     run: async ({ topology, wait, checkLimit }) => {
@@ -125,8 +127,8 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    name: "a replica is cut off from PostgreSQL and Redis",
-    explains: {},
+    name: "a replica is cut off from PostgreSQL, Redis and the object store",
+    explains: refusedKeys,
     isRedisAffected: true,
     // The replica applies its share of the limit, of which the others know nothing.
     admitted: { least: exactly.least, most: rateLimit + Math.ceil(rateLimit / 3) },
@@ -146,8 +148,9 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    name: "a replica is cut off from PostgreSQL, Redis, clients and upstreams",
+    name: "a replica is cut off from its storage, clients and upstreams",
     explains: {
+      ...refusedKeys,
       "504": "nginx could not connect to the replica",
     },
     isRedisAffected: true,

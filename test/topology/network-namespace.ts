@@ -1,6 +1,6 @@
 /**
- * A network namespace for one replica, with two links to this machine: one for its storage (PostgreSQL and Redis), one
- * for its clients and upstreams. A link that is down loses packets in both directions: nothing is refused or closed,
+ * A network namespace for one replica, with two links to this machine: one for its storage (PostgreSQL, Redis and the
+ * object store), one for its clients and upstreams. A link that is down loses packets in both directions: nothing is refused or closed,
  * and both ends notice by their timeouts only. Needs root and the `ip` command (Debian package `iproute2`).
  */
 import { readlinkSync } from "node:fs";

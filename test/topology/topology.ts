@@ -1,9 +1,10 @@
 /**
- * The test topology: PostgreSQL, Redis, nginx, three replicas and a fake upstream, as real processes. One replica has a
- * network namespace of its own, so that it can be cut off; the rest is on loopback.
+ * The test topology: PostgreSQL, Redis, nginx and three replicas, as real processes, and a fake upstream and object
+ * store. One replica has a network namespace of its own, so that it can be cut off; the rest is on loopback.
  */
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { startFakeS3 } from "../fake-s3.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import {
@@ -120,6 +121,7 @@ export interface Topology {
 export async function startTopology(): Promise<Topology> {
   const folder = temporaryFolder();
   const fake = startFake();
+  const s3 = startFakeS3();
   const isImage = ({ path }: { readonly path: string }): boolean => path.startsWith("/v1/images/");
   fake.script({ delayMs: imageDelayMs }, { times: Number.POSITIVE_INFINITY, when: isImage });
   const [postgres, redis] = await Promise.all([sharedPostgres(), startRedis()]);
@@ -139,6 +141,10 @@ export async function startTopology(): Promise<Topology> {
       network?.expose(serverPort, link) ?? Promise.resolve(`127.0.0.1:${serverPort}`);
     const databaseAddress = await reach(postgres.port, "storage");
     const redisAddress = await reach(redis.port, "storage");
+    const blobUrl = new URL(s3.url("topology"));
+    const endpoint = new URL(blobUrl.searchParams.get("endpoint") ?? "");
+    endpoint.host = await reach(Number(endpoint.port), "storage");
+    blobUrl.searchParams.set("endpoint", endpoint.origin);
     const fakeUrl = new URL(fake.url);
     fakeUrl.host = await reach(Number(fakeUrl.port), "clients");
     const start = (program?: string): Promise<GatewayProcess> =>
@@ -152,6 +158,7 @@ export async function startTopology(): Promise<Topology> {
           PORT: String(port),
           DATABASE_URL: `postgres://vexel@${databaseAddress}/${database}`,
           REDIS_URL: `redis://${redisAddress}`,
+          BLOB_URL: blobUrl.href,
           VEXEL_SECRET: "a-secret-of-all-replicas",
           VEXEL_ADMIN_TOKEN: adminToken,
           VEXEL_CACHE_BYTES: String(32 * 1024 * 1024),
@@ -202,6 +209,7 @@ export async function startTopology(): Promise<Topology> {
       // Other tests of the process use PostgreSQL.
       if (postgres.pid === undefined) await postgres.start();
       fake.close();
+      await s3.stop();
       unmount();
       folder[Symbol.dispose]();
     },

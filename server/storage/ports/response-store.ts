@@ -3,7 +3,7 @@
  *
  * `begin` and `append` are synchronous because a chunk is borrowed: its memory may be reused as soon as `append`
  * returns, and the first chunk begins the file. Every implementation therefore writes to the local disk first, and
- * `commit` copies the response to shared storage. Errors are thrown; the response is then not stored, and the
+ * `commit` copies the response to the object store. Errors are thrown; the response is then not stored, and the
  * idempotency store logs why.
  */
 
@@ -28,7 +28,7 @@ export interface StoredResponse extends ResponseMetadata {
 export interface ResponseWriter {
   /** Throws GatewayError if there is no space, or the error of the file system. */
   append(chunk: string | BorrowedBytes): void;
-  /** Publishes the response under these names (lookup keys), in addition to the names of earlier calls. */
+  /** Publishes the response under these names (lookup keys), in place of earlier responses. Called once. */
   commit(names: readonly string[], metadata: ResponseMetadata): Promise<void>;
   discard(): Promise<void>;
 }

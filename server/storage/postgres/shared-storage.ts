@@ -27,7 +27,6 @@ import { withLastKnownEntities, withLastKnownKeys } from "./last-known-stores.ts
 import { createLedgerExports } from "./ledger-exports.ts";
 import { createPostgresLedgerQueries } from "./ledger-queries.ts";
 import { PostgresLedgerStore } from "./ledger-store.ts";
-import { createPostgresResponses } from "./responses.ts";
 import { SharedSpend } from "./shared-spend.ts";
 
 interface SharedStorageOptions {
@@ -39,7 +38,6 @@ interface SharedStorageOptions {
   readonly poolSize: number;
   /** The data folder. */
   readonly folder: string;
-  readonly responseTtlMs: number;
   /** Observes how long each query or transaction takes. */
   readonly timeCall: TimeCall;
   readonly log: Pick<Log, "warn">;
@@ -51,7 +49,7 @@ interface SharedStorageOptions {
 
 /** Rejects with StoreError if the database cannot be used, and there is no copy of the configuration to start from. */
 export async function openSharedStorage(options: SharedStorageOptions) {
-  const { folder, responseTtlMs, log, now, clock } = options;
+  const { folder, log, now, clock } = options;
   const copy = new LastKnownConfig(folder, now);
   const { db, queryDb } = openDatabases(options);
   try {
@@ -90,7 +88,6 @@ export async function openSharedStorage(options: SharedStorageOptions) {
     queries: createPostgresLedgerQueries(queryDb, clock),
     spend: new SharedSpend(db, now),
     labelSpend: new LabelSpend(db),
-    responses: createPostgresResponses({ db, ttlMs: responseTtlMs, now: serverNow }),
     close: async () => {
       await Promise.all([db.close(), queryDb.close()]);
       copy.close();

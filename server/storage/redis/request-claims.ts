@@ -4,7 +4,9 @@
  * images were billed.
  */
 import { randomUUID } from "node:crypto";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
+import { repeat } from "../../lib/timers.ts";
 import { type RedisConnection, RedisUnavailableError, redisScript } from "./client.ts";
 
 export type ClaimOutcome =
@@ -76,14 +78,8 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[4])
 
 /** How long requests that wait for a failed one find its error. */
 const failureMs = 10_000;
-/**
- * At the beginning of an outage, claims wait this long for Redis: a restart, or a server that responds late, must not
- * make two replicas generate the same images.
- */
-const outageMs = 3000;
-const retryMs = 50;
-/** The bound of claims that wait to be settled. Further ones are abandoned, and block their keys. */
-const maxUnsettled = 16_384;
+/** `retry-after` of a request that is refused because the claims are unreachable. */
+const refusedRetryMs = 2000;
 
 interface RequestClaimsOptions {
   /** As long as responses are stored. */
@@ -92,117 +88,77 @@ interface RequestClaimsOptions {
   readonly leaseMs?: number;
 }
 
-interface Settlement {
-  readonly key: string;
-  readonly token: string;
-  readonly outcome: ClaimOutcome;
-}
-
 export class RequestClaims {
   readonly #redis: RedisConnection;
   readonly #retentionMs: number;
   readonly #leaseMs: number;
-  #isShortOutage = false;
-  /** Claims that ended while Redis was unavailable. */
-  readonly #unsettled = new Set<Settlement>();
 
   constructor(redis: RedisConnection, options: RequestClaimsOptions) {
     this.#redis = redis;
     this.#retentionMs = options.retentionMs;
     this.#leaseMs = options.leaseMs ?? 10_000;
-    redis.onChange(({ isAvailable }) => {
-      this.#isShortOutage = !isAvailable;
-      if (isAvailable) {
-        ignoreRejection(this.#settlePending());
-      } else {
-        setTimeout(() => {
-          this.#isShortOutage = false;
-        }, outageMs).unref();
-      }
-    });
   }
 
-  /** Undefined: the claims are unreachable, and the request proceeds without one. */
-  async claim(claim: NewClaim): Promise<ClaimAnswer | undefined> {
+  /** Rejects with GatewayError while Redis is unavailable: another replica may be processing the same request. */
+  async claim(claim: NewClaim): Promise<ClaimAnswer> {
     const { name, fingerprint, requestId, waitsFor = "" } = claim;
     const key = `vexel:claim:${name}`;
     const token = randomUUID();
     const args = [token, fingerprint, requestId, waitsFor, this.#leaseMs, this.#retentionMs];
-    const mayBeSent = this.#redis.isAvailable || this.#isShortOutage;
-    const reply = await this.#evaluate(key, args);
-    if (reply === undefined) {
-      if (!mayBeSent) return undefined;
-      // A server that was paused may still execute the script. Then the claim must last as long as the request, so that
-      // no other replica sends it meanwhile, and must be settled.
-      const settle = this.#hold(key, token);
-      if (waitsFor === "") return { kind: "claimed", settle };
-      ignoreRejection(settle({ kind: "released" }));
-      return undefined;
+    const isSent = this.#redis.isAvailable;
+    let reply: unknown;
+    try {
+      reply = await this.#redis.evaluate(claimScript, [key], args);
+    } catch (error) {
+      if (!(error instanceof RedisUnavailableError)) throw error;
+      // A server that was paused may still execute the script.
+      if (isSent) ignoreRejection(this.#hold(key, token)({ kind: "released" }));
+      throw claimsUnavailable(error);
     }
-    const [state, heldBy, theirFingerprint, theirRequest, error] = (reply as unknown[]).map(String);
-    const earlier = { fingerprint: theirFingerprint ?? "", requestId: theirRequest ?? "" };
-    // The first reply was lost.
-    const isOwn = heldBy === token;
-    if (state === "held" && !isOwn) return { kind: "held", claim: heldBy ?? "", ...earlier };
-    if (state === "failed") return { kind: "failed", error: error ?? "", ...earlier };
+    const [state, heldBy = "", theirFingerprint = "", theirRequest = "", failure = ""] = (
+      reply as unknown[]
+    ).map(String);
+    const earlier = { fingerprint: theirFingerprint, requestId: theirRequest };
+    if (state === "held") return { kind: "held", claim: heldBy, ...earlier };
+    if (state === "failed") return { kind: "failed", error: failure, ...earlier };
     if (state === "stored" || state === "abandoned") return { kind: state, ...earlier };
     return { kind: "claimed", settle: this.#hold(key, token) };
   }
 
-  /** Undefined during an outage that is not short. */
-  async #evaluate(key: string, args: readonly (string | number)[]): Promise<unknown> {
-    for (;;) {
-      try {
-        return await this.#redis.evaluate(claimScript, [key], args);
-      } catch (error) {
-        if (!(error instanceof RedisUnavailableError)) throw error;
-        if (!this.#isShortOutage) return undefined;
-        await Bun.sleep(retryMs);
-      }
-    }
-  }
-
-  /** Renews the claim until it is settled. */
+  /**
+   * Renews the claim until it is settled. A settlement that does not reach Redis is repeated: the claim would be
+   * abandoned otherwise, and block its key.
+   */
   #hold(key: string, token: string): (outcome: ClaimOutcome) => Promise<void> {
-    const renew = () =>
-      this.#redis.evaluate(renewScript, [key], [token, this.#leaseMs, this.#retentionMs]);
-    // If Redis is unavailable for longer than the lease, the other replicas treat the claim as abandoned.
-    const renewing = setInterval(() => ignoreRejection(renew()), this.#leaseMs / 3);
-    renewing.unref();
+    let settlement: ClaimOutcome | undefined;
+    const send = async (): Promise<void> => {
+      if (!settlement) {
+        const args = [token, this.#leaseMs, this.#retentionMs];
+        await this.#redis.evaluate(renewScript, [key], args);
+        return;
+      }
+      const error = settlement.kind === "failed" ? settlement.error : "";
+      const keptMs = settlement.kind === "failed" ? failureMs : this.#retentionMs;
+      try {
+        await this.#redis.evaluate(settleScript, [key], [token, settlement.kind, error, keptMs]);
+      } catch (cause) {
+        if (cause instanceof RedisUnavailableError) return;
+        void stop();
+        throw cause;
+      }
+      void stop();
+    };
+    const stop = repeat({ everyMs: this.#leaseMs / 3 }, send);
     return (outcome) => {
-      clearInterval(renewing);
-      return this.#settle({ key, token, outcome });
+      settlement = outcome;
+      return send();
     };
   }
-
-  /** While Redis is unavailable, the claim waits: if it were not settled, it would be abandoned, and block its key. */
-  async #settle(settlement: Settlement): Promise<void> {
-    try {
-      await this.#sendSettlement(settlement);
-    } catch (error) {
-      const isFull = this.#unsettled.size >= maxUnsettled;
-      if (isFull || !(error instanceof RedisUnavailableError)) throw error;
-      this.#unsettled.add(settlement);
-      // The command failed with an earlier connection.
-      if (this.#redis.isAvailable) await this.#settlePending();
-    }
-  }
-
-  async #settlePending(): Promise<void> {
-    for (const settlement of this.#unsettled) {
-      try {
-        await this.#sendSettlement(settlement);
-      } catch (error) {
-        // The others are settled when Redis is available again.
-        if (error instanceof RedisUnavailableError) return;
-      }
-      this.#unsettled.delete(settlement);
-    }
-  }
-
-  async #sendSettlement({ key, token, outcome }: Settlement): Promise<void> {
-    const error = outcome.kind === "failed" ? outcome.error : "";
-    const keptMs = outcome.kind === "failed" ? failureMs : this.#retentionMs;
-    await this.#redis.evaluate(settleScript, [key], [token, outcome.kind, error, keptMs]);
-  }
 }
+
+const claimsUnavailable = (cause: RedisUnavailableError): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "The gateway cannot check whether this Idempotency-Key is in use, because its Redis is unreachable, so it did not send the request. Retry with the same key.",
+    { retryAfterMs: refusedRetryMs, cause, logDetail: cause.message, notSent: true },
+  );

@@ -5,13 +5,11 @@ import type { TimeCall } from "../../lib/time-call.ts";
 import { parseBlobUrl } from "./blob-url.ts";
 import { ObjectStore } from "./object-store.ts";
 import { S3Images } from "./s3-images.ts";
-import { createS3Responses } from "./s3-responses.ts";
 
 interface ObjectStorageOptions {
   /** `BLOB_URL`. */
   readonly url: string;
   readonly imagesMaxBytes: number;
-  readonly responseTtlMs: number;
   /** Has the credentials, unless the URL has them. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Pick<Log, "warn" | "error">;
@@ -28,7 +26,7 @@ export type ObjectStorage = ReturnType<typeof openObjectStorage>;
 
 /** Throws StoreError if `BLOB_URL` cannot be used. The object store need not be reachable. */
 export function openObjectStorage(options: ObjectStorageOptions) {
-  const { url, imagesMaxBytes, responseTtlMs, env, now, clock, timeCall } = options;
+  const { url, imagesMaxBytes, env, now, clock, timeCall } = options;
   const location = parseBlobUrl(url, env);
   const objects = new ObjectStore({
     location,
@@ -37,7 +35,7 @@ export function openObjectStorage(options: ObjectStorageOptions) {
     onAvailability: (error) => reportAvailability(options, error?.message),
   });
   return {
-    /** For the stored content of requests. */
+    /** For stored responses, the stored content of requests, and files. */
     objects,
     images: new S3Images({
       objects,
@@ -45,7 +43,6 @@ export function openObjectStorage(options: ObjectStorageOptions) {
       now,
       isPresigned: location.links === "presigned",
     }),
-    responses: createS3Responses({ objects, ttlMs: responseTtlMs, now }),
   };
 }
 

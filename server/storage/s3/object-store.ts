@@ -57,6 +57,11 @@ export class ObjectStore {
     this.#client = new S3Client(client);
   }
 
+  /** The longest time for a request, and between two chunks of an object. */
+  get timeoutMs(): number {
+    return this.#options.timeoutMs;
+  }
+
   /** Whether the last request succeeded. */
   get isAvailable(): boolean {
     return this.#isAvailable;
@@ -239,6 +244,6 @@ function describe(error: unknown): string {
 const unavailable = (cause: Error): GatewayError =>
   new GatewayError(
     "storage_unavailable",
-    "The object store of this gateway (BLOB_URL) cannot be reached. Retry later, or use response_format b64_json.",
+    "The object store of this gateway (BLOB_URL) cannot be reached. Retry later.",
     { retryAfterMs: pauseMs, cause, logDetail: cause.message },
   );

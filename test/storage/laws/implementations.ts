@@ -1,5 +1,5 @@
 /** The implementations of each storage port. A new one is one entry here, and obeys the laws of its port. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SecretBox } from "../../../server/storage/encrypt-secret.ts";
@@ -13,8 +13,6 @@ import type { BlobStore } from "../../../server/storage/ports/blob-store.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
-import type { SharedResponses } from "../../../server/storage/ports/shared-responses.ts";
-import { SharedResponseStore } from "../../../server/storage/shared-response-store.ts";
 import { createAdminTokenStore } from "../../../server/storage/sql/admin-token-store.ts";
 import { createAlertStore } from "../../../server/storage/sql/alert-store.ts";
 import { createAuditLog } from "../../../server/storage/sql/audit-log.ts";
@@ -92,7 +90,7 @@ export const blobStores: readonly Implementation<BlobStore>[] = [
   ),
 ];
 
-const openResponseFiles = (folder: string, now: () => number): ResponseFiles =>
+export const openResponseFiles = (folder: string, now: () => number): ResponseFiles =>
   new ResponseFiles({
     folder: join(folder, "responses"),
     ttlMs: responseTtlMs,
@@ -104,27 +102,6 @@ const openResponseFiles = (folder: string, now: () => number): ResponseFiles =>
 export const responseStores: readonly Implementation<ResponseStore>[] = [
   inFolder("file", openResponseFiles),
 ];
-
-/** Each store has a data folder of its own, like a replica: other stores read its responses from `shared`. */
-export function openSharedResponseStore(
-  shared: SharedResponses,
-  now: () => number,
-): ResponseStore & { close(): Promise<void> } {
-  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
-  const local = openResponseFiles(folder, now);
-  const reportUnshared = (error: unknown): never => {
-    throw error;
-  };
-  const store = new SharedResponseStore({
-    local,
-    shared,
-    clock: () => performance.now(),
-    reportUnshared,
-  });
-  return Object.assign(store, {
-    close: async () => rmSync(folder, { recursive: true, force: true }),
-  });
-}
 
 export const embeddingCacheStores: readonly Implementation<EmbeddingCacheFile>[] = [
   inFolder(

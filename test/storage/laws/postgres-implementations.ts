@@ -9,7 +9,6 @@ import {
   withLastKnownEntities,
   withLastKnownKeys,
 } from "../../../server/storage/postgres/last-known-stores.ts";
-import { createPostgresResponses } from "../../../server/storage/postgres/responses.ts";
 import {
   type ConfigEntityStore,
   createConfigEntityStore,
@@ -23,12 +22,10 @@ import {
   openEventStorage,
   openFileIndex,
   openJobStorage,
-  openSharedResponseStore,
   openUploadStore,
   openWebhookEndpoints,
 } from "./implementations.ts";
 import { openPostgresLedger } from "./ledger-storage.ts";
-import { responseTtlMs } from "./response-store.laws.ts";
 
 let database: Promise<string> | undefined;
 
@@ -118,27 +115,3 @@ export const postgresUploadStore = inDatabase((url, now) => openUploadStore(conn
 
 export const postgresFileIndex = inDatabase((url, now) => openFileIndex(connect(url, now)));
 export const postgresJobStore = inDatabase((url, now) => openJobStorage(connect(url, now)));
-
-export const postgresResponses = inDatabase((url, now) => {
-  const db = connect(url, now);
-  const responses = createPostgresResponses({ db, ttlMs: responseTtlMs, now: async () => now() });
-  return Object.assign(responses, { close: () => db.close() });
-});
-
-export const postgresResponseStore = inDatabase((url, now) => {
-  const db = connect(url, now);
-  const store = openSharedResponseStore(
-    createPostgresResponses({ db, ttlMs: responseTtlMs, now: async () => now() }),
-    now,
-  );
-  const close = async (): Promise<void> => {
-    await db.close();
-    await store.close();
-  };
-  return {
-    ensureSpace: (owner: string) => store.ensureSpace(owner),
-    begin: (owner: string) => store.begin(owner),
-    find: (name: string) => store.find(name),
-    close,
-  };
-});

@@ -209,10 +209,13 @@ export function requestClaimsLaws(implementation: Implementation<ClaimsReplica>)
       }
     });
 
-    law("claims that are unreachable have no answer", async (open) => {
+    law("claims that are unreachable refuse every request, which may be retried", async (open) => {
       const { claims, close } = await open();
       await close();
-      expect(await claims.claim(newClaim("a"))).toBeUndefined();
+      await expect(claims.claim(newClaim("a"))).rejects.toMatchObject({
+        kind: "storage_unavailable",
+        details: { notSent: true, retryAfterMs: expect.any(Number) },
+      });
     });
   });
 }

@@ -18,7 +18,6 @@ async function save(store: ResponseStore, names: readonly string[], ...chunks: s
   const writer = store.begin("key_1");
   for (const chunk of chunks) writer.append(chunk);
   await writer.commit(names, metadata);
-  return writer;
 }
 
 async function read(store: ResponseStore, name: string): Promise<string | undefined> {
@@ -43,11 +42,30 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
       expect(await store.find("c")).toBeUndefined();
     });
 
-    law("lookup keys can be added after the first commit", async (open) => {
-      const store = await open();
-      const writer = await save(store, ["a"], "body");
-      await writer.commit(["b"], metadata);
-      expect([await read(store, "a"), await read(store, "b")]).toEqual(["body", "body"]);
+    law("metadata are kept in any script", async (open) => {
+      const [one, other] = [await open(), await open()];
+      for (const [at, text] of awkwardTexts.entries()) {
+        const about = { requestId: text, fingerprint: text, headers: { "x-text": text } };
+        const writer = one.begin("key_1");
+        writer.append(text);
+        await writer.commit([`name-${at}`], { ...about, isAbandoned: true });
+        expect(await other.find(`name-${at}`)).toMatchObject({ ...about, isAbandoned: true });
+      }
+    });
+
+    law("bodies of any length are read back exactly by another store", async (open) => {
+      const [one, other] = [await open(), await open()];
+      const mebibyte = 1024 * 1024;
+      for (const length of [0, 1, mebibyte - 1, mebibyte]) {
+        const body = Buffer.alloc(length);
+        for (let at = 0; at < length; at++) body[at] = (at * 31 + (at >> 8)) & 0xff;
+        const writer = one.begin("key_1");
+        writer.append(body);
+        await writer.commit([`of-${length}`], metadata);
+        const found = await other.find(`of-${length}`);
+        const read = Buffer.concat(await Array.fromAsync(found?.open() ?? []));
+        expect(read.equals(body), `${length} bytes`).toBe(true);
+      }
     });
 
     law("text, bytes and an empty body are read back exactly", async (open) => {

@@ -9,14 +9,14 @@ import { ObjectStore } from "../../../server/storage/s3/object-store.ts";
 import { S3Content } from "../../../server/storage/s3/s3-content.ts";
 import { S3Files } from "../../../server/storage/s3/s3-files.ts";
 import { S3Images } from "../../../server/storage/s3/s3-images.ts";
-import { createS3Responses } from "../../../server/storage/s3/s3-responses.ts";
+import { S3Responses } from "../../../server/storage/s3/s3-responses.ts";
 import { type FakeS3, startFakeS3 } from "../../fake-s3.ts";
 import type { Implementation } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
 import { type ContentImplementation, contentMaxBytes } from "./content-store.laws.ts";
 import {
   openContentFiles,
-  openSharedResponseStore,
+  openResponseFiles,
   openStoredFiles,
   secrets,
 } from "./implementations.ts";
@@ -72,10 +72,18 @@ export const s3FileStore = inBucket((objects, now) => {
   return Object.assign(new S3Files(objects, openStoredFiles(folder, now)), { close });
 });
 
-export const s3Responses = inBucket((objects, now) =>
-  createS3Responses({ objects, ttlMs: responseTtlMs, now }),
-);
-
-export const s3ResponseStore = inBucket((objects, now) =>
-  openSharedResponseStore(createS3Responses({ objects, ttlMs: responseTtlMs, now }), now),
-);
+/** Each store has a data folder of its own, like a replica. */
+export const s3ResponseStore = inBucket((objects, now) => {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
+  const store = new S3Responses({
+    objects,
+    local: openResponseFiles(folder, now),
+    ttlMs: responseTtlMs,
+    now,
+    reportUnshared: (error) => {
+      throw error;
+    },
+  });
+  const close = async () => rmSync(folder, { recursive: true, force: true });
+  return Object.assign(store, { close });
+});

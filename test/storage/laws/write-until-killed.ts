@@ -12,11 +12,7 @@ import {
 } from "./implementations.ts";
 import { newKey } from "./new-key.ts";
 import { reservedRequest } from "./outbox.laws.ts";
-import {
-  postgresConfigEntityStore,
-  postgresKeyStore,
-  postgresResponseStore,
-} from "./postgres-implementations.ts";
+import { postgresConfigEntityStore, postgresKeyStore } from "./postgres-implementations.ts";
 import { redisRequestClaims } from "./redis-implementations.ts";
 import { s3BlobStore, s3ResponseStore } from "./s3-implementations.ts";
 
@@ -34,7 +30,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     return (id) => store.create(newKey(id));
   },
   responses: async () => {
-    const store = await find([...responseStores, postgresResponseStore, s3ResponseStore]);
+    const store = await find([...responseStores, s3ResponseStore]);
     return async (id) => {
       const response = store.begin("key_1");
       for (let part = 0; part < 20; part++) response.append(`${id};`);

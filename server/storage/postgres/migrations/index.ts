@@ -6,17 +6,10 @@ import { fileTables, uploadTables } from "./files.ts";
 import { jobEventColumns, jobTables, vendorBatchColumns, vendorCostColumns } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { labelBudgetTables, labelTables, ledgerTables } from "./ledger.ts";
-import { responseTables } from "./responses.ts";
 
 const tables: PostgresMigration = {
   name: "0001-tables",
-  statements: [
-    ...keysAndConfig,
-    ...consoleTables,
-    ...ledgerTables,
-    ...eventTables,
-    ...responseTables,
-  ],
+  statements: [...keysAndConfig, ...consoleTables, ...ledgerTables, ...eventTables],
 };
 
 const files: PostgresMigration = { name: "0002-files", statements: fileTables };
