@@ -1,4 +1,4 @@
-/** The map of the embeddings playground, and a model that fails, in a browser. */
+/** The map of the embeddings playground, a file of texts, and a model that fails, in a browser. */
 import { expect } from "bun:test";
 import { seriousFindings } from "./axe.ts";
 import { browserTest, choose, chooseModels } from "./browser-test.ts";
@@ -64,3 +64,37 @@ browserTest("a model that fails says why, beside the results of the others", asy
   );
   await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
 });
+
+browserTest(
+  "a file of texts is read, and its vectors can be downloaded",
+  async ({ page, open }) => {
+    await open("/playground/embeddings");
+    await page.getByLabel("Text file").setInputFiles({
+      name: "texts.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from('label,text\n1,"one, two"\n2,three\n3,four\n'),
+    });
+    await page.getByText("3 texts").waitFor();
+    expect(await page.getByLabel("Texts", { exact: true }).inputValue()).toBe(
+      "one, two\nthree\nfour",
+    );
+    expect(await page.getByLabel("Column").textContent()).toBe("text");
+    await page.getByText("texts.csv", { exact: true }).waitFor();
+    await page.getByLabel("Text file").setInputFiles({
+      name: "texts.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("%PDF-1.7"),
+    });
+    await page.getByText("texts.txt is not a UTF-8 text file").waitFor();
+    await page.getByRole("button", { name: "Embed", exact: true }).click();
+    await page.getByRole("img", { name: /^Map of texts/ }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download vectors" }).click(),
+    ]);
+    const lines = (await Bun.file(await download.path()).text()).split("\n");
+    const rows = lines.map((line) => JSON.parse(line));
+    expect(rows.map(({ text }) => text)).toEqual(["one, two", "three", "four"]);
+    expect(rows[0].embedding).toHaveLength(1536);
+  },
+);

@@ -26,27 +26,3 @@ browserTest(
   },
   { as: "visitor" },
 );
-
-browserTest(
-  "a user who must change the password does so before anything else",
-  async (test) => {
-    const { page, admin, problems } = test;
-    // After a sign-in or a change, the console loads a page.
-    problems.expectFailure(/^401 /);
-    const must_change_password = true;
-    await admin("POST", "/users", {
-      name: "otto",
-      role: "viewer",
-      password: adminPassword,
-      must_change_password,
-    });
-    await page.goto("/console/sign-in");
-    await signIn(page, "otto", adminPassword);
-    await page.getByText("Choose a new password").waitFor();
-    await page.getByLabel("Current password").fill(adminPassword);
-    await page.getByLabel("New password").fill("a password of the user");
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
-  },
-  { as: "visitor" },
-);
