@@ -3,9 +3,9 @@
  * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
 import { version } from "../package.json";
-import { openFleet, type ProcessReport } from "./admin/reads/fleet.ts";
 import { LiveTail } from "./admin/reads/live-tail.ts";
-import { reportProcess } from "./admin/reads/report-process.ts";
+import { openReplicaReports, type ReplicaReport } from "./admin/reads/replica-reports.ts";
+import { reportReplica } from "./admin/reads/report-replica.ts";
 import { openSharedLiveTail } from "./admin/reads/shared-live-tail.ts";
 import { createServeAs } from "./api/route-handlers.ts";
 import { createWebhookEndpointHandlers } from "./api/webhook-endpoints.ts";
@@ -23,7 +23,6 @@ import type { Tracing } from "./observe/otlp/open-tracing.ts";
 import type { RequestObserver } from "./observe/request-line.ts";
 import type { Execute } from "./pipeline/handle-request.ts";
 import type { StageLists } from "./pipeline/stages.ts";
-import type { OtherWorkers, WorkerReports } from "./process/worker-process.ts";
 import { type AdmittedImages, shuttingDownError } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
@@ -77,11 +76,8 @@ interface BuildOptions {
   readonly storeLatency?: StoreLatency;
   /** The Redis server that replicas share. Absent: this process counts limits and budgets for itself. */
   readonly redis?: RedisConnection | undefined;
-  /**
-   * The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics.
-   * Absent: the gateway has one process.
-   */
-  readonly otherWorkers?: OtherWorkers | undefined;
+  /** The process is one of several workers, which share the port. */
+  readonly isWorker?: boolean;
   // Only tests set the options below.
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
@@ -106,8 +102,6 @@ export interface Gateway {
   /** Executes a request without HTTP, with the stages of its operation. */
   readonly execute: Execute;
   readonly send: StageLists;
-  /** What this process reports of itself. */
-  readonly reports: WorkerReports;
   /** From now on /readyz responds 503. */
   beginDrain(): void;
   /** How long clients with keep-alive connections are still served. */
@@ -131,7 +125,7 @@ export function build(options: BuildOptions): Gateway {
 }
 
 function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gateway {
-  const { settings, snapshot, log, configChanges, shared, otherWorkers, tracing } = options;
+  const { settings, snapshot, log, configChanges, shared, isWorker = false, tracing } = options;
   // First: if the certificate cannot be used, nothing has been opened yet.
   const configured = readConfiguredCertificate(settings);
   const startedAt = Date.now();
@@ -210,6 +204,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     host: settings.HOST,
     port: settings.VEXEL_METRICS_PORT,
     token: settings.VEXEL_METRICS_TOKEN,
+    isWorker,
     clock,
     resources,
     startedAt,
@@ -231,16 +226,14 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       }),
     stores: options.storeLatency ?? new StoreLatency(clock),
     exporting: options.exportMetrics,
-    others: otherWorkers?.metrics,
   });
   if (metrics) observers.add((record) => metrics.observe(record, clock()));
-  // With Redis, workers are replicas like others.
-  const others = options.redis
-    ? openSharedLiveTail({ ...runtime, redis: options.redis, live: () => live, clock, resources })
-    : otherWorkers?.liveRequests;
+  const others =
+    options.redis &&
+    openSharedLiveTail({ ...runtime, redis: options.redis, live: () => live, clock, resources });
   const live: LiveTail = new LiveTail({ observers, others });
-  const report = (): ProcessReport =>
-    reportProcess({
+  const report = (): ReplicaReport =>
+    reportReplica({
       id: runtime.replica,
       version,
       isReady: isReady(),
@@ -256,18 +249,15 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
         live_viewers: live.viewers,
       },
     });
-  const fleet = openFleet({
+  const replicaReports = openReplicaReports({
     own: report,
     shared: requestPath.replicas?.registry,
-    otherWorkers: otherWorkers?.processes,
     resources,
   });
-  const alerts = events.watchAlerts({ queries: requestPath.queries, targets: fleet.targets });
-  const reports: WorkerReports = {
-    process: report,
-    metrics: () => metrics?.snapshot(),
-    liveRequests: (filter) => live.collect(filter),
-  };
+  const alerts = events.watchAlerts({
+    queries: requestPath.queries,
+    targets: replicaReports.targets,
+  });
   const handlers = wireHandlers(runtime, requestPath, {
     startedAt,
     metrics,
@@ -287,7 +277,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       ? wireAdmin(runtime, {
           ...configChanges,
           ...requestPath,
-          ...fleet,
+          ...replicaReports,
           eventViews: events.views,
           alerts,
           clientJobs: jobs.jobs &&
@@ -322,7 +312,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     tls: certificate?.current,
     temp,
     metrics,
-    isWorker: otherWorkers !== undefined,
+    isWorker,
   });
   resources.defer(() => server.stop(true));
   embeddings.startDriftChecks();
@@ -336,7 +326,6 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     send: requestPath.send,
     events,
     consolePath: async () => admin?.consolePath(),
-    reports,
     inFlight: () => Math.max(inFlight(), server.pending()),
     admittedImages: requestPath.admittedImages,
     drainGraceMs,

@@ -45,7 +45,7 @@ interface ListenerParts
   readonly tls: ListenOptions["tls"] | undefined;
   readonly temp: OpenedTempStorage;
   readonly metrics: Metrics | undefined;
-  /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
+  /** The process is one of several workers, which share the port. */
   readonly isWorker: boolean;
 }
 
@@ -92,7 +92,7 @@ export function startListener(
     onInternalError: (requestId, error) => logInternalError(log, requestId, error),
   });
   try {
-    if (!isWorker) metrics?.listen();
+    metrics?.listen();
   } catch (error) {
     void listener.stop(true);
     throw error;

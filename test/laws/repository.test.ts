@@ -99,7 +99,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "jobs",
     "batches",
   ],
-  process: ["lib", "config", "observe", "admin"],
+  process: ["lib", "config"],
 };
 
 /** Folders that construct the others, and may import all of them. */

@@ -36,7 +36,7 @@ const customers = (name: string): Label[] => [1, 2].map((at) => ({ tag: `custome
 
 const textOf = (label: Label): string => ("tag" in label ? label.tag : label.endUser);
 
-class Fleet {
+class Replicas {
   readonly replicas: GatewayProcess[] = [];
   /** The statuses of all responses. */
   readonly statuses = new Map<string, number[]>();
@@ -96,56 +96,56 @@ class Fleet {
 const isSpent = ({ status, headers }: Response): boolean =>
   status === 429 && headers.get("retry-after") === null;
 
-async function startFleet(folder: string) {
+async function startReplicas(folder: string) {
   const [postgres, redis] = await Promise.all([sharedPostgres(), startRedis()]);
   closing({ close: () => redis.stop() });
   const databaseUrl = await postgres.createDatabase();
   const env = { REDIS_URL: redis.url, VEXEL_ADMIN_TOKEN: token, VEXEL_BATCH_WAIT_MS: "0" };
   const startOne = (name: string) => start({ folder, name, databaseUrl, env });
-  const fleet = new Fleet();
-  for (const name of ["a", "b"]) fleet.replicas.push(await startOne(name));
-  await fleet.admin("POST", "/projects", project);
+  const running = new Replicas();
+  for (const name of ["a", "b"]) running.replicas.push(await startOne(name));
+  await running.admin("POST", "/projects", project);
   const body = { name: "shop key", project: "shop" };
-  fleet.key = (await fleet.admin<{ key: string }>("POST", "/keys", body)).key;
-  for (const at of fleet.replicas.keys())
+  running.key = (await running.admin<{ key: string }>("POST", "/keys", body)).key;
+  for (const at of running.replicas.keys())
     await until(async () => {
-      const { headers } = await fleet.embed(at, { endUser: "first" });
+      const { headers } = await running.embed(at, { endUser: "first" });
       return headers.get("x-ratelimit-limit-requests") === String(perMinute);
     });
-  return { fleet, redis, startOne };
+  return { running, redis, startOne };
 }
 
 testWith("redis", "postgresql")(
   "clients of two replicas use limits and budgets of end users and tags, and never exceed them",
   async () => {
     using folder = temporaryFolder();
-    const { fleet, redis, startOne } = await startFleet(folder.path);
+    const { running, redis, startOne } = await startReplicas(folder.path);
 
     // Twice as many requests as are allowed, at the same time at all replicas.
     const frequent = [...endUsers("frequent"), ...customers("frequent")];
     const from = performance.now();
     const attempts = frequent.flatMap((label) =>
-      Array.from({ length: 2 * perMinute }, (_, at) => fleet.embed(at, label)),
+      Array.from({ length: 2 * perMinute }, (_, at) => running.embed(at, label)),
     );
     await Promise.all(attempts);
     const refilled = ((performance.now() - from) * perMinute) / 60_000;
     for (const label of frequent) {
-      expect(fleet.served(label)).toBeGreaterThanOrEqual(perMinute);
-      expect(fleet.served(label)).toBeLessThanOrEqual(perMinute + refilled);
+      expect(running.served(label)).toBeGreaterThanOrEqual(perMinute);
+      expect(running.served(label)).toBeLessThanOrEqual(perMinute + refilled);
     }
 
     const spending = [...endUsers("buyer"), ...customers("buyer")];
-    await Promise.all(spending.map((label) => fleet.spend(label, 6)));
-    expect(spending.map((label) => fleet.served(label))).toEqual(spending.map(() => images));
+    await Promise.all(spending.map((label) => running.spend(label, 6)));
+    expect(spending.map((label) => running.served(label))).toEqual(spending.map(() => images));
 
     // Usage has every request and every cent.
     const usageOf = async (label: Label) => {
       const filter = "tag" in label ? `tag=${label.tag}` : `end_user=${label.endUser}`;
-      const { data } = await fleet.admin<UsagePage>("GET", `/usage?interval=total&${filter}`);
+      const { data } = await running.admin<UsagePage>("GET", `/usage?interval=total&${filter}`);
       return { requests: data[0]?.requests, cost: data[0]?.cost.toFixed(9) };
     };
     for (const label of [...spending, ...frequent]) {
-      const requests = fleet.statuses.get(textOf(label))?.length;
+      const requests = running.statuses.get(textOf(label))?.length;
       await until(async () => (await usageOf(label)).requests === requests);
     }
     for (const label of spending)
@@ -154,15 +154,15 @@ testWith("redis", "postgresql")(
     // Redis loses everything, and a replica knows only what the database has.
     await redis.stop();
     await redis.start();
-    await fleet.replicas[0]?.close();
-    fleet.replicas[0] = await startOne("a");
+    await running.replicas[0]?.close();
+    running.replicas[0] = await startOne("a");
     await until(async () => {
-      const response = await fetch(`${fleet.replicas[0]?.url}/readyz`);
+      const response = await fetch(`${running.replicas[0]?.url}/readyz`);
       const { redis: state, replicas } = (await response.json()) as Record<string, unknown>;
       return state === "available" && replicas === 2;
     });
     for (const label of spending)
-      for (const at of fleet.replicas.keys())
-        expect((await fleet.generate(at, label)).status).toBe(429);
+      for (const at of running.replicas.keys())
+        expect((await running.generate(at, label)).status).toBe(429);
   },
 );

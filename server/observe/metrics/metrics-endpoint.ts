@@ -1,6 +1,5 @@
 /**
- * `GET /metrics`, which Prometheus scrapes: on the gateway's own port with a token, or on a port of its own. A parent
- * process serves the merged metrics of its workers with the same functions.
+ * `GET /metrics`, which Prometheus scrapes: on the gateway's own port with a token, or on a port of its own.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
@@ -12,7 +11,7 @@ import type { MetricSnapshot } from "./metric-snapshot.ts";
 interface MetricsEndpointOptions {
   /** Empty: no token is needed. */
   readonly token: string;
-  readonly collect: () => Promise<readonly MetricSnapshot[]>;
+  readonly collect: () => readonly MetricSnapshot[];
 }
 
 export interface MetricsResponse {
@@ -22,10 +21,10 @@ export interface MetricsResponse {
 }
 
 /** Throws GatewayError. */
-export async function respondWithMetrics(
+export function respondWithMetrics(
   headers: RequestHeaders,
   { token, collect }: MetricsEndpointOptions,
-): Promise<MetricsResponse> {
+): MetricsResponse {
   const presented = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? "";
   if (token !== "" && !isSameSecret(presented, token)) {
     throw new GatewayError(
@@ -36,7 +35,7 @@ export async function respondWithMetrics(
   return {
     status: 200,
     headers: { "content-type": metricsContentType, "cache-control": "no-store" },
-    body: formatMetrics(await collect()),
+    body: formatMetrics(collect()),
   };
 }
 
@@ -57,7 +56,7 @@ export function serveMetrics(
       try {
         if (method !== "GET" || new URL(url).pathname !== "/metrics")
           throw new GatewayError("unknown_url", "This port serves GET /metrics only.");
-        const { body, ...init } = await respondWithMetrics(headers, options);
+        const { body, ...init } = respondWithMetrics(headers, options);
         return new Response(body, init);
       } catch (thrown) {
         const { body, ...init } = toErrorResponse(toGatewayError(thrown, undefined));
