@@ -19,6 +19,8 @@ export interface Implementation<Store> {
 interface Storage {
   /** A folder or a URL. */
   readonly location: string;
+  /** Called when a law has ended, before its stores are closed. */
+  endLaw?(): void;
   dispose(): Promise<void>;
 }
 
@@ -61,6 +63,7 @@ export async function withStorage<Store>(
       return store;
     }, storage.location);
   } finally {
+    storage.endLaw?.();
     // Stores of files need not be closed.
     for (const store of opened) await (store as Partial<Closable>).close?.();
     await storage.dispose();

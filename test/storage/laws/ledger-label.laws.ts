@@ -83,7 +83,7 @@ export function ledgerLabelLaws(implementation: Implementation<LedgerStorage>): 
       const day = 86_400_000;
       const tag = { scope: "tag", id: labelOwnerId("p", "t") } as const;
       const more = { project: "p", budgets: "tag=t", cost: 1 };
-      const old = Array.from({ length: 30 }, (_, at) => ledgerRow(noon - (200 + at) * day, more));
+      const old = Array.from({ length: 10 }, (_, at) => ledgerRow(noon - (200 + at) * day, more));
       await store.append(old);
       await store.append([ledgerRow(noon, more)]);
       await store.append([ledgerRow(noon, more)]);
@@ -92,7 +92,7 @@ export function ledgerLabelLaws(implementation: Implementation<LedgerStorage>): 
       expect(await sumSpent(tag, "2026-04")).toBe(0);
       expect(await sumSpent(tag, "2026-04-20")).toBe(0);
       expect(await sumSpent(tag, "2026-11")).toBe(2);
-      expect(await sumSpent({ scope: "project", id: "p" }, "total")).toBe(32);
+      expect(await sumSpent({ scope: "project", id: "p" }, "total")).toBe(12);
     });
 
     law("a list has the rows of a tag, of an end user, or of both", async (open) => {

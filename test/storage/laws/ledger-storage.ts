@@ -3,13 +3,13 @@ import { type BudgetOwner, isLabelOwner } from "../../../contract/limits-and-bud
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../../../server/storage/ports/ledger-store.ts";
-import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
 import { LabelSpend } from "../../../server/storage/postgres/label-spend.ts";
 import { createPostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../../../server/storage/postgres/ledger-store.ts";
 import { SharedSpend } from "../../../server/storage/postgres/shared-spend.ts";
 import { LedgerQueryThread } from "../../../server/storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../../../server/storage/sqlite/ledger-store.ts";
+import { connect } from "./reused-database.ts";
 
 export interface LedgerStorage {
   readonly store: LedgerStore;
@@ -45,7 +45,7 @@ export function openSqliteLedger(folder: string): LedgerStorage {
 }
 
 export function openPostgresLedger(url: string, now: () => number): LedgerStorage {
-  const db = new PostgresDatabase({ url, now, maxConnections: 4 });
+  const db = connect(url);
   const store = new RolledUpStore(db);
   return {
     store,

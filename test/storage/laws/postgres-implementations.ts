@@ -4,7 +4,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
+import { SQL } from "bun";
+import type { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
 import {
   withLastKnownEntities,
   withLastKnownKeys,
@@ -15,7 +16,7 @@ import {
 } from "../../../server/storage/sql/config-entity-store.ts";
 import { createKeyStore, type KeyStore } from "../../../server/storage/sql/key-store.ts";
 import { LastKnownConfig } from "../../../server/storage/sqlite/last-known-config.ts";
-import { databaseName, sharedPostgres } from "../postgres-server.ts";
+import { sharedPostgres } from "../postgres-server.ts";
 import type { Implementation } from "./backend.ts";
 import {
   openConsoleStores,
@@ -26,16 +27,15 @@ import {
   openWebhookEndpoints,
 } from "./implementations.ts";
 import { openPostgresLedger } from "./ledger-storage.ts";
+import { connect, endLaw, startLaw } from "./reused-database.ts";
 
-let database: Promise<string> | undefined;
+let database: Promise<{ url: string; sql: SQL }> | undefined;
 
-/** The URL of a database without rows to which all migrations were applied. */
-async function migratedDatabase(): Promise<string> {
+/** A database without rows to which all migrations were applied, and the connection that empties it. */
+async function migratedDatabase() {
   const url = await (await sharedPostgres()).createDatabase();
-  const db = new PostgresDatabase({ url, now: () => 1000, maxConnections: 1 });
-  await db.migrate();
-  await db.close();
-  return url;
+  await connect(url).migrate();
+  return { url, sql: new SQL({ url, max: 1 }) };
 }
 
 /** Leaves a database as the migrations made it: without rows and days, and with the counters at zero. */
@@ -62,19 +62,12 @@ const inDatabase = <Store>(
   name: "PostgreSQL",
   createStorage: async () => {
     database ??= migratedDatabase();
-    const location = await database;
-    const server = await sharedPostgres();
-    return {
-      location,
-      dispose: async () => void (await server.execute(databaseName(location), emptyDatabase)),
-    };
+    const { url, sql } = await database;
+    startLaw();
+    return { location: url, endLaw, dispose: async () => void (await sql.unsafe(emptyDatabase)) };
   },
   open: async (url, now) => open(url, now),
 });
-
-/** Few connections: some laws open several stores. */
-const connect = (url: string, now: () => number): PostgresDatabase =>
-  new PostgresDatabase({ url, now, maxConnections: 4 });
 
 /** A store that copies what it reads to a data folder of its own, as every replica does. */
 const withCopy = <Store extends KeyStore | ConfigEntityStore>(
@@ -83,7 +76,7 @@ const withCopy = <Store extends KeyStore | ConfigEntityStore>(
   inDatabase((url, now) => {
     const folder = mkdtempSync(join(tmpdir(), "vexel-law-"));
     const copy = new LastKnownConfig(folder, now);
-    const store = create(connect(url, now), copy);
+    const store = create(connect(url), copy);
     const close = async (): Promise<void> => {
       await store.close();
       copy.close();
@@ -98,20 +91,16 @@ export const postgresConfigEntityStore = withCopy((db, copy) =>
   withLastKnownEntities(createConfigEntityStore(db), copy),
 );
 
-export const postgresConsoleStores = inDatabase((url, now) => openConsoleStores(connect(url, now)));
+export const postgresConsoleStores = inDatabase((url) => openConsoleStores(connect(url)));
 
 export const postgresLedger = inDatabase(openPostgresLedger);
 
 /** A short queue: each delivery is a transaction. */
-export const postgresEventStorage = inDatabase((url, now) =>
-  openEventStorage(connect(url, now), 50),
-);
+export const postgresEventStorage = inDatabase((url) => openEventStorage(connect(url), 50));
 
-export const postgresWebhookEndpoints = inDatabase((url, now) =>
-  openWebhookEndpoints(connect(url, now)),
-);
+export const postgresWebhookEndpoints = inDatabase((url) => openWebhookEndpoints(connect(url)));
 
-export const postgresUploadStore = inDatabase((url, now) => openUploadStore(connect(url, now)));
+export const postgresUploadStore = inDatabase((url) => openUploadStore(connect(url)));
 
-export const postgresFileIndex = inDatabase((url, now) => openFileIndex(connect(url, now)));
-export const postgresJobStore = inDatabase((url, now) => openJobStorage(connect(url, now)));
+export const postgresFileIndex = inDatabase((url) => openFileIndex(connect(url)));
+export const postgresJobStore = inDatabase((url) => openJobStorage(connect(url)));
