@@ -1,6 +1,11 @@
 /** Constructs the embeddings pipeline: stages, cache, single-flight, micro-batching, drift detection. */
 
 import type { Statistics } from "../../contract/admin.ts";
+import {
+  type VendorStages,
+  type VendorStagesOptions,
+  vendorStages,
+} from "../batches/vendor/embedding-stages.ts";
 import { openCache } from "../embeddings/cache/open-cache.ts";
 import { createDriftDetection } from "../embeddings/drift-detection.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
@@ -14,11 +19,6 @@ import type { Execute } from "../pipeline/handle-request.ts";
 import { createCanaryRequest } from "../pipeline/internal-requests.ts";
 import { reportImplausibleUsage } from "../pipeline/report-implausible-usage.ts";
 import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
-import {
-  type VendorStages,
-  type VendorStagesOptions,
-  vendorStages,
-} from "../pipeline/vendor-stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { SharedEmbeddings } from "../storage/redis/shared-embeddings.ts";
 import { adapters } from "../upstream/adapters/index.ts";

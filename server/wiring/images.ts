@@ -1,4 +1,6 @@
 /** Constructs the image pipeline: stages, image worker, downloads, and the idempotency store. */
+
+import { vendorImageStages } from "../batches/vendor/image-stages.ts";
 import { openIdempotency } from "../idempotency/open-idempotency.ts";
 import {
   createImageDownload,
@@ -10,7 +12,6 @@ import type { Execute } from "../pipeline/handle-request.ts";
 import { createCheckPrompt } from "../pipeline/internal-requests.ts";
 import { reportImplausibleUsage } from "../pipeline/report-implausible-usage.ts";
 import { imageStages } from "../pipeline/stages.ts";
-import { vendorImageStages } from "../pipeline/vendor-image-stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { RequestClaims } from "../storage/redis/request-claims.ts";
 import type { ObjectStore } from "../storage/s3/object-store.ts";

@@ -1,6 +1,20 @@
 /**
- * The lines of a range that the batch of a vendor runs. The range is claimed again and again: to create the vendor's
- * batch, to poll it, and to read its results.
+ * The lines of a range that the batch of a vendor runs. Read this folder from here.
+ *
+ * A range of a client's batch becomes one batch of the vendor. The row of the range has its state (`vendor-state.ts`).
+ * The runner claims the range again and again, in any process, and each claim takes the next step (`vendor-batch.ts`):
+ *
+ * 1. No state. Each line passes the stages up to its upstream requests (`plan` of `embedding-stages.ts`), and these are
+ *    the vendor's input file. The estimated cost is reserved, and the file is uploaded.
+ * 2. `creating`. The batch is created, once: after a crash it is looked up by its name. From here on, the estimate in
+ *    the row is reserved by every process (`vendor-budget.ts`).
+ * 3. `created`. The batch is polled, or canceled because the job ends.
+ * 4. The batch has ended. Its results are downloaded, and each line runs through the request pipeline, as lines do that
+ *    run now, with the vendor's results as responses (`send`). So it is verified, cached, charged at the vendor's price
+ *    and written to the ledger. The upstream requests are derived a second time; nothing else is stored of a line, and a
+ *    result is found by the line and a hash of its request (`vendor-input.ts`).
+ *
+ * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always fail.
  */
 import { RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
 import { jobFolder } from "../../jobs/segments.ts";
