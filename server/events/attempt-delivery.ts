@@ -6,6 +6,7 @@
 import { createHmac } from "node:crypto";
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
+import { startTimeout } from "../lib/timers.ts";
 import type { StoredEvent } from "../storage/sql/event-store.ts";
 import { slackMessage, teamsMessage } from "./formats/chat-messages.ts";
 import type { SendMail } from "./formats/send-mail.ts";
@@ -69,7 +70,7 @@ export async function attemptDelivery(
 ): Promise<AttemptResult> {
   const { owner, url } = webhook;
   const timeoutError = new Error(`no response within ${timeoutMs / 1000} seconds`);
-  const timer = setTimeout(() => abort.abort(timeoutError), timeoutMs);
+  const stopTimeout = startTimeout(timeoutMs, () => abort.abort(timeoutError));
   try {
     if (url.startsWith("mailto:")) {
       await sendMail(url, event, timeoutMs);
@@ -94,7 +95,7 @@ export async function attemptDelivery(
       problem: errorMessage(reason),
     };
   } finally {
-    clearTimeout(timer);
+    stopTimeout();
   }
 }
 

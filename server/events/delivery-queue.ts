@@ -6,6 +6,7 @@
  */
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
+import type { Timers } from "../lib/timers.ts";
 import type {
   ClaimedDelivery,
   DeliveryOutcome,
@@ -21,14 +22,11 @@ interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
   readonly refreshWebhooks?: () => Promise<void>;
   readonly random: () => number;
   readonly report: (report: DeliveryReport) => void;
-  readonly timeoutMs?: number;
-  /** The delay before each retry. After the last retry the delivery is abandoned. */
-  readonly delaysMs?: readonly number[] | undefined;
-  /** Runs a function after a delay; returns a function that cancels it. */
-  readonly schedule?: Schedule;
+  /** The delay before each retry. After the last retry the delivery is abandoned. Undefined: the defaults. */
+  readonly delaysMs: readonly number[] | undefined;
+  /** They do not keep the process running for a delivery that is due later. */
+  readonly timers: Timers;
 }
-
-type Schedule = (run: () => void, ms: number) => () => void;
 
 export interface DeliveryReport {
   /**
@@ -43,7 +41,7 @@ export interface DeliveryReport {
 
 const [second, minute] = [1000, 60_000];
 const defaultDelaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
-const deliveryTimeoutMs = 10 * second;
+const timeoutMs = 10 * second;
 const maxDelayMs = 60 * minute;
 /** Each delay is up to this share longer, so that deliveries that failed together are not retried together. */
 const retryJitter = 0.2;
@@ -66,12 +64,8 @@ interface WebhookState {
 export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
 
 export function createDeliveryQueue(options: DeliveryQueueOptions) {
-  const { queue, webhooks, post, sendMail, now, random, report } = options;
-  const {
-    timeoutMs = deliveryTimeoutMs,
-    delaysMs = defaultDelaysMs,
-    schedule = unrefTimer,
-  } = options;
+  const { queue, webhooks, post, sendMail, now, random, report, timers } = options;
+  const { delaysMs = defaultDelaysMs } = options;
   const attemptOptions = { post, sendMail, now, timeoutMs };
   /**
    * By id, which comes from the URL: after a configuration reload, the delivery in flight is still awaited, and a pause
@@ -86,9 +80,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions) {
   const unsavedOutcomes: DeliveryOutcome[] = [];
   let saving: Promise<void> | undefined;
   let dispatching = false;
-  /** A dispatch is scheduled: for the next due delivery that is known, or earlier. */
-  let isScheduled = false;
-  let cancelTimer = () => {};
+  /** Of a dispatch: for the next due delivery that is known, or earlier. */
+  let timer: unknown;
   let closed = false;
   let isStallReported = false;
 
@@ -236,8 +229,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions) {
     dispatching = true;
     try {
       const soonest = await startWorkers();
-      if (soonest < Number.POSITIVE_INFINITY && !isScheduled)
-        dispatchIn(Math.min(soonest - now(), maxDelayMs));
+      if (soonest < Number.POSITIVE_INFINITY && timer === undefined)
+        dispatchIn(Math.min(Math.max(0, soonest - now()), maxDelayMs));
     } catch (error) {
       onStorageError(error);
     } finally {
@@ -255,12 +248,11 @@ export function createDeliveryQueue(options: DeliveryQueueOptions) {
   };
 
   const dispatchIn = (ms: number): void => {
-    cancelTimer();
-    isScheduled = true;
-    cancelTimer = schedule(() => {
-      isScheduled = false;
+    timers.stop(timer);
+    timer = timers.start(ms, () => {
+      timer = undefined;
       void dispatch();
-    }, ms);
+    });
   };
   // In the next turn of the event loop: the code that emits an event must not wait for deliveries.
   const wake = (): void => {
@@ -279,7 +271,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions) {
     failures: (webhook: Webhook): number => stateOf(webhook).failures,
     close: async (): Promise<void> => {
       closed = true;
-      cancelTimer();
+      timers.stop(timer);
       const releases = [...inFlight.values()];
       for (const abort of inFlight.keys()) abort.abort(new Error("the gateway is shutting down"));
       try {
@@ -292,10 +284,3 @@ export function createDeliveryQueue(options: DeliveryQueueOptions) {
     },
   };
 }
-
-/** An unref'd timer does not keep the process alive for a delivery that is due later. */
-const unrefTimer: Schedule = (run, ms) => {
-  const timer = setTimeout(run, ms);
-  timer.unref();
-  return () => clearTimeout(timer);
-};

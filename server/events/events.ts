@@ -8,6 +8,7 @@ import type { Emit, EmittedEvent, EventType, RecordJobEvent } from "../../contra
 import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { matchesGlob } from "../lib/glob.ts";
+import { backgroundTimers } from "../lib/timers.ts";
 import type { EventStore, NewEvent, StoredEvent } from "../storage/sql/event-store.ts";
 import type { ClientWebhooks } from "./client-webhooks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
@@ -65,7 +66,7 @@ export function createEvents(options: EventsOptions): Events {
   let recording: Promise<void> | undefined;
   /** Why the store does not accept events. */
   let failure: string | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timer: unknown;
   let closed = false;
 
   const subscribers = ({ type }: StoredEvent): Webhook[] =>
@@ -128,9 +129,8 @@ export function createEvents(options: EventsOptions): Events {
       if (!entry.isSent) void sendUnrecorded(entry);
     }
     if (closed) return;
-    clearTimeout(timer);
-    timer = setTimeout(flush, retryMs);
-    timer.unref();
+    backgroundTimers.stop(timer);
+    timer = backgroundTimers.start(retryMs, () => void flush());
   };
 
   const limitQueue = (max: number): void => {
@@ -183,7 +183,7 @@ export function createEvents(options: EventsOptions): Events {
     flush,
     close: async () => {
       closed = true;
-      clearTimeout(timer);
+      backgroundTimers.stop(timer);
       await flush();
       const problem = failure ?? "the gateway stopped";
       for (const { event } of queue.splice(0)) report({ kind: "lost", type: event.type, problem });

@@ -3,7 +3,7 @@ import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
 import { newId } from "../lib/new-id.ts";
-import { repeat } from "../lib/timers.ts";
+import { backgroundTimers, repeat } from "../lib/timers.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAlertStore } from "../storage/sql/alert-store.ts";
@@ -76,6 +76,7 @@ export function openEvents(options: OpenEventsOptions) {
     random,
     report: (problem) => logDeliveryProblem(log, problem),
     delaysMs: options.webhookDelaysMs,
+    timers: backgroundTimers,
   });
   resources.defer(deliver.close);
   const newEventId = () => newId("evt_", now());

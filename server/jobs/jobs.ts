@@ -44,12 +44,11 @@ export type { StoredJob };
 
 export type Jobs = ReturnType<typeof createJobs>;
 
-/** How often a waiting client looks for the end of a job that another process runs. */
-const waitPollMs = 500;
+/** How often the end of a job is looked for while its client waits. */
+const waitPollMs = 250;
 
 export function createJobs(options: JobsOptions) {
   const { store, files, quotas, ttlMs, controls, reservations, wake, now } = options;
-  const ended = new Map<string, Set<() => void>>();
 
   const find = async (owner: string, id: string): Promise<StoredJob> => {
     const job = await store.find(owner, id);
@@ -115,20 +114,15 @@ export function createJobs(options: JobsOptions) {
       const until = now() + ms;
       let current = job;
       while (current.endedAt === null && now() < until && !signal.aborted) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        const listeners = ended.get(job.id) ?? new Set();
-        ended.set(job.id, listeners.add(resolve));
-        const leftMs = Math.max(1, Math.min(waitPollMs, until - now()));
-        await Promise.race([promise, sleep(leftMs, signal).catch(() => undefined)]);
-        listeners.delete(resolve);
-        if (listeners.size === 0) ended.delete(job.id);
+        await sleep(Math.min(waitPollMs, Math.max(0, until - now())), signal).catch(
+          () => undefined,
+        );
         current = (await store.find(job.owner, job.id)) ?? current;
       }
       return current;
     },
     /** Called when a job has ended in this process. */
     onEnded: ({ id }: StoredJob): void => {
-      for (const notify of ended.get(id) ?? []) notify();
       reservations.get(id)?.release();
       reservations.delete(id);
     },

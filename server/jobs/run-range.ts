@@ -5,7 +5,7 @@
 import { type BorrowedBytes, copyAll } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection, nextTurn } from "../lib/tasks.ts";
-import { sleep } from "../lib/timers.ts";
+import { sleep, type Timers } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
@@ -35,8 +35,7 @@ export interface RunRangeOptions {
   readonly pace: Pace;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
-  /** The delays before a result that cannot be stored is stored again. Absent: about a minute together. */
-  readonly writeDelaysMs?: readonly number[];
+  readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -235,14 +234,14 @@ export class RangeRun {
     kind: SegmentKind,
     open: () => AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>,
   ): Promise<WrittenSegment> {
-    const { files, stopping, writeDelaysMs: delaysMs = writeDelaysMs } = this.#options;
+    const { files, stopping, timers } = this.#options;
     const line = this.#range.firstLine + at;
-    for (const delayMs of delaysMs) {
+    for (const delayMs of writeDelaysMs) {
       try {
         return await writeSegment(files, this.#range, line, kind, open());
       } catch (error) {
         if (stopping.aborted) throw error;
-        await sleep(delayMs, stopping).catch(() => undefined);
+        await sleep(delayMs, stopping, timers).catch(() => undefined);
       }
     }
     this.#isLost = true;
@@ -294,7 +293,7 @@ export class RangeRun {
   }
 }
 
-/** How long a result that cannot be stored is held in memory, or in temp storage: about a minute. */
+/** The delays before a result that cannot be stored is stored again: about a minute together. */
 const writeDelaysMs = [1000, 2000, 4000, 8000, 16_000, 32_000];
 
 const readAgainMs = 10_000;

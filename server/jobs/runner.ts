@@ -5,6 +5,7 @@
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
+import { repeat } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
@@ -48,7 +49,7 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #running = new Map<JobKind, number>();
   readonly #tasks = new Set<Promise<void>>();
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  readonly #stops: (() => Promise<void>)[] = [];
   /**
    * The holders of the claims that this process works on, with the endpoint of the job. A claim that it does not know of
    * is not renewed.
@@ -63,8 +64,8 @@ export class JobRunner {
   }
 
   start(): void {
-    const every = (ms: number, work: () => Promise<void>): void => {
-      this.#timers.push(setInterval(() => void this.#guard(work), ms));
+    const every = (everyMs: number, work: () => Promise<void>): void => {
+      this.#stops.push(repeat({ everyMs, onFailure: this.#onFailure }, work));
     };
     every(pollMs, () => this.#claim());
     every(renewMs, () => this.#renew());
@@ -80,7 +81,7 @@ export class JobRunner {
 
   /** After `stopping` is aborted: waits until the ranges are given back. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    await Promise.all(this.#stops.map((stop) => stop()));
     await Promise.all(this.#tasks);
   }
 
@@ -227,12 +228,11 @@ export class JobRunner {
 
   /** The database or the disk is not available: the next turn tries again. */
   async #guard(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.#options.log.error("jobs-stalled", { reason: errorMessage(error) });
-    }
+    await work().catch(this.#onFailure);
   }
+
+  readonly #onFailure = (error: unknown): void =>
+    this.#options.log.error("jobs-stalled", { reason: errorMessage(error) });
 }
 
 const lastAttemptAt = ({ ending, finalizingAt, deadline }: StoredJob): number =>

@@ -17,7 +17,7 @@ import { jobFolder } from "../jobs/segments.ts";
 import { createSubmitImageJob } from "../jobs/submit-image-job.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
-import { dayMs } from "../lib/timers.ts";
+import { dayMs, realTimers } from "../lib/timers.ts";
 import type { PipelineServices } from "../pipeline/dependencies.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { JobKindName } from "../storage/sql/stored-job.ts";
@@ -124,7 +124,13 @@ export function wireJobs(
     store,
     files,
     attempts,
-    pace: createPace({ isServing: () => pipeline.inFlight() > attempts.inFlight, clock }),
+    pace: createPace({
+      isServing: () => pipeline.inFlight() > attempts.inFlight,
+      clock,
+      timers: realTimers,
+      stopping: stopping.signal,
+    }),
+    timers: realTimers,
     kinds: [createImageKind(files, imageSlots), kind],
     holder,
     ttlMs,

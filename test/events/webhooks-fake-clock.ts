@@ -59,12 +59,16 @@ export function startSimulation(options: SimulationOptions) {
     now: () => at,
     random: options.random ?? (() => 0),
     report: (each) => reported.push(each),
-    schedule: (run, ms) => {
-      const timer = { due: at + ms, run };
-      timers.push(timer);
-      return () => {
+    delaysMs: undefined,
+    timers: {
+      start: (ms, run) => {
+        const timer = { due: at + ms, run };
+        timers.push(timer);
+        return timer;
+      },
+      stop: (timer) => {
         timers = timers.filter((other) => other !== timer);
-      };
+      },
     },
     sendMail: async () => {
       throw new Error("There is no mail server.");

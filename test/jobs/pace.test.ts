@@ -7,9 +7,15 @@ const setUp = () => {
   const slept: number[] = [];
   const pace = createPace({
     isServing: () => isServing,
-    intervalMs: 25,
     clock: () => 1000,
-    sleep: async (ms) => void slept.push(ms),
+    timers: {
+      start: (ms, fire) => {
+        slept.push(ms);
+        fire();
+      },
+      stop: () => undefined,
+    },
+    stopping: new AbortController().signal,
   });
   return {
     pace,

@@ -6,6 +6,7 @@ import { LineAttempts } from "../../server/jobs/line-attempts.ts";
 import type { RunLine } from "../../server/jobs/line-request.ts";
 import { JobRunner } from "../../server/jobs/runner.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller } from "../../server/request/caller.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import { StoredFiles } from "../../server/storage/files/stored-files.ts";
@@ -135,7 +136,7 @@ function startWorld({
         pace: async () => undefined,
         kinds: [kind],
         holder,
-        writeDelaysMs: [1, 1],
+        timers: { ...realTimers, start: (_, fire) => setTimeout(fire, 1) },
         ttlMs: () => minute,
         controls,
         stopping: stopping.signal,
