@@ -168,10 +168,10 @@ export class Admission {
       grant = await shared.take({ scopes, demand, ...entering });
       if (grant?.outcome === "taken") return { lease };
     } catch (error) {
-      lease?.giveBack();
+      lease?.releaseUnused();
       throw error;
     }
-    lease?.giveBack();
+    lease?.releaseUnused();
     return grant ? { exceeded: grant.exceeded } : this.#enterLocally(entry);
   }
 

@@ -77,7 +77,7 @@ export class ConcurrencySlots {
   }
 
   /** A slot was acquired and is not used. */
-  giveBack(): void {
+  releaseUnused(): void {
     this.inFlight--;
   }
 

@@ -63,7 +63,7 @@ export class FairQueue {
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
-    this.#leaseOptions = { clock: options.clock, onFree: () => this.admitWaiting() };
+    this.#leaseOptions = { clock: options.clock, onRelease: () => this.admitWaiting() };
   }
 
   get size(): number {
@@ -152,7 +152,7 @@ export class FairQueue {
     if (isTaken && isQueued) {
       this.#admit(waiter, lease);
       this.admitWaiting();
-    } else lease.giveBack();
+    } else lease.releaseUnused();
   }
 
   /** If the request is still in the queue, it leaves it with the error. */

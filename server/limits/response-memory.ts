@@ -27,7 +27,7 @@ interface Waiter {
 
 /**
  * The same time as `slowReaderMs` in `http/server/socket-writer.ts`: while the unread responses of all clients are too
- * large, a client that has read nothing for about this time is reset, which frees the memory of its response.
+ * large, a client that has read nothing for about this time is reset, which releases the memory of its response.
  */
 const retryAfterMs = 2000;
 

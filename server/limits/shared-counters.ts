@@ -142,8 +142,8 @@ class SharedConcurrencySlots extends ConcurrencySlots implements SharedSlots {
     if (this.shared) this.#limiter.keep(this);
   }
 
-  override giveBack(): void {
-    super.giveBack();
+  override releaseUnused(): void {
+    super.releaseUnused();
     if (this.#holds.length > this.inFlight) this.#releaseShared();
   }
 

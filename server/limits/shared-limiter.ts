@@ -1,6 +1,6 @@
 /**
  * The limits and budgets that replicas share, as one replica uses them: one call takes everything that a request needs.
- * What requests give back at their end is sent with the call of the next request, or shortly afterwards, without a wait.
+ * What requests release at their end is sent with the call of the next request, or shortly afterwards, without a wait.
  * Slots and reservations are renewed while their requests run.
  */
 import type { GatewayError } from "../lib/gateway-error.ts";
@@ -240,7 +240,7 @@ export class SharedLimiter {
     }
   }
 
-  /** Resolves when everything that requests have given back is sent. */
+  /** Resolves when everything that requests have released is sent. */
   async close(): Promise<void> {
     this.#flush();
     await this.#sent;

@@ -4,8 +4,8 @@ import type { ConcurrencySlots } from "./concurrency-slots.ts";
 interface SlotLeaseOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Called when the slots are free again. */
-  readonly onFree: () => void;
+  /** Called when the slots are released. */
+  readonly onRelease: () => void;
 }
 
 export class SlotLease {
@@ -25,12 +25,12 @@ export class SlotLease {
   /** The request has ended. */
   release(): void {
     const heldMs = this.#options.clock() - this.#acquiredAt;
-    this.#free((slots) => slots.release(heldMs));
+    this.#releaseOnce((slots) => slots.release(heldMs));
   }
 
   /** The request was not sent: the time says nothing about how long a slot is held. */
-  giveBack(): void {
-    this.#free((slots) => slots.giveBack());
+  releaseUnused(): void {
+    this.#releaseOnce((slots) => slots.releaseUnused());
   }
 
   /** The caller counts itself as in flight, in the same turn: no queued request gets the slots between. */
@@ -39,10 +39,10 @@ export class SlotLease {
     for (const slots of this.#slots) slots.inFlight--;
   }
 
-  #free(free: (slots: ConcurrencySlots) => void): void {
+  #releaseOnce(release: (slots: ConcurrencySlots) => void): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    for (const slots of this.#slots) free(slots);
-    this.#options.onFree();
+    for (const slots of this.#slots) release(slots);
+    this.#options.onRelease();
   }
 }

@@ -50,7 +50,7 @@ export function rateLimitCounterLaws(
     if (!limiter) return true;
     const grant = await limiter.take({ scopes: [], demand: noDemand, slots: [slots] });
     if (grant?.outcome === "taken") return true;
-    slots.giveBack();
+    slots.releaseUnused();
     return false;
   };
 

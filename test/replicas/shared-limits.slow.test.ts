@@ -82,7 +82,7 @@ async function acquire({ limiter }: TestReplica, slots: ConcurrencySlots): Promi
   slots.acquire();
   const grant = await limiter.take({ ...nothing, slots: [slots] });
   if (grant?.outcome === "taken") return true;
-  slots.giveBack();
+  slots.releaseUnused();
   return false;
 }
 

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
 import { errorMessage } from "../../lib/error-code.ts";
 import { type TimeCall, untimed } from "../../lib/time-call.ts";
-import { startTimeout } from "../../lib/timers.ts";
+import { backgroundTimers, sleep, startTimeout, withTimeout } from "../../lib/timers.ts";
 import { findPrimary, parseSentinelUrl } from "./sentinel.ts";
 
 type RedisState =
@@ -59,8 +59,7 @@ export class RedisConnection {
   #state: RedisState = { isAvailable: false, reason: "not connected yet" };
   /** Undefined while Redis is unavailable. */
   #client: RedisClient | undefined;
-  #isClosed = false;
-  #wake: (() => void) | undefined;
+  readonly #closing = new AbortController();
   /** Resolves at the end of this turn of the event loop. */
   #endOfTurn: Promise<void> | undefined;
 
@@ -136,12 +135,11 @@ export class RedisConnection {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#client?.close();
     this.#client = undefined;
     this.#listeners.clear();
     this.#state = { isAvailable: false, reason: "the connection is closed" };
-    this.#wake?.();
   }
 
   /**
@@ -150,7 +148,7 @@ export class RedisConnection {
    */
   async #connect(): Promise<void> {
     let [delayMs, longestMs] = this.#options.reconnectMs;
-    for (let attempt = 0; !this.#isClosed; attempt++) {
+    for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
       try {
         this.#client = await this.#open(await this.#serverUrl(attempt));
         this.#change({ isAvailable: true });
@@ -160,7 +158,7 @@ export class RedisConnection {
       } finally {
         this.#firstAttempt.resolve();
       }
-      await this.#pause(delayMs);
+      await sleep(delayMs, this.#closing.signal, backgroundTimers).catch(() => undefined);
       delayMs = Math.min(longestMs, delayMs * 2);
     }
   }
@@ -171,7 +169,8 @@ export class RedisConnection {
       await this.#withTimeout(client.connect());
       client.onclose = (error) => this.#lose(client, errorMessage(error));
       await this.#withTimeout(this.#options.prepare(client));
-      if (this.#isClosed || !client.connected) throw new Error("the connection was closed");
+      if (this.#closing.signal.aborted || !client.connected)
+        throw new Error("the connection was closed");
       return client;
     } catch (error) {
       client.onclose = null;
@@ -214,7 +213,7 @@ export class RedisConnection {
   }
 
   #change(state: RedisState): void {
-    if (this.#isClosed) return;
+    if (this.#closing.signal.aborted) return;
     const wasAvailable = this.#state.isAvailable;
     this.#state = state;
     if (wasAvailable === state.isAvailable) return;
@@ -234,26 +233,12 @@ export class RedisConnection {
 
   async #withTimeout<T>(work: Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const stop = startTimeout(timeoutMs, () =>
-      reject(new RedisUnavailableError(noResponse(timeoutMs))),
+    const result = await withTimeout(
+      work.then((value) => ({ value })),
+      timeoutMs,
     );
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      stop();
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    timer.unref();
-    this.#wake = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return promise;
+    if (!result) throw new RedisUnavailableError(noResponse(timeoutMs));
+    return result.value;
   }
 }
 

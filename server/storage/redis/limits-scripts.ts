@@ -10,10 +10,10 @@
  */
 import { redisScript } from "./client.ts";
 
-export const slotNoticeChannel = "vexel:slots-free:";
+export const slotNoticeChannel = "vexel:slots-released:";
 
 /** A replica that waits asks again every 50 to 100 ms. One that did not ask for this long does not wait any more. */
-const forgetWaitingMs = 250;
+const waitingGoneMs = 250;
 /** A bucket that is full is kept this long: a request that ends later than it must not find it lost. */
 const keepBucketMs = 60_000;
 /** A budget that is not used for this long is loaded from the ledger again. */
@@ -58,7 +58,7 @@ local function readWaiting(key)
   local stored, waiting = redis.call('HGETALL', key), {}
   for i = 1, #stored, 2 do
     local since, seen = stored[i + 1]:match('^(%S+) (%S+)$')
-    if tonumber(seen) > now - ${forgetWaitingMs} then
+    if tonumber(seen) > now - ${waitingGoneMs} then
       waiting[#waiting + 1] = { replica = stored[i], since = tonumber(since) }
     else
       redis.call('HDEL', key, stored[i])

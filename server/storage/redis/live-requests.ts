@@ -4,6 +4,7 @@
  * nothing is published.
  */
 import { ignoreRejection } from "../../lib/tasks.ts";
+import { repeat } from "../../lib/timers.ts";
 import type { RedisConnection } from "./client.ts";
 
 const [filterChannel, batchChannel] = ["vexel:live-filter", "vexel:live-requests"];
@@ -35,7 +36,7 @@ export function shareLiveRequests(options: LiveRequestsOptions) {
   const own = new Map<string, { askedAt: number; batches: string[] }>();
   /** Filters of other replicas' viewers, and when each was last published. */
   const others = new Map<string, number>();
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let stopSending: (() => Promise<void>) | undefined;
 
   const publish = (channel: string, message: Partial<Message>): void =>
     ignoreRejection(
@@ -45,14 +46,14 @@ export function shareLiveRequests(options: LiveRequestsOptions) {
     const batch = await collect(filter);
     if (batch !== undefined) publish(batchChannel, { filter, batch });
   };
-  const send = (): void => {
+  const send = async (): Promise<void> => {
     for (const [filter, askedAt] of others) {
       if (clock() - askedAt > viewersGoneMs) others.delete(filter);
       else ignoreRejection(sendBatch(filter));
     }
     if (others.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
+    void stopSending?.();
+    stopSending = undefined;
   };
   const onMessage = (text: string, channel: string): void => {
     const message = readMessage(text);
@@ -63,7 +64,7 @@ export function shareLiveRequests(options: LiveRequestsOptions) {
       if (batches && batches.length < maxBatches) batches.push(batch);
     } else if (others.has(filter) || others.size < maxFilters) {
       others.set(filter, clock());
-      timer ??= setInterval(send, sendEveryMs);
+      stopSending ??= repeat({ everyMs: sendEveryMs }, send);
     }
   };
   const subscription = redis.another((client) =>
@@ -81,7 +82,7 @@ export function shareLiveRequests(options: LiveRequestsOptions) {
       return batches;
     },
     close: (): void => {
-      clearInterval(timer);
+      void stopSending?.();
       subscription.close();
     },
   };

@@ -9,6 +9,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { ignoreRejection } from "../../lib/tasks.ts";
+import { withTimeout } from "../../lib/timers.ts";
 import type { PersistedEmbedding } from "../sqlite/embedding-cache-table.ts";
 import type { RedisConnection } from "./client.ts";
 import { EmbeddingSeal, generationBytes, type SharedEmbedding } from "./sealed-embedding.ts";
@@ -118,8 +119,6 @@ export class SharedEmbeddings {
   async #lookUp(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> {
     this.#keysInFlight += keys.length;
     const found: (SharedEmbedding | undefined)[] = new Array(keys.length);
-    const { promise: late, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(resolve, this.#options.timeoutMs, undefined);
     const reading = this.#redis.run((client) =>
       Promise.all([
         client.get(generationKey),
@@ -131,7 +130,7 @@ export class SharedEmbeddings {
     };
     reading.then(release, release);
     try {
-      const read = await Promise.race([reading, late]);
+      const read = await withTimeout(reading, this.#options.timeoutMs);
       if (!read?.[0]) return found;
       const [generation, values] = read;
       if (this.#readGeneration(generation) === "changed") return found;
@@ -140,8 +139,6 @@ export class SharedEmbeddings {
       }
     } catch {
       // Redis has just become unavailable, which its connection reports: all inputs are misses.
-    } finally {
-      clearTimeout(timer);
     }
     return found;
   }
