@@ -6,11 +6,11 @@ import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { repeat, withTimeout } from "../lib/timers.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
-import type { LabelSpend, LabelSum } from "../storage/postgres/label-spend.ts";
+import type { LabelSpend } from "../storage/postgres/label-spend.ts";
 import type { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
 import type { SharedSpend } from "../storage/postgres/shared-spend.ts";
+import { chargedTo, type SpendKey, sumDollars } from "../storage/sql/spend-tally.ts";
 import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
-import { chargedTo, sumDollars } from "../storage/sqlite/spend-table.ts";
 import { LedgerForwarder } from "./ledger-forwarder.ts";
 
 interface ForwardingOptions {
@@ -90,7 +90,7 @@ export function openForwarding(options: ForwardingOptions) {
       return known + unforwarded.read(owner, period) + sumDollars(pending);
     },
     /** Reads the sums of end users and tags, for `spent`, if the database can be reached. Never rejects. */
-    loadLabels: async (sums: readonly LabelSum[]): Promise<void> => {
+    loadLabels: async (sums: readonly SpendKey[]): Promise<void> => {
       if (!forwarder.isReachable) return;
       shared.labelSpend.want(sums);
       await withTimeout(forwarder.run(), maxLoadMs);

@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import { periodNames } from "../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { chargedTo, sumDollars } from "../../server/storage/sql/spend-tally.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
-import { chargedTo, sumDollars } from "../../server/storage/sqlite/spend-table.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 

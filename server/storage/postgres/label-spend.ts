@@ -5,17 +5,12 @@
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { type ChargedRow, SpendTally } from "../sqlite/spend-table.ts";
+import { type ChargedRow, type SpendKey, SpendTally, spendKey } from "../sql/spend-tally.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
 import { type Batches, readSnapshot, rowsOf } from "./ledger-batches.ts";
 
-/** The sum of an end user or a tag in a period such as 2026-11-15. */
-export interface LabelSum extends BudgetOwner {
-  readonly period: string;
-}
-
-interface ReadSum extends LabelSum {
+interface ReadSum extends SpendKey {
   readonly dollars: number;
 }
 
@@ -27,19 +22,19 @@ export class LabelSpend {
   /** The sums that were read, the oldest first. */
   readonly #dollars = new Map<string, number>();
   /** The sums to be read. */
-  #wanted = new Map<string, LabelSum>();
+  #wanted = new Map<string, SpendKey>();
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
   }
 
   /** Undefined: it has not been read. */
-  read({ scope, id }: BudgetOwner, period: string): number | undefined {
-    return this.#dollars.get(keyOf({ scope, id, period }));
+  read(owner: BudgetOwner, period: string): number | undefined {
+    return this.#dollars.get(spendKey(owner, period));
   }
 
   /** The next `load` reads these sums. */
-  want(sums: readonly LabelSum[]): void {
+  want(sums: readonly SpendKey[]): void {
     for (const sum of sums) this.#wanted.set(keyOf(sum), sum);
   }
 
@@ -79,9 +74,9 @@ export class LabelSpend {
   }
 }
 
-const keyOf = ({ scope, id, period }: LabelSum): string => `${scope} ${period} ${id}`;
+const keyOf = (sum: SpendKey): string => spendKey(sum, sum.period);
 
-async function readSums(db: Queries, wanted: readonly LabelSum[]): Promise<readonly ReadSum[]> {
+async function readSums(db: Queries, wanted: readonly SpendKey[]): Promise<readonly ReadSum[]> {
   const { rows } = await db.query<ReadSum>(
     `SELECT scope, id, period, dollars FROM vexel.spent
      JOIN json_to_recordset($1::text::json) AS wanted (scope text, id text, period text)

@@ -6,7 +6,7 @@ import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import type { SqlValue } from "../sql/database.ts";
 import { usageExtraRetentionMs } from "../sql/ledger-columns.ts";
 import { rollUps } from "../sql/roll-ups.ts";
-import { spentExtraRetentionMs } from "../sqlite/spend-table.ts";
+import { spentExtraRetentionMs } from "../sql/spend-tally.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";

@@ -9,7 +9,7 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
 import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
 import { columnOf } from "../sql/ledger-columns.ts";
-import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
+import { filterOf, parseCursor, rowFilterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { type Batches, readSnapshot, usageOf } from "./ledger-batches.ts";
@@ -46,7 +46,7 @@ export async function listRows(
   const { limit } = query;
   const cursor = parseCursor(query.cursor);
   const hours = await readSnapshot(db, (queries, batches) =>
-    hoursOfRows(queries, query, batches, cursor?.hour),
+    hoursOfRows(queries, query, batches, cursor?.at),
   );
   const entries: LedgerRow[] = [];
   for (let at = 0, count = firstHours; at < hours.length; count = Math.min(count * 4, maxHours)) {
@@ -124,7 +124,7 @@ async function rowsOfHours(
     last,
     from: Math.max(hour, from),
     to: Math.min(hour + hourMs, to),
-    before: hour === cursor?.hour ? cursor.requestId : null,
+    before: hour === cursor?.at ? cursor.requestId : null,
   }));
   const parameters = new Parameters();
   const [json, most] = [parameters.add(JSON.stringify(ranges)), parameters.add(limit)];
@@ -146,11 +146,4 @@ async function rowsOfHours(
     parameters.values,
   );
   return rows;
-}
-
-function parseCursor(cursor: string | undefined) {
-  const [, hour, requestId] = /^(\d{1,16})\.(.+)$/s.exec(cursor ?? "") ?? [];
-  return hour === undefined || requestId === undefined
-    ? undefined
-    : { hour: Number(hour), requestId };
 }

@@ -9,14 +9,8 @@ import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
 import { groupColumnOf, isLabelKind, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
+import { readsHours, type TimeRange, usageRange } from "../sql/usage-range.ts";
 import { type Batches, usageOf } from "./ledger-batches.ts";
-
-/** Unix milliseconds. */
-interface TimeRange {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
-}
 
 /** Each further statement reads this many times as many periods. */
 const growth = 4;
@@ -51,10 +45,9 @@ function startOf({ interval, from, timeZone }: UsageQuery, at: number, before: n
   return at - (at % lengthMs) - before * lengthMs;
 }
 
-/** The hours of the query in which there may be usage. */
 async function rangeOf(
   db: Queries,
-  { from, to }: UsageQuery,
+  query: UsageQuery,
   batches: Batches | undefined,
 ): Promise<TimeRange> {
   const { rows } = await db.query<{ first: number | null; last: number | null }>(
@@ -63,13 +56,7 @@ async function rangeOf(
   const stored = rows[0] ?? { first: null, last: null };
   const first = Math.min(stored.first ?? Infinity, batches?.first ?? Infinity);
   const last = Math.max(stored.last ?? 0, batches?.last ?? 0);
-  if (first === Infinity) return { from: 0, to: 0 };
-  const end = Math.ceil(to / hourMs) * hourMs;
-  return {
-    from: Math.max(from - (from % hourMs), first - (first % dayMs)),
-    // Today is a whole day if the query has all the usage of today.
-    to: end > last ? Math.ceil((last + 1) / dayMs) * dayMs : end,
-  };
+  return first === Infinity ? { from: 0, to: 0 } : usageRange(query, first, last);
 }
 
 const utc = "to_timestamp(hour / 1000) AT TIME ZONE 'UTC'";
@@ -110,7 +97,7 @@ async function readRange(
   range: TimeRange,
   batches: Batches | undefined,
 ): Promise<UsageGroup[]> {
-  const { interval, groupBy = [], limit } = query;
+  const { groupBy = [], limit } = query;
   const parameters = new Parameters();
   const columns = groupBy.map(groupColumnOf);
   const labels = labelFilterOf(query, labelKindOf(query, groupBy), parameters);
@@ -128,8 +115,7 @@ async function readRange(
           `SELECT ${[`${start} AS hour`, ...columns, ...sumColumns].join(", ")} FROM ${source}
            WHERE ${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}${condition}`,
         ];
-  const byHour = interval === "hour" || (interval !== "total" && query.timeZone !== undefined);
-  const days = byHour ? { from: range.to, to: range.to } : wholeDaysOf(range);
+  const days = readsHours(query) ? { from: range.to, to: range.to } : wholeDaysOf(range);
   const parts = [
     ...select(`vexel.${day.table}`, "day", days, filter),
     ...select(`vexel.${hour.table}`, "hour", { from: range.from, to: days.from }, filter),

@@ -12,7 +12,7 @@ import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { type ChargedRow, SpendTally } from "../sqlite/spend-table.ts";
+import { type ChargedRow, SpendTally, spendKey } from "../sql/spend-tally.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { type Batches, readSnapshot, rowsOf } from "./ledger-batches.ts";
 
@@ -67,9 +67,9 @@ export class SharedSpend {
   }
 
   /** Undefined: the database has not been read yet. */
-  read({ scope, id }: BudgetOwner, period: string): number | undefined {
+  read(owner: BudgetOwner, period: string): number | undefined {
     if (this.#last === undefined) return undefined;
-    const key = keyOf(scope, id, period);
+    const key = spendKey(owner, period);
     return (this.#dollars.get(key) ?? 0) + (this.#pending.get(key) ?? 0);
   }
 
@@ -78,7 +78,7 @@ export class SharedSpend {
     const tally = new SpendTally();
     for (const row of rows) tally.add({ ...row, budgets: null });
     for (const { scope, id, period, dollars } of tally.sums) {
-      const key = keyOf(scope, id, period);
+      const key = spendKey({ scope, id }, period);
       this.#pending.set(key, (this.#pending.get(key) ?? 0) + dollars);
     }
   }
@@ -91,7 +91,7 @@ export class SharedSpend {
     }));
     if (sums.isComplete) this.#dollars = new Map();
     for (const { scope, id, period, dollars } of sums.rows) {
-      if (scope !== null) this.#dollars.set(keyOf(scope, id, period), dollars);
+      if (scope !== null) this.#dollars.set(spendKey({ scope, id }, period), dollars);
     }
     this.#last = sums.read;
     this.#pending = new Map();
@@ -114,8 +114,6 @@ export class SharedSpend {
     return { rows, read: { periods, ...(rows[0] as Row) }, isComplete: true };
   }
 }
-
-const keyOf = (scope: string, id: string, period: string): string => `${scope} ${period} ${id}`;
 
 type ChargedKeyRow = Omit<ChargedRow, "budgets">;
 

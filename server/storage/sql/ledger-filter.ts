@@ -37,6 +37,12 @@ export function filterOf(
   return joined(conditions);
 }
 
+/** The cursor `TIME.REQUEST_ID` of a list. Undefined: the list begins with the latest row. */
+export function parseCursor(cursor: string | undefined) {
+  const [, at, requestId] = /^(\d{1,16})\.(.*)$/s.exec(cursor ?? "") ?? [];
+  return at === undefined || requestId === undefined ? undefined : { at: Number(at), requestId };
+}
+
 /** The part of a list's filter that the roll-ups do not have. */
 export function rowFilterOf(query: LedgerListQuery, parameters: Parameters): string {
   const conditions: string[] = [];

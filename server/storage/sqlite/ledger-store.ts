@@ -10,11 +10,12 @@ import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { ledgerColumns, listedColumns, usageExtraRetentionMs } from "../sql/ledger-columns.ts";
+import { type ChargedRow, chargedTo, SpendTally, sumDollars } from "../sql/spend-tally.ts";
 import { LabelBounds } from "./label-bounds.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
-import { type ChargedRow, chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
+import { SpendTable } from "./spend-table.ts";
 import { chargedColumns, UnforwardedSums } from "./unforwarded-sums.ts";
 import { UsageTables, UsageTally } from "./usage-table.ts";
 

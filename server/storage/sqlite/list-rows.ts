@@ -14,9 +14,10 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 import { Parameters, type SqlValue } from "../sql/database.ts";
 import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
 import { listedColumns } from "../sql/ledger-columns.ts";
-import { filterOf, rowFilterOf } from "../sql/ledger-filter.ts";
+import { filterOf, parseCursor, rowFilterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
-import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
+import type { TimeRange } from "../sql/usage-range.ts";
+import { daysOf, periodFilterOf } from "./usage-table.ts";
 
 interface ListClock {
   /** Milliseconds, monotonic. */
@@ -140,9 +141,3 @@ function hoursOf(db: Database, query: LedgerListQuery, day: TimeRange): number[]
 
 /** The next page begins after this row. */
 const cursorOf = (row: LedgerRow | undefined): string => `${row?.at ?? 0}.${row?.requestId ?? ""}`;
-
-/** Undefined: the list begins with the latest row. */
-function parseCursor(cursor: string | undefined) {
-  const [, at, requestId] = /^(\d{1,16})\.(.*)$/s.exec(cursor ?? "") ?? [];
-  return at === undefined || requestId === undefined ? undefined : { at: Number(at), requestId };
-}

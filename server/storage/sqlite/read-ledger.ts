@@ -13,7 +13,8 @@ import { filteredLabel, labelFilterOf, labelKindOf, nameIn } from "../sql/labels
 import { groupColumnOf, isLabelKind, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
-import { daysOf, periodFilterOf, type TimeRange } from "./usage-table.ts";
+import { readsHours, type TimeRange, usageRange } from "../sql/usage-range.ts";
+import { daysOf, periodFilterOf } from "./usage-table.ts";
 
 interface GroupSums {
   readonly from: number;
@@ -59,8 +60,8 @@ function addDay(
   query: UsageQuery,
   startOf: (hour: number) => number,
 ): void {
-  const { interval, groupBy = [], timeZone } = query;
-  const byHour = interval === "hour" || (interval !== "total" && timeZone !== undefined);
+  const { groupBy = [] } = query;
+  const byHour = readsHours(query);
   const isWholeDay = !byHour && day.to - day.from === dayMs;
   const rollUp = rollUpsFor(query)[isWholeDay ? "day" : "hour"];
   const { table, start, columns } = rollUp;
@@ -147,21 +148,14 @@ function toUsageGroup(
   return toGroup(Object.fromEntries(values), from, groupBy);
 }
 
-/** The hours of the query in which there may be usage. */
-function rangeOf(db: Database, { from, to }: UsageQuery): TimeRange {
+function rangeOf(db: Database, query: UsageQuery): TimeRange {
   const edge = (order: "ASC" | "DESC"): number | undefined =>
     db
       .query<{ hour: number }, []>(
         `SELECT hour FROM usage_by_hour_without_key ORDER BY hour ${order} LIMIT 1`,
       )
       .get()?.hour;
-  const [first = 0, last = -hourMs] = [edge("ASC"), edge("DESC")];
-  const end = Math.ceil(to / hourMs) * hourMs;
-  return {
-    from: Math.max(from - (from % hourMs), first - (first % dayMs)),
-    // Today is a whole day if the query has all the usage of today.
-    to: end > last ? Math.ceil((last + hourMs) / dayMs) * dayMs : end,
-  };
+  return usageRange(query, edge("ASC") ?? 0, edge("DESC") ?? -1);
 }
 
 /** Returns the start of the period that an hour is in, and not before the start of the query. */

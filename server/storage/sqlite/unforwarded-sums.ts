@@ -8,21 +8,24 @@ import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { type ChargedRow, dollarsOf, ownersOf, periodsOf } from "./spend-table.ts";
+import {
+  type ChargedRow,
+  dollarsOf,
+  type OwnedRow,
+  ownersOf,
+  periodsOf,
+  spendKey,
+} from "../sql/spend-tally.ts";
 
 /** The columns of a `ChargedRow`, for SELECT and RETURNING. */
 export const chargedColumns =
   'key_id AS "keyId", project, budgets, at, cost, estimated_cost AS "estimatedCost"';
 
 /** The rows of the same owners and day. */
-interface Group extends OwnedRow {
+interface Group extends OwnedRow, Pick<LedgerRow, "at"> {
   readonly rows: number;
   readonly dollars: number;
 }
-
-type OwnedRow = Pick<LedgerRow, "keyId" | "project" | "budgets" | "at">;
-
-const idOf = ({ scope, id }: BudgetOwner, period: string): string => `${scope} ${period} ${id}`;
 
 export class UnforwardedSums {
   /** A sum is deleted with its last row, so rounding errors do not add up and old days take no memory. */
@@ -46,7 +49,7 @@ export class UnforwardedSums {
 
   /** US dollars. */
   read(owner: BudgetOwner, period: string): number {
-    return this.#sums.get(idOf(owner, period))?.dollars ?? 0;
+    return this.#sums.get(spendKey(owner, period))?.dollars ?? 0;
   }
 
   /** After the transaction that wrote the rows. */
@@ -59,12 +62,12 @@ export class UnforwardedSums {
     for (const row of rows) this.#change(row, -1, -dollarsOf(row));
   }
 
-  #change(charged: OwnedRow, rows: number, dollars: number): void {
+  #change(charged: OwnedRow & Pick<LedgerRow, "at">, rows: number, dollars: number): void {
     this.#rows += rows;
     const names = periodNames(charged.at);
     for (const owner of ownersOf(charged)) {
       for (const period of periodsOf(owner)) {
-        const id = idOf(owner, names[period]);
+        const id = spendKey(owner, names[period]);
         const sum = this.#sums.get(id) ?? { rows: 0, dollars: 0 };
         sum.rows += rows;
         sum.dollars += dollars;

@@ -10,15 +10,9 @@ import type { Parameters } from "../sql/database.ts";
 import { labelsOf } from "../sql/labels.ts";
 import { latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
 import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
+import type { TimeRange } from "../sql/usage-range.ts";
 import type { LabelBounds } from "./label-bounds.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
-
-/** Unix milliseconds. */
-export interface TimeRange {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
-}
 
 /** The days (UTC) of a range, the latest first. */
 export function* daysOf({ from, to }: TimeRange): Generator<TimeRange> {
