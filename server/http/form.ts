@@ -8,6 +8,7 @@ import { lendEach } from "../lib/byte-memory.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { FilePart, Form, FormPart, MultipartField } from "../request/http-types.ts";
+import type { MemoryBudget } from "../temp-storage/request-temp.ts";
 import type { TempAccount, TempStorage } from "../temp-storage/temp-storage.ts";
 import { UnlinkedTempFile } from "../temp-storage/unlinked-temp-file.ts";
 import { boundaryOf, charsetOf, readParts } from "./multipart.ts";
@@ -18,6 +19,8 @@ export interface FormLimits extends UploadLimits {
   readonly storage: TempStorage;
 }
 
+/** A smaller file stays in memory, while the memory budget allows it: it is not worth a temp file. */
+const maxMemoryFileBytes = 256 * 1024;
 /** OpenAI's maximum of 16 images, a mask, and some spare. */
 const maxFiles = 24;
 const maxFields = 128;
@@ -94,7 +97,7 @@ function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLi
   const announced = Number(headers.get("content-length") ?? 0);
   // readBodyChunks refuses a body above the maximum size.
   if (announced > limits.maxFormBytes) return;
-  if (announced > limits.memoryBytes) account.reserve(announced);
+  if (announced > maxMemoryFileBytes) account.reserve(announced);
 }
 
 /** A part without a file name is a file if its content-type is that of a file. */
@@ -170,8 +173,8 @@ function decoderOf(name: string, charset: string): TextDecoder {
 /** The limits of one uploaded file. */
 interface UploadLimits {
   readonly maxFileBytes: number;
-  /** Files up to this size stay in memory, while the memory budget allows it. */
-  readonly memoryBytes: number;
+  /** Memory for small files, of all requests together. */
+  readonly memory: MemoryBudget;
   readonly folder: string;
 }
 
@@ -196,7 +199,7 @@ export async function storeUpload(
   let start: Buffer = Buffer.alloc(0);
   let file: UnlinkedTempFile | undefined;
   const releaseMemory = (): void => {
-    account.releaseMemory(memoryBytes);
+    limits.memory.release(memoryBytes);
     memoryBytes = 0;
   };
   try {
@@ -206,7 +209,7 @@ export async function storeUpload(
       if (start.length < sniffLength) {
         start = joinCopies([start, chunk.subarray(0, sniffLength)]).subarray(0, sniffLength);
       }
-      if (!file && size <= limits.memoryBytes && account.takeMemory(chunk.length)) {
+      if (!file && size <= maxMemoryFileBytes && limits.memory.tryTake(chunk.length)) {
         memoryBytes += chunk.length;
         chunks.push(Buffer.from(chunk));
         continue;

@@ -7,7 +7,9 @@ import { MemoryBudget, requestTemps } from "./request-temp.ts";
 import { TempStorage } from "./temp-storage.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
-const memoryBytes = 8 * 1024 * 1024;
+const responseMemoryBytes = 8 * 1024 * 1024;
+/** Memory for small uploads, for all requests together. */
+const uploadMemoryBytes = 16 * 1024 * 1024;
 /** Free disk space that is kept for the ledger. */
 const reserveBytes = 256 * 1024 * 1024;
 
@@ -36,8 +38,8 @@ export function openTempStorage(options: OpenTempStorageOptions) {
   });
   const storage = new TempStorage({ maxBytes, disk });
   /** Creates the temp storage of one request, for its responses. */
-  const createTemp = requestTemps(folder, new MemoryBudget(memoryBytes), storage);
-  return { folder, storage, disk, createTemp };
+  const createTemp = requestTemps(folder, new MemoryBudget(responseMemoryBytes), storage);
+  return { folder, storage, disk, createTemp, uploadMemory: new MemoryBudget(uploadMemoryBytes) };
 }
 
 /** Files of an earlier process belong to requests that have ended. */

@@ -54,7 +54,7 @@ export interface RequestTemp {
 }
 
 /**
- * The memory budget of all spill buffers, in bytes and in number of buffers. Above either bound, new bytes go to disk.
+ * A memory budget of all requests, in bytes and in number of spill buffers. Above either bound, new bytes go to disk.
  */
 export class MemoryBudget {
   #freeBytes: number;

@@ -8,8 +8,6 @@ import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
 
 interface TempStorageOptions {
   readonly maxBytes: number;
-  /** Memory for small uploads, of all requests together. */
-  readonly memoryBytes?: number;
   readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
   /** For errors: what is stored, the setting that bounds it, and when space is free again. Absent: temp storage. */
   readonly subject?: Subject;
@@ -30,8 +28,6 @@ const shareFactor = { upload: 1, request: 4, response: 4 } as const satisfies Re
   number
 >;
 
-const defaultMemoryBytes = 16 * 1024 * 1024;
-
 /** About the time that most uploads take. */
 const retryAfterMs = 5000;
 const tempStorage = { name: "temp storage", setting: "VEXEL_TEMP_STORAGE_BYTES", retryAfterMs };
@@ -41,23 +37,10 @@ export class TempStorage {
   readonly #shares: KeyShares;
   /** The part of the held bytes that is reserved and not written yet. */
   #unwritten = 0;
-  #memoryLeft: number;
 
   constructor(options: TempStorageOptions) {
     this.#options = options;
     this.#shares = new KeyShares(options.maxBytes);
-    this.#memoryLeft = options.memoryBytes ?? defaultMemoryBytes;
-  }
-
-  /** False: the bytes must go to disk. */
-  takeMemory(bytes: number): boolean {
-    if (bytes > this.#memoryLeft) return false;
-    this.#memoryLeft -= bytes;
-    return true;
-  }
-
-  releaseMemory(bytes: number): void {
-    this.#memoryLeft += bytes;
   }
 
   /** Bytes that all requests hold. */
@@ -154,14 +137,6 @@ export class TempAccount {
     if (bytes > reserved) this.#storage.take(this.#keyId, bytes - reserved, this.#use);
     if (reserved > 0) this.#storage.use(reserved);
     this.#reserved -= reserved;
-  }
-
-  takeMemory(bytes: number): boolean {
-    return this.#storage.takeMemory(bytes);
-  }
-
-  releaseMemory(bytes: number): void {
-    this.#storage.releaseMemory(bytes);
   }
 
   ensureSpace(bytes: number): void {

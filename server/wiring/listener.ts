@@ -15,8 +15,6 @@ import type { Settings } from "../settings.ts";
 import type { OpenedTempStorage } from "../temp-storage/open-temp-storage.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** A smaller image stays in memory: it is not worth a file. */
-const spillUploadsAbove = 256 * 1024;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
 interface ConfiguredCertificate {
@@ -70,7 +68,7 @@ export function startListener(
     ),
     form: {
       folder: temp.folder,
-      memoryBytes: spillUploadsAbove,
+      memory: temp.uploadMemory,
       maxFileBytes: settings.VEXEL_MAX_FILE_BYTES,
       maxFormBytes: settings.VEXEL_MAX_UPLOAD_BYTES,
       storage: temp.storage,

@@ -9,6 +9,7 @@ import { createBodyTimeout } from "../../server/http/body-timeout.ts";
 import { readForm } from "../../server/http/form.ts";
 import type { RequestHead } from "../../server/http/server/http-server.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
+import { MemoryBudget } from "../../server/temp-storage/request-temp.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { tries } from "../depth.ts";
 import { unlimitedStorage } from "../harness.ts";
@@ -52,7 +53,7 @@ const taker = serve(async ({ head, body }) => {
   const limits = {
     maxFormBytes: 1e9,
     maxFileBytes: 1e9,
-    memoryBytes: 1e9,
+    memory: new MemoryBudget(1e9),
     folder: tmpdir(),
     storage: unlimitedStorage(),
   };

@@ -3,6 +3,7 @@ import { createCors } from "../../server/http/cors.ts";
 import { type Listener, type ListenOptions, listen } from "../../server/http/listen.ts";
 import type { Handlers } from "../../server/http/routes.ts";
 import { KeyShares } from "../../server/lib/key-shares.ts";
+import { MemoryBudget } from "../../server/temp-storage/request-temp.ts";
 import { unlimitedStorage } from "../harness.ts";
 
 /** For tests that request only routes with a handler, and send no forms. */
@@ -22,7 +23,7 @@ export const listenWith = (
     jsonMemory: new KeyShares(1e9),
     form: {
       folder: "/nonexistent",
-      memoryBytes: 1024,
+      memory: new MemoryBudget(0),
       maxFileBytes: 1024,
       maxFormBytes: 1024,
       storage: unlimitedStorage(),

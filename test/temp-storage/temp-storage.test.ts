@@ -66,8 +66,9 @@ describe("the temp storage share of a key", () => {
 
 test("small uploads stay in memory within the memory budget, and spill to disk beyond it", async () => {
   using folder = temporaryFolder();
-  const storage = new TempStorage({ maxBytes: 1_000_000, memoryBytes: 1500, disk: unlimitedDisk });
-  const limits = { folder: folder.path, maxFileBytes: 1_000_000, memoryBytes: 1000 };
+  const storage = storageOf(1_000_000);
+  const memory = new MemoryBudget(1500);
+  const limits = { folder: folder.path, maxFileBytes: 1_000_000, memory };
   const upload = (bytes: number) => {
     const body = async function* () {
       for (let left = bytes; left > 0; left -= 100) yield Buffer.alloc(Math.min(100, left), 7);
@@ -86,7 +87,7 @@ test("small uploads stay in memory within the memory budget, and spill to disk b
   expect(storage.held).toBe(1000);
   await Promise.all([second.dispose(), third.dispose()]);
   expect(storage.held).toBe(0);
-  expect([storage.takeMemory(1501), storage.takeMemory(1500)]).toEqual([false, true]);
+  expect([memory.tryTake(1501), memory.tryTake(1500)]).toEqual([false, true]);
 });
 
 test("spilled responses, also those written by a worker, are charged to their key until the request ends", async () => {
