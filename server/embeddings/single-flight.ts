@@ -16,7 +16,7 @@ type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
  */
 export class InFlightQuery {
   /**
-   * Undefined after a success, so that a minor garbage collection frees the request. The query itself may stay in
+   * Undefined after a success, so that a minor garbage collection can take the request. The query itself may stay in
    * memory until the next full collection: tables that a long-lived Map has outgrown are linked in JavaScriptCore.
    */
   #owner: EmbeddingsRequest | undefined;

@@ -5,7 +5,6 @@
  * characters that need no escaping.
  */
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
-import { lendEach } from "../lib/byte-memory.ts";
 import {
   checkBase64,
   checkNumbers,
@@ -289,17 +288,16 @@ export async function longBodyOf(
   runInSteps: RunInSteps,
 ): Promise<ResponseBody> {
   const chunks = await writeInSteps(response, encoding, tail, runInSteps);
-  // No other code refers to the chunks: each is freed when it is sent.
-  return bodyOf(chunks, () => lendEach(chunks));
+  return bodyOf(chunks);
 }
 
 const largeBodyBytes = 64 * 1024;
 
 /** A large body holds its reserved memory until it is sent. */
-function bodyOf(chunks: readonly Buffer[], open = () => lend(chunks)): ResponseBody {
+function bodyOf(chunks: readonly Buffer[]): ResponseBody {
   let length = 0;
   for (const chunk of chunks) length += chunk.length;
-  return length < largeBodyBytes ? chunks : { length, open, isInMemory: true };
+  return length < largeBodyBytes ? chunks : { length, open: () => lend(chunks), isInMemory: true };
 }
 
 async function* lend(chunks: readonly Buffer[]): AsyncGenerator<BorrowedBytes> {

@@ -5,7 +5,7 @@
 
 /**
  * Bytes that are lent: a chunk is valid only until the next chunk of its stream is requested, and an argument only
- * until the call ends. Then their buffer is overwritten or freed. A supertype of `Uint8Array`: owned bytes can be lent
+ * until the call ends. Then their buffer is overwritten or released. A supertype of `Uint8Array`: owned bytes can be lent
  * without a cast, and at run time they are the same object. To keep borrowed bytes, copy them: `copyOf`, `joinCopies`,
  * `Buffer.from` and `new Uint8Array` copy.
  */

@@ -1,21 +1,21 @@
 /**
- * Memory of large bytes that is freed before the garbage collector runs: left to it, large buffers accumulate faster
- * than they are collected. Only bytes that no other code refers to are freed: chunks of request
- * bodies and of responses that were copied, spilled to disk or written, buffers of file reads, and JSON that was sent.
+ * Memory of large bytes that is released before the garbage collector runs: left to it, large buffers accumulate
+ * faster than they are collected. Only bytes that no other code refers to are released: chunks of request bodies and of
+ * responses that were copied or written to disk, and JSON that was sent.
  */
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 
 /** Smaller buffers may be parts of a pool that other buffers share. */
 const pooledBytes = 16 * 1024;
 
-/** Frees the whole buffer that the bytes are a part of: all views of it are empty then. A second call has no effect. */
-export function freeMemory({ buffer }: Pick<Uint8Array, "buffer">): void {
+/** Releases the whole buffer that the bytes are a part of: all views of it are empty then. A second call has no effect. */
+export function releaseBuffer({ buffer }: Pick<Uint8Array, "buffer">): void {
   if (buffer.byteLength >= pooledBytes && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /**
- * Lends chunks as they arrive. Frees each when the next one is requested: left to the garbage collector, eight large
- * uploads would hold 150 MB. Consecutive chunks may be in one buffer, which is freed after the last of them: no other
+ * Lends chunks as they arrive. Releases each when the next one is requested: left to the garbage collector, eight large
+ * uploads would hold 150 MB. Consecutive chunks may be in one buffer, which is released after the last of them: no other
  * bytes of it are in use.
  */
 export async function* lendEach(
@@ -23,11 +23,11 @@ export async function* lendEach(
 ): AsyncGenerator<BorrowedBytes> {
   let last: Uint8Array | undefined;
   for await (const chunk of chunks) {
-    if (last && last.buffer !== chunk.buffer) freeMemory(last);
+    if (last && last.buffer !== chunk.buffer) releaseBuffer(last);
     last = chunk;
     yield chunk;
   }
-  if (last) freeMemory(last);
+  if (last) releaseBuffer(last);
 }
 
 /** The initial size of a buffer is at least this. */
@@ -58,15 +58,15 @@ export class GrowingBytes implements Disposable {
     this.#length = length;
   }
 
-  /** Frees the memory. The bytes are empty then. */
+  /** Releases the memory. The bytes are empty then. */
   [Symbol.dispose](): void {
-    freeMemory(this.#buffer);
+    releaseBuffer(this.#buffer);
   }
 
   #grow(size: number): void {
     const before = this.#buffer;
     this.#buffer = Buffer.allocUnsafeSlow(size);
     before.copy(this.#buffer, 0, 0, this.#length);
-    freeMemory(before);
+    releaseBuffer(before);
   }
 }

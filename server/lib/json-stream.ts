@@ -4,13 +4,11 @@
  */
 import { type BorrowedBytes, type BorrowedChunks, joinCopies, viewOf } from "./borrowed-bytes.ts";
 
-/** Each `open` reads the body from its first chunk, unless `isInMemory`: then it can be opened only once. */
+/** Each `open` reads the body from its first chunk. */
 export interface StreamedJson {
   readonly length: number;
   open(): BorrowedChunks;
-  /**
-   * The chunks are in memory, and may be freed when they are sent. Until then they count as unread bytes of the client.
-   */
+  /** The chunks are in memory. Until they are sent, they count as unread bytes of the client. */
   readonly isInMemory?: true;
 }
 

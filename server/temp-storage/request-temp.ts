@@ -5,7 +5,6 @@
  */
 
 import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
-import { freeMemory } from "../lib/byte-memory.ts";
 import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
@@ -92,7 +91,6 @@ export class SpillBuffer {
   #file: UnlinkedTempFile | undefined;
   #size = 0;
   #isCleared = false;
-  #wasRead = false;
 
   constructor(budget: MemoryBudget, openFile: () => Promise<UnlinkedTempFile>) {
     this.#budget = budget;
@@ -137,13 +135,7 @@ export class SpillBuffer {
     return this.#spill(bytes);
   }
 
-  /** Chunks were read and may still be in use, so their memory is not freed early. */
-  get wasRead(): boolean {
-    return this.#wasRead;
-  }
-
   async *stream(from = 0, to = this.#size): AsyncGenerator<BorrowedBytes> {
-    this.#wasRead = true;
     if (this.#file) yield* this.#file.stream(from, to);
     else yield* this.#range(from, to);
   }
@@ -158,7 +150,7 @@ export class SpillBuffer {
     this.#isCleared = true;
     this.#budget.removeBuffer();
     if (!this.#file) this.#budget.release(this.#size);
-    this.#freeChunks();
+    this.#chunks = [];
     this.#size = 0;
   }
 
@@ -180,17 +172,9 @@ export class SpillBuffer {
     for (const chunk of this.#chunks) file.append(chunk);
     file.append(bytes);
     this.#budget.release(this.#size);
-    // Chunks that were read may still be in use, and so may the rest of the buffer that `bytes` is a part of.
-    if (this.#wasRead) this.#chunks = [];
-    else this.#freeChunks(bytes);
+    this.#chunks = [];
     this.#file = file;
     this.#size = file.size;
-  }
-
-  /** `inUse`: bytes that may be in the same buffer as a chunk. */
-  #freeChunks(inUse?: Uint8Array): void {
-    for (const chunk of this.#chunks) if (chunk.buffer !== inUse?.buffer) freeMemory(chunk);
-    this.#chunks = [];
   }
 }
 

@@ -8,7 +8,6 @@ import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { type BorrowedBytes, viewOf } from "../lib/borrowed-bytes.ts";
-import { freeMemory } from "../lib/byte-memory.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
@@ -84,16 +83,12 @@ export class UnlinkedTempFile {
   async *stream(from = 0, to = this.#size): AsyncGenerator<BorrowedBytes> {
     // One buffer for all chunks, read synchronously from the page cache: waiting for a chunk costs more than the chunk.
     const buffer = Buffer.allocUnsafeSlow(Math.min(chunkBytes, to - from));
-    try {
-      for (let at = from; at < to; ) {
-        const length = Math.min(buffer.length, to - at);
-        const bytesRead = readSync(this.#handle.fd, buffer, 0, length, at);
-        if (bytesRead === 0) throw fileTooShort();
-        at += bytesRead;
-        yield buffer.subarray(0, bytesRead);
-      }
-    } finally {
-      freeMemory(buffer);
+    for (let at = from; at < to; ) {
+      const length = Math.min(buffer.length, to - at);
+      const bytesRead = readSync(this.#handle.fd, buffer, 0, length, at);
+      if (bytesRead === 0) throw fileTooShort();
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
     }
   }
 

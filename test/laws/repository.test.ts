@@ -494,18 +494,16 @@ describe("side effects are confined:", () => {
     expect(callers).toEqual(["server/upstream/transport/transport.ts"]);
   });
 
-  test("only the owner of memory frees it", () => {
-    const freeing = /\.transfer(?:ToFixedLength)?\(/;
-    expect(server.filter((file) => freeing.test(codeOf(file)))).toEqual([
+  test("only the owner of memory releases it", () => {
+    const releasing = /\.transfer(?:ToFixedLength)?\(/;
+    expect(server.filter((file) => releasing.test(codeOf(file)))).toEqual([
       "server/embeddings/cache/embedding-cache.ts",
       "server/lib/byte-memory.ts",
     ]);
-    const callers = server.filter((file) => /\bfreeMemory\b/.test(codeOf(file)));
+    const callers = server.filter((file) => /\breleaseMemory\b/.test(codeOf(file)));
     expect(callers).toEqual([
       "server/lib/byte-memory.ts",
       "server/lib/large-json.ts",
-      "server/temp-storage/request-temp.ts",
-      "server/temp-storage/unlinked-temp-file.ts",
       "server/upstream/adapters/wire/document.ts",
       "server/upstream/transport/parse-response.ts",
     ]);

@@ -1,6 +1,6 @@
-/** Each stream of a temp file has one buffer, lends it chunk by chunk, and frees it when it ends. */
+/** Each stream of a temp file has one buffer of its own, and lends it chunk by chunk. */
 import { expect, test } from "bun:test";
-import { viewOf } from "../../server/lib/borrowed-bytes.ts";
+import { copyAll, viewOf } from "../../server/lib/borrowed-bytes.ts";
 import { UnlinkedTempFile } from "../../server/temp-storage/unlinked-temp-file.ts";
 import { temporaryFolder } from "../harness.ts";
 
@@ -17,29 +17,16 @@ async function openFile() {
   return { file, [Symbol.asyncDispose]: dispose };
 }
 
-test("a stream that is read to its end frees its buffer", async () => {
-  await using opened = await openFile();
-  const read: Buffer[] = [];
-  const lent = new Set<ArrayBufferLike>();
-  for await (const chunk of opened.file.stream(10, 190_000)) {
-    read.push(Buffer.from(chunk));
-    lent.add(viewOf(chunk).buffer);
-  }
-  expect(Buffer.concat(read).equals(content.subarray(10, 190_000))).toBe(true);
-  expect([...lent].map(({ byteLength }) => byteLength)).toEqual([0]);
-});
-
-test("a stream that is left early frees its buffer, and another stream of the file is not affected", async () => {
+test("a stream reads its range, and a stream that is left early does not affect another one", async () => {
   await using opened = await openFile();
   const other = opened.file.stream();
   const first = (await other.next()).value ?? new Uint8Array();
-  let lent: Uint8Array = new Uint8Array();
   for await (const chunk of opened.file.stream()) {
-    lent = viewOf(chunk);
-    expect(lent.length).toBeGreaterThan(16_384);
+    expect(chunk.length).toBeGreaterThan(16_384);
     break;
   }
-  expect(lent.length).toBe(0);
+  const read = await copyAll(opened.file.stream(10, 190_000));
+  expect(read.equals(content.subarray(10, 190_000))).toBe(true);
   expect(viewOf(first)).toEqual(new Uint8Array(content.subarray(0, first.length)));
   await other.return(undefined);
 });

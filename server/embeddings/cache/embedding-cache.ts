@@ -1,6 +1,6 @@
 /**
  * Embedding cache in memory, bounded by bytes, with an optional time to live (TTL). `s3-fifo.ts` decides which entry is
- * evicted. No view of a cached vector leaves the cache: its memory is freed as soon as it is evicted.
+ * evicted. No view of a cached vector leaves the cache: its memory is released as soon as it is evicted.
  */
 import { decodeText, EncodedVector } from "../../lib/vector-codec/index.ts";
 import type { SharedEmbedding } from "../../storage/redis/sealed-embedding.ts";
@@ -53,9 +53,6 @@ export const textShare = 1 / 8;
 
 /** Bytes of an entry besides its vector, with its key and one evicted key. Measured as resident memory. */
 export const entryOverhead = 720;
-
-/** Vectors that are freed in one turn of the event loop after a clear. */
-const freedPerStep = 1024;
 
 export class EmbeddingCache {
   readonly #persistence: CachePersistence | undefined;
@@ -126,12 +123,9 @@ export class EmbeddingCache {
     await this.#persistence?.clear();
   }
 
-  /** The entries are gone when this returns. Their memory is freed in steps. */
   clearMemory(): void {
     this.#generation++;
-    const cleared = this.#entries.values();
     [this.#entries, this.#texts] = this.#empty();
-    freeInSteps(cleared);
   }
 
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
@@ -143,7 +137,7 @@ export class EmbeddingCache {
 
   #empty(): [S3Fifo<Entry>, S3Fifo<KeptText>] {
     const textBytes = this.#maxBytes * textShare;
-    return [new S3Fifo(this.#maxBytes - textBytes, free), new S3Fifo(textBytes)];
+    return [new S3Fifo(this.#maxBytes - textBytes, release), new S3Fifo(textBytes)];
   }
 
   #textOf(key: string, entry: Entry): EncodedVector {
@@ -170,19 +164,9 @@ export class EmbeddingCache {
 const sizeOf = (vectorBytes: number): number => vectorBytes + entryOverhead;
 
 /** At once: until the garbage collector runs, several times the bytes of the cache would accumulate. */
-const free = ({ bytes }: Entry): void => {
+const release = ({ bytes }: Entry): void => {
   bytes.transfer(0);
 };
-
-/** In one step, a cache of gigabytes would block the event loop. */
-function freeInSteps(entries: Iterator<Entry>): void {
-  for (let freed = 0; freed < freedPerStep; freed++) {
-    const { value, done } = entries.next();
-    if (done) return;
-    free(value);
-  }
-  setImmediate(() => freeInSteps(entries));
-}
 
 function copyOf(numbers: Float32Array | readonly number[]): ArrayBuffer {
   const bytes = new ArrayBuffer(numbers.length * Float32Array.BYTES_PER_ELEMENT);

@@ -125,10 +125,6 @@ export class S3Fifo<V> {
     return true;
   }
 
-  values(): Iterator<V> {
-    return this.#nodes.values().map(({ value }) => value);
-  }
-
   #enter(key: string, value: V, bytes: number, queue: FifoQueue<V>): Node<V> {
     const node = { key, value, bytes, wasUsed: false, queue, next: undefined };
     this.#nodes.set(key, node);

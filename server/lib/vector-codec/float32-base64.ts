@@ -174,7 +174,7 @@ export class EncodedVector {
   /** Its numbers as bytes: a view, which the next decoding overwrites. */
   decode(): Buffer<ArrayBuffer> {
     this.text.copy(wasmBuffer);
-    // `parse` has checked the text: another length means that its bytes were changed or freed since.
+    // `parse` has checked the text: another length means that its bytes were changed or released since.
     if (decodeInWasm(this.text.length) !== this.dimensions * 4)
       throw new Error("The bytes of a vector have changed since it was parsed.");
     return wasmBuffer.subarray(0, this.dimensions * 4);

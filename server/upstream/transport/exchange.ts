@@ -21,7 +21,7 @@ interface BufferedExchangeOptions {
   readonly pool: ConnectionPool;
   readonly endpoint: UpstreamEndpoint;
   readonly request: string;
-  /** A large body, which is sent after `request` and then freed. */
+  /** A large body, which is sent after `request` and then released. */
   readonly body?: LargeJson;
   /** May be sent on a connection that carried another request, and again if that connection was lost. */
   readonly mayReuse: boolean;
@@ -109,7 +109,7 @@ export class BufferedExchange implements Exchange {
 
   #end(): void {
     this.#options.signal.removeEventListener("abort", this.#abort);
-    this.#options.body?.free();
+    this.#options.body?.release();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The drawing program in a process of its own: it computes pixels there, so that a large image does not block the event
- * loop of the gateway, and its memory is freed when the process ends after a time without requests.
+ * loop of the gateway, and its memory is released when the process ends after a time without requests.
  */
 import { join } from "node:path";
 import type { CompletedImage, ImageInput, SketchEvent, SketchRequest, Usage } from "@vexel/sketch";

