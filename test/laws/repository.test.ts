@@ -500,7 +500,7 @@ describe("side effects are confined:", () => {
       "server/embeddings/cache/embedding-cache.ts",
       "server/lib/byte-memory.ts",
     ]);
-    const callers = server.filter((file) => /\breleaseMemory\b/.test(codeOf(file)));
+    const callers = server.filter((file) => /\breleaseBuffer\b/.test(codeOf(file)));
     expect(callers).toEqual([
       "server/lib/byte-memory.ts",
       "server/lib/large-json.ts",
