@@ -83,8 +83,10 @@ describe("metrics", () => {
     () => {
       expect(promtoolErrors(["check", "metrics"], text)).toBe("");
       expect(promtoolErrors(["check", "rules", join(root, rulesPath)])).toBe("");
-      const unitTests = join(root, "deploy/prometheus/vexel-alerts.test.yaml");
-      expect(promtoolErrors(["test", "rules", unitTests])).toBe("");
+      const unitTests = ["vexel-alerts", "vexel-cost"].map((name) =>
+        join(root, "deploy/prometheus", `${name}.test.yaml`),
+      );
+      expect(promtoolErrors(["test", "rules", ...unitTests])).toBe("");
       // The expressions of the dashboard, as recording rules.
       using folder = temporaryFolder();
       const file = join(folder.path, "dashboard.json");
