@@ -1,9 +1,9 @@
 /** Runs the command line in tests: to its end, or as an installed package. */
 import { spyOn } from "bun:test";
-import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../../cli/run-command.ts";
-import { command, commandEnvironment, root } from "../harness.ts";
+import { command, commandEnvironment, type GatewayProcess, root } from "../harness.ts";
 
 export interface Ended {
   readonly code: number;
@@ -103,3 +103,24 @@ export const isAlive = (pid: number): boolean => {
     return false;
   }
 };
+
+/** The open files of a process in the data folder, without sockets and files of the runtime. */
+export const filesOf = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/fd`)
+    .flatMap((fd) => {
+      try {
+        return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+      } catch {
+        return [];
+      }
+    })
+    .filter((path) => path.includes("/vexel-"))
+    .map((path) => path.replace(/-[\da-f-]{36}\./, "-ID."))
+    .toSorted();
+
+/** A script that runs in a gateway before it starts. */
+export const preloadPath = (name: string): string => join(import.meta.dir, "preload", name);
+
+/** How many times the process has started the gateway. */
+export const startsOf = ({ output }: Pick<GatewayProcess, "output">): number =>
+  output().split("Base URL").length - 1;

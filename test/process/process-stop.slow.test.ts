@@ -4,10 +4,11 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import {
+  command,
+  commandEnvironment,
   configFor,
   type GatewayProcess,
   readLedger,
-  root,
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
@@ -183,10 +184,12 @@ describe("at shutdown a request in flight", () => {
 
 test("a gateway whose log has no reader continues to serve, and shuts down cleanly", async () => {
   // A shell starts it, because the read end of the pipe must really be closed.
-  const command = `exec "${process.execPath}" "${join(root, "cli", "main.ts")}" serve 2> >(exit 0)`;
-  const child = Bun.spawn(["bash", "-c", command], {
+  const child = Bun.spawn(["bash", "-c", 'exec "$0" "$@" serve 2> >(exit 0)', ...command], {
     cwd: folder.path,
-    env: cleanEnvironment({ PORT: "0", VEXEL_DATA: join(folder.path, "data") }),
+    env: {
+      ...cleanEnvironment({ PORT: "0", VEXEL_DATA: join(folder.path, "data") }),
+      ...commandEnvironment,
+    },
     stdout: "pipe",
   });
   let text = "";
