@@ -92,3 +92,10 @@ export async function sharedRows(server: PostgresServer, url: string): Promise<s
   );
   return rows.map(({ id }) => id);
 }
+
+/** The cookies of a response, as a browser sends them. */
+export const cookieOf = (response: Response): string =>
+  response.headers
+    .getSetCookie()
+    .map((each) => each.split(";")[0])
+    .join("; ");

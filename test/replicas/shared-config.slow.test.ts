@@ -1,6 +1,5 @@
 /** Replicas share API keys, configuration and console sessions through the database, and start without it. */
 import { afterAll, expect } from "bun:test";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CreatedAdminToken, Session, User } from "../../contract/admin.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -9,7 +8,7 @@ import { embeddingModel } from "../http/gateway-fixture.ts";
 import { vexel, vexelProcess } from "../process/process-fixture.ts";
 import { freePort, sharedPostgres, testWithPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
-import { replicaStarter, sharedSecret } from "./replica-fixture.ts";
+import { cookieOf, replicaStarter, sharedSecret } from "./replica-fixture.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
@@ -28,12 +27,6 @@ const postAs = (url: string, body: object, headers: Record<string, string>): Pro
     headers: { ...headers, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
-
-const cookieOf = (response: Response): string =>
-  response.headers
-    .getSetCookie()
-    .map((each) => each.split(";")[0])
-    .join("; ");
 
 testWithPostgres(
   "a key that is created or revoked in the database is accepted or refused by every replica, and the setup link and a console session of one replica are valid on the others until the user is disabled",
@@ -99,29 +92,6 @@ testWithPostgres(
     expect(await statusesOnB()).toEqual([401, 401]);
   },
 );
-
-testWithPostgres("a replica with a wrong clock ends no session of other replicas", async () => {
-  using folder = temporaryFolder();
-  const databaseUrl = await (await sharedPostgres()).createDatabase();
-  const options = { folder: folder.path, databaseUrl, env: { VEXEL_CONSOLE: "on" } };
-  const skew = join(folder.path, "skew.ts");
-  const monthMs = 30 * 24 * 60 * 60_000;
-  writeFileSync(skew, `const now = Date.now; Date.now = () => now() + ${monthMs};`);
-  const right = await start({ ...options, name: "right" });
-  const wrong = await start({ ...options, name: "wrong", preload: skew });
-  const token = /\/console\/setup#(\S+)/.exec(right.output())?.[1];
-  const user = { name: "ada", password: "correct horse battery staple" };
-  const first = cookieOf(await right.post("/admin/api/session/setup", { token, ...user }));
-  // A sign-in deletes expired sessions.
-  const signedIn = await wrong.post("/admin/api/session", user);
-  expect(signedIn.status).toBe(200);
-  for (const cookie of [first, cookieOf(signedIn)]) {
-    for (const { url } of [right, wrong]) {
-      const session = await fetch(`${url}/admin/api/session`, { headers: { cookie } });
-      expect(session.status).toBe(200);
-    }
-  }
-});
 
 testWithPostgres(
   "a gateway starts without its database, accepts the last known keys, and applies changes when it returns",

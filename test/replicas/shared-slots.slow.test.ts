@@ -47,10 +47,12 @@ const name = ({ concurrent, clients, withProject }: SlotsCase): string =>
   `concurrent: ${concurrent}${withProject ? " of key and project" : ""}, clients ${clients.join(" ")}`;
 
 describe("a concurrency limit below or above the number of replicas", () => {
-  const cases: SlotsCase[] = [1, 3, 8].flatMap((concurrent) =>
-    [3, 10].flatMap((count) =>
-      clientsOf(count, concurrent).map((clients) => ({ concurrent, clients })),
-    ),
+  const cases: SlotsCase[] = [
+    { concurrent: 1, replicas: 10 },
+    { concurrent: 3, replicas: 3 },
+    { concurrent: 8, replicas: 3 },
+  ].flatMap(({ concurrent, replicas }) =>
+    clientsOf(replicas, concurrent).map((clients) => ({ concurrent, clients })),
   );
   // Slots of two limits: two replicas must not each hold the slot that the other one lacks.
   cases.push({ concurrent: 1, clients: [2, 2, 2], withProject: true });

@@ -48,7 +48,7 @@ test("workers without the stores that replicas share do not start, and the messa
 });
 
 testOfWorkers(
-  "two workers share the port, each has metrics and the console shows both, a killed worker is replaced, and a signal drains both",
+  "two workers share the port, each has metrics, with the latency of the database and of Redis, and the console shows both, a killed worker is replaced, and a signal drains both",
   async () => {
     using folder = temporaryFolder();
     const metricsPort = await twoFreePorts();
@@ -94,6 +94,10 @@ testOfWorkers(
     const authorization = `Bearer ${token}`;
     const onPort = await fetch(`${gateway.url}/metrics`, { headers: { authorization } });
     expect(onPort.status).toBe(404);
+    for (const store of ["database", "redis"]) {
+      const calls = `vexel_store_call_duration_seconds_count{store="${store}",outcome="success"} `;
+      await until(async () => (await read(metricsOf(1))).includes(calls));
+    }
     // Whichever worker responds, it reports what both have done.
     const admin = async <T>(path: string): Promise<T> =>
       JSON.parse(await read(`${gateway.url}/admin/api${path}`)) as T;
@@ -145,6 +149,7 @@ testOfWorkers(
     await until(async () => (await send("after the restart")) === 200);
     gateway.kill("SIGTERM");
     expect(await gateway.exited).toBe(0);
+    expect(gateway.output()).not.toContain("internal-error");
     expect(gateway.output().match(/"stopped"/g)?.length).toBeGreaterThanOrEqual(1);
   },
 );
