@@ -6,7 +6,6 @@ import { existsSync } from "node:fs";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
 import { describeOrigin } from "../server/config/snapshot.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
-import { builtInUpstreams } from "../server/config/sources/provisioned-upstreams.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
 import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import { reencryptEndpoints } from "../server/events/reencrypt-endpoints.ts";
@@ -77,7 +76,6 @@ applies changes within a second.`,
 
 export function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
   const env = process.env;
-  const builtInModels = builtInUpstreams;
   return new ConfigEntities({
     store,
     secrets: secretBoxFor(settings),
@@ -85,12 +83,11 @@ export function entitiesOf(store: ConfigEntityStore, settings: Settings): Config
     now: Date.now,
     sources: async () => {
       const environment = fromEnvironment(env, Date.now());
-      const provisioned = { environment: environment.upstreams, builtInModels };
       const yaml = readYaml({
         path: settings.VEXEL_CONFIG,
         namedBy: env.VEXEL_CONFIG ? "VEXEL_CONFIG" : undefined,
         env,
-        provisioned,
+        provisioned: environment.upstreams,
         inspectFolder: inspectModelDirectory,
       });
       if (!yaml.ok) {
@@ -98,7 +95,7 @@ export function entitiesOf(store: ConfigEntityStore, settings: Settings): Config
           `the change cannot be validated, because ${describeProblems(yaml.problems)}`,
         );
       }
-      return { yaml, environment, builtInModels };
+      return { yaml, environment };
     },
   });
 }

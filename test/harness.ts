@@ -9,7 +9,6 @@ import { authenticate } from "../server/auth/authenticate.ts";
 import { loadSnapshot } from "../server/config/build/load-snapshot.ts";
 import { ConfigEntities } from "../server/config/entities/config-entities.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
-import { builtInUpstreams } from "../server/config/sources/provisioned-upstreams.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
 import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import { createLog, type Level } from "../server/lib/log.ts";
@@ -213,11 +212,9 @@ const configEntities = (store: ConfigEntityStore, folder: string): ConfigEntitie
     secrets: new SecretBox({ folder, secret: "test-secret-0123456789", previous: [] }),
     sources: async () => {
       const environment = fromEnvironment({});
-      const builtInModels = builtInUpstreams;
-      const provisioned = { environment: environment.upstreams, builtInModels };
-      const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {}, provisioned });
+      const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {} });
       if (!yaml.ok) throw new Error(describeProblems(yaml.problems));
-      return { yaml, environment, builtInModels };
+      return { yaml, environment };
     },
     now: Date.now,
   });

@@ -52,8 +52,7 @@ test("the admin API and the command line create a key of that name", async () =>
 
 test("a key whose text has spaces is refused with the rule", () => {
   const text = `keys: [{ name: a, key: "${name} of the team" }]\n`;
-  const provisioned = { environment: [], builtInModels: [] };
-  const read = readConfig({ text, file: "vexel.yaml", env: {}, provisioned });
+  const read = readConfig({ text, file: "vexel.yaml", env: {} });
   expect(read).toMatchObject({
     ok: false,
     problems: [

@@ -11,7 +11,6 @@ import { ConfigEntities, EntityRefused } from "../../server/config/entities/conf
 import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
 import { describeOrigin, originOf } from "../../server/config/snapshot.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
-import { builtInUpstreams } from "../../server/config/sources/provisioned-upstreams.ts";
 import { readStoredConfig } from "../../server/config/sources/stored-config.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
 import { readYaml } from "../../server/config/yaml/yaml-file.ts";
@@ -51,13 +50,9 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
   const secrets = new SecretBox({ folder, secret, previous: more.previous ?? [] });
   const sources = async () => {
     const environment = fromEnvironment(env, 0);
-    const provisioned = {
-      environment: environment.upstreams,
-      builtInModels: builtInUpstreams,
-    };
-    const read = readYaml({ path, env, provisioned });
+    const read = readYaml({ path, env, provisioned: environment.upstreams });
     if (!read.ok) throw new Error(describeProblems(read.problems));
-    return { yaml: read, environment, builtInModels: provisioned.builtInModels };
+    return { yaml: read, environment };
   };
   const entities = new ConfigEntities({ store, secrets, sources, now: () => 5000 });
   const snapshot = async () => {

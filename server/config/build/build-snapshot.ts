@@ -16,7 +16,7 @@ import {
   type Snapshot,
   type Source,
 } from "../snapshot.ts";
-import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
+import { builtInUpstreams, type ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import type { Config } from "../validate/validate-config.ts";
 import { buildWebhooks } from "../validate/webhooks.ts";
 import { configuredModel, provisionedModels } from "./build-models.ts";
@@ -34,7 +34,6 @@ interface SnapshotSources {
   readonly version: number;
   readonly config: Config;
   readonly environment: readonly ProvisionedUpstream[];
-  readonly builtInModels: readonly ProvisionedUpstream[];
   readonly storedKeys: StoredKeys;
   /** The origin of an entry of the configuration. Absent: the file. */
   readonly originAt?: (list: ConfigList, index: number) => EntityOrigin;
@@ -58,7 +57,7 @@ const provisionedOrigin = (source: Source, variable: string | undefined): Entity
 });
 
 export function buildSnapshot(parts: SnapshotSources): BuildResult {
-  const { version, config, environment, builtInModels, now, originAt = () => yamlOrigin } = parts;
+  const { version, config, environment, now, originAt = () => yamlOrigin } = parts;
   const origins = new Map<string, EntityOrigin>();
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
   const setOrigins = <R>(kind: OriginKind, rows: readonly R[], idOf: (row: R) => string): void => {
@@ -68,7 +67,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   setOrigins("upstream", config.upstreams, ({ id }) => id);
   const provisioned = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
-    ...(config.builtInModels ? builtInModels.map((row) => [row, "built-in"] as const) : []),
+    ...(config.builtInModels ? builtInUpstreams.map((row) => [row, "built-in"] as const) : []),
     // An upstream in the file replaces the provisioned one, with its models.
   ].filter(([{ upstream }]) => !upstreams.has(upstream.id));
   for (const [{ upstream, variable }, source] of provisioned) {

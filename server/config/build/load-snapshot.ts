@@ -3,8 +3,6 @@
 import { missingLib } from "../../lib/executable.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { type FromEnvironment, fromEnvironment } from "../sources/environment-source.ts";
-import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
-import { builtInUpstreams } from "../sources/provisioned-upstreams.ts";
 import { describeLeftOut, emptyStoredConfig, type StoredConfig } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
 import type { Environment } from "../yaml/parse-yaml.ts";
@@ -38,12 +36,11 @@ export interface LoadedSnapshot {
 
 export type Loaded = LoadedSnapshot | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** All of which a snapshot is composed, in the order of precedence. */
+/** All of which a snapshot is composed, besides the built-in models, in the order of precedence. */
 export interface Sources {
   readonly yaml: YamlConfig;
   readonly stored: StoredConfig;
   readonly environment: FromEnvironment;
-  readonly builtInModels: readonly ProvisionedUpstream[];
   readonly storedKeys: StoredKeys;
 }
 
@@ -57,25 +54,24 @@ interface ComposeOptions {
 export function loadSnapshot(options: LoadOptions): Loaded {
   const { path, namedBy, env, version = 1, now, inspectFolder } = options;
   const environment = fromEnvironment(env, now);
-  const builtInModels = builtInUpstreams;
-  const provisioned = { environment: environment.upstreams, builtInModels };
+  const provisioned = environment.upstreams;
   const yaml = readYaml({ path, namedBy, env, provisioned, inspectFolder });
   if (!yaml.ok) return yaml;
   const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
-  const sources = { yaml, environment, builtInModels, stored, storedKeys };
+  const sources = { yaml, environment, stored, storedKeys };
   return composeSnapshot(sources, { version, now, inspectFolder });
 }
 
 export function composeSnapshot(
-  { yaml, environment, builtInModels, stored, storedKeys }: Sources,
+  { yaml, environment, stored, storedKeys }: Sources,
   { version, now, inspectFolder }: ComposeOptions,
 ): LoadedSnapshot {
-  const provisioned = { environment: environment.upstreams, builtInModels };
+  const provisioned = environment.upstreams;
   const { config, leftOut, originAt } = mergeStored(yaml, stored, { provisioned, inspectFolder });
   const built = buildSnapshot({
     version,
     config,
-    ...provisioned,
+    environment: provisioned,
     storedKeys,
     originAt,
     ...(now !== undefined && { now }),

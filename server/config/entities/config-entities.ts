@@ -38,7 +38,7 @@ interface ConfigEntitiesOptions {
   readonly store: ConfigEntityStore;
   readonly secrets: SecretBox;
   /** The other sources, as they are now. */
-  readonly sources: () => Promise<Pick<Sources, "yaml" | "environment" | "builtInModels">>;
+  readonly sources: () => Promise<Pick<Sources, "yaml" | "environment">>;
   readonly inspectFolder?: InspectFolder;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -191,10 +191,9 @@ export class ConfigEntities {
   }
 
   async #merge(stored: StoredConfig) {
-    const { yaml, environment, builtInModels } = await this.#options.sources();
-    const provisioned = { environment: environment.upstreams, builtInModels };
+    const { yaml, environment } = await this.#options.sources();
     const { inspectFolder } = this.#options;
-    return mergeStored(yaml, stored, { provisioned, inspectFolder });
+    return mergeStored(yaml, stored, { provisioned: environment.upstreams, inspectFolder });
   }
 
   async #refuseReadOnly(kind: EntityKind, id: string): Promise<void> {

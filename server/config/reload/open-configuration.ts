@@ -19,7 +19,6 @@ import { StoredKeys } from "../build/stored-keys.ts";
 import { ConfigEntities } from "../entities/config-entities.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { fromEnvironment } from "../sources/environment-source.ts";
-import { builtInUpstreams as builtInModels } from "../sources/provisioned-upstreams.ts";
 import { createStoredKeyReader } from "../sources/read-stored-keys.ts";
 import { readStoredConfig } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
@@ -58,7 +57,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
   const { path, env, keys, entities, secrets, inspectFolder, log, events, now } = options;
   const pollStoreMs = options.pollMs?.store ?? pollStoresEveryMs;
   const environment = fromEnvironment(env, now());
-  const provisioned = { environment: environment.upstreams, builtInModels };
+  const provisioned = environment.upstreams;
   const { namedBy } = options;
   const loadFile = createYamlLoader({ path, namedBy, env, provisioned, inspectFolder });
   let yaml = loadFile();
@@ -69,7 +68,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
 
   const compose = (version: number): LoadedSnapshot =>
     composeSnapshot(
-      { yaml, stored, environment, builtInModels, storedKeys },
+      { yaml, stored, environment, storedKeys },
       { version, now: now(), inspectFolder },
     );
   const logWarnings = (texts: readonly string[]): void => {
@@ -175,7 +174,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
       store: entities,
       secrets,
       // With the last valid file, which is in force.
-      sources: async () => ({ yaml, environment, builtInModels }),
+      sources: async () => ({ yaml, environment }),
       inspectFolder,
       now,
     }),

@@ -2,7 +2,7 @@
 import type { Upstream } from "../../upstream/contract.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import { configuredLimits } from "../build/limits-and-budgets.ts";
-import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
+import { builtInUpstreams, type ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import type { Note } from "../yaml/problem.ts";
 import { explainIssue, valueAt } from "./error-messages.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
@@ -12,16 +12,9 @@ export interface Config extends Omit<ConfigFile, "upstreams"> {
   readonly upstreams: readonly Upstream[];
 }
 
-/**
- * Upstreams and models provisioned without the file. `environment: false` in the file switches off those of the
- * environment, and `builtInModels: false` the built-in ones.
- */
-type Provisioned = Readonly<
-  Record<"environment" | "builtInModels", readonly ProvisionedUpstream[]>
->;
-
 export interface ValidationOptions {
-  readonly provisioned?: Provisioned | undefined;
+  /** Upstreams that environment variables provision, with their models. Absent: none. */
+  readonly provisioned?: readonly ProvisionedUpstream[];
   /** Quotes a value of the configuration in a message. */
   readonly show: (text: string) => string;
   /** Checks the folders of local models, so that a problem shows before the first request. */
@@ -37,12 +30,13 @@ interface ValidatedConfig {
 
 export function validateConfig(
   raw: unknown,
-  { provisioned, show, inspectFolder = () => [] }: ValidationOptions,
+  { provisioned = [], show, inspectFolder = () => [] }: ValidationOptions,
 ): ValidatedConfig {
   const parsed = fileSchema.safeParse(raw);
-  const available = (["environment", "builtInModels"] as const).flatMap((source) =>
-    valueAt(raw, [source]) === false ? [] : (provisioned?.[source] ?? []),
-  );
+  const available = [
+    ...(valueAt(raw, ["environment"]) === false ? [] : provisioned),
+    ...(valueAt(raw, ["builtInModels"]) === false ? [] : builtInUpstreams),
+  ];
   const { data, error } = parsed;
   if (!data) {
     const notes = error.issues.flatMap((issue) => explainIssue(issue, raw, show));
