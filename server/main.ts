@@ -1,10 +1,11 @@
 /** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
 import type { Emit } from "../contract/events.ts";
 import { version } from "../package.json";
-import { build, type Gateway } from "./app.ts";
+import { build } from "./app.ts";
 import { generateKey } from "./auth/generate-key.ts";
 import { type Configuration, openConfiguration } from "./config/reload/open-configuration.ts";
 import { fileText } from "./config/yaml/yaml-file.ts";
+import type { Gateway } from "./gateway.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { newReplicaId } from "./lib/replica-id.ts";
@@ -20,10 +21,9 @@ import type { Settings } from "./settings.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
 import type { KeyStore } from "./storage/sql/key-store.ts";
-import { lockFolder } from "./storage/sqlite/folder-lock.ts";
-import { openConfigEntityStore, openKeyStore } from "./storage/sqlite/gateway-database.ts";
 import { unknownSettings } from "./unknown-settings.ts";
 import { secretBoxFor } from "./wiring/storage.ts";
+import { openStores, type Stores } from "./wiring/stores.ts";
 import { buildBuiltInModels } from "./workers/built-in-models.ts";
 import { inspectModelDirectory } from "./workers/embedding/model-directory.ts";
 
@@ -50,7 +50,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   let configuration: Configuration;
   try {
     const emit: Emit = (event) => gateway?.events.emit(event);
-    stores = await openStores({ settings, env, log, clock, emit, storeLatency });
+    stores = await openStores({ settings, env, log, now: Date.now, clock, emit, storeLatency });
     configuration = await openConfiguration({
       path: settings.VEXEL_CONFIG,
       namedBy: configNamedBy,
@@ -170,62 +170,6 @@ async function supervise(
     clock,
     stop: watchStopSignals(clock),
   });
-}
-
-type Stores = Awaited<ReturnType<typeof openStores>>;
-
-interface StoreOptions extends Pick<RunOptions, "settings" | "env"> {
-  readonly log: Log;
-  readonly clock: () => number;
-  readonly emit: Emit;
-  readonly storeLatency: StoreLatency;
-}
-
-/**
- * The code of a database, a bucket and Redis is loaded on demand: a gateway without them spends no time and no memory
- * on it.
- */
-async function openStores({ settings, env, log, clock, emit, storeLatency }: StoreOptions) {
-  const { VEXEL_DATA: folder, DATABASE_URL, BLOB_URL, REDIS_URL } = settings;
-  const now = Date.now;
-  const objectStorage =
-    BLOB_URL === "" ? undefined : await import("./storage/s3/object-storage.ts");
-  const objects = objectStorage?.openObjectStorage({
-    url: BLOB_URL,
-    imagesMaxBytes: settings.VEXEL_IMAGES_MAX_BYTES,
-    emit,
-    timeCall: storeLatency.timerOf("object_store"),
-    env,
-    log,
-    now,
-    clock,
-  });
-  const sharedStorage =
-    DATABASE_URL === "" ? undefined : await import("./storage/postgres/shared-storage.ts");
-  const shared = await sharedStorage?.openSharedStorage({
-    url: DATABASE_URL,
-    readUrl: settings.DATABASE_READ_URL,
-    poolSize: settings.DATABASE_POOL_SIZE,
-    timeCall: storeLatency.timerOf("database"),
-    folder,
-    log,
-    now,
-    clock,
-  });
-  const redisClient = REDIS_URL === "" ? undefined : await import("./storage/redis/client.ts");
-  const redis =
-    redisClient &&
-    new redisClient.RedisConnection({ url: REDIS_URL, timeCall: storeLatency.timerOf("redis") });
-  // A gateway that starts while Redis is unavailable serves after the first attempt, and connects later.
-  await redis?.attempted();
-  return {
-    objects,
-    shared,
-    redis,
-    keys: shared?.keys ?? openKeyStore(folder, now),
-    entities: shared?.entities ?? openConfigEntityStore(folder, now),
-    lock: lockFolder(folder),
-  };
 }
 
 /** The packages of OpenTelemetry are loaded only if a collector is configured. */

@@ -4,13 +4,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import environment from "../bin/environment.json" with { type: "json" };
-import { build, type Gateway } from "../server/app.ts";
+import { build } from "../server/app.ts";
 import { authenticate } from "../server/auth/authenticate.ts";
 import { loadSnapshot } from "../server/config/build/load-snapshot.ts";
 import { ConfigEntities } from "../server/config/entities/config-entities.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
 import { readYaml } from "../server/config/yaml/yaml-file.ts";
+import type { Gateway } from "../server/gateway.ts";
 import { createLog, type Level } from "../server/lib/log.ts";
 import type { Tracing } from "../server/observe/otlp/open-tracing.ts";
 import type { Caller } from "../server/request/caller.ts";

@@ -2,29 +2,27 @@
 import { z } from "zod";
 import { apiKeySchema, createdApiKeySchema } from "../../../contract/admin/keys.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
-import type { ApiKey, CreatedApiKey, Origin, Role } from "../../../contract/admin.ts";
+import type { CreatedApiKey } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
-import { budgetOf, configuredLimits } from "../../config/build/limits-and-budgets.ts";
-import { type Defaults, type Key, originOf, type Snapshot } from "../../config/snapshot.ts";
+import type { Key } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { dayMs, hourMs } from "../../lib/timers.ts";
+import { hourMs } from "../../lib/timers.ts";
 import { VersionConflict } from "../../storage/sql/config-entity-store.ts";
-import type { KeySettings, StoredKey } from "../../storage/sql/stored-key.ts";
+import type { StoredKey } from "../../storage/sql/stored-key.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { versionConflict } from "../entities/entity-errors.ts";
-import { shownOrigin } from "../entities/show-entity.ts";
 import { ifMatch, setEtag } from "../if-match.ts";
 import { requireKeyCapacity } from "../key-capacity.ts";
 import { isUnlocked, locksAfter, locksOf, requireWithinLocks } from "../key-locks.ts";
+import { requireFuture, requireMayShowCost, requireProject, settingsOf } from "../key-settings.ts";
 import { readBody } from "../read-body.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
-
-const expiringWithinMs = 7 * dayMs;
+import { shownConfigured, shownStored } from "../show-key.ts";
 
 const keysQuery = pageQuery.extend({
   search: z
@@ -287,121 +285,5 @@ const isConfiguredMatch = ({ id, name, source }: Key, search: string | undefined
   (search === undefined ||
     [id, name].some((text) => text.toLowerCase().includes(search.toLowerCase())));
 
-function requireProject(
-  context: AdminApiContext,
-  project: string | null,
-  { projects }: Snapshot,
-): void {
-  const actor = context.get("actor");
-  if (project !== null && maySeeProject(actor, project) && !projects?.has(project)) {
-    throw new GatewayError(
-      "invalid_value",
-      message("create_project_first", { project: JSON.stringify(project) }),
-      { param: "project" },
-    );
-  }
-  if (maySeeProject(actor, project)) return;
-  const reason =
-    actor.projects?.length === 0
-      ? message("no_project_for_key")
-      : message("choose_own_project", { projects: actor.projects?.join(", ") ?? "" });
-  throw new GatewayError("permission_denied", reason, { param: "project" });
-}
-
-/** Costs are the operator's: a developer may hide them, and not show them. */
-function requireMayShowCost(
-  role: Role,
-  before: KeySettings | undefined,
-  { showCost }: KeySettings,
-): void {
-  if (role === "admin" || !showCost || before?.showCost) return;
-  throw new GatewayError("permission_denied", message("show_cost_locked"), { param: "showCost" });
-}
-
-function requireFuture(expiresAt: number | undefined, now: number): void {
-  if (expiresAt === undefined || expiresAt > now) return;
-  throw new GatewayError("invalid_value", message("key_expired"), { param: "expires" });
-}
-
 const noActiveKey = (): GatewayError =>
   new GatewayError("entity_not_found", message("no_active_key"));
-
-const settingsOf = (body: z.output<typeof keyBody>): KeySettings => ({
-  ...(body.defaults && { defaults: withoutUndefined(body.defaults) }),
-  ...(body.project !== undefined && { project: body.project }),
-  ...configuredLimits(body.limits),
-  ...budgetOf(body.budget),
-  ...(body.parameters !== undefined && { parameters: body.parameters }),
-  ...(body.priority !== undefined && { priority: body.priority }),
-  ...(body.showCost && { showCost: true }),
-  ...(body.expires !== undefined && { expiresAt: Date.parse(body.expires) }),
-});
-
-const withoutUndefined = (value: object): Record<string, string> =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
-
-function stateOf(
-  revokedAt: number | null,
-  expiresAt: number | undefined,
-  now: number,
-): ApiKey["state"] {
-  if (revokedAt !== null) return "revoked";
-  if (expiresAt === undefined) return "active";
-  if (expiresAt <= now) return "expired";
-  return expiresAt - now <= expiringWithinMs ? "expiring" : "active";
-}
-
-const timeOf = (at: number | null | undefined): string | null =>
-  at === null || at === undefined ? null : new Date(at).toISOString();
-
-const shownDefaults = (given: Defaults = {}): ApiKey["defaults"] => ({
-  embedding: given.embedding ?? null,
-  image: given.image ?? null,
-});
-
-const storeOrigin: Origin = { source: "store", location: null };
-
-const shownStored = (key: StoredKey, now: number): ApiKey =>
-  shownKey(
-    key,
-    { hint: key.hint, origin: storeOrigin, createdAt: key.createdAt, version: key.version },
-    key.revokedAt,
-    now,
-  );
-
-const shownConfigured = (key: Key, snapshot: Snapshot, now: number): ApiKey => {
-  const origin = shownOrigin(originOf(snapshot, "key", key.id) ?? key);
-  return shownKey(key, { hint: null, origin, createdAt: null, version: null }, null, now);
-};
-
-interface KeyOrigin extends Pick<ApiKey, "hint" | "origin" | "version"> {
-  readonly createdAt: number | null;
-}
-
-const shownKey = (
-  key: StoredKey | Key,
-  { hint, origin, createdAt, version }: KeyOrigin,
-  revokedAt: number | null,
-  now: number,
-): ApiKey => ({
-  object: "api_key",
-  id: key.id,
-  name: key.name,
-  hint,
-  origin,
-  project: key.project ?? null,
-  models: key.models,
-  limits: key.limits ?? null,
-  budget: key.budget ?? null,
-  locked: locksOf(key),
-  priority: key.priority ?? null,
-  show_cost: key.showCost ?? false,
-  parameters: key.parameters ?? null,
-  defaults: shownDefaults(key.defaults),
-  created_at: timeOf(createdAt),
-  created_by: "createdBy" in key ? (key.createdBy ?? null) : null,
-  expires_at: timeOf(key.expiresAt),
-  revoked_at: timeOf(revokedAt),
-  state: stateOf(revokedAt, key.expiresAt, now),
-  version,
-});
