@@ -53,7 +53,7 @@ export class RangeRun {
   #flushedAt: number;
   /** A result could not be stored. */
   #isLost = false;
-  /** The database did not settle lines. Undefined: it did, or it was not asked. */
+  /** The database did not record something of the range. Undefined: it did, or it was not asked. */
   #unsettled: { readonly error: unknown } | undefined;
   /** The known cost of lines that are not settled yet, in US dollars. Null: unknown. */
   #cost: number | null = null;
@@ -99,8 +99,9 @@ export class RangeRun {
   }
 
   readonly #record: RecordVendorBatch = async (vendorBatch, dollars) => {
-    if (!(await this.#options.store.recordVendorBatch(this.#claim, vendorBatch, dollars)))
-      throw new Stopped();
+    const { store } = this.#options;
+    const record = () => store.recordVendorBatch(this.#claim, vendorBatch, dollars);
+    if (!(await this.#change(record))) throw new Stopped();
   };
 
   /** The input cannot be read at the moment. */
@@ -275,21 +276,23 @@ export class RangeRun {
       listCost: this.#listCost,
       now: now(),
     };
-    let isSettled: boolean;
-    try {
-      isSettled = await store.settle(this.#claim, counts);
-    } catch (error) {
-      // The database is not available. The lines that it did not settle are found when the range is claimed again.
-      this.#unsettled = { error };
-      throw new Stopped();
-    }
-    if (!isSettled) {
+    if (!(await this.#change(() => store.settle(this.#claim, counts)))) {
       await undo();
       throw new Stopped();
     }
     this.#settled += lines.length;
     this.#cost = null;
     this.#listCost = null;
+  }
+
+  /** If the database is not available, what it did not change is found when the range is claimed again. */
+  async #change(change: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await change();
+    } catch (error) {
+      this.#unsettled = { error };
+      throw new Stopped();
+    }
   }
 }
 

@@ -48,7 +48,8 @@ function startWorld({
     name: "batch",
     maxRanges: 4,
     priority: "batch",
-    lines: async function* ({ firstLine, settled, lines: count }) {
+    lines: async function* ({ firstLine, settled, lines: count }, record) {
+      await record("created", null);
       if (!hasInput) throw new GatewayError("job_input_missing", "The file is gone.");
       for (let line = firstLine + settled; line < firstLine + count; line++)
         yield { operation, body: { input: String(line) }, publicUrl: "", customId: String(line) };
@@ -173,6 +174,23 @@ const numbersIn = (text: string): number[] =>
     .map((line) => Number(line.split(" ")[0]));
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
+test("a database that fails while the batch of a vendor is recorded delays the job, and does not fail it", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  let failures = 1;
+  await world.submit();
+  world.start("a", ok, {
+    ...world.store,
+    recordVendorBatch: async (...recorded) => {
+      if (failures-- > 0) throw new Error("The database was restarted.");
+      return world.store.recordVendorBatch(...recorded);
+    },
+  });
+  await until(() => failures < 1);
+  world.pass(minute / 4);
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "completed", completed: 10, failed: 0 }]);
+});
 
 test("two processes share one job, and every line is in the output once and in order", async () => {
   await using world = startWorld();
