@@ -114,6 +114,13 @@ export class VendorBatch {
     await this.deleteFiles([state.fileId]);
   }
 
+  /** The batch has ended: only lines with a result cost something. `part`: of the lines that were sent. */
+  async reserveOnly(part: number, sent: Created): Promise<void> {
+    if (sent.dollars === null || part >= 1) return;
+    await this.#record(JSON.stringify(sent), sent.dollars * part || null);
+    await this.#refreshBudget();
+  }
+
   /** Files of batches that have ended. */
   async deleteFiles(fileIds: readonly string[]): Promise<void> {
     const { api, endpoint } = this.#at;
@@ -135,6 +142,12 @@ export class VendorBatch {
     const { log } = this.#options;
     log.warn("vendor-batch-delayed", { job: this.#range.job.id, reason: error.message });
     return this.#wait(this.#range.job.createdAt);
+  }
+
+  async #refreshBudget(): Promise<void> {
+    await this.#options.budget.refresh().catch((error: Error) => {
+      throw this.tryAgain(error);
+    });
   }
 
   /** The longer it has taken, the longer the next wait. */
@@ -222,7 +235,7 @@ export class VendorBatch {
     file: InputFile,
     planned: Pick<Sent, "skipped" | "shared" | "dollars">,
   ): Promise<Creating> {
-    const { budget, now } = this.#options;
+    const { now } = this.#options;
     const { api, endpoint, target } = this.#at;
     const { upstream, model } = target;
     const name = nameOf(this.#range);
@@ -231,7 +244,7 @@ export class VendorBatch {
       const fileId = await api.upload(endpoint, file, name);
       const sent = { ...planned, upstream: upstream.id, model, name, fileId, at: now() };
       const creating = await this.#save({ ...sent, kind: "creating" });
-      if (reservation) await budget.refresh();
+      if (reservation) await this.#refreshBudget();
       return creating;
     } finally {
       reservation?.release();

@@ -178,6 +178,7 @@ class RangeLines {
     const results = await this.#openResults(batch, at, status);
     await batch.deleteFiles([sent.fileId, ...status.files]);
     const skipped = new Set(sent.skipped);
+    await batch.reserveOnly(results.lines / (this.#range.lines - skipped.size), sent);
     const { target, priceFactor, api } = at;
     const paid = { target: withDiscount(target, priceFactor), priceFactor };
     for await (const line of this.#plain()) {

@@ -86,6 +86,11 @@ export class VendorResults {
     return fields && this.#api.readResult(fields);
   }
 
+  /** The number of lines of the job that have a result. */
+  get lines(): number {
+    return this.#positions.size;
+  }
+
   /** Whether the vendor has a result for the line of the job. */
   has(line: number): boolean {
     return this.#positions.has(line);

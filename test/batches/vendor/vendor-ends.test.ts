@@ -15,20 +15,20 @@ import {
   resultsOf,
   sdk,
   startVendor,
+  vendorModels,
   vendorYaml,
 } from "./vendor-fixture.ts";
 
 const vendor = startVendor("openai");
 /** It serves requests that run now. */
 const direct = startFake({ key: "sk-fake" });
-const gateway = startGateway({
-  yaml: vendorYaml("openai", vendor.url, {
-    targets: ", { upstream: direct, model: text-embedding-3-small, tier: 1 }",
-  }).replace(
-    "models:",
-    `  - { id: direct, kind: openai-compatible, baseUrl: "${direct.url}", apiKey: sk-fake }\nmodels:`,
-  ),
-});
+const yaml = vendorYaml("openai", vendor.url, {
+  targets: ", { upstream: direct, model: text-embedding-3-small, tier: 1 }",
+}).replace(
+  "models:",
+  `  - { id: direct, kind: openai-compatible, baseUrl: "${direct.url}", apiKey: sk-fake }\nmodels:`,
+);
+const gateway = startGateway({ yaml });
 const client = sdk(gateway.url);
 afterAll(async () => {
   await gateway.close();
@@ -131,6 +131,27 @@ describe.each([
     });
     expect(direct.requests.length).toBeGreaterThan(0);
   });
+});
+
+test("lines that run now, because the vendor's batch failed, may spend what was reserved for it", async () => {
+  vendor.control.outcome = "failed";
+  const { price, factor } = vendorModels.openai;
+  const [lines, tokens] = [40, 250];
+  const text = Array.from({ length: lines }, (_, at) =>
+    inputLine(`${at}`, `${at} ${"word ".repeat(200)}`),
+  ).join("");
+  const now = (lines * tokens * price) / 1_000_000;
+  // Enough for the lines, and too little for the lines beside the reservation of the batch.
+  const total = now * (1 + factor / 2);
+  gateway.reload(yaml.replace(/(name: test, key: \S+) }/, `$1, budget: { total: ${total} } }`));
+  try {
+    expect(await run(atCheapest, text)).toMatchObject({
+      status: "completed",
+      request_counts: { completed: lines, failed: 0 },
+    });
+  } finally {
+    gateway.reload(yaml);
+  }
 });
 
 test("a missing, a repeated and a wrong result fail their lines only", async () => {
