@@ -12,6 +12,7 @@ import {
   type AdminRoute,
   adminApiDocument,
 } from "./admin-route.ts";
+import { setSessionCookie } from "./cookies.ts";
 import { refuseUnknownParameters } from "./read-query.ts";
 import {
   type Authenticated,
@@ -42,7 +43,13 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
       const authenticated = await authenticate(context, options);
       authorize(authenticated, route, route.role);
       refuseUnknownParameters(context, route);
-      return route.handle(context);
+      context.res = await route.handle(context);
+      // The token rotates after the handler has succeeded: an error response would not carry the cookie with the new
+      // token.
+      const { session } = authenticated;
+      const rotated = session && (await options.sessions?.rotate(session));
+      if (rotated) setSessionCookie(context, rotated);
+      return context.res;
     });
   }
   app.notFound(({ req }) => {

@@ -4,7 +4,7 @@ import type { AdminApiContext } from "./admin-route.ts";
 import { sessionCookie } from "./sign-in/authenticate-actor.ts";
 import { deviceCookie, deviceMaxAgeSeconds, newDevice } from "./sign-in/device-cookie.ts";
 import type { PendingSignIn } from "./sign-in/oidc/oidc-client.ts";
-import { type IssuedSession, maxAgeMs } from "./sign-in/sessions.ts";
+import type { IssuedSession } from "./sign-in/sessions.ts";
 
 const path = "/admin/api";
 const oidcCookie = "vexel_oidc";
@@ -22,7 +22,7 @@ const optionsOf = (context: AdminApiContext) => ({
 export function setSessionCookie(context: AdminApiContext, session: IssuedSession): void {
   setCookie(context, sessionCookie, session.token, {
     ...optionsOf(context),
-    maxAge: maxAgeMs / 1000,
+    expires: new Date(session.expiresAt),
   });
 }
 

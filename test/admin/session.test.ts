@@ -73,11 +73,20 @@ test("an idle session ends after twelve hours, and one in use after seven days",
   expect((await idle.call("/session")).status).toBe(401);
 });
 
-test("the browser keeps the cookie for as long as a session in use lasts", async () => {
-  const { app } = await signedInFixture();
-  const { headers } = await new TestBrowser({ app }).signIn("Ada");
-  const cookie = headers.getSetCookie().find((each) => each.startsWith("vexel_session="));
-  expect(cookie).toContain(`Max-Age=${7 * 24 * 3600};`);
+test("the token is rotated every hour, and the old one ends after half a minute", async () => {
+  const { app, browser, clock } = await signedInFixture();
+  const old = new TestBrowser({ app });
+  old.cookie = browser.cookie;
+  clock.now += hourMs;
+  await browser.call("/session");
+  expect(browser.cookie).not.toBe(old.cookie);
+  clock.now += 20_000;
+  const kept = old.cookie;
+  expect((await old.call("/session")).status).toBe(200);
+  expect(old.cookie).toBe(kept);
+  clock.now += 11_000;
+  expect((await old.call("/session")).status).toBe(401);
+  expect((await browser.call("/session")).status).toBe(200);
 });
 
 test("password guesses are throttled, even if one of them is right", async () => {
@@ -209,14 +218,27 @@ test("concurrent guesses are counted before their passwords are compared", async
   expect(statuses.filter((status) => status === 429)).toHaveLength(7);
 });
 
-test("sign-out ends every session of the user", async () => {
-  const { app, browser } = await signedInFixture();
+test("sign-out ends every session of the user, and the token that was rotated before", async () => {
+  const { app, browser, clock } = await signedInFixture();
   const other = new TestBrowser({ app });
   await other.signIn("Ada");
+  const rotated = new TestBrowser({ app });
+  rotated.cookie = browser.cookie;
+  clock.now += hourMs;
+  await browser.call("/session");
+  expect((await rotated.call("/session")).status).toBe(200);
   expect((await browser.call("/session", { method: "DELETE" })).status).toBe(200);
-  for (const each of [browser, other]) {
+  for (const each of [browser, rotated, other]) {
     expect((await each.call("/session")).status).toBe(401);
   }
+});
+
+test("a request that fails while the token is due for rotation does not end the session", async () => {
+  const { browser, clock } = await signedInFixture();
+  clock.now += hourMs;
+  expect((await browser.call("/users/unknown", { method: "DELETE" })).status).toBe(404);
+  clock.now += 60_000;
+  expect((await browser.call("/session")).status).toBe(200);
 });
 
 test("a sign-in with an unknown name does the same work as one with a known name", async () => {

@@ -94,7 +94,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     throw new GatewayError("not_signed_in", message("token_has_no_session"));
   };
 
-  /** Ends all sessions of the user, also sessions on other devices. */
+  /** Ends all sessions of the user, also sessions on other devices and tokens that were rotated a moment ago. */
   const signOut = async (context: AdminApiContext): Promise<Response> => {
     const user = context.get("session")?.user;
     if (user) await sessions.endOfUser(user.id);

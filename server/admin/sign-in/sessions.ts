@@ -1,20 +1,25 @@
 /**
- * Sessions of console users: created at the sign-in with a new token, which prevents session fixation, and ended by
- * sign-out, idleness or age. The session cookie holds the token; the store has only its hash.
+ * Sessions of console users: created at the sign-in with a new token, which prevents session fixation, rotated every
+ * hour, ended by sign-out, idleness or age. The session cookie holds the token; the store has only its hash.
  */
 import { randomBytes } from "node:crypto";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
-import { dayMs, hourMs } from "../../lib/timers.ts";
+import { hourMs } from "../../lib/timers.ts";
 import type { SessionStore, StoredSession } from "../../storage/sql/session-store.ts";
 import type { StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 
 const idleMs = 12 * hourMs;
-export const maxAgeMs = 7 * dayMs;
+const maxAgeMs = 7 * 24 * hourMs;
+const rotateAfterMs = hourMs;
+/** The old token stays valid for this time: requests that were sent before the rotation still arrive. */
+const rotationGraceMs = 30_000;
 /** `lastSeenAt` is written at most this often. */
 const touchEveryMs = 60_000;
-/** Expired sessions that one sign-in deletes. */
+/**
+ * Expired tokens that one sign-in deletes. A session has at most 168 of them, as it is rotated every hour for a week.
+ */
 const maxDeleted = 500;
 
 /** The most characters of a `user-agent` that are stored. */
@@ -64,16 +69,16 @@ export class Sessions {
     await this.#sessions.deleteExpired(at - idleMs, at - maxAgeMs, maxDeleted);
     await this.#users.update(user.id, { lastSignInAt: at });
     const token = randomToken();
-    const stored: StoredSession = {
-      tokenHash: secretHash(token),
+    const stored = newSession({
+      token,
       id: `session_${randomBytes(8).toString("hex")}`,
       address: client.address,
       userAgent: client.userAgent.slice(0, maxUserAgent),
       userId: user.id,
       csrfToken: randomToken(),
       signedInAt: at,
-      lastSeenAt: at,
-    };
+      at,
+    });
     await this.#sessions.create(stored);
     await this.#refuseChangedUser(user);
     return { ...active(stored, user), token };
@@ -101,6 +106,37 @@ export class Sessions {
     return active(stored, user);
   }
 
+  /** Whether the session goes on with the same role and projects. True while the store cannot be read. */
+  async isCurrent({ tokenHash, user }: ActiveSession): Promise<boolean> {
+    try {
+      const stored = await this.#sessions.find(tokenHash);
+      const current = stored && (await this.#users.findById(stored.userId));
+      return (
+        stored !== undefined &&
+        expiryOf(stored) > (await this.#now()) &&
+        current?.disabledAt === null &&
+        current.role === user.role &&
+        JSON.stringify(current.projects) === JSON.stringify(user.projects)
+      );
+    } catch (error) {
+      if (error instanceof GatewayError && error.kind === "storage_unavailable") return true;
+      throw error;
+    }
+  }
+
+  /** A new token for a session whose token is older than an hour. Undefined: the token stays. */
+  async rotate({ tokenHash, user }: ActiveSession): Promise<IssuedSession | undefined> {
+    const stored = await this.#sessions.find(tokenHash);
+    const at = await this.#now();
+    if (!stored || stored.replacedAt !== null || at - stored.issuedAt < rotateAfterMs)
+      return undefined;
+    const token = randomToken();
+    // The CSRF token stays: pages that are open hold it in memory.
+    const replacement = newSession({ ...stored, token, at });
+    const isReplaced = await this.#sessions.replace(tokenHash, replacement);
+    return isReplaced ? { ...active(replacement, user), token } : undefined;
+  }
+
   /** The sessions of a user that have not ended. The session with the latest request is first. */
   async listOfUser(userId: string): Promise<readonly StoredSession[]> {
     const at = await this.#now();
@@ -119,6 +155,23 @@ export class Sessions {
 
 const randomToken = (): string => randomBytes(32).toString("base64url");
 
+interface NewSession
+  extends Pick<
+    StoredSession,
+    "id" | "userId" | "csrfToken" | "signedInAt" | "address" | "userAgent"
+  > {
+  readonly token: string;
+  readonly at: number;
+}
+
+const newSession = ({ token, at, ...session }: NewSession): StoredSession => ({
+  ...session,
+  tokenHash: secretHash(token),
+  issuedAt: at,
+  lastSeenAt: at,
+  replacedAt: null,
+});
+
 const active = (stored: StoredSession, user: StoredUser): ActiveSession => ({
   id: stored.id,
   user,
@@ -127,5 +180,9 @@ const active = (stored: StoredSession, user: StoredUser): ActiveSession => ({
   expiresAt: expiryOf(stored),
 });
 
-const expiryOf = ({ lastSeenAt, signedInAt }: StoredSession): number =>
-  Math.min(lastSeenAt + idleMs, signedInAt + maxAgeMs);
+const expiryOf = ({ lastSeenAt, signedInAt, replacedAt }: StoredSession): number =>
+  Math.min(
+    lastSeenAt + idleMs,
+    signedInAt + maxAgeMs,
+    replacedAt === null ? Number.POSITIVE_INFINITY : replacedAt + rotationGraceMs,
+  );

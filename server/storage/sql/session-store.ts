@@ -2,9 +2,10 @@
  * The sessions of the console in a SQL database: valid on every replica that shares it. Only hashes of tokens are
  * stored.
  */
-import type { SqlDatabase, SqlInteger } from "./database.ts";
+import { integerOrNull, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
 
 export interface StoredSession {
+  /** The same for all tokens of a session. */
   readonly id: string;
   /** SHA-256 of the token in hex. */
   readonly tokenHash: string;
@@ -13,9 +14,12 @@ export interface StoredSession {
   /** The client's IP address and the header `user-agent` at the sign-in. */
   readonly address: string;
   readonly userAgent: string;
-  /** Unix milliseconds, like all times here. */
+  /** Unix milliseconds, like all times here. A rotated token keeps the time of the sign-in. */
   readonly signedInAt: number;
+  readonly issuedAt: number;
   readonly lastSeenAt: number;
+  /** When a new token replaced this one. `null`: it is the current token of the session. */
+  readonly replacedAt: number | null;
 }
 
 interface Row {
@@ -26,21 +30,14 @@ interface Row {
   readonly user_id: string;
   readonly csrf_token: string;
   readonly signed_in_at: SqlInteger;
+  readonly issued_at: SqlInteger;
   readonly last_seen_at: SqlInteger;
+  readonly replaced_at: SqlInteger | null;
 }
 
 /** Every method rejects once the store is closed. */
 export const createSessionStore = (db: SqlDatabase) => ({
-  async create(session: StoredSession): Promise<void> {
-    const { tokenHash, userId, csrfToken, signedInAt, lastSeenAt } = session;
-    const { id, address, userAgent } = session;
-    await db.query(
-      `INSERT INTO vexel.sessions
-         (token_hash, user_id, csrf_token, signed_in_at, last_seen_at, id, address, user_agent)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [tokenHash, userId, csrfToken, signedInAt, lastSeenAt, id, address, userAgent],
-    );
-  },
+  create: (session: StoredSession): Promise<void> => insert(db, session),
 
   async find(tokenHash: string): Promise<StoredSession | undefined> {
     const { rows } = await db.query<Row>("SELECT * FROM vexel.sessions WHERE token_hash = $1", [
@@ -56,10 +53,23 @@ export const createSessionStore = (db: SqlDatabase) => ({
     ]);
   },
 
-  /** The session with the latest request is first. */
+  /** Stores the new token and marks the old one as replaced. False: another request has replaced it already. */
+  replace: (tokenHash: string, replacement: StoredSession): Promise<boolean> =>
+    db.transaction(async (queries) => {
+      const { count } = await queries.query(
+        `UPDATE vexel.sessions SET replaced_at = $2
+         WHERE token_hash = $1 AND replaced_at IS NULL`,
+        [tokenHash, replacement.issuedAt],
+      );
+      if (count === 0) return false;
+      await insert(queries, replacement);
+      return true;
+    }),
+
+  /** The current token of each session of a user. The session with the latest request is first. */
   async listOfUser(userId: string): Promise<readonly StoredSession[]> {
     const { rows } = await db.query<Row>(
-      `SELECT * FROM vexel.sessions WHERE user_id = $1
+      `SELECT * FROM vexel.sessions WHERE user_id = $1 AND replaced_at IS NULL
        ORDER BY last_seen_at DESC, id`,
       [userId],
     );
@@ -84,7 +94,7 @@ export const createSessionStore = (db: SqlDatabase) => ({
   },
 
   /**
-   * Deletes at most `limit` sessions that were seen last before `seenBefore`, or whose sign-in was before
+   * Deletes at most `limit` tokens that were seen last before `seenBefore`, or whose sign-in was before
    * `signedInBefore`.
    */
   async deleteExpired(seenBefore: number, signedInBefore: number, limit: number): Promise<void> {
@@ -100,6 +110,29 @@ export const createSessionStore = (db: SqlDatabase) => ({
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
+async function insert(db: Queries, session: StoredSession): Promise<void> {
+  const { tokenHash, userId, csrfToken, signedInAt, issuedAt, lastSeenAt, replacedAt } = session;
+  const { id, address, userAgent } = session;
+  await db.query(
+    `INSERT INTO vexel.sessions
+       (token_hash, user_id, csrf_token, signed_in_at, issued_at, last_seen_at, replaced_at,
+        id, address, user_agent)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      tokenHash,
+      userId,
+      csrfToken,
+      signedInAt,
+      issuedAt,
+      lastSeenAt,
+      replacedAt,
+      id,
+      address,
+      userAgent,
+    ],
+  );
+}
+
 const sessionOf = (row: Row): StoredSession => ({
   id: row.id,
   address: row.address,
@@ -108,5 +141,7 @@ const sessionOf = (row: Row): StoredSession => ({
   userId: row.user_id,
   csrfToken: row.csrf_token,
   signedInAt: Number(row.signed_in_at),
+  issuedAt: Number(row.issued_at),
   lastSeenAt: Number(row.last_seen_at),
+  replacedAt: integerOrNull(row.replaced_at),
 });

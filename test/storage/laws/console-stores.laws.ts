@@ -48,7 +48,9 @@ const session = (changes: Partial<StoredSession> = {}): StoredSession => ({
   userId: "user_1",
   csrfToken: "csrf",
   signedInAt: 10,
+  issuedAt: 10,
   lastSeenAt: 10,
+  replacedAt: null,
   ...changes,
 });
 
@@ -211,19 +213,35 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
   });
 
   law(
-    "the sessions of a user are listed, the latest request first, and one of them can be ended",
+    "a session is listed once, whatever its tokens, and ended with all of them",
     async (stores) => {
       const { sessions } = stores;
       await sessions.create(session());
+      await sessions.replace("token-1", session({ tokenHash: "token-2", lastSeenAt: 20 }));
       await sessions.create(session({ id: "session_2", tokenHash: "token-3", lastSeenAt: 30 }));
       await sessions.create(session({ id: "session_3", tokenHash: "token-4", userId: "user_2" }));
       const listed = (await sessions.listOfUser("user_1")).map(({ id }) => id);
       expect(listed).toEqual(["session_2", "session_1"]);
       expect(await sessions.deleteById("user_2", "session_1")).toBe(false);
       expect(await sessions.deleteById("user_1", "session_1")).toBe(true);
-      expect(await sessions.find("token-1")).toBeUndefined();
+      const found = await Promise.all(["token-1", "token-2"].map((hash) => sessions.find(hash)));
+      expect(found).toEqual([undefined, undefined]);
     },
   );
+
+  law("a token is replaced once, although two requests try", async ({ sessions }) => {
+    await sessions.create(session());
+    const replacements = ["token-2", "token-3"].map((tokenHash) =>
+      session({ tokenHash, issuedAt: 20, lastSeenAt: 20 }),
+    );
+    const replaced = await Promise.all(
+      replacements.map((each) => sessions.replace("token-1", each)),
+    );
+    expect(replaced.filter(Boolean)).toHaveLength(1);
+    expect((await sessions.find("token-1"))?.replacedAt).toBe(20);
+    const stored = await Promise.all(["token-2", "token-3"].map((hash) => sessions.find(hash)));
+    expect(stored.filter(Boolean)).toHaveLength(1);
+  });
 
   law(
     "expired sessions are deleted by idleness and by age, and no others",

@@ -17,7 +17,9 @@ export const consoleTables: readonly string[] = [
     user_id      TEXT NOT NULL,
     csrf_token   TEXT NOT NULL,
     signed_in_at BIGINT NOT NULL,
-    last_seen_at BIGINT NOT NULL
+    issued_at    BIGINT NOT NULL,
+    last_seen_at BIGINT NOT NULL,
+    replaced_at  BIGINT
   )`,
   "CREATE INDEX sessions_by_user ON vexel.sessions (user_id)",
   `CREATE TABLE vexel.audit_log (

@@ -46,7 +46,9 @@ const tables: Migration = {
       user_id      TEXT NOT NULL,
       csrf_token   TEXT NOT NULL,
       signed_in_at INTEGER NOT NULL,
-      last_seen_at INTEGER NOT NULL
+      issued_at    INTEGER NOT NULL,
+      last_seen_at INTEGER NOT NULL,
+      replaced_at  INTEGER
     ) WITHOUT ROWID`,
     "CREATE INDEX sessions_by_user ON sessions (user_id)",
     `CREATE TABLE audit_log (
