@@ -3,9 +3,9 @@
  * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
 import { version } from "../package.json";
+import { openFleet, type ProcessReport } from "./admin/reads/fleet.ts";
 import { LiveTail } from "./admin/reads/live-tail.ts";
-import { openReplicaReports, type ReplicaReport } from "./admin/reads/replica-reports.ts";
-import { reportReplica } from "./admin/reads/report-replica.ts";
+import { reportProcess } from "./admin/reads/report-process.ts";
 import { openSharedLiveTail } from "./admin/reads/shared-live-tail.ts";
 import { createServeAs } from "./api/route-handlers.ts";
 import { createWebhookEndpointHandlers } from "./api/webhook-endpoints.ts";
@@ -18,6 +18,7 @@ import { gatewayGauges } from "./observe/metrics/gateway-gauges.ts";
 import { openMetrics } from "./observe/metrics/open-metrics.ts";
 import { StoreLatency } from "./observe/metrics/store-latency.ts";
 import type { RequestObserver } from "./observe/request-line.ts";
+import type { WorkerReports } from "./process/worker-process.ts";
 import { shuttingDownError } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
 import { createConnectionTests } from "./upstream/connection-test/connection-tests.ts";
@@ -49,7 +50,7 @@ export function build(options: BuildOptions): Gateway {
 }
 
 function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gateway {
-  const { settings, snapshot, log, configChanges, shared, isWorker = false, tracing } = options;
+  const { settings, snapshot, log, configChanges, shared, otherWorkers, tracing } = options;
   // First: if the certificate cannot be used, nothing has been opened yet.
   const configured = readConfiguredCertificate(settings);
   const startedAt = Date.now();
@@ -128,7 +129,6 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     host: settings.HOST,
     port: settings.VEXEL_METRICS_PORT,
     token: settings.VEXEL_METRICS_TOKEN,
-    isWorker,
     clock,
     resources,
     startedAt,
@@ -150,14 +150,16 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       }),
     stores: options.storeLatency ?? new StoreLatency(clock),
     exporting: options.exportMetrics,
+    others: otherWorkers?.metrics,
   });
   if (metrics) observers.add((record) => metrics.observe(record, clock()));
-  const others =
-    options.redis &&
-    openSharedLiveTail({ ...runtime, redis: options.redis, live: () => live, clock, resources });
+  // With Redis, workers are replicas like others.
+  const others = options.redis
+    ? openSharedLiveTail({ ...runtime, redis: options.redis, live: () => live, clock, resources })
+    : otherWorkers?.liveRequests;
   const live: LiveTail = new LiveTail({ observers, others });
-  const report = (): ReplicaReport =>
-    reportReplica({
+  const report = (): ProcessReport =>
+    reportProcess({
       id: runtime.replica,
       version,
       isReady: isReady(),
@@ -173,15 +175,18 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
         live_viewers: live.viewers,
       },
     });
-  const replicaReports = openReplicaReports({
+  const fleet = openFleet({
     own: report,
     shared: requestPath.replicas?.registry,
+    otherWorkers: otherWorkers?.processes,
     resources,
   });
-  const alerts = events.watchAlerts({
-    queries: requestPath.queries,
-    targets: replicaReports.targets,
-  });
+  const alerts = events.watchAlerts({ queries: requestPath.queries, targets: fleet.targets });
+  const reports: WorkerReports = {
+    process: report,
+    metrics: () => metrics?.snapshot(),
+    liveRequests: (filter) => live.collect(filter),
+  };
   const handlers = wireHandlers(runtime, requestPath, {
     startedAt,
     metrics,
@@ -201,7 +206,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       ? wireAdmin(runtime, {
           ...configChanges,
           ...requestPath,
-          ...replicaReports,
+          ...fleet,
           eventViews: events.views,
           alerts,
           clientJobs: jobs.jobs &&
@@ -236,7 +241,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     tls: certificate?.current,
     temp,
     metrics,
-    isWorker,
+    isWorker: otherWorkers !== undefined,
   });
   resources.defer(() => server.stop(true));
   embeddings.startDriftChecks();
@@ -250,6 +255,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     send: requestPath.send,
     events,
     consolePath: async () => admin?.consolePath(),
+    reports,
     inFlight: () => Math.max(inFlight(), server.pending()),
     admittedImages: requestPath.admittedImages,
     drainGraceMs,

@@ -7,6 +7,7 @@ import type { MetricsExport } from "./observe/otlp/export-metrics.ts";
 import type { Tracing } from "./observe/otlp/open-tracing.ts";
 import type { Execute } from "./pipeline/handle-request.ts";
 import type { StageLists } from "./pipeline/stages.ts";
+import type { OtherWorkers, WorkerReports } from "./process/worker-process.ts";
 import type { AdmittedImages } from "./request/deadline.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
@@ -44,8 +45,11 @@ export interface BuildOptions {
   readonly storeLatency?: StoreLatency;
   /** The Redis server that replicas share. Absent: this process counts limits and budgets for itself. */
   readonly redis?: RedisConnection | undefined;
-  /** The process is one of several workers, which share the port. */
-  readonly isWorker?: boolean;
+  /**
+   * The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics.
+   * Absent: the gateway has one process.
+   */
+  readonly otherWorkers?: OtherWorkers | undefined;
   // Only tests set the options below.
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
@@ -70,6 +74,8 @@ export interface Gateway {
   /** Executes a request without HTTP, with the stages of its operation. */
   readonly execute: Execute;
   readonly send: StageLists;
+  /** What this process reports of itself. */
+  readonly reports: WorkerReports;
   /** From now on /readyz responds 503. */
   beginDrain(): void;
   /** How long clients with keep-alive connections are still served. */

@@ -16,7 +16,11 @@ import type { Tracing } from "./observe/otlp/open-tracing.ts";
 import { guardAgainstCrashes } from "./process/crash-guard.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./process/shutdown.ts";
 import { startupMessage } from "./process/startup-message.ts";
-import { reportListening, workerVariable } from "./process/worker-process.ts";
+import {
+  openWorkerChannel,
+  workersWithoutRedisProblem,
+  workerVariable,
+} from "./process/worker-process.ts";
 import type { Settings } from "./settings.ts";
 import type { RedisConnection } from "./storage/redis/client.ts";
 import type { ConfigNotices } from "./storage/redis/config-notices.ts";
@@ -70,11 +74,16 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   const builtInModels = buildBuiltInModels({
     onReady: (model, metadata) => log.info("built-in-model-ready", { model, ...metadata }),
   });
+  if (isWorker && !redis) {
+    const problem = workersWithoutRedisProblem(configuration.snapshot());
+    if (problem !== undefined) return fail(problem);
+  }
   for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
     log.warn("unknown-setting", { name, nearest });
   }
   const { applyKeyChanges, applyEntityChanges } = configuration;
   const notices = redis && (await watchConfigChanges(redis, applyKeyChanges, applyEntityChanges));
+  const channel = isWorker ? openWorkerChannel() : undefined;
   let newKey: string | undefined;
   try {
     gateway = build({
@@ -96,7 +105,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
       shared,
       objects,
       redis,
-      isWorker,
+      otherWorkers: channel?.others,
     });
     // After the gateway listens: if the start failed after a key was created, the key would never be shown.
     newKey = await createFirstKey(gateway, configuration, keys);
@@ -117,7 +126,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
       }),
     );
   }
-  if (isWorker) reportListening(gateway.url);
+  channel?.open(gateway.url, gateway.reports);
   const stopping = { stop, crash, isWorker, log, clock };
   await runUntilStopped({ ...stopping, gateway, drainMs: settings.VEXEL_DRAIN_TIMEOUT * 1000 });
   try {
@@ -159,12 +168,13 @@ async function supervise(
   log: Log,
   clock: () => number,
 ): Promise<number> {
+  const { VEXEL_METRICS_PORT: metricsPort, VEXEL_METRICS_TOKEN: token, HOST: host } = settings;
   const { superviseWorkers } = await import("./process/supervise-workers.ts");
   return superviseWorkers({
     count: settings.VEXEL_WORKERS,
     port: settings.PORT,
     folder: settings.VEXEL_DATA,
-    metricsPort: settings.VEXEL_METRICS_PORT,
+    metrics: metricsPort === 0 ? undefined : { host, port: metricsPort, token },
     env,
     log,
     clock,

@@ -73,7 +73,7 @@ export const settingsTable = {
       "URL of an S3 bucket, such as `s3://bucket/prefix?endpoint=https://minio.internal:9000`. Replicas that share it share images behind links, stored responses and stored content. Needs `VEXEL_SECRET`. Without it, they are in the data folder.",
     ),
   VEXEL_WORKERS: wholeNumber(1, 1, 256).describe(
-    "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and `REDIS_URL`.",
+    "Number of worker processes that share the port. More than 1 needs `DATABASE_URL` and, with rate limits, budgets or image models other than the built-in ones, `REDIS_URL`.",
   ),
   VEXEL_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error", "silent"])
@@ -84,7 +84,7 @@ export const settingsTable = {
     .default("auto")
     .describe("`auto`: readable lines on a terminal, JSON otherwise."),
   VEXEL_METRICS_PORT: wholeNumber(0, 0, 65_535).describe(
-    "Port for metrics (`GET /metrics`) alone, on the address `HOST`. The next worker has the next port. 0: none.",
+    "Port for metrics (`GET /metrics`) alone, on the address `HOST`. 0: none.",
   ),
   VEXEL_METRICS_TOKEN: z
     .string()
@@ -459,8 +459,8 @@ function combinationProblem(settings: Settings): string | undefined {
   const shared = (["DATABASE_URL", "BLOB_URL"] as const).find((name) => settings[name] !== "");
   if (shared !== undefined && settings.VEXEL_SECRET === "")
     return `${shared} is set without VEXEL_SECRET. Gateways that share storage encrypt stored credentials and sign image links with the same secret: set VEXEL_SECRET to the same random text for all of them.`;
-  const workersProblem = settings.VEXEL_WORKERS > 1 ? problemOfWorkers(settings) : undefined;
-  if (workersProblem) return workersProblem;
+  if (settings.VEXEL_WORKERS > 1 && settings.DATABASE_URL === "")
+    return "VEXEL_WORKERS is greater than 1 without DATABASE_URL. Several processes cannot share the keys and the ledger of one data folder: set DATABASE_URL, or VEXEL_WORKERS=1.";
   if (settings.DATABASE_READ_URL !== "" && settings.DATABASE_URL === "")
     return "DATABASE_READ_URL is set without DATABASE_URL. A read replica serves queries of the console only: set DATABASE_URL to its primary.";
   const isExportComplete = settings.DATABASE_URL !== "" && settings.BLOB_URL !== "";
@@ -470,17 +470,6 @@ function combinationProblem(settings: Settings): string | undefined {
   const tlsHint = "HTTPS needs both; plain HTTP needs neither.";
   if (cert === "" && key !== "") return `VEXEL_TLS_KEY is set without VEXEL_TLS_CERT. ${tlsHint}`;
   if (cert !== "" && key === "") return `VEXEL_TLS_CERT is set without VEXEL_TLS_KEY. ${tlsHint}`;
-  return undefined;
-}
-
-/** A worker is a replica: it shares through the same stores, and has metrics of its own. */
-function problemOfWorkers(settings: Settings): string | undefined {
-  if (settings.DATABASE_URL === "")
-    return "VEXEL_WORKERS is greater than 1 without DATABASE_URL. Several processes cannot share the keys and the ledger of one data folder: set DATABASE_URL, or VEXEL_WORKERS=1.";
-  if (settings.REDIS_URL === "")
-    return "VEXEL_WORKERS is greater than 1 without REDIS_URL. Workers share limits, budgets and Idempotency-Keys through Redis: set REDIS_URL, or VEXEL_WORKERS=1.";
-  if (settings.VEXEL_METRICS_TOKEN !== "" && settings.VEXEL_METRICS_PORT === 0)
-    return "VEXEL_METRICS_TOKEN is set without VEXEL_METRICS_PORT, and VEXEL_WORKERS is greater than 1. Requests to PORT reach any worker, so each worker serves its metrics on a port of its own: set VEXEL_METRICS_PORT, or VEXEL_WORKERS=1.";
   return undefined;
 }
 

@@ -43,7 +43,7 @@ interface ListenerParts
   readonly tls: ListenOptions["tls"] | undefined;
   readonly temp: OpenedTempStorage;
   readonly metrics: Metrics | undefined;
-  /** The process is one of several workers, which share the port. */
+  /** The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics. */
   readonly isWorker: boolean;
 }
 
@@ -90,7 +90,7 @@ export function startListener(
     onInternalError: (requestId, error) => logInternalError(log, requestId, error),
   });
   try {
-    metrics?.listen();
+    if (!isWorker) metrics?.listen();
   } catch (error) {
     void listener.stop(true);
     throw error;

@@ -111,7 +111,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "jobs",
     "batches",
   ],
-  process: ["lib", "config"],
+  process: ["lib", "config", "observe", "admin"],
 };
 
 /** Folders that construct the others, and may import all of them. */

@@ -8,6 +8,7 @@ import { formatMetrics } from "../../server/observe/metrics/format-metrics.ts";
 import { targetGauges } from "../../server/observe/metrics/gateway-gauges.ts";
 import { readGauge } from "../../server/observe/metrics/gauge.ts";
 import { Counter, Histogram } from "../../server/observe/metrics/instruments.ts";
+import { type MetricSnapshot, mergeMetrics } from "../../server/observe/metrics/metric-snapshot.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
@@ -158,4 +159,32 @@ test("label sets beyond the maximum of a metric are counted as other", () => {
   expect(sampleOf(text, `c_total{model="other",status="other"}`)).toBe(7);
   expect(text.match(/^h_count/gm)).toHaveLength(4);
   expect(sampleOf(text, `h_count{model="other",status="other"}`)).toBe(7);
+});
+
+test("merged metrics of several processes are sums", () => {
+  const processOf = (requests: number, seconds: readonly number[], ready: number) => {
+    const counter = new Counter({ name: "requests", help: "h", labelNames: ["model"] });
+    counter.add(requests, "a");
+    const histogram = new Histogram({ name: "seconds", help: "h", labelNames: [], bounds: [1, 2] });
+    for (const value of seconds) histogram.observe(value);
+    const gauge: MetricSnapshot = {
+      name: "ready",
+      help: "h",
+      type: "gauge",
+      labelNames: [],
+      merge: "min",
+      series: [{ labels: [], value: ready }],
+    };
+    // Workers send their metrics as JSON.
+    const metrics = [counter.snapshot(), histogram.snapshot(), gauge];
+    return JSON.parse(JSON.stringify(metrics)) as MetricSnapshot[];
+  };
+  const text = formatMetrics(
+    mergeMetrics([processOf(1, [0.5], 1), processOf(2, [0.1, 0.2, 9], 0)]),
+  );
+  expect(sampleOf(text, `requests_total{model="a"}`)).toBe(3);
+  expect(sampleOf(text, `seconds_bucket{le="1.0"}`)).toBe(3);
+  expect(sampleOf(text, `seconds_bucket{le="+Inf"}`)).toBe(4);
+  expect(sampleOf(text, "seconds_sum")).toBeCloseTo(9.8);
+  expect(sampleOf(text, "ready")).toBe(0);
 });

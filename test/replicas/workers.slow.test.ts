@@ -3,7 +3,6 @@ import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page, ShownTarget, Statistics } from "../../contract/admin.ts";
-import { readSettings } from "../../server/settings.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
@@ -36,22 +35,26 @@ const start = (folder: string, env: Readonly<Record<string, string>>): Promise<G
     env: { VEXEL_WORKERS: "2", VEXEL_SECRET: sharedSecret, ...env },
   });
 
-test("workers without the stores that replicas share do not start, and the message says why", () => {
-  const workers = { VEXEL_WORKERS: "2", VEXEL_SECRET: sharedSecret };
-  expect(() => readSettings(workers)).toThrow("without DATABASE_URL");
-  const withDatabase = { ...workers, DATABASE_URL: "postgres://127.0.0.1/vexel" };
-  expect(() => readSettings(withDatabase)).toThrow("without REDIS_URL");
-  const shared = { ...withDatabase, REDIS_URL: "redis://127.0.0.1" };
-  expect(readSettings(shared).VEXEL_WORKERS).toBe(2);
-  const token = { VEXEL_METRICS_TOKEN: "a-token-of-metrics" };
-  expect(() => readSettings({ ...shared, ...token })).toThrow("without VEXEL_METRICS_PORT");
+test("workers without a database do not start, and the message says why", async () => {
+  using folder = temporaryFolder();
+  await expect(start(folder.path, {})).rejects.toThrow("without DATABASE_URL");
 });
 
 testOfWorkers(
-  "two workers share the port, each has metrics, with the latency of the database and of Redis, and the console shows both, a killed worker is replaced, and a signal drains both",
+  "workers without Redis for limits and images do not start, and the message says why",
   async () => {
     using folder = temporaryFolder();
-    const metricsPort = await twoFreePorts();
+    await expect(start(folder.path, { DATABASE_URL: databaseUrl })).rejects.toThrow(
+      "image models other than the built-in ones are configured, whose counts or Idempotency-Keys workers must share: set REDIS_URL",
+    );
+  },
+);
+
+testOfWorkers(
+  "two workers share the port and all their reports, with the latency of the database and of Redis, a killed worker is replaced, and a signal drains both",
+  async () => {
+    using folder = temporaryFolder();
+    const metricsPort = await freePort();
     const token = "a-token-of-metrics-and-admin";
     const gateway = await start(folder.path, {
       DATABASE_URL: databaseUrl,
@@ -88,26 +91,20 @@ testOfWorkers(
       const samples = (await read(url)).matchAll(/^vexel_requests_total\{[^}]*\} (\d+)/gm);
       return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
     };
-    const metricsOf = (worker: number): string =>
-      `http://127.0.0.1:${metricsPort + worker - 1}/metrics`;
-    await until(async () => (await counted(metricsOf(1))) + (await counted(metricsOf(2))) === 40);
-    const authorization = `Bearer ${token}`;
-    const onPort = await fetch(`${gateway.url}/metrics`, { headers: { authorization } });
-    expect(onPort.status).toBe(404);
+    const urls = [`${gateway.url}/metrics`, `http://127.0.0.1:${metricsPort}/metrics`];
+    for (const url of urls) await until(async () => (await counted(url)) === 40);
     for (const store of ["database", "redis"]) {
       const calls = `vexel_store_call_duration_seconds_count{store="${store}",outcome="success"} `;
-      await until(async () => (await read(metricsOf(1))).includes(calls));
+      for (const url of urls) await until(async () => (await read(url)).includes(calls));
     }
     // Whichever worker responds, it reports what both have done.
     const admin = async <T>(path: string): Promise<T> =>
       JSON.parse(await read(`${gateway.url}/admin/api${path}`)) as T;
-    const countedTargets = async (): Promise<number> => {
-      const { data } = await admin<Page<ShownTarget>>("/targets");
-      return data.reduce((sum, { counts }) => sum + (counts.responses ?? 0), 0);
-    };
     for (let at = 0; at < 8; at++) {
-      await until(async () => (await admin<Statistics>("/statistics")).cache.entries === 40);
-      await until(async () => (await countedTargets()) === 40);
+      expect(await counted(`${gateway.url}/metrics`)).toBe(40);
+      expect((await admin<Statistics>("/statistics")).cache.entries).toBe(40);
+      const { data } = await admin<Page<ShownTarget>>("/targets");
+      expect(data.reduce((sum, { counts }) => sum + (counts.responses ?? 0), 0)).toBe(40);
     }
     // The live tail of one worker has the requests of both.
     const leaving = new AbortController();
@@ -142,34 +139,23 @@ testOfWorkers(
       expect(setup.status).toBe(400);
     }
 
+    // A worker that hangs has the values of its last reply.
     const [worker] = childrenOf(gateway.pid);
+    const total = await counted(`http://127.0.0.1:${metricsPort}/metrics`);
+    process.kill(worker as number, "SIGSTOP");
+    expect(await counted(`http://127.0.0.1:${metricsPort}/metrics`)).toBe(total);
     process.kill(worker as number, "SIGKILL");
     await until(() => gateway.output().includes("worker-exited"));
     await until(() => childrenOf(gateway.pid).filter((pid) => pid !== worker).length === 2);
     await until(async () => (await send("after the restart")) === 200);
+    // Counters never decrease.
+    for (const url of urls) expect(await counted(url)).toBeGreaterThanOrEqual(total);
     gateway.kill("SIGTERM");
     expect(await gateway.exited).toBe(0);
     expect(gateway.output()).not.toContain("internal-error");
     expect(gateway.output().match(/"stopped"/g)?.length).toBeGreaterThanOrEqual(1);
   },
 );
-
-/** The first of two free ports in a row. */
-async function twoFreePorts(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    try {
-      Bun.listen({
-        hostname: "127.0.0.1",
-        port: port + 1,
-        socket: { data: () => undefined },
-      }).stop();
-      return port;
-    } catch {
-      // The next port is in use.
-    }
-  }
-}
 
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")

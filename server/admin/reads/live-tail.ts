@@ -27,7 +27,7 @@ export interface LiveTailOptions {
   readonly maxQueued?: number;
   /** A viewer connects again after this time. */
   readonly viewerMs?: number;
-  /** Collects the batches of the other replicas. Absent: there are none. */
+  /** Collects the batches of the other workers of this gateway. Absent: the gateway has one process. */
   readonly others?: ((filter: RequestFilter) => Promise<readonly LiveBatch[]>) | undefined;
 }
 
@@ -43,7 +43,7 @@ const batchMs = 100;
 /** How often the access of a viewer is checked. */
 const accessTicks = 10;
 /**
- * A batch that no replica has collected for this many ticks is dropped: a replica with viewers collects at every tick.
+ * A batch that no worker has collected for this many ticks is dropped: a worker with viewers collects at every tick.
  */
 const uncollectedTicks = 20;
 const heartbeatTicks = 150;
@@ -54,7 +54,7 @@ const heartbeat = encoder.encode(":\n\n");
 export class LiveTail {
   readonly #options: Required<LiveTailOptions>;
   readonly #audiences = new Map<string, Audience>();
-  /** Batches for the viewers of other replicas, by filter. */
+  /** Batches for the viewers of other workers, by filter. */
   readonly #collected = new Map<string, { readonly batch: Batch; ticksLeft: number }>();
   #stop: (() => void) | undefined;
   #viewers = 0;
@@ -85,7 +85,7 @@ export class LiveTail {
     for (const { batch } of this.#collected.values()) batch.offer(record);
   };
 
-  /** For viewers of another replica: requests that have ended since the last call with this filter. */
+  /** For viewers of another worker: requests that have ended since the last call with this filter. */
   collect(filter: RequestFilter): LiveBatch {
     const { batchRequests } = this.#options;
     const key = JSON.stringify(filter);
@@ -177,7 +177,7 @@ class Batch {
     else this.#requests.push(showRequest(record.ledgerRow(caller), caller.name));
   }
 
-  /** Adds the batch of another replica. */
+  /** Adds the batch of another worker. */
   add({ data, skipped }: LiveBatch): void {
     const free = Math.max(0, this.#batchRequests - this.#requests.length);
     this.#requests.push(...data.slice(0, free));
@@ -210,7 +210,7 @@ class Audience {
     for (const viewer of this.viewers) viewer.tick(bytes, count);
   }
 
-  /** Takes the requests of the other replicas into the next batch. */
+  /** Takes the requests of the other workers into the next batch. */
   async collect(others: NonNullable<LiveTailOptions["others"]>): Promise<void> {
     if (this.#isCollecting) return;
     this.#isCollecting = true;

@@ -54,11 +54,13 @@ export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
       name: "vexel_build_info",
       help: "Always 1. The label has the version.",
       labelNames: ["version"],
+      merge: "max",
       read: () => [{ labels: [version], value: 1 }],
     },
     {
       name: "vexel_ready",
       help: "1 while requests are accepted, as in GET /readyz.",
+      merge: "min",
       read: () => Number(sources.isReady()),
     },
     {
@@ -80,6 +82,7 @@ export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
     {
       name: "vexel_object_store_available",
       help: "1 if the last request to the object store succeeded. Absent without BLOB_URL.",
+      merge: "min",
       read: () => sources.objects && Number(sources.objects.isAvailable),
     },
   ];
@@ -120,6 +123,7 @@ export function targetGauges(allTargets: () => readonly ShownTarget[]): readonly
       help: "1 for the state of a target, 0 for its other states. ejected: its circuit is open. half_open: a probe of it is due or in flight.",
       labelNames: [...labelNames, "state"],
       maxSeries: targetStates.length * maxGaugeSeries,
+      merge: "max",
       read: () =>
         targets().flatMap(({ upstream, model, surface, state }) =>
           targetStates.map((each) => ({
@@ -168,6 +172,7 @@ const ledgerGauges = ({
   {
     name: "vexel_ledger_writable",
     help: "1 while ledger rows can be written to the data folder.",
+    merge: "min",
     read: () => Number(ledger.writable),
   },
   {
@@ -183,6 +188,7 @@ const ledgerGauges = ({
   {
     name: "vexel_database_reachable",
     help: "1 while ledger rows reach the shared database. Absent without DATABASE_URL.",
+    merge: "min",
     read: () => database && Number(database.isReachable()),
   },
 ];
@@ -219,11 +225,13 @@ const replicaGauges = ({
   {
     name: "vexel_redis_available",
     help: "1 while Redis can be used, 0 while each replica applies its share of the limits.",
+    merge: "min",
     read: () => replicas && Number(replicas.health().redis === "available"),
   },
   {
     name: "vexel_replicas",
     help: "The number of replicas that share Redis, as last known.",
+    merge: "max",
     read: () => replicas?.health().replicas,
   },
   {

@@ -9,7 +9,7 @@ export interface Reading {
 }
 
 /** One metric that is read from another part of the gateway when metrics are collected. */
-export interface Gauge extends Pick<MetricSnapshot, "name" | "help"> {
+export interface Gauge extends Pick<MetricSnapshot, "name" | "help" | "merge"> {
   /** Absent: the metric is a gauge, which may go down. */
   readonly type?: "counter";
   readonly labelNames?: readonly string[];
@@ -26,6 +26,7 @@ export function readGauge({
   name,
   help,
   type,
+  merge,
   labelNames = [],
   maxSeries = maxGaugeSeries,
   read,
@@ -41,7 +42,7 @@ export function readGauge({
       value: readings.slice(maxSeries).reduce((sum, { value }) => sum + value, 0),
     });
   }
-  return { name, help, type: type ?? "gauge", labelNames, series };
+  return { name, help, type: type ?? "gauge", labelNames, ...(merge && { merge }), series };
 }
 
 /** The process, under the names that every Prometheus client library uses. `startedAt`: Unix milliseconds. */
@@ -68,6 +69,7 @@ export const processGauges = (startedAt: number): readonly Gauge[] => [
   {
     name: "process_start_time_seconds",
     help: "When the process started, in Unix seconds.",
+    merge: "min",
     read: () => startedAt / 1000,
   },
   {

@@ -1,5 +1,6 @@
 /**
- * `GET /metrics`, which Prometheus scrapes: on the gateway's own port with a token, or on a port of its own.
+ * `GET /metrics`, which Prometheus scrapes: on the gateway's own port with a token, or on a port of its own. A parent
+ * process serves the merged metrics of its workers with the same functions.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { isSameSecret } from "../../lib/secret-hash.ts";
@@ -11,7 +12,7 @@ import type { MetricSnapshot } from "./metric-snapshot.ts";
 interface MetricsEndpointOptions {
   /** Empty: no token is needed. */
   readonly token: string;
-  readonly collect: () => readonly MetricSnapshot[];
+  readonly collect: () => Promise<readonly MetricSnapshot[]>;
 }
 
 export interface MetricsResponse {
@@ -21,10 +22,10 @@ export interface MetricsResponse {
 }
 
 /** Throws GatewayError. */
-export function respondWithMetrics(
+export async function respondWithMetrics(
   headers: RequestHeaders,
   { token, collect }: MetricsEndpointOptions,
-): MetricsResponse {
+): Promise<MetricsResponse> {
   const presented = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? "";
   if (token !== "" && !isSameSecret(presented, token)) {
     throw new GatewayError(
@@ -35,7 +36,7 @@ export function respondWithMetrics(
   return {
     status: 200,
     headers: { "content-type": metricsContentType, "cache-control": "no-store" },
-    body: formatMetrics(collect()),
+    body: formatMetrics(await collect()),
   };
 }
 
@@ -56,7 +57,7 @@ export function serveMetrics(
       try {
         if (method !== "GET" || new URL(url).pathname !== "/metrics")
           throw new GatewayError("unknown_url", "This port serves GET /metrics only.");
-        const { body, ...init } = respondWithMetrics(headers, options);
+        const { body, ...init } = await respondWithMetrics(headers, options);
         return new Response(body, init);
       } catch (thrown) {
         const { body, ...init } = toErrorResponse(toGatewayError(thrown, undefined));

@@ -5,7 +5,7 @@ import type { MetricsExport } from "../otlp/export-metrics.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";
 import { type Gauge, processGauges, readGauge } from "./gauge.ts";
 import { GenAiMetrics } from "./gen-ai-metrics.ts";
-import type { MetricSnapshot } from "./metric-snapshot.ts";
+import { type MetricSnapshot, mergeMetrics } from "./metric-snapshot.ts";
 import { type MetricsResponse, respondWithMetrics, serveMetrics } from "./metrics-endpoint.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
@@ -26,23 +26,25 @@ interface MetricsOptions {
   readonly stores: { snapshot(): MetricSnapshot };
   /** Exports metrics over OTLP. Undefined: they are not exported. */
   readonly exporting: MetricsExport | undefined;
-  /** The process is one of several workers: requests to the gateway's own port reach any of them. */
-  readonly isWorker: boolean;
+  /** The metrics of the other workers of this gateway. Absent: it has one process. */
+  readonly others?: (() => Promise<readonly MetricSnapshot[]>) | undefined;
 }
 
 export interface Metrics {
   /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
   observe(record: RequestRecord, endedAt: number): void;
   readonly requests: Pick<RequestMetrics, "observeOther" | "observeBatch">;
-  /** Responds to `GET /metrics` on the gateway's own port. Absent: 404. */
+  /** Responds to `GET /metrics` on the gateway's own port, with the metrics of all its workers. Absent: 404. */
   readonly respond?: (headers: RequestHeaders) => Promise<MetricsResponse>;
+  /** The values of this process, which can be merged with those of others (`mergeMetrics`). */
+  snapshot(): readonly MetricSnapshot[];
   /** Listens on VEXEL_METRICS_PORT, if it is set. Throws if the port cannot be opened. */
   listen(): void;
 }
 
 /** Undefined: metrics are off, and cost nothing. */
 export function openMetrics(options: MetricsOptions): Metrics | undefined {
-  const { host, port, token, clock, resources, startedAt, gauges, isWorker } = options;
+  const { host, port, token, clock, resources, startedAt, gauges, others } = options;
   const { stores, exporting } = options;
   if (port === 0 && token === "" && !exporting) return undefined;
   const requests = new RequestMetrics();
@@ -54,6 +56,7 @@ export function openMetrics(options: MetricsOptions): Metrics | undefined {
     lag.snapshot(),
     ...[...gauges(), ...processGauges(startedAt)].map(readGauge),
   ];
+  const collectAll = async () => mergeMetrics([collect(), ...(others ? [await others()] : [])]);
   const genAi = exporting && new GenAiMetrics();
   if (exporting && genAi) {
     exporting.start(() => [...collect(), ...genAi.snapshot()], startedAt);
@@ -65,14 +68,14 @@ export function openMetrics(options: MetricsOptions): Metrics | undefined {
       genAi?.observe(record);
     },
     requests,
-    ...(token !== "" &&
-      !isWorker && {
-        respond: async (headers) => respondWithMetrics(headers, { token, collect }),
-      }),
+    ...(token !== "" && {
+      respond: (headers) => respondWithMetrics(headers, { token, collect: collectAll }),
+    }),
+    snapshot: collect,
     listen: () => {
       if (port === 0) return;
       try {
-        const server = serveMetrics({ host, port }, { token, collect });
+        const server = serveMetrics({ host, port }, { token, collect: async () => collect() });
         resources.defer(server.close);
       } catch (cause) {
         // The listener's own error would be reported as a problem of PORT.

@@ -15,11 +15,11 @@ export const zhSettings: Readonly<Record<string, string>> = {
     "Redis 或 Valkey 服务器的 URL，例如 `redis://user:password@host:6379/0`，使用 TLS 时为 `rediss://`，使用哨兵时为 `redis+sentinel://host1:26379,host2:26379/mymaster`。共用它的副本共享限流、并发限制、预算、使用中的幂等键和缓存的向量。留空则各进程单独计数。",
   BLOB_URL:
     "S3 存储桶的 URL，例如 `s3://bucket/prefix?endpoint=https://minio.internal:9000`。共用它的副本共享图像链接、已保存的响应和内容。需要 `VEXEL_SECRET`。留空则使用数据目录中的文件。",
-  VEXEL_WORKERS: "共用端口的工作进程数。大于 1 时需要 `DATABASE_URL` 和 `REDIS_URL`。",
+  VEXEL_WORKERS:
+    "共用端口的工作进程数。大于 1 时需要 `DATABASE_URL`；使用限流、预算或非内置图像模型时还需要 `REDIS_URL`。",
   VEXEL_LOG_LEVEL: "最低日志级别。",
   VEXEL_LOG_FORMAT: "`auto`：在终端中输出易读的文本，其他情况输出 JSON。",
-  VEXEL_METRICS_PORT:
-    "仅用于指标（`GET /metrics`）的端口，监听地址为 `HOST`。后续的工作进程依次使用下一个端口。0 表示不启用。",
+  VEXEL_METRICS_PORT: "仅用于指标（`GET /metrics`）的端口，监听地址为 `HOST`。0 表示不启用。",
   VEXEL_METRICS_TOKEN:
     "在 `PORT` 上访问指标（`GET /metrics`）的令牌，在 `VEXEL_METRICS_PORT` 上也需要。至少 16 个字符。留空则 `PORT` 上不提供指标，`VEXEL_METRICS_PORT` 上无需令牌。",
   OTEL_EXPORTER_OTLP_ENDPOINT:

@@ -1,5 +1,5 @@
 /**
- * Merges the statistics and targets of all replicas: a client behind a load balancer, or of the shared port
+ * Merges the statistics and targets of all processes that serve: a client behind a load balancer, or of the shared port
  * of workers, cannot choose one.
  */
 import type { ShownTarget, Statistics } from "../../../contract/admin.ts";

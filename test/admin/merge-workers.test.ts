@@ -1,7 +1,7 @@
 /** Targets and statistics of several workers, as one gateway reports them. */
 import { expect, test } from "bun:test";
 import type { ShownTarget } from "../../contract/admin.ts";
-import { mergeTargets } from "../../server/admin/reads/merge-reports.ts";
+import { mergeTargets } from "../../server/admin/reads/merge-workers.ts";
 
 const targetOf = (more: Partial<ShownTarget>): ShownTarget => ({
   object: "target",

@@ -1,9 +1,9 @@
-/** The report of this replica about itself, for the console. */
+/** The report of this process about itself, for the console. */
 import { hostname } from "node:os";
 import type { ShownReplica, ShownTarget } from "../../../contract/admin.ts";
-import type { ReplicaReport } from "./replica-reports.ts";
+import type { ProcessReport } from "./fleet.ts";
 
-interface ReplicaState extends Pick<ReplicaReport, "statistics" | "targets"> {
+interface ProcessState extends Pick<ProcessReport, "statistics" | "targets"> {
   readonly id: string;
   readonly version: string;
   readonly isReady: boolean;
@@ -13,7 +13,7 @@ interface ReplicaState extends Pick<ReplicaReport, "statistics" | "targets"> {
   readonly objects: { readonly isAvailable: boolean } | undefined;
 }
 
-export function reportReplica(state: ReplicaState): ReplicaReport {
+export function reportProcess(state: ProcessState): ProcessReport {
   const { id, version, statistics, targets, database, redis, objects } = state;
   const { started_at, requests_in_flight, requests_queued } = statistics;
   return {

@@ -1,13 +1,14 @@
 /**
- * The reports of all replicas, so that the console shows the same figures whichever of them responds. Replicas share
- * reports through Redis. The reports are shown and nothing else: each replica routes by what it has seen itself.
+ * The reports of all processes that serve, so that the console shows the same figures whichever of them responds.
+ * Replicas share reports through Redis, workers of one gateway through their supervisor. The reports are shown and
+ * nothing else: each process routes by what it has seen itself.
  */
 import type { ShownReplica, ShownTarget } from "../../../contract/admin.ts";
-import { repeat } from "../../lib/timers.ts";
-import { mergeStatistics, mergeTargets, type ShownStatistics } from "./merge-reports.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
+import { mergeStatistics, mergeTargets, type ShownStatistics } from "./merge-workers.ts";
 
-/** What one replica reports of itself. */
-export interface ReplicaReport {
+/** What one process reports of itself. */
+export interface ProcessReport {
   readonly replica: ShownReplica;
   readonly statistics: ShownStatistics;
   readonly targets: readonly ShownTarget[];
@@ -20,17 +21,19 @@ interface SharedReports {
   others(): Promise<readonly string[]>;
 }
 
-interface ReplicaReportsOptions {
-  readonly own: () => ReplicaReport;
+interface FleetOptions {
+  readonly own: () => ProcessReport;
   /** Undefined: there is no Redis. */
   readonly shared: SharedReports | undefined;
+  /** The other workers of this gateway. Undefined: it has one process. */
+  readonly otherWorkers: (() => Promise<readonly ProcessReport[]>) | undefined;
   readonly resources: AsyncDisposableStack;
 }
 
-export interface ReplicaReports {
+export interface Fleet {
   /** Sorted by host and start. */
   replicas(): Promise<readonly ShownReplica[]>;
-  /** Of all replicas together. */
+  /** Of all processes together. */
   statistics(): Promise<ShownStatistics>;
   targets(): Promise<readonly ShownTarget[]>;
 }
@@ -39,18 +42,14 @@ const publishEveryMs = 2000;
 /** A report is published often, so it is small: this many targets, unhealthy ones first, and errors of each. */
 const [maxTargets, maxErrors] = [300, 3];
 
-export function openReplicaReports({
-  own,
-  shared,
-  resources,
-}: ReplicaReportsOptions): ReplicaReports {
+export function openFleet({ own, shared, otherWorkers, resources }: FleetOptions): Fleet {
   if (shared) {
-    const stop = repeat({ everyMs: publishEveryMs, isImmediate: true }, () =>
-      shared.publish(JSON.stringify(small(own()))),
-    );
-    resources.defer(stop);
+    const publish = (): void => ignoreRejection(shared.publish(JSON.stringify(small(own()))));
+    const timer = setInterval(publish, publishEveryMs);
+    publish();
+    resources.defer(() => clearInterval(timer));
   }
-  const others = async (): Promise<readonly ReplicaReport[]> => {
+  const fromRedis = async (): Promise<readonly ProcessReport[]> => {
     if (!shared) return [];
     // Loaded on demand: the start needs no schemas.
     const { readReport } = await import("./read-report.ts");
@@ -60,6 +59,12 @@ export function openReplicaReports({
       // Redis is unavailable, which its own metric, event and log line report.
       return [];
     }
+  };
+  /** With Redis, the other workers of this gateway are replicas too; their own reports are newer. */
+  const others = async (): Promise<readonly ProcessReport[]> => {
+    const [workers = [], replicas] = await Promise.all([otherWorkers?.(), fromRedis()]);
+    const known = new Set(workers.map(({ replica }) => replica.id));
+    return [...workers, ...replicas.filter(({ replica }) => !known.has(replica.id))];
   };
   return {
     replicas: async () =>
@@ -81,7 +86,7 @@ export function openReplicaReports({
 
 const sortKey = ({ host, started_at, id }: ShownReplica): string => `${host} ${started_at} ${id}`;
 
-const small = ({ targets, ...report }: ReplicaReport): ReplicaReport => ({
+const small = ({ targets, ...report }: ProcessReport): ProcessReport => ({
   ...report,
   targets: targets
     .toSorted((a, b) => Number(a.state === "healthy") - Number(b.state === "healthy"))
