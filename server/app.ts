@@ -3,8 +3,8 @@
  * that decisions depend on enter here, and in main.ts for the code that runs before.
  */
 import { version } from "../package.json";
-import { openFleet, type ProcessReport } from "./admin/reads/fleet.ts";
 import { LiveTail } from "./admin/reads/live-tail.ts";
+import { openReplicaReports, type ProcessReport } from "./admin/reads/replica-reports.ts";
 import { reportProcess } from "./admin/reads/report-process.ts";
 import { openSharedLiveTail } from "./admin/reads/shared-live-tail.ts";
 import { createServeAs } from "./api/route-handlers.ts";
@@ -175,13 +175,16 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
         live_viewers: live.viewers,
       },
     });
-  const fleet = openFleet({
+  const replicaReports = openReplicaReports({
     own: report,
     shared: requestPath.replicas?.registry,
     otherWorkers: otherWorkers?.processes,
     resources,
   });
-  const alerts = events.watchAlerts({ queries: requestPath.queries, targets: fleet.targets });
+  const alerts = events.watchAlerts({
+    queries: requestPath.queries,
+    targets: replicaReports.targets,
+  });
   const reports: WorkerReports = {
     process: report,
     metrics: () => metrics?.snapshot(),
@@ -206,7 +209,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       ? wireAdmin(runtime, {
           ...configChanges,
           ...requestPath,
-          ...fleet,
+          ...replicaReports,
           eventViews: events.views,
           alerts,
           clientJobs: jobs.jobs &&

@@ -16,9 +16,9 @@ import type { UserStore } from "../storage/sql/user-store.ts";
 import type { ConnectionTests } from "../upstream/connection-test/connection-tests.ts";
 import type { Audit } from "./audit.ts";
 import type { ImageCapabilitiesOf } from "./image-options.ts";
-import type { Fleet } from "./reads/fleet.ts";
 import type { KeyNames } from "./reads/key-names.ts";
 import type { LiveTail } from "./reads/live-tail.ts";
+import type { ReplicaReports } from "./reads/replica-reports.ts";
 import type { OidcClient } from "./sign-in/oidc/oidc-client.ts";
 import type { OidcSettings } from "./sign-in/oidc/oidc-settings.ts";
 import type { OidcTests } from "./sign-in/oidc/oidc-tests.ts";
@@ -43,7 +43,7 @@ export interface ClientJobs {
   ) => Promise<StoredFile>;
 }
 
-export interface AdminDependencies extends ConnectionTests, Fleet {
+export interface AdminDependencies extends ConnectionTests, ReplicaReports {
   readonly snapshot: () => Snapshot;
   readonly fileProblems: () => FileProblems;
   readonly eventViews: EventViews;

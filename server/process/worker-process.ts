@@ -3,7 +3,7 @@
  * for it, and the check whether workers can run a configuration.
  */
 import type { LiveBatch } from "../../contract/admin.ts";
-import type { ProcessReport } from "../admin/reads/fleet.ts";
+import type { ProcessReport } from "../admin/reads/replica-reports.ts";
 import type { RequestFilter } from "../admin/reads/request-filter.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";

@@ -1,4 +1,4 @@
-/** Reads the report of another replica, as `fleet.ts` publishes it. Imported when the first one is read. */
+/** Reads the report of another replica, as `replica-reports.ts` publishes it. Imported when the first one is read. */
 import { z } from "zod";
 import { shownTargetSchema } from "../../../contract/admin/models.ts";
 import { shownReplicaSchema } from "../../../contract/admin/replicas.ts";

@@ -1,7 +1,7 @@
 /** The report of this process about itself, for the console. */
 import { hostname } from "node:os";
 import type { ShownReplica, ShownTarget } from "../../../contract/admin.ts";
-import type { ProcessReport } from "./fleet.ts";
+import type { ProcessReport } from "./replica-reports.ts";
 
 interface ProcessState extends Pick<ProcessReport, "statistics" | "targets"> {
   readonly id: string;

@@ -21,7 +21,7 @@ interface SharedReports {
   others(): Promise<readonly string[]>;
 }
 
-interface FleetOptions {
+interface ReplicaReportsOptions {
   readonly own: () => ProcessReport;
   /** Undefined: there is no Redis. */
   readonly shared: SharedReports | undefined;
@@ -30,7 +30,7 @@ interface FleetOptions {
   readonly resources: AsyncDisposableStack;
 }
 
-export interface Fleet {
+export interface ReplicaReports {
   /** Sorted by host and start. */
   replicas(): Promise<readonly ShownReplica[]>;
   /** Of all processes together. */
@@ -42,7 +42,12 @@ const publishEveryMs = 2000;
 /** A report is published often, so it is small: this many targets, unhealthy ones first, and errors of each. */
 const [maxTargets, maxErrors] = [300, 3];
 
-export function openFleet({ own, shared, otherWorkers, resources }: FleetOptions): Fleet {
+export function openReplicaReports({
+  own,
+  shared,
+  otherWorkers,
+  resources,
+}: ReplicaReportsOptions): ReplicaReports {
   if (shared) {
     const publish = (): void => ignoreRejection(shared.publish(JSON.stringify(small(own()))));
     const timer = setInterval(publish, publishEveryMs);
