@@ -61,6 +61,7 @@ type ReportThresholds = (budget: BudgetInPeriod) => void;
 /** The reservation of one request. */
 class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
+  log?: () => void;
   readonly #reserved: readonly {
     readonly budget: BudgetInPeriod;
     readonly amount: ReservedAmount;

@@ -73,61 +73,35 @@ export function createRequestCharging({
   reservations,
   shared,
 }: RequestChargingOptions) {
-  const observedCosts = new ObservedCosts();
-
-  /** If the vendor reports the price only afterwards, the estimate is the recently observed cost. */
-  const estimateWithHistory = (
-    operation: ImageEstimateInput["operation"],
-    query: GenerationQuery,
-    model: PermittedModel,
-    record: RequestRecord,
-  ) => {
-    const { targets, id, maxImages } = model;
-    // A request above `maxImages` is rejected by a later stage and costs nothing.
-    if ((query.options.n ?? 1) > maxImages) return { estimate: noCost, observe: () => undefined };
-    const policy = record.caller?.parameters ?? model.parameters ?? "adapt";
-    const listed = estimateImages({
-      operation,
-      targets,
-      planFor: (target) => planImageQuery({ operation, query, policy }, target),
-    });
-    const { n = 1, size, quality } = query.options;
-    const historyKey = JSON.stringify([id, operation, size, quality]).slice(0, 500);
-    const isEstimateUncertain = listed.guessed || !listed.isCertain;
-    const observed = (isEstimateUncertain && observedCosts.get(historyKey)) || 0;
-    const estimate: Estimate = observed > 0 ? atLeastObserved(observed * n, listed) : listed;
-    const observe = (cost: number): void => {
-      if (isEstimateUncertain) observedCosts.record(historyKey, cost / n);
-    };
-    return { estimate, observe };
-  };
-
-  /** `observe`: to be called with the actual cost. */
   const estimateOf = ({
     operation,
     query,
     model,
     record,
     estimate: given,
-  }: ChargedRequest): { estimate: Estimate; observe?: (cost: number) => void } => {
-    if (given) return { estimate: given };
+  }: ChargedRequest): Estimate => {
+    if (given) return given;
     // The vendor has billed it: it is charged, and never refused.
-    if (record.line?.vendor) return { estimate: noCost };
+    if (record.line?.vendor) return noCost;
     if (operation === "embeddings")
-      return { estimate: estimateEmbeddings(query as EmbeddingsQuery, model.targets) };
-    if (operation === "moderations") {
-      const { moderation } = model;
-      return { estimate: estimateModeration(query as ModerationQuery, moderation?.target) };
-    }
-    return estimateWithHistory(operation, query as GenerationQuery, model, record);
+      return estimateEmbeddings(query as EmbeddingsQuery, model.targets);
+    if (operation === "moderations")
+      return estimateModeration(query as ModerationQuery, model.moderation?.target);
+    const image = query as GenerationQuery;
+    const { targets, maxImages } = model;
+    // A request above `maxImages` is rejected by a later stage and costs nothing.
+    if ((image.options.n ?? 1) > maxImages) return noCost;
+    const policy = record.caller?.parameters ?? model.parameters ?? "adapt";
+    return estimateImages({
+      operation,
+      targets,
+      planFor: (target) => planImageQuery({ operation, query: image, policy }, target),
+    });
   };
-
-  type Estimated = ReturnType<typeof estimateOf>;
 
   const keep = (
     { operation, record, isQueued }: ChargedRequest,
     caller: BudgetedCaller,
-    { observe }: Estimated,
     reservation: Reservation,
   ): void => {
     // The client has disconnected, or a queue timeout is over, before the other replicas' reply.
@@ -146,39 +120,30 @@ export function createRequestCharging({
       const request = { requestId, at, endpoint, keyId, model, project, estimate, ...labels };
       reservations.reserve(request, mayWait);
     };
-    record.cost.reservation = observe
-      ? {
-          estimate,
-          settle: (cost, additionalCost) => {
-            if (cost !== undefined) observe(cost);
-            reservation.settle(cost, additionalCost);
-          },
-          release: () => reservation.release(),
-          ...(isQueued && { log }),
-        }
-      : reservation;
-    if (!isQueued) log();
+    record.cost.reservation = reservation;
+    if (isQueued) reservation.log = log;
+    else log();
   };
 
   const demandOf = (
     request: ChargedRequest,
     caller: BudgetedCaller,
-    estimated: Estimated,
+    estimate: Estimate,
   ): RequestBudgets | undefined =>
-    budgets.demand(caller.budgets, estimated.estimate, request.record.at, (reservation) =>
-      keep(request, caller, estimated, reservation),
+    budgets.demand(caller.budgets, estimate, request.record.at, (reservation) =>
+      keep(request, caller, reservation),
     );
 
   /** Budgets that are not shared are reserved in the same turn. */
   const reserve = (request: ChargedRequest): Promise<void> | undefined => {
     const { caller } = request.record;
     if (!hasBudgets(caller)) return undefined;
-    const estimated = estimateOf(request);
+    const estimate = estimateOf(request);
     const reserveLocally = (): void => {
       const { at } = request.record;
-      keep(request, caller, estimated, budgets.reserve(caller.budgets, estimated.estimate, at));
+      keep(request, caller, budgets.reserve(caller.budgets, estimate, at));
     };
-    const demand = demandOf(request, caller, estimated);
+    const demand = demandOf(request, caller, estimate);
     if (shared && demand) {
       const taking = shared.take({ ...noLimits, budgets: demand });
       return taking.then((grant) => (grant ? undefined : reserveLocally()));
@@ -237,15 +202,6 @@ function settle(record: RequestRecord, error?: GatewayError): void {
 /** A call that takes only from budgets. */
 const noLimits = { scopes: [], demand: noDemand, slots: [] };
 
-const atLeastObserved = (
-  observed: number,
-  { dollars = 0, maxDollars = dollars, isCertain }: Estimate,
-): Estimate => ({
-  dollars: Math.max(dollars, observed),
-  maxDollars: Math.max(maxDollars, observed),
-  isCertain,
-});
-
 const noCost: Estimate = { dollars: 0, isCertain: true };
 
 /**
@@ -257,34 +213,4 @@ function billedAttemptsBefore({ cost, routing }: RequestRecord): number {
   const { attempts, routedRequests } = routing;
   if (!cost.earlierAttemptMayBeBilled || routedRequests === 0) return 0;
   return Math.max(0, attempts / routedRequests - 1);
-}
-
-/** The weight of a higher earlier cost after each observation (exponential decay). */
-const decay = 0.9;
-
-/**
- * Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only.
- * Above the maximum, the cost that was recorded longest ago is evicted.
- */
-export class ObservedCosts {
-  readonly #max: number;
-  /** US dollars per image. */
-  readonly #costs = new Map<string, number>();
-
-  constructor(max = 1000) {
-    this.#max = max;
-  }
-
-  get(key: string): number | undefined {
-    return this.#costs.get(key);
-  }
-
-  /** Overestimates rather than underestimates: a higher cost counts at once, a lower one gradually. */
-  record(key: string, dollars: number): void {
-    const before = this.#costs.get(key) ?? 0;
-    this.#costs.delete(key);
-    this.#costs.set(key, Math.max(dollars, before * decay + dollars * (1 - decay)));
-    const [oldest] = this.#costs.keys();
-    if (this.#costs.size > this.#max && oldest !== undefined) this.#costs.delete(oldest);
-  }
 }

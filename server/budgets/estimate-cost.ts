@@ -41,12 +41,7 @@ interface Cost {
   readonly maxDollars: number;
   /** The size or quality is not in the price list, so the highest listed price is used. */
   readonly unlisted?: boolean;
-  /** The number of tokens per image of this model is not documented. */
-  readonly guessed?: boolean;
 }
-
-/** `guessed`: recently observed costs may be a better estimate. */
-type ImageCostEstimate = Estimate & { readonly guessed?: true };
 
 export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,
@@ -122,7 +117,7 @@ export interface ImageEstimateInput {
   readonly planFor: (target: Target) => ImageQuery | undefined;
 }
 
-export function estimateImages(input: ImageEstimateInput): ImageCostEstimate {
+export function estimateImages(input: ImageEstimateInput): Estimate {
   const { operation, targets, planFor } = input;
   return mostExpensive(
     targets.flatMap((target) => {
@@ -145,15 +140,12 @@ function imageCost(
   const quality = explicitValue(query.options.quality);
   const prompt = loadOf({ kind: "text", texts: [query.prompt] });
   const tokenCounts = price.tokens && tokensOf(query, target, price.tokens);
-  const maxTokenCounts = tokenCounts?.forPrompt(maxTokensOf(prompt)) ?? {};
-  const likelyTokenCounts = tokenCounts?.forPrompt(prompt.tokens) ?? {};
-  const guessed = tokenCounts?.guessed === true;
+  const maxTokenCounts = tokenCounts?.(maxTokensOf(prompt)) ?? {};
+  const likelyTokenCounts = tokenCounts?.(prompt.tokens) ?? {};
   const costs = (sizeAndQuality: Pick<Delivered, "size" | "quality">): Cost | undefined => {
     const dollars = costOf(price, { ...likelyTokenCounts, ...sizeAndQuality, images: n });
     const maxDollars = costOf(price, { ...maxTokenCounts, ...sizeAndQuality, images: n });
-    return dollars === undefined || maxDollars === undefined
-      ? undefined
-      : { dollars, maxDollars, guessed };
+    return dollars === undefined || maxDollars === undefined ? undefined : { dollars, maxDollars };
   };
   const listedCost = costs({ size, quality });
   if (listedCost) return listedCost;
@@ -167,14 +159,11 @@ function imageCost(
   const highest = highestListedCost(price, { ...maxTokenCounts, size: sizeOrUsual, images: n });
   return highest === undefined
     ? undefined
-    : { dollars: highest, maxDollars: highest, unlisted: true, guessed };
+    : { dollars: highest, maxDollars: highest, unlisted: true };
 }
 
-interface TokenEstimate {
-  readonly guessed: boolean;
-  /** `promptTokens`: tokens of the prompt. */
-  forPrompt(promptTokens: number): Pick<Delivered, "input" | "output">;
-}
+/** By the tokens of the prompt. */
+type TokenEstimate = (promptTokens: number) => Pick<Delivered, "input" | "output">;
 
 function tokensOf(query: ImageQuery, { model }: Target, { textOut }: TokenPrice): TokenEstimate {
   const { size, quality, n = 1, input_fidelity: fidelity } = query.options;
@@ -186,9 +175,10 @@ function tokensOf(query: ImageQuery, { model }: Target, { textOut }: TokenPrice)
     sizeClassOf(query.extraFields) ?? explicitValue(size) ?? resolution,
     explicitValue(quality),
   ];
-  const listed = documented?.out(sizeClass, explicitQuality);
   // Without documented tokens for the model or the size, the highest count of any model is used.
-  const perImage = listed ?? unknownModelTokens.out(sizeClass, explicitQuality);
+  const perImage =
+    documented?.out(sizeClass, explicitQuality) ??
+    unknownModelTokens.out(sizeClass, explicitQuality);
   // A price without `textOut` means that the model returns no text.
   const {
     textOut: textOutput = 0,
@@ -199,15 +189,12 @@ function tokensOf(query: ImageQuery, { model }: Target, { textOut }: TokenPrice)
   const inputImages = countSources(query);
   const tokensPerInputImage =
     fidelity === "high" ? (imageTokens.inHighFidelity ?? imageTokens.in) : imageTokens.in;
-  return {
-    guessed: listed === undefined,
-    // community.openai.com/t/1381388: several images of one request "are billed as though they were separately
-    // performed".
-    forPrompt: (promptTokens) => ({
-      input: { text: n * promptTokens, image: n * inputImages * tokensPerInputImage },
-      output: { text: n * textOutput, image: n * (perImage + partialImages * partialImageTokens) },
-    }),
-  };
+  // community.openai.com/t/1381388: several images of one request "are billed as though they were separately
+  // performed".
+  return (promptTokens) => ({
+    input: { text: n * promptTokens, image: n * inputImages * tokensPerInputImage },
+    output: { text: n * textOutput, image: n * (perImage + partialImages * partialImageTokens) },
+  });
 }
 
 const explicitValue = (value: string | undefined): string | undefined =>
@@ -236,13 +223,12 @@ const highestCost = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
   );
 
 /** A target without a known price makes the estimate uncertain; the known prices are used all the same. */
-function mostExpensive(costs: readonly (Cost | undefined)[]): ImageCostEstimate {
+function mostExpensive(costs: readonly (Cost | undefined)[]): Estimate {
   if (costs.length === 0) return { dollars: 0, isCertain: true };
   const { dollars, maxDollars } = highestCost(costs) ?? {};
   return {
     dollars,
     ...(maxDollars !== dollars && { maxDollars }),
-    ...(costs.some((cost) => cost?.guessed) && { guessed: true }),
     isCertain: costs.every((cost) => cost !== undefined && !cost.unlisted),
   };
 }

@@ -12,5 +12,5 @@ export interface Reservation {
   /** Releases the reservation of a request that cannot have been billed. */
   release(): void;
   /** Logs the reservation of a request that is sent later than it is reserved. Absent: it is logged already. */
-  log?(): void;
+  log?: () => void;
 }

@@ -10,7 +10,7 @@ import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
-import { budgeted, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
+import { budgeted, createTestBudgets, noon } from "./budgets-fixture.ts";
 
 const target: Target = {
   upstream: { id: "up", kind: "openai-compatible", headers: {}, options: {} },
@@ -170,18 +170,4 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   expect(record.cost.reservation).toBeUndefined();
   charging.end(record);
   expect(record.cost.estimated).toBeUndefined();
-});
-
-test("if a price is known only after the response, the next request is estimated at the last cost", () => {
-  const { charging, begin, state } = setUp([target]);
-  const first = begin({ n: 2, size: "1024x1024" });
-  expect(first.cost.reservation?.estimate).toBeUndefined();
-  first.routing.attempts = 1;
-  first.cost.actual = 4;
-  charging.end(first);
-  const [second, other] = [begin({ n: 1, size: "1024x1024" }), begin({ size: "2048x2048" })];
-  expect(second.cost.reservation?.estimate).toBe(2);
-  expect(other.cost.reservation?.estimate).toBeUndefined();
-  expect(state()).toMatchObject({ spent: 4, reserved: 2 });
-  expect(refusal(() => begin({ n: 3, size: "1024x1024" })).kind).toBe("over_budget");
 });
