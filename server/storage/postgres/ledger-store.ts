@@ -6,7 +6,7 @@ import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
 import type { SqlValue } from "../sql/database.ts";
 import { usageExtraRetentionMs } from "../sql/ledger-columns.ts";
 import { rollUps } from "../sql/roll-ups.ts";
-import { spentExtraRetentionMs } from "../sql/spend-tally.ts";
+import { expiringSums, spentExtraRetentionMs } from "../sql/spend-tally.ts";
 import { appendStatement } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
 import { jsonParameter } from "./json-parameter.ts";
@@ -29,10 +29,9 @@ const deleteOldest = (table: string, order: string, condition: string): string =
 const oldestUsage = Object.values(rollUps).map(({ table, start }) =>
   deleteOldest(table, start, `${start} < $1`),
 );
-const oldestSums = [
-  "scope IN ('key', 'project') AND period LIKE '____-__-__'",
-  "scope IN ('end_user', 'tag')",
-].map((condition) => deleteOldest("spent", "period", `${condition} AND period < $1`));
+const oldestSums = expiringSums.map((condition) =>
+  deleteOldest("spent", "period", `${condition} AND period < $1`),
+);
 
 export class PostgresLedgerStore implements LedgerStore {
   readonly #db: PostgresDatabase;

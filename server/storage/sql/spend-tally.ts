@@ -15,6 +15,12 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
 export const spentExtraRetentionMs = 62 * dayMs;
 
+/** The sums that are pruned, by `period`: the conditions of two indexes of the spend table. */
+export const expiringSums = [
+  "scope IN ('key', 'project') AND period LIKE '____-__-__'",
+  "scope IN ('end_user', 'tag')",
+];
+
 /**
  * The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead.
  */

@@ -121,7 +121,8 @@ export class SqliteLedgerStore implements LedgerStore {
     const wholeDaysBefore = usageBefore - (usageBefore % dayMs);
     let rest = limit - this.#pruneRows(before, limit);
     if (rest > 0) rest -= used.prune(wholeDaysBefore, rest);
-    return rest === 0 || spent.prune(before, rest);
+    if (rest > 0) rest -= spent.prune(before, rest);
+    return rest === 0;
   }
 
   #pruneRows(before: number, limit: number): number {

@@ -6,22 +6,18 @@
 import type { Statement } from "bun:sqlite";
 import { periodNames } from "../../../contract/budget-periods.ts";
 import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
-import { type SpendTally, spentExtraRetentionMs } from "../sql/spend-tally.ts";
+import { expiringSums, type SpendTally, spentExtraRetentionMs } from "../sql/spend-tally.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
-type PrimaryKey = readonly [scope: string, id: string, period: string];
+/** Deletes the oldest sums before `?1`, at most `?2`. Each condition has an index. */
+const deletion = (condition: string): string =>
+  `DELETE FROM spent WHERE (scope, id, period) IN
+    (SELECT scope, id, period FROM spent WHERE ${condition} AND period < ?1 ORDER BY period LIMIT ?2)`;
 
 export class SpendTable {
   readonly #add: Statement;
   readonly #read: Statement<{ dollars: number }, [string, string, string]>;
-  readonly #sumAt: Statement<
-    { scope: string; id: string; period: string },
-    [...PrimaryKey, number]
-  >;
-  readonly #prune: Statement;
-  readonly #pruneRest: Statement;
-  /** The scan for days before `day`. `after`: the last sum that was examined. Undefined: all were. */
-  #scan: { readonly day: string; readonly after: PrimaryKey | undefined } | undefined;
+  readonly #prune: readonly Statement[];
 
   constructor(statements: PreparedStatements) {
     this.#add = statements.prepare(
@@ -31,14 +27,7 @@ export class SpendTable {
     this.#read = statements.prepare(
       "SELECT dollars FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3",
     );
-    this.#sumAt = statements.prepare(
-      `SELECT scope, id, period FROM spent WHERE (scope, id, period) > (?1, ?2, ?3)
-       ORDER BY scope, id, period LIMIT 1 OFFSET ?4`,
-    );
-    const prune = `DELETE FROM spent WHERE (scope, id, period) > (?1, ?2, ?3)
-      AND (period LIKE '____-__-__' OR scope IN ('end_user', 'tag')) AND period < ?4`;
-    this.#prune = statements.prepare(`${prune} AND (scope, id, period) <= (?5, ?6, ?7)`);
-    this.#pruneRest = statements.prepare(prune);
+    this.#prune = expiringSums.map((condition) => statements.prepare(deletion(condition)));
   }
 
   /** Runs inside the transaction that writes the rows. */
@@ -50,25 +39,13 @@ export class SpendTable {
     return this.#read.get(scope, id, period)?.dollars ?? 0;
   }
 
-  /**
-   * Deletes days long before `before`. Months and totals of keys and projects stay. No index has the days in their
-   * order, so each call examines the next `limit` sums, and all sums are examined once a day. True: there are more to
-   * examine.
-   */
-  prune(before: number, limit: number): boolean {
+  /** Deletes at most `limit` sums long before `before`. Months and totals of keys and projects stay. Returns how many. */
+  prune(before: number, limit: number): number {
     const { day } = periodNames(before - spentExtraRetentionMs);
-    if (this.#scan?.day !== day) this.#scan = { day, after: ["", "", ""] };
-    const { after } = this.#scan;
-    if (!after) return false;
-    const last = this.#sumAt.get(...after, limit - 1);
-    if (last) {
-      const { scope, id, period } = last;
-      this.#prune.run(...after, day, scope, id, period);
-      this.#scan = { day, after: [scope, id, period] };
-    } else {
-      this.#pruneRest.run(...after, day);
-      this.#scan = { day, after: undefined };
+    let pruned = 0;
+    for (const prune of this.#prune) {
+      if (pruned < limit) pruned += prune.run(day, limit - pruned).changes;
     }
-    return last !== null;
+    return pruned;
   }
 }

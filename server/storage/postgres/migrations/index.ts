@@ -5,7 +5,7 @@ import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
 import { jobEventColumns, jobTables, vendorBatchColumns, vendorCostColumns } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
-import { labelBudgetTables, labelTables, ledgerTables } from "./ledger.ts";
+import { ledgerTables } from "./ledger.ts";
 
 const tables: PostgresMigration = {
   name: "0001-tables",
@@ -23,25 +23,18 @@ const webhookEndpoints: PostgresMigration = {
 
 const uploads: PostgresMigration = { name: "0005-uploads", statements: uploadTables };
 
-const labels: PostgresMigration = { name: "0006-labels", statements: labelTables };
+const accounts: PostgresMigration = { name: "0006-accounts", statements: accountTables };
 
-const accounts: PostgresMigration = { name: "0007-accounts", statements: accountTables };
-
-const labelBudgets: PostgresMigration = {
-  name: "0008-label-budgets",
-  statements: labelBudgetTables,
-};
-
-const alerts: PostgresMigration = { name: "0009-alerts", statements: alertTables };
+const alerts: PostgresMigration = { name: "0007-alerts", statements: alertTables };
 
 const vendorBatches: PostgresMigration = {
-  name: "0010-vendor-batches",
+  name: "0008-vendor-batches",
   statements: vendorBatchColumns,
 };
 
-const jobEvents: PostgresMigration = { name: "0011-job-events", statements: jobEventColumns };
+const jobEvents: PostgresMigration = { name: "0009-job-events", statements: jobEventColumns };
 
-const vendorCosts: PostgresMigration = { name: "0012-vendor-costs", statements: vendorCostColumns };
+const vendorCosts: PostgresMigration = { name: "0010-vendor-costs", statements: vendorCostColumns };
 
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
@@ -49,9 +42,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   jobs,
   webhookEndpoints,
   uploads,
-  labels,
   accounts,
-  labelBudgets,
   alerts,
   vendorBatches,
   jobEvents,

@@ -35,29 +35,6 @@ const usageTable = (
   PRIMARY KEY (${[start, ...columns].join(", ")})
 ) ${forUpdates}`;
 
-/** The tags and the end user of a request, and usage by each of them. */
-export const labelTables: readonly string[] = [
-  "ALTER TABLE vexel.ledger ADD COLUMN end_user TEXT, ADD COLUMN tags TEXT",
-  usageTable("usage_by_hour_and_label", "hour", ["label", "key_id", ...names]),
-  usageTable("usage_by_day_and_label", "day", ["label", "key_id", ...names]),
-  "CREATE INDEX usage_by_label_and_hour ON vexel.usage_by_hour_and_label (label, hour)",
-  "CREATE INDEX usage_by_label_and_day ON vexel.usage_by_day_and_label (label, day)",
-];
-
-/**
- * The budgets of end users and tags, of which there may be millions: replicas read the sums of the current periods of
- * keys and projects without them.
- */
-export const labelBudgetTables: readonly string[] = [
-  "ALTER TABLE vexel.ledger ADD COLUMN budgets TEXT",
-  "DROP INDEX vexel.spent_by_day, vexel.spent_by_month",
-  `CREATE INDEX spent_by_day ON vexel.spent (period)
-    WHERE scope IN ('key', 'project') AND period LIKE '____-__-__'`,
-  `CREATE INDEX spent_by_month ON vexel.spent (period)
-    WHERE scope IN ('key', 'project') AND period NOT LIKE '____-__-__'`,
-  "CREATE INDEX spent_by_label ON vexel.spent (period) WHERE scope IN ('end_user', 'tag')",
-];
-
 export const ledgerTables: readonly string[] = [
   // Partitions need the time in the primary key. A row that is appended again has the same time. `batch` is null if the
   // row was counted when it was stored.
@@ -88,6 +65,9 @@ export const ledgerTables: readonly string[] = [
     timeline        TEXT,
     error_message   TEXT,
     replica         TEXT,
+    end_user        TEXT,
+    tags            TEXT,
+    budgets         TEXT,
     batch           BIGINT,
     PRIMARY KEY (request_id, at)
   ) PARTITION BY RANGE (at)`,
@@ -113,14 +93,22 @@ export const ledgerTables: readonly string[] = [
     dollars DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (scope, id, period)
   ) ${forUpdates}`,
-  // Daily sums are the only ones that expire. With both indexes, replicas read the sums of the current periods without
-  // those of all other days. The period of a sum never changes, so the indexes do not slow down the updates of sums.
-  "CREATE INDEX spent_by_day ON vexel.spent (period) WHERE period LIKE '____-__-__'",
-  "CREATE INDEX spent_by_month ON vexel.spent (period) WHERE period NOT LIKE '____-__-__'",
+  // With these indexes, replicas read the sums of the current periods without those of all other days, and without those
+  // of end users and tags, of which there may be millions. The period of a sum never changes, so the indexes do not slow
+  // down the updates of sums.
+  `CREATE INDEX spent_by_day ON vexel.spent (period)
+    WHERE scope IN ('key', 'project') AND period LIKE '____-__-__'`,
+  `CREATE INDEX spent_by_month ON vexel.spent (period)
+    WHERE scope IN ('key', 'project') AND period NOT LIKE '____-__-__'`,
+  "CREATE INDEX spent_by_label ON vexel.spent (period) WHERE scope IN ('end_user', 'tag')",
   usageTable("usage_by_hour", "hour", ["key_id", ...names]),
   usageTable("usage_by_day", "day", ["key_id", ...names]),
   usageTable("usage_by_hour_without_key", "hour", names),
   usageTable("usage_by_day_without_key", "day", names),
   "CREATE INDEX usage_by_key_and_hour ON vexel.usage_by_hour (key_id, hour)",
   "CREATE INDEX usage_by_key_and_day ON vexel.usage_by_day (key_id, day)",
+  usageTable("usage_by_hour_and_label", "hour", ["label", "key_id", ...names]),
+  usageTable("usage_by_day_and_label", "day", ["label", "key_id", ...names]),
+  "CREATE INDEX usage_by_label_and_hour ON vexel.usage_by_hour_and_label (label, hour)",
+  "CREATE INDEX usage_by_label_and_day ON vexel.usage_by_day_and_label (label, day)",
 ];

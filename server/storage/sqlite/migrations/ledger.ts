@@ -1,4 +1,5 @@
 /** The migrations of `ledger.db`, in order. A migration that was released is never changed: a new one is appended. */
+import { expiringSums } from "../../sql/spend-tally.ts";
 import type { Migration } from "../migrate.ts";
 
 const latencyCounts = Array.from({ length: 13 }, (_, at) => `latency_${at} INTEGER NOT NULL`);
@@ -60,6 +61,9 @@ const tables: Migration = {
       timeline        TEXT,
       error_message   TEXT,
       replica         TEXT,
+      end_user        TEXT,
+      tags            TEXT,
+      budgets         TEXT,
       PRIMARY KEY (at, request_id)
     ) WITHOUT ROWID`,
     `CREATE TABLE spent (
@@ -69,28 +73,20 @@ const tables: Migration = {
       dollars REAL NOT NULL,
       PRIMARY KEY (scope, id, period)
     ) WITHOUT ROWID`,
+    // Retention reads the sums in the order of time.
+    ...expiringSums.map(
+      (condition, at) =>
+        `CREATE INDEX spent_by_${at === 0 ? "day" : "label"} ON spent (period) WHERE ${condition}`,
+    ),
     `CREATE INDEX ledger_by_failure ON ledger (at, request_id, status, error)
       WHERE error IS NOT NULL OR status >= 400`,
     usageTable("usage_by_hour", "hour", ["key_id", ...names]),
     usageTable("usage_by_day", "day", ["key_id", ...names]),
     usageTable("usage_by_hour_without_key", "hour", names),
     usageTable("usage_by_day_without_key", "day", names),
-  ],
-};
-
-const labels: Migration = {
-  name: "0002-labels",
-  statements: [
-    "ALTER TABLE ledger ADD COLUMN end_user TEXT",
-    "ALTER TABLE ledger ADD COLUMN tags TEXT",
     usageTable("usage_by_hour_and_label", "hour", ["label", "key_id", ...names]),
     usageTable("usage_by_day_and_label", "day", ["label", "key_id", ...names]),
   ],
 };
 
-const labelBudgets: Migration = {
-  name: "0003-label-budgets",
-  statements: ["ALTER TABLE ledger ADD COLUMN budgets TEXT"],
-};
-
-export const ledgerMigrations: readonly Migration[] = [tables, labels, labelBudgets];
+export const ledgerMigrations: readonly Migration[] = [tables];
