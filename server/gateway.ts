@@ -50,16 +50,16 @@ export interface BuildOptions {
    * Absent: the gateway has one process.
    */
   readonly otherWorkers?: OtherWorkers | undefined;
-  // Only tests set the options below.
-  /** The delays between delivery attempts of a webhook. Absent: the defaults. */
+  // Only tests set the options below, in place of the defaults.
+  /** The delays between delivery attempts of a webhook. */
   readonly webhookDelaysMs?: readonly number[];
-  /** The most bytes of an upstream response. Absent: the default. */
+  /** The most bytes of an upstream response. */
   readonly maxResponseBytes?: number;
-  /** The timeout of the download of an image. Absent: the default. */
+  /** The timeout of the download of an image. */
   readonly downloadTimeoutMs?: number;
-  /** Minimum average rate of a request body, in bytes per second. Absent: the default. */
+  /** Minimum average rate of a request body, in bytes per second. */
   readonly minBodyRate?: number;
-  /** The cost of a password hash. Absent: the cost in production. */
+  /** The cost of a password hash. */
   readonly passwordCost?: AdminOptions["passwordCost"];
 }
 
