@@ -5,6 +5,8 @@
  * ledger backlog.
  */
 import { logReason } from "../lib/gateway-error.ts";
+import { createSerialize } from "../lib/tasks.ts";
+import { repeat, withTimeout } from "../lib/timers.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import { type LedgerStore, RejectedRowsError } from "../storage/ports/ledger-store.ts";
 
@@ -25,35 +27,29 @@ interface ForwarderOptions {
   readonly beforeBatch?: () => Promise<void>;
   /** Runs after rows were forwarded, or after `everyMs` without new rows; never while rows are being forwarded. */
   readonly onForwarded?: () => Promise<void>;
-  readonly batchRows?: number;
-  readonly everyMs?: number;
-  readonly retryMs?: number;
-  /** The longest time that `close` waits for the last rows. */
+  /** The longest time that `close` waits for the last rows. Absent: the default. */
   readonly closeMs?: number;
 }
+
+const batchRows = 1000;
+const everyMs = 250;
+const defaultCloseMs = 5000;
 
 /** If more rows are rejected, the problem is in the shared ledger and not in single rows. */
 const maxRejected = 1000;
 
 export class LedgerForwarder {
-  readonly #options: Required<ForwarderOptions>;
+  readonly #options: ForwarderOptions;
   readonly #rejected = new Set<string>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #running: Promise<void> | undefined;
+  readonly #stop: () => Promise<void>;
+  readonly #serialize = createSerialize();
+  /** The run that has not begun. */
+  #queuedRun: Promise<void> | undefined;
   #isReachable = true;
-  #isClosed = false;
 
   constructor(options: ForwarderOptions) {
-    this.#options = {
-      beforeBatch: () => Promise.resolve(),
-      onForwarded: () => Promise.resolve(),
-      batchRows: 1000,
-      everyMs: 250,
-      retryMs: 1000,
-      closeMs: 5000,
-      ...options,
-    };
-    this.#schedule(0);
+    this.#options = options;
+    this.#stop = repeat({ everyMs, isImmediate: true }, () => this.run());
   }
 
   get isReachable(): boolean {
@@ -62,34 +58,20 @@ export class LedgerForwarder {
 
   /** Forwards the rows that are left, within a bounded time. The next start forwards the others. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    const timeout = Bun.sleep(this.#options.closeMs);
-    await Promise.race([timeout, this.#running]);
-    await Promise.race([timeout, this.#forward()]);
+    const { closeMs = defaultCloseMs } = this.#options;
+    await withTimeout(
+      this.#stop().then(() => this.run()),
+      closeMs,
+    );
   }
 
   /** Forwards now. Resolves after a run that began after the call, also if it failed. */
-  async run(): Promise<void> {
-    await this.#running;
-    if (this.#isClosed) return;
-    this.#start();
-    await this.#running;
-  }
-
-  #schedule(ms: number): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => this.#start(), ms);
-    this.#timer.unref();
-  }
-
-  #start(): void {
-    if (this.#running) return;
-    clearTimeout(this.#timer);
-    this.#running = this.#forward().finally(() => {
-      this.#running = undefined;
-      this.#schedule(this.#isReachable ? this.#options.everyMs : this.#options.retryMs);
+  run(): Promise<void> {
+    this.#queuedRun ??= this.#serialize(() => {
+      this.#queuedRun = undefined;
+      return this.#forward();
     });
+    return this.#queuedRun;
   }
 
   /** Never rejects. */
@@ -97,12 +79,12 @@ export class LedgerForwarder {
     try {
       const { beforeBatch, onForwarded } = this.#options;
       for (;;) {
-        await beforeBatch();
+        await beforeBatch?.();
         const batch = this.#next();
         if (batch.length === 0) break;
         await this.#append(batch);
       }
-      await onForwarded();
+      await onForwarded?.();
       this.#setReachable(true, "rows are forwarded again");
     } catch (error) {
       this.#setReachable(false, logReason(error));
@@ -110,8 +92,7 @@ export class LedgerForwarder {
   }
 
   #next(): readonly LedgerRow[] {
-    const { backlog, batchRows } = this.#options;
-    const rows = backlog.oldest(batchRows + this.#rejected.size);
+    const rows = this.#options.backlog.oldest(batchRows + this.#rejected.size);
     return rows.filter(({ requestId }) => !this.#rejected.has(requestId)).slice(0, batchRows);
   }
 

@@ -122,13 +122,13 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
         ]
       : []),
   ];
-  // Pruning may have freed the space that the rows of earlier outboxes need.
-  const recoverTimer = setInterval(() => ledger.recoverEarlier(), pruneEveryMs);
-  const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);
+  const stopChecks = [
+    // Pruning may have freed the space that the rows of earlier outboxes need.
+    repeat({ everyMs: pruneEveryMs }, async () => ledger.recoverEarlier()),
+    repeat({ everyMs: verifyEveryMs }, async () => ledger.verify()),
+  ];
   options.resources.defer(async () => {
-    for (const stop of stopPruning) stop();
-    clearInterval(recoverTimer);
-    clearInterval(verifyTimer);
+    for (const stop of [...stopPruning, ...stopChecks]) void stop();
     const { lost: unwritten } = await ledger.close();
     // Rows in the outbox of a folder that was removed or replaced are recovered only from that folder.
     const lost = opened.problem === undefined ? unwritten : ledger.pendingRows.length;

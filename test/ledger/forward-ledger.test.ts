@@ -17,9 +17,9 @@ const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId })
 test("a row that the shared ledger refuses stays in the data folder, and the others arrive", async () => {
   using folder = temporaryFolder();
   const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
-  const rows = Array.from({ length: 50 }, (_, at) => ledgerRow(1000 + at));
+  const rows = Array.from({ length: 2500 }, (_, at) => ledgerRow(1000 + at));
   backlog.write(rows);
-  const refused = new Set([rows[7]!.requestId, rows[31]!.requestId]);
+  const refused = new Set([rows[7]!.requestId, rows[1031]!.requestId]);
   const arrived: string[] = [];
   const reported: string[] = [];
   const forwarder = new LedgerForwarder({
@@ -33,10 +33,8 @@ test("a row that the shared ledger refuses stays in the data folder, and the oth
     },
     report: () => undefined,
     reportRejected: ({ requestId }) => reported.push(requestId),
-    batchRows: 20,
-    everyMs: 1,
   });
-  await until(() => arrived.length === 48);
+  await until(() => arrived.length === 2498);
   const late = ledgerRow(5000);
   backlog.write([late]);
   await until(() => arrived.includes(late.requestId));
@@ -69,8 +67,6 @@ test("an outage is reported once, with its reason, and a batch whose acknowledgm
     },
     report: ({ reachable, reason }) => states.push([reachable, reason]),
     reportRejected: () => undefined,
-    retryMs: 1,
-    everyMs: 1,
   });
   await until(() => states.length === 2);
   await forwarder.close();

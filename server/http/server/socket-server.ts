@@ -4,6 +4,7 @@
  */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
+import { withTimeout } from "../../lib/timers.ts";
 import type { ByteSocket } from "./client-socket.ts";
 import { ClientConnection } from "./connection.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
@@ -67,8 +68,7 @@ export function startServer(options: HttpServerOptions): HttpServer {
       stopped = true;
       listener.stop(false);
       for (const connection of limit.open) stopConnection(connection, now);
-      if (limit.open.size > 0 && now)
-        await Promise.race([allClosed.promise, Bun.sleep(shutdownLingerMs)]);
+      if (limit.open.size > 0 && now) await withTimeout(allClosed.promise, shutdownLingerMs);
       if (now) for (const { socket } of limit.open) socket.end();
       if (limit.open.size > 0) await allClosed.promise;
       clearInterval(ticker);
