@@ -121,7 +121,7 @@ export function startGateway({
   const folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, yaml);
-  for (const [name, bytes] of newDatabases) writeFileSync(join(folder.path, name), bytes);
+  copyNewDatabases(folder.path);
   const load = () => {
     const loaded = loadSnapshot({ path, namedBy: "VEXEL_CONFIG", env: {} });
     if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
@@ -158,7 +158,7 @@ export function startGateway({
     passwordCost: { memoryCost: 8, timeCost: 1 },
     ...overrides,
   });
-  if (newDatabases.size === 0) readDatabases(folder.path);
+  keepNewDatabases(folder.path);
   return {
     url: gateway.url,
     events: gateway.events,
@@ -196,7 +196,13 @@ export function startGateway({
  */
 const newDatabases = new Map<string, Uint8Array>();
 
-function readDatabases(folder: string): void {
+export function copyNewDatabases(folder: string): void {
+  for (const [name, bytes] of newDatabases) writeFileSync(join(folder, name), bytes);
+}
+
+/** At once after the gateway was built. */
+export function keepNewDatabases(folder: string): void {
+  if (newDatabases.size > 0) return;
   for (const name of readdirSync(folder).filter((each) => each.endsWith(".db"))) {
     const path = join(folder, name);
     const database = new Database(path);

@@ -26,17 +26,21 @@ interface ReceivedResponse {
   readonly json: unknown;
 }
 
-type ResponseCheck = (response: ReceivedResponse) => void;
+/** False: the document does not have the operation. */
+type ResponseCheck = (response: ReceivedResponse) => boolean;
 
-/** Throws if a response is not as the document says. Requests to paths that the document does not have are skipped. */
+/** Throws if a response is not as the document says. */
 export function checkResponsesBy(document: AdminApiDocument): ResponseCheck {
   const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
   ajv.addVocabulary(["components"]);
   ajv.addSchema({ $id: "admin:document", components: document.components });
   const validators = new Map<Schema, ValidateFunction>();
-  const validatorOf = (schema: Schema): ValidateFunction => {
+  const compile = (schema: Schema): ValidateFunction => {
     const text = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"admin:document#/');
-    const validate = validators.get(schema) ?? ajv.compile(JSON.parse(text));
+    return ajv.compile(JSON.parse(text));
+  };
+  const validatorOf = (schema: Schema): ValidateFunction => {
+    const validate = validators.get(schema) ?? compile(schema);
     validators.set(schema, validate);
     return validate;
   };
@@ -44,7 +48,7 @@ export function checkResponsesBy(document: AdminApiDocument): ResponseCheck {
   return ({ method, path, status, json }) => {
     const name = `${method} ${path.split("?")[0]}`;
     const operation = operations.find(({ pattern }) => pattern.test(name))?.operation;
-    if (!operation) return;
+    if (!operation) return false;
     const { default: error, [status]: success } = operation.responses;
     const documented = success ?? (status >= 400 ? error : undefined);
     if (!documented) throw new Error(`${name}: the status ${status} is not documented`);
@@ -53,6 +57,7 @@ export function checkResponsesBy(document: AdminApiDocument): ResponseCheck {
     if (validate && !validate(json)) {
       throw new Error(`${name} does not match its schema: ${ajv.errorsText(validate.errors)}`);
     }
+    return true;
   };
 }
 
@@ -67,26 +72,33 @@ const operationsOf = ({ paths }: AdminApiDocument) =>
       })),
     );
 
-const checks = new Map<string, Promise<ResponseCheck | undefined>>();
+/**
+ * All gateways of the process have the same operations, except for those that only some settings have. So another
+ * document is read, and its schemas compiled, only for an operation that no earlier document has.
+ */
+const checks: ResponseCheck[] = [];
+const readOrigins = new Set<string>();
 
-/** Undefined: the gateway does not serve the document, such as one that stops. */
-async function checkOf(origin: string, adminToken: string): Promise<ResponseCheck | undefined> {
+async function readDocument(origin: string, adminToken: string): Promise<void> {
   const headers = { authorization: `Bearer ${adminToken}` };
   const response = await fetch(`${origin}/admin/api/openapi.json`, { headers });
-  return response.ok ? checkResponsesBy((await response.json()) as AdminApiDocument) : undefined;
+  // A gateway that stops does not serve the document.
+  if (response.ok) checks.push(checkResponsesBy((await response.json()) as AdminApiDocument));
 }
 
-/** Checks a response of a gateway, and returns it. */
+/** Checks a response of a gateway, and returns it. Paths that the document does not have are skipped. */
 export async function asDocumented(
   response: Response,
   method: string,
   adminToken: string,
 ): Promise<Response> {
   const { origin, pathname } = new URL(response.url);
-  if (!checks.has(origin)) checks.set(origin, checkOf(origin, adminToken));
-  const check = await checks.get(origin);
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   const json = isJson ? await response.clone().json() : undefined;
-  check?.({ method, path: pathname, status: response.status, json });
+  const received = { method, path: pathname, status: response.status, json };
+  if (checks.some((check) => check(received)) || readOrigins.has(origin)) return response;
+  readOrigins.add(origin);
+  await readDocument(origin, adminToken);
+  checks.at(-1)?.(received);
   return response;
 }

@@ -12,7 +12,7 @@ import {
 import { secretBoxFor } from "../../server/wiring/storage.ts";
 import { buildBuiltInModels } from "../../server/workers/built-in-models.ts";
 import { inspectModelDirectory } from "../../server/workers/embedding/model-directory.ts";
-import { temporaryFolder } from "../harness.ts";
+import { copyNewDatabases, keepNewDatabases, temporaryFolder } from "../harness.ts";
 import { asDocumented } from "./documented-responses.ts";
 
 export const adminToken = "admin-token-0123456789";
@@ -45,6 +45,7 @@ export async function startEntityGateway({
   const folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   writeFileSync(path, yaml);
+  copyNewDatabases(folder.path);
   const settings = readSettings({
     PORT: "0",
     VEXEL_DATA: folder.path,
@@ -92,6 +93,7 @@ export async function startEntityGateway({
     log,
     configChanges: { keys, applyKeyChanges, entities: configuration.entities, applyEntityChanges },
   });
+  keepNewDatabases(folder.path);
 
   /** With the admin token, unless `headers` has another authorization. */
   const call = async (
