@@ -4,9 +4,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
+import { closeAfterAll } from "../clean-up.ts";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
-import { type Fake, startFake } from "../fake-upstream.ts";
-import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import { startFake } from "../fake-upstream.ts";
+import {
+  configFor,
+  type GatewayProcess,
+  startGateway,
+  startProcess,
+  temporaryFolder,
+} from "../harness.ts";
 import { until } from "../until.ts";
 import {
   bearer,
@@ -239,19 +246,9 @@ describe("five uploads of 25 MB at once, without a length", () => {
 });
 
 describe("every file of a form reaches the upstream byte for byte, with the type of its bytes", () => {
-  let fake: Fake;
-  let other: GatewayProcess;
-  const home = temporaryFolder();
-  beforeAll(async () => {
-    fake = startFake();
-    other = await startProcess({ folder: home.path, yaml: configFor(fake.url) });
-  });
-  afterAll(async () => {
-    other.kill("SIGKILL");
-    await other.exited;
-    fake.close();
-    home[Symbol.dispose]();
-  });
+  const fake = startFake();
+  const other = startGateway({ yaml: configFor(fake.url) });
+  closeAfterAll(other, fake);
 
   const generated = (format: "png" | "jpeg" | "webp", extra: number): Uint8Array<ArrayBuffer> => {
     const bytes = encodeImage({ format, width: 64, height: 64, shade: extra % 256 });
@@ -296,14 +293,12 @@ describe("every file of a form reaches the upstream byte for byte, with the type
   test("every file is sent again, to the next target, when the first one fails", async () => {
     fake.clear();
     fake.script({ fail: "overloaded" });
-    writeFileSync(
-      join(home.path, "vexel.yaml"),
+    other.reload(
       configFor(fake.url).replace(
         "targets: [{ upstream: fake, model: gpt-image-1.5 }]",
         "targets: [{ upstream: fake, model: gpt-image-1.5 }, { upstream: fake, model: gpt-image-2 }]",
       ),
     );
-    await until(() => other.output().includes("config-reloaded"));
     const file = generated("png", 2_000_000);
     const form = formOf(["model", "image-model"], ["prompt", "a hat"], ["image", file]);
     const response = await send(form);
