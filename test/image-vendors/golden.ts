@@ -164,8 +164,15 @@ function shapeOf(value: unknown): unknown {
   return Object.entries(value).map(([name, member]) => [name, shapeOf(member)]);
 }
 
-const readGolden = ({ name }: FakeVendor, operation: string): Golden =>
-  JSON.parse(readFileSync(join(goldens, `${name}.${operation}.golden.json`), "utf8")) as Golden;
+/** Every law compares the golden files of all vendors. */
+const read = new Map<string, Golden>();
+
+function readGolden({ name }: FakeVendor, operation: string): Golden {
+  const path = join(goldens, `${name}.${operation}.golden.json`);
+  const golden = read.get(path) ?? (JSON.parse(readFileSync(path, "utf8")) as Golden);
+  read.set(path, golden);
+  return golden;
+}
 
 /** Equal for models of one adapter whose exchanges have the same steps, with responses of the same shape. */
 export function responseShape(vendor: FakeVendor, operation: string): string {
@@ -177,6 +184,13 @@ export function responseShape(vendor: FakeVendor, operation: string): string {
 /** Whether an image is made by one request, or by a job that is polled. */
 export const stepCount = (vendor: FakeVendor, operation: string): number =>
   readGolden(vendor, operation).exchanges.length;
+
+/**
+ * Equal for the models of one adapter whose images are made by a request, and for those whose images are made by a job:
+ * the code that reads the response is the same, whatever the model.
+ */
+export const stepsOf = (vendor: FakeVendor, operation: string): string =>
+  `${vendor.kind} ${stepCount(vendor, operation)}`;
 
 /** Equal for models of one adapter that get requests of the same shape. Their golden files hold the values. */
 export function requestShape(vendor: FakeVendor, operation: string): string {

@@ -50,11 +50,19 @@ const exceptions: Exceptions = {};
 /** Started before any test: a fake that cannot be configured fails once, and not in each law. */
 const gateways: Readonly<Record<GatewayName, LawGateway>> = {
   plain: startLawGateway("plain", fakeVendors),
-  "short-timeout": startLawGateway("short-timeout", fakeVendors),
+  "short-timeout": startLawGateway("short-timeout", vendorsOf("short-timeout")),
 };
 afterAll(async () => {
   await Promise.all(Object.values(gateways).map((gateway) => gateway.close()));
 });
+
+/** The vendors that are tried with this gateway. */
+function vendorsOf(gateway: GatewayName): FakeVendor[] {
+  const subjects = Object.values(laws)
+    .filter((law) => law.gateway === gateway)
+    .flatMap(subjectsOf);
+  return [...new Set(subjects.map(({ vendor }) => vendor))];
+}
 
 interface Subject {
   readonly name: string;

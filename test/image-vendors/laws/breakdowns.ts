@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../../contract/errors.ts";
 import type { ImageFault } from "../fake-generator.ts";
-import { stepCount } from "../golden.ts";
+import { stepsOf } from "../golden.ts";
 import type { FakeVendor } from "../image-vendor.ts";
 import { capabilitiesOf, type LawContext, type Operation } from "../law-gateway.ts";
 import {
@@ -158,13 +158,6 @@ const laws: ImageLaws = {
     },
   },
 };
-
-/**
- * Equal for the models of one adapter whose images are made by a request, and for those whose images are made by a job:
- * a fault of the connection or of a response is handled by the code that reads the response, whatever the model.
- */
-const stepsOf = (vendor: FakeVendor, operation: Operation): string =>
-  `${vendor.kind} ${stepCount(vendor, operation)}`;
 
 export const breakdowns: ImageLaws = Object.fromEntries(
   Object.entries(laws).map(([name, law]) => [name, { alike: stepsOf, ...law }]),

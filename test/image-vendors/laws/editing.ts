@@ -79,9 +79,8 @@ export const editing: ImageLaws = {
   "more images than the vendor takes are refused with the parameter's name, without an upstream request":
     {
       about: "edits",
-      // Refused before a request is made, so its shape does not matter.
-      alike: (vendor) =>
-        `${vendor.kind} ${capabilitiesOf(vendor, "http://127.0.0.1", "edits").edits?.maxImages}`,
+      // Refused before a request is made, whatever the vendor.
+      alike: (vendor) => `${capabilitiesOf(vendor, "http://127.0.0.1", "edits").edits?.maxImages}`,
       holds: async (context) => {
         const count = Math.min(editCapabilities(context).maxImages, maxImages) + 1;
         const images = await Promise.all(Array.from({ length: count }, (_, at) => source(at)));

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { adapters } from "../../../server/upstream/adapters/index.ts";
 import { promptMember } from "../golden.ts";
 import type { FakeVendor, ParsedRequest } from "../image-vendor.ts";
-import { capabilitiesOf, type LawContext, type Operation } from "../law-gateway.ts";
+import type { LawContext, Operation } from "../law-gateway.ts";
 import { expectRefusal, expectSuccess, sendRequest, type VendorOutcome } from "../send-request.ts";
 import { expectConsistent, imagesIn, namesIn } from "./expect-response.ts";
 import type { ImageLaws } from "./law.ts";
@@ -15,12 +15,11 @@ const testedOptions = [
   ["moderation", "low"],
 ] as const;
 
-/** Equal for models of one adapter and API that take the same values of these options. */
-function declaredOptions(vendor: FakeVendor, operation: Operation): string {
-  const { takes } = capabilitiesOf(vendor, "http://127.0.0.1", operation);
-  const values = testedOptions.map(([name]) => takes[name]);
-  return JSON.stringify([promptMember(vendor, operation), values]);
-}
+/**
+ * Equal for the models of one adapter. test/laws/image-plans.test.ts has the values of every model and operation, and
+ * image-plans-wire.test.ts the requests with them.
+ */
+const sameAdapter = ({ kind }: FakeVendor): string => kind;
 
 interface OptionOutcome {
   readonly name: (typeof testedOptions)[number][0];
@@ -67,7 +66,8 @@ function expectRefusedByName(context: LawContext, { outcome, name }: OptionOutco
 
 export const options: ImageLaws = {
   "an option is sent to the vendor, or emulated, or refused by its name": {
-    alike: declaredOptions,
+    about: "vendor",
+    alike: sameAdapter,
     holds: async (context, operation) => {
       for (const result of await requestEach(context, operation)) {
         if (result.outcome.status === 200) {

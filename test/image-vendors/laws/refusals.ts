@@ -66,7 +66,7 @@ export const refusals: ImageLaws = {
 
   "a streaming request that the vendor refuses gets an HTTP status": {
     about: "vendor",
-    alike: errorResponses,
+    alike: ({ kind }) => kind,
     holds: async (context, operation) => {
       // Both kinds of request have one mapping of errors: the law above tries every error response.
       for (const refusal of context.vendor.refusals.slice(0, 1)) {
