@@ -29,7 +29,7 @@ const deleteOldest = (table: string, order: string, condition: string): string =
 const oldestUsage = Object.values(rollUps).map(({ table, start }) =>
   deleteOldest(table, start, `${start} < $1`),
 );
-const oldestSums = expiringSums.map((condition) =>
+const oldestSums = expiringSums.map(({ condition }) =>
   deleteOldest("spent", "period", `${condition} AND period < $1`),
 );
 

@@ -15,11 +15,11 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
 export const spentExtraRetentionMs = 62 * dayMs;
 
-/** The sums that are pruned, by `period`: the conditions of two indexes of the spend table. */
+/** The sums that are pruned. Each condition has an index of the spend table by period. */
 export const expiringSums = [
-  "scope IN ('key', 'project') AND period LIKE '____-__-__'",
-  "scope IN ('end_user', 'tag')",
-];
+  { index: "spent_by_day", condition: "scope IN ('key', 'project') AND period LIKE '____-__-__'" },
+  { index: "spent_by_label", condition: "scope IN ('end_user', 'tag')" },
+] as const;
 
 /**
  * The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead.

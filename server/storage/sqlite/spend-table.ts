@@ -9,10 +9,11 @@ import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { expiringSums, type SpendTally, spentExtraRetentionMs } from "../sql/spend-tally.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
-/** Deletes the oldest sums before `?1`, at most `?2`. Each condition has an index. */
-const deletion = (condition: string): string =>
+/** Deletes the oldest sums before `?1`, at most `?2`. SQLite would not choose the index by itself. */
+const deletion = ({ index, condition }: (typeof expiringSums)[number]): string =>
   `DELETE FROM spent WHERE (scope, id, period) IN
-    (SELECT scope, id, period FROM spent WHERE ${condition} AND period < ?1 ORDER BY period LIMIT ?2)`;
+    (SELECT scope, id, period FROM spent INDEXED BY ${index}
+     WHERE ${condition} AND period < ?1 ORDER BY period LIMIT ?2)`;
 
 export class SpendTable {
   readonly #add: Statement;
@@ -27,7 +28,7 @@ export class SpendTable {
     this.#read = statements.prepare(
       "SELECT dollars FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3",
     );
-    this.#prune = expiringSums.map((condition) => statements.prepare(deletion(condition)));
+    this.#prune = expiringSums.map((sums) => statements.prepare(deletion(sums)));
   }
 
   /** Runs inside the transaction that writes the rows. */

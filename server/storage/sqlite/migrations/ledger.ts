@@ -75,8 +75,7 @@ const tables: Migration = {
     ) WITHOUT ROWID`,
     // Retention reads the sums in the order of time.
     ...expiringSums.map(
-      (condition, at) =>
-        `CREATE INDEX spent_by_${at === 0 ? "day" : "label"} ON spent (period) WHERE ${condition}`,
+      ({ index, condition }) => `CREATE INDEX ${index} ON spent (period) WHERE ${condition}`,
     ),
     `CREATE INDEX ledger_by_failure ON ledger (at, request_id, status, error)
       WHERE error IS NOT NULL OR status >= 400`,
