@@ -9,14 +9,13 @@ import type { Log } from "../../lib/log.ts";
 import type { Reservation } from "../../request/reservation.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";
-import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Vendor } from "./index.ts";
 import type { InputFile, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 import type { Payer, VendorBudget } from "./vendor-budget.ts";
 import { againIfRefused, noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
 import { readStored } from "./vendor-files.ts";
-import { VendorInput, VendorRefusal } from "./vendor-input.ts";
+import { type PlannedLine, VendorInput, VendorRefusal } from "./vendor-input.ts";
 import type { Created, Creating, Sent, VendorState } from "./vendor-state.ts";
 
 /** A line of a batch. */
@@ -42,12 +41,6 @@ export interface VendorBatchOptions {
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
-}
-
-interface PlannedLine {
-  readonly requests: readonly UpstreamRequest[];
-  /** In US dollars, in a batch of the vendor. Null: unknown. */
-  readonly dollars: number | null;
 }
 
 export type Ended = Extract<VendorStatus, { kind: "ended" }>;
@@ -210,19 +203,16 @@ export class VendorBatch {
     payer: Payer,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<Creating | undefined> {
-    const { files } = this.#options;
+    const { files, plan } = this.#options;
     const { api } = this.#at;
     const input = new VendorInput(api, this.#range.job.endpoint);
     const inputName = `${jobFolder(this.#range.job.id)}/vendor-${this.#range.number}.input`;
     try {
-      let dollars: number | null = 0;
-      const planned = this.#planned(payer, lines, (more) => {
-        dollars = dollars === null || more === null ? null : dollars + more;
-      });
-      const size = await files.write(inputName, input.write(planned));
+      const written = input.write(lines(), (line) => plan(line, this.#at, payer));
+      const size = await files.write(inputName, written);
       if (input.isEmpty) return undefined;
       const open = (): AsyncIterable<Uint8Array> => readStored(files, inputName);
-      const { skipped, shared } = input;
+      const { skipped, shared, dollars } = input;
       return await this.#send(payer, { size, open }, { skipped, shared, dollars });
     } finally {
       await files.remove(inputName);
@@ -236,33 +226,17 @@ export class VendorBatch {
     planned: Pick<Sent, "skipped" | "shared" | "dollars">,
   ): Promise<Creating> {
     const { now } = this.#options;
-    const { api, endpoint, target } = this.#at;
-    const { upstream, model } = target;
+    const { api, endpoint } = this.#at;
     const name = nameOf(this.#range);
     const reservation = await this.#reserve(payer, planned.dollars);
     try {
       const fileId = await api.upload(endpoint, file, name);
-      const sent = { ...planned, upstream: upstream.id, model, name, fileId, at: now() };
+      const sent = { ...planned, name, fileId, at: now() };
       const creating = await this.#save({ ...sent, kind: "creating" });
       if (reservation) await this.#refreshBudget();
       return creating;
     } finally {
       reservation?.release();
-    }
-  }
-
-  async *#planned(
-    payer: Payer,
-    lines: () => AsyncIterable<BatchLine>,
-    onCost: (dollars: number | null) => void,
-  ) {
-    for await (const line of lines()) {
-      const plan = async () => {
-        const { requests, dollars } = await this.#options.plan(line, this.#at, payer);
-        if (requests.length > 0) onCost(dollars);
-        return requests;
-      };
-      yield { line: line.number, plan };
     }
   }
 

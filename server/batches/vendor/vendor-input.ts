@@ -11,11 +11,16 @@ export class VendorRefusal extends Error {
   override readonly name = "VendorRefusal";
 }
 
-interface PlannedLine {
+export interface PlannedLine {
+  /** Empty: all inputs are cached. */
+  readonly requests: readonly UpstreamRequest[];
+  /** The estimated cost in US dollars, in a batch of the vendor. Null: unknown. */
+  readonly dollars: number | null;
+}
+
+interface NumberedLine {
   /** The line of the job. */
-  readonly line: number;
-  /** Empty: all inputs are cached. Throws GatewayError if the line is invalid. */
-  plan(): Promise<readonly UpstreamRequest[]>;
+  readonly number: number;
 }
 
 /** Other requests are served after this many lines. */
@@ -24,7 +29,10 @@ const linesPerTurn = 32;
 export class VendorInput {
   readonly #api: VendorApi;
   readonly #path: string;
+  /** Lines that are not part of the vendor's batch: they are cached or invalid. */
   readonly skipped: number[] = [];
+  /** The estimated cost in US dollars. Null: unknown. */
+  dollars: number | null = 0;
   #shared: string | undefined;
   /** Lines of the vendor's input file. */
   #count = 0;
@@ -44,15 +52,23 @@ export class VendorInput {
     return JSON.parse(this.#shared ?? "{}") as JsonObject;
   }
 
-  /** Throws VendorRefusal. */
-  async *write(lines: AsyncIterable<PlannedLine>): AsyncGenerator<Uint8Array> {
+  /** `plan` throws GatewayError if the line is invalid. Throws VendorRefusal. */
+  async *write<L extends NumberedLine>(
+    lines: AsyncIterable<L>,
+    plan: (line: L) => Promise<PlannedLine>,
+  ): AsyncGenerator<Uint8Array> {
     let read = 0;
-    for await (const { line, plan } of lines) {
-      const requests = await plan().catch(noneIfInvalid);
-      if (requests.length === 0) this.skipped.push(line);
-      for (const request of requests) yield* this.#linesOf(line, request);
+    for await (const line of lines) {
+      const { requests, dollars } = await plan(line).catch(noneIfInvalid);
+      if (requests.length === 0) this.skipped.push(line.number);
+      else this.#addCost(dollars);
+      for (const request of requests) yield* this.#linesOf(line.number, request);
       if (++read % linesPerTurn === 0) await nextTurn();
     }
+  }
+
+  #addCost(dollars: number | null): void {
+    this.dollars = this.dollars === null || dollars === null ? null : this.dollars + dollars;
   }
 
   *#linesOf(line: number, request: UpstreamRequest): Generator<Uint8Array> {
@@ -72,8 +88,8 @@ export class VendorInput {
 }
 
 /** An invalid line is not part of the vendor's batch. It fails when it runs. */
-function noneIfInvalid(error: unknown): readonly [] {
-  if (error instanceof GatewayError) return [];
+function noneIfInvalid(error: unknown): PlannedLine {
+  if (error instanceof GatewayError) return { requests: [], dollars: 0 };
   throw error;
 }
 

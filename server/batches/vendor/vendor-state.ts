@@ -3,9 +3,6 @@ import type { JsonObject } from "./vendor-api.ts";
 
 /** A batch whose input file is at the vendor. */
 export interface Sent {
-  /** The id of the upstream, and its own name for the model. */
-  readonly upstream: string;
-  readonly model: string;
   /** The name by which the batch is found at the vendor. */
   readonly name: string;
   /** The vendor's id of the input file. */

@@ -20,8 +20,6 @@ const minute = 60_000;
 
 const creating: Creating = {
   kind: "creating",
-  upstream: "openai",
-  model: "m",
   name: "vexel-batch_1-0",
   fileId: "file-1",
   shared: {},
