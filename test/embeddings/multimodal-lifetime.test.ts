@@ -80,7 +80,6 @@ test("a client gets the vector of an image whose first client has disconnected",
   resolve();
   cohere.hold(undefined);
   expect(await vectorIn(await second)).toEqual(vectorOf([imagePart(image)]));
-  expect(cohere.requests.length - before).toBe(1);
 });
 
 test("small images of several clients share an upstream request, and each client gets its own vector", async () => {
