@@ -33,8 +33,8 @@ const needsExecutable = !isFast && only.length === 0;
 /** Resolves with whether there is an executable. */
 const isBuilt = needsExecutable ? buildExecutable() : Promise.resolve(false);
 
-/** Four more than there are cores, because most tests wait: for a child process, for a timer. */
-const workers = availableParallelism() + 4;
+/** Six more than there are cores, because most tests wait: for a child process, for a timer. */
+const workers = availableParallelism() + 6;
 /**
  * Many small processes instead of one per core: after a few thousand tests JavaScriptCore's memory for compiled code is
  * full, and every test after that runs interpreted, up to fifty times slower.
@@ -49,23 +49,23 @@ const files = testFolders().flatMap(testFiles);
 const withPostgres = files.filter((file) =>
   /sharedPostgres|postgres-implementations/.test(readFileSync(join(root, file), "utf8")),
 );
+/** More than a thousand tests, which start no child process: they begin while the executable is built. */
+const imageLaws = files.filter((file) => file.startsWith("./test/laws/images."));
 /**
- * Groups that run in one process each: files that share a browser, the halves of the files with PostgreSQL, and a file
- * with more than a thousand tests. They take longest, so they start first.
+ * Groups that run in one process each, with the halves of the files with PostgreSQL, and the files that share a browser.
+ * They take longest, so they start first.
  */
 const groups = [
+  imageLaws,
   files.filter((file) => file.startsWith("./test/browser/")),
   ...[0, 1].map((half) => withPostgres.filter((_, at) => at % 2 === half)),
-  files.filter((file) => file.startsWith("./test/laws/images.")),
 ];
 const others = files.filter((file) => !groups.flat().includes(file));
 const shards = shardsOf().filter((shard) => shard.length > 0);
 if (shards.length === 0) console.log(`No test file has ${only.join(" or ")} in its path.`);
-const work = [
-  () => isBuilt,
-  ...shards.map((files, at) => () => runTests(files, join(folder, `${at}.xml`))),
-];
+const work = shards.map((files, at) => () => runTests(files, join(folder, `${at}.xml`)));
 await runPool(work, workers);
+await isBuilt;
 rmSync(folder, { recursive: true, force: true });
 
 if (isTimed) printTimings();
@@ -132,7 +132,8 @@ function report(name, succeeded, output) {
 
 /** Prints the output of one process in one piece, when the process has ended. */
 async function runTests(files, path) {
-  const env = (await isBuilt) ? { TEST_EXECUTABLE: executable } : {};
+  const isUsed = files !== imageLaws && (await isBuilt);
+  const env = isUsed ? { TEST_EXECUTABLE: executable } : {};
   const start = performance.now();
   const args = [
     "test",
