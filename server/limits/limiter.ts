@@ -72,7 +72,7 @@ function limitOf(limits: Limits, rate: Rate): number | undefined {
 }
 
 /** The most scopes of end users and tags in memory. */
-const maxLabelScopes = 50_000;
+export const maxLabelScopes = 50_000;
 /** How many of them are examined before one is created: a few, or as many as it takes to find an idle one. */
 const examined = { always: 2, atMaximum: 64 };
 const tooManyRetryMs = 10_000;
@@ -86,13 +86,11 @@ export class Limiter {
   readonly #scopes = new Map<string, LimitScope>();
   /** Those of end users and tags. Idle ones are deleted. */
   readonly #labels = new Map<string, LimitScope>();
-  readonly #maxLabels: number;
   readonly #counters: RateLimitCounters;
   #table: ReadonlyMap<string, Limits> = new Map();
 
-  constructor(counters: RateLimitCounters, maxLabels = maxLabelScopes) {
+  constructor(counters: RateLimitCounters) {
     this.#counters = counters;
-    this.#maxLabels = maxLabels;
   }
 
   get size(): number {
@@ -153,20 +151,20 @@ export class Limiter {
 
   /** Deletes idle scopes. Those in use are examined again after all others. */
   #evictLabels(now: number): void {
-    let left = this.#labels.size < this.#maxLabels ? examined.always : examined.atMaximum;
+    let left = this.#labels.size < maxLabelScopes ? examined.always : examined.atMaximum;
     for (const [id, scope] of this.#labels) {
       if (left-- === 0) break;
       this.#labels.delete(id);
       if (!scope.isIdle(now)) this.#labels.set(id, scope);
     }
-    if (this.#labels.size >= this.#maxLabels) throw tooManyLabels(this.#maxLabels);
+    if (this.#labels.size >= maxLabelScopes) throw tooManyLabels();
   }
 }
 
-const tooManyLabels = (max: number): GatewayError =>
+const tooManyLabels = (): GatewayError =>
   new GatewayError(
     "overloaded",
-    `Too many end users and tags with limits are active: the gateway counts up to ${max} at the same time. Please try again in ${tooManyRetryMs / 1000}s.`,
+    `Too many end users and tags with limits are active: the gateway counts up to ${maxLabelScopes} at the same time. Please try again in ${tooManyRetryMs / 1000}s.`,
     { retryAfterMs: tooManyRetryMs, notSent: true },
   );
 

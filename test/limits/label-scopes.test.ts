@@ -1,20 +1,20 @@
 /** The limit scopes of end users and tags, whose number only clients decide. */
 import { expect, test } from "bun:test";
-import { Limiter, take } from "../../server/limits/limiter.ts";
+import { Limiter, maxLabelScopes, take } from "../../server/limits/limiter.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 
 const demand = { requests: 1, tokens: 0, images: 0, pixels: 0 };
 const table = new Map([["end_user:shop", { requestsPerMinute: 10, concurrent: 2 }]]);
 const userScope = (at: number): string => `end_user:shop\tuser ${at}`;
 
-function createLimiter(max: number): Limiter {
-  const limiter = new Limiter(localRateLimitCounters, max);
+function createLimiter(): Limiter {
+  const limiter = new Limiter(localRateLimitCounters);
   limiter.apply(table, 0);
   return limiter;
 }
 
 test("a scope of an end user has the limits of its project's end users, and follows a reload", () => {
-  const limiter = createLimiter(100);
+  const limiter = createLimiter();
   const [scope] = limiter.find(0, [userScope(1)]);
   expect(scope?.bucket("requests")?.limit).toBe(10);
   limiter.apply(new Map([["end_user:shop", { requestsPerMinute: 20 }]]), 0);
@@ -26,7 +26,7 @@ test("a scope of an end user has the limits of its project's end users, and foll
 });
 
 test("scopes that are full again and unused are deleted, and no others", () => {
-  const limiter = createLimiter(1000);
+  const limiter = createLimiter();
   const [held] = limiter.find(0, [userScope(0)]);
   held!.slots.acquire();
   for (let at = 1; at <= 500; at++) take(limiter.find(0, [userScope(at)]), demand, 0);
@@ -38,7 +38,7 @@ test("scopes that are full again and unused are deleted, and no others", () => {
 });
 
 test("a limit is exact while other end users come and go", () => {
-  const limiter = createLimiter(20);
+  const limiter = createLimiter();
   let served = 0;
   for (let second = 0; second < 600; second++) {
     const now = second * 1000;
@@ -51,10 +51,11 @@ test("a limit is exact while other end users come and go", () => {
 });
 
 test("at the maximum, a new end user is refused, and the others are served", () => {
-  const limiter = createLimiter(50);
-  for (let at = 0; at < 50; at++) take(limiter.find(0, [userScope(at)]), demand, 0);
-  expect(() => limiter.find(1000, [userScope(50)])).toThrow("counts up to 50 at the same time");
+  const limiter = createLimiter();
+  const newest = userScope(maxLabelScopes);
+  for (let at = 0; at < maxLabelScopes; at++) take(limiter.find(0, [userScope(at)]), demand, 0);
+  expect(() => limiter.find(1000, [newest])).toThrow("counts up to 50000 at the same time");
   expect(limiter.find(1000, [userScope(7)])).toHaveLength(1);
-  expect(limiter.size).toBe(50);
-  expect(limiter.find(61_001, [userScope(50)])).toHaveLength(1);
+  expect(limiter.size).toBe(maxLabelScopes);
+  expect(limiter.find(61_001, [newest])).toHaveLength(1);
 });

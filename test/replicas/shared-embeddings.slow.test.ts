@@ -116,7 +116,7 @@ testWithRedis(
 testWithRedis(
   "a clear while Redis is unavailable is done when Redis is available again, before anything is read",
   async () => {
-    const own = new RedisConnection({ url: server.url, timeoutMs: 200, reconnectMs: [10, 10] });
+    const own = new RedisConnection({ url: server.url, timeoutMs: 200 });
     await own.attempted();
     const cache = new SharedEmbeddings(own, {
       secret,

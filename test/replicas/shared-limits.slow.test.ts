@@ -28,7 +28,7 @@ let server: RedisServer;
 let redis: RedisConnection;
 beforeAllWith(["redis"], async () => {
   server = await startRedis();
-  redis = new RedisConnection({ url: server.url, reconnectMs: [5, 20] });
+  redis = new RedisConnection({ url: server.url });
   await redis.attempted();
 });
 afterAll(async () => {

@@ -23,7 +23,7 @@ beforeAllWith(["redis"], async () => {
 afterAll(() => server?.stop());
 
 const open = (options: Partial<RedisOptions> = {}): RedisConnection =>
-  new RedisConnection({ url: server.url, reconnectMs: [5, 20], ...options });
+  new RedisConnection({ url: server.url, ...options });
 
 const script = redisScript("return {KEYS[1], ARGV[1], tonumber(ARGV[2]) + 1}");
 const evaluate = (redis: RedisConnection): Promise<unknown> =>

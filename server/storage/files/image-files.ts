@@ -20,8 +20,6 @@ import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
 export interface ImageFilesOptions {
   readonly folder: string;
   readonly maxBytes: number;
-  /** The list of all files is in memory, about 100 bytes each. */
-  readonly maxFiles?: number;
   readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -41,6 +39,9 @@ const retryMs = 60_000;
 /** The longest `retry-after` of a store that is full. */
 const longestWaitMs = 60_000;
 
+/** The list of all files is in memory, about 100 bytes each. */
+const maxFiles = 100_000;
+
 interface StoredFile {
   readonly size: number;
   /** Unix milliseconds from which on it may be deleted. */
@@ -48,7 +49,7 @@ interface StoredFile {
 }
 
 export class ImageFiles implements BlobStore {
-  readonly #options: Required<ImageFilesOptions>;
+  readonly #options: ImageFilesOptions;
   /**
    * Every file of the folder by its name, once the files of earlier processes are counted. A sweep does not list the
    * folder again.
@@ -62,7 +63,7 @@ export class ImageFiles implements BlobStore {
   #counting: Promise<void> | undefined;
 
   constructor(options: ImageFilesOptions) {
-    this.#options = { maxFiles: 100_000, ...options };
+    this.#options = options;
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
 
@@ -134,7 +135,7 @@ export class ImageFiles implements BlobStore {
   }
 
   async #reserve(bytes: number): Promise<void> {
-    const { maxBytes, maxFiles, disk, now } = this.#options;
+    const { maxBytes, disk, now } = this.#options;
     const isFull = (): boolean =>
       this.#storedBytes + bytes > maxBytes || this.#files.size + this.#writing >= maxFiles;
     if (isFull()) await this.#deleteExpired();

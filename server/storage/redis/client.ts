@@ -19,8 +19,6 @@ export interface RedisOptions {
   readonly url: string;
   /** The longest time for one command, or for one attempt to connect. */
   readonly timeoutMs?: number;
-  /** The delay before the first attempt to reconnect, and the longest one: it doubles. */
-  readonly reconnectMs?: readonly [first: number, longest: number];
   /**
    * Runs on each new connection before it is used. Default: a script that writes a key, since a server that is full,
    * read-only or forbids scripts cannot be used.
@@ -46,6 +44,9 @@ export class RedisUnavailableError extends Error {
   override readonly name = "RedisUnavailableError";
 }
 
+/** The delay before the first attempt to reconnect, and the longest one: it doubles. */
+const [firstReconnectMs, longestReconnectMs] = [100, 2000];
+
 type StateListener = (state: RedisState) => void;
 
 const writeCheck = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
@@ -66,7 +67,6 @@ export class RedisConnection {
   constructor(options: RedisOptions) {
     this.#options = {
       timeoutMs: 1000,
-      reconnectMs: [100, 2000],
       prepare: checkWritable,
       timeCall: untimed,
       ...options,
@@ -147,7 +147,7 @@ export class RedisConnection {
    * failed stays unusable.
    */
   async #connect(): Promise<void> {
-    let [delayMs, longestMs] = this.#options.reconnectMs;
+    let delayMs = firstReconnectMs;
     for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
       try {
         this.#client = await this.#open(await this.#serverUrl(attempt));
@@ -159,7 +159,7 @@ export class RedisConnection {
         this.#firstAttempt.resolve();
       }
       await sleep(delayMs, this.#closing.signal, backgroundTimers).catch(() => undefined);
-      delayMs = Math.min(longestMs, delayMs * 2);
+      delayMs = Math.min(longestReconnectMs, delayMs * 2);
     }
   }
 

@@ -37,10 +37,10 @@ export interface EmbeddingCacheFileOptions {
   readonly groupRows?: number;
   /** The limit of vectors that wait to be written. Beyond it, new vectors are not persisted. */
   readonly maxQueuedBytes?: number;
-  /** How often the last use of vectors is written. */
-  readonly usedMs?: number;
 }
 
+/** How often the last use of vectors is written. */
+const usedMs = 60_000;
 /** The maximum number of uses per write. */
 const maxUsed = 4096;
 
@@ -62,7 +62,6 @@ export class EmbeddingCacheFile {
       groupMs: 250,
       groupRows: 64,
       maxQueuedBytes: 16 * 1024 * 1024,
-      usedMs: 60_000,
       ttlMs: Infinity,
       ...options,
     };
@@ -160,7 +159,7 @@ export class EmbeddingCacheFile {
   #tick(table: EmbeddingCacheTable): void {
     if (this.#queue.size > 0) this.#write(table);
     const now = this.#options.now();
-    if (now - this.#usedNotedAt < this.#options.usedMs) return;
+    if (now - this.#usedNotedAt < usedMs) return;
     this.#usedNotedAt = now;
     this.#noteUsed(table);
     this.#expire(table);
