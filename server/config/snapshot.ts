@@ -208,3 +208,10 @@ export const originOf = (
   kind: OriginKind,
   id: string,
 ): EntityOrigin | undefined => origins?.get(originKey(kind, id));
+
+/** The keys of the file, by hash. */
+export function configuredKeys({ keys }: Pick<Snapshot, "keys">): Snapshot["keys"] {
+  const configured = new Map<string, Key>();
+  for (const [hash, key] of keys) if (key.source === "yaml") configured.set(hash, key);
+  return configured;
+}

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { withKeyChanges } from "../../server/config/build/build-snapshot.ts";
+import { withStoredKeys } from "../../server/config/build/build-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import type { Key } from "../../server/config/snapshot.ts";
 import { secretHash } from "../../server/lib/secret-hash.ts";
@@ -101,14 +101,16 @@ describe("keys", () => {
     expect(snapshot.keys.get(secretHash("vx-stored-0123456789"))?.id).toBe("k1");
   });
   test("of the store can be replaced without reading the file, and keys of the file have precedence", () => {
-    const { snapshot } = loadYaml(text, { storedKeys: storedKeys(stored) });
+    const before = storedKeys(stored);
+    const { snapshot } = loadYaml(text, { storedKeys: before });
     const twin: Key = { ...stored, id: "k2", hash: secretHash("vx-file-0123456789") };
-    const next = withKeyChanges(snapshot, [
+    const after = before.withChanges([
       { key: stored, isRevoked: true },
       { key: twin, isRevoked: false },
       { key: { ...stored, id: "k3", hash: "h" }, isRevoked: false },
     ]);
-    expect([...next.keys.values()].map(({ id }) => id)).toEqual(["file:web", "k3"]);
+    const next = withStoredKeys(snapshot, after);
+    expect([...next.keys.values()].map(({ id }) => id)).toEqual(["k3", "file:web"]);
     expect([next.version, next.models]).toEqual([2, snapshot.models]);
     expect(snapshot.keys.has(stored.hash)).toBe(true);
   });

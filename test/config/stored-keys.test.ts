@@ -1,7 +1,6 @@
 /** 100,000 stored API keys: a change of keys, projects or limits changes its own entries and no others. */
 import { describe, expect, test } from "bun:test";
-import { withKeyChanges } from "../../server/config/build/build-snapshot.ts";
-import { KeyMap } from "../../server/config/build/key-map.ts";
+import { withStoredKeys } from "../../server/config/build/build-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import type { Key, Snapshot } from "../../server/config/snapshot.ts";
 import { createStoredKeyReader } from "../../server/config/sources/read-stored-keys.ts";
@@ -31,24 +30,21 @@ const many = StoredKeys.empty.withChanges(
 const load = (text: string, storedKeys: StoredKeys): Snapshot =>
   loadYaml(text, { storedKeys }).snapshot;
 
-function _storedIn({ keys }: Snapshot): StoredKeys {
-  if (!(keys instanceof KeyMap)) throw new Error("the snapshot was not built from a file");
-  return keys.stored;
-}
-
 const withWeb = "projects: [{ name: web, limits: { concurrent: 3 } }, { name: mobile }]\n";
 
 describe("with 100,000 stored keys", () => {
   test("one new key and one revoked key are in the next snapshot, and earlier snapshots stay as they were", () => {
     const before = load(withWeb, many);
-    let after = withKeyChanges(before, [{ key: key(newcomer), isRevoked: false }]);
+    const resolved = many.withProjects(before.projects);
+    const added = resolved.withChanges([{ key: key(newcomer), isRevoked: false }]);
+    let after = withStoredKeys(before, added);
     expect(after.keys.size).toBe(count + 1);
     expect(after.keys.get(`hash-${newcomer}`)?.scopes).toEqual([`key:key_${newcomer}`]);
     expect(after.limits?.get(`key:key_${newcomer}`)).toEqual({ requestsPerMinute: 60 });
     expect(before.keys.has(`hash-${newcomer}`)).toBe(false);
     expect(before.limits?.has(`key:key_${newcomer}`)).toBe(false);
 
-    after = withKeyChanges(after, [{ key: key(8), isRevoked: true }]);
+    after = withStoredKeys(after, added.withChanges([{ key: key(8), isRevoked: true }]));
     expect(after.keys.has("hash-8")).toBe(false);
     expect(after.limits?.has("key:key_8")).toBe(false);
     expect(after.keys.size).toBe(count);

@@ -7,6 +7,7 @@ import { secretHash } from "../../lib/secret-hash.ts";
 import type { Upstream } from "../../upstream/contract.ts";
 import {
   type AlertRule,
+  configuredKeys,
   type EntityOrigin,
   type Key,
   type Model,
@@ -26,9 +27,8 @@ import {
   unknownReferenceWarnings,
   unusedGlobWarnings,
 } from "./config-warnings.ts";
-import { KeyMap } from "./key-map.ts";
 import { budgetOf, configuredLimits, labelLimitsOf, limitTable } from "./limits-and-budgets.ts";
-import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
+import { resolveKey, type StoredKeys } from "./stored-keys.ts";
 
 interface SnapshotSources {
   readonly version: number;
@@ -117,19 +117,19 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   setOrigins("webhook", webhooks, ([id]) => id);
   setOrigins("alert", config.alerts, ({ name }) => name);
   const storedKeys = parts.storedKeys.withProjects(projects);
-  const configuredKeys = new Map(fileKeys.map((key) => [key.hash, resolveKey(key, projects)]));
+  const configured = new Map(fileKeys.map((key) => [key.hash, resolveKey(key, projects)]));
   const tables = {
     upstreams: freezeAll(upstreams),
     models: freezeAll(models),
     ...(models.values().some(({ readsImages }) => readsImages) && { embedsImages: true }),
-    keys: new KeyMap(configuredKeys, storedKeys),
+    keys: mergeKeys(configured, storedKeys),
     projects: freezeAll(projects),
   };
   const snapshot = {
     version,
     ...tables,
     ...(config.defaults && { defaults: config.defaults }),
-    limits: limitTable({ ...tables, keys: configuredKeys }, storedKeys.limits),
+    limits: limitTable({ ...tables, keys: configured }, storedKeys.limits),
     webhooks: freezeAll(new Map(webhooks)),
     alerts: freezeAll(new Map<string, AlertRule>(config.alerts.map((rule) => [rule.name, rule]))),
     origins: freezeAll(origins),
@@ -137,7 +137,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   return {
     snapshot: Object.freeze(snapshot),
     warnings: [
-      ...unusedGlobWarnings(configuredKeys.values(), models),
+      ...unusedGlobWarnings(configured.values(), models),
       ...unknownReferenceWarnings(storedKeys.byHash.values(), snapshot),
       ...embeddingWarnings(snapshot),
       ...(now === undefined ? [] : shutdownWarnings(snapshot, now)),
@@ -145,17 +145,25 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   };
 }
 
-/** The same snapshot with some stored keys changed. Does not read the file, which may be invalid or deleted. */
-export function withKeyChanges(current: Snapshot, changes: readonly StoredKeyChange[]): Snapshot {
-  const keys =
-    current.keys instanceof KeyMap ? current.keys : new KeyMap(current.keys, StoredKeys.empty);
-  const storedKeys = keys.stored.withChanges(changes);
+/**
+ * The same snapshot with other stored keys, which are resolved with its projects. Does not read the file, which may be
+ * invalid or deleted.
+ */
+export function withStoredKeys(current: Snapshot, storedKeys: StoredKeys): Snapshot {
+  const configured = configuredKeys(current);
   return Object.freeze({
     ...current,
     version: current.version + 1,
-    keys: new KeyMap(keys.configured, storedKeys),
-    limits: limitTable({ ...current, keys: keys.configured }, storedKeys.limits),
+    keys: mergeKeys(configured, storedKeys),
+    limits: limitTable({ ...current, keys: configured }, storedKeys.limits),
   });
+}
+
+/** By hash. A key of the file takes precedence over a stored key. */
+function mergeKeys(configured: Snapshot["keys"], { byHash }: StoredKeys): Snapshot["keys"] {
+  const merged = new Map(byHash);
+  for (const [hash, key] of configured) merged.set(hash, key);
+  return merged;
 }
 
 function freezeAll<V>(map: ReadonlyMap<string, V>): ReadonlyMap<string, V> {

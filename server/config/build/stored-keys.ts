@@ -49,7 +49,7 @@ export class StoredKeys {
   }
 
   /** Rebuilds only the keys whose project was added, removed or changed. */
-  withProjects(projects: Projects): StoredKeys {
+  withProjects(projects: Projects = new Map()): StoredKeys {
     const before = this.#projects;
     const changed = new Set(
       [...new Set([...before.keys(), ...projects.keys()])].filter(

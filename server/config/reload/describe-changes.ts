@@ -1,7 +1,6 @@
 /** The changes between two config snapshots. */
 import { isDeepStrictEqual } from "node:util";
-import { KeyMap } from "../build/key-map.ts";
-import type { Snapshot } from "../snapshot.ts";
+import { configuredKeys, type Snapshot } from "../snapshot.ts";
 
 /** Whether entries come from another place, such as another line of the file. */
 export const haveMoved = (before: Snapshot, after: Snapshot): boolean =>
@@ -20,9 +19,9 @@ const none: ReadonlyMap<string, object> = new Map();
 
 function entriesOf(snapshot: Snapshot, part: keyof typeof parts): ReadonlyMap<string, unknown> {
   if (part === "defaults") return new Map(Object.entries(snapshot.defaults ?? {}));
-  const entries = snapshot[part] ?? none;
-  // Without stored keys: they change on their own, and those changes are logged elsewhere.
-  return entries instanceof KeyMap ? entries.configured : entries;
+  // Stored keys change on their own, and those changes are logged elsewhere.
+  if (part === "keys") return configuredKeys(snapshot);
+  return snapshot[part] ?? none;
 }
 
 /**

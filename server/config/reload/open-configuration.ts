@@ -11,9 +11,8 @@ import { repeat } from "../../lib/timers.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../storage/sql/config-entity-store.ts";
 import type { KeyStore } from "../../storage/sql/key-store.ts";
-import { withKeyChanges } from "../build/build-snapshot.ts";
+import { withStoredKeys } from "../build/build-snapshot.ts";
 import { unknownReferenceWarnings } from "../build/config-warnings.ts";
-import { KeyMap } from "../build/key-map.ts";
 import { composeSnapshot, type LoadedSnapshot } from "../build/load-snapshot.ts";
 import { StoredKeys } from "../build/stored-keys.ts";
 import { ConfigEntities } from "../entities/config-entities.ts";
@@ -152,8 +151,8 @@ export async function openConfiguration(options: ConfigurationOptions) {
     serializeKeys(async () => {
       const changes = await readKeyChanges();
       if (changes.length === 0) return;
-      replace(withKeyChanges(current, changes));
-      if (current.keys instanceof KeyMap) storedKeys = current.keys.stored;
+      storedKeys = storedKeys.withProjects(current.projects).withChanges(changes);
+      replace(withStoredKeys(current, storedKeys));
       log.info("keys-changed", { keys: current.keys.size, changed: changes.length });
       const changedKeys = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
       logWarnings(unknownReferenceWarnings(changedKeys, current));
