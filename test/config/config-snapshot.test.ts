@@ -110,7 +110,7 @@ describe("keys", () => {
       { key: { ...stored, id: "k3", hash: "h" }, isRevoked: false },
     ]);
     const next = withStoredKeys(snapshot, after);
-    expect([...next.keys.values()].map(({ id }) => id)).toEqual(["k3", "file:web"]);
+    expect([...next.keys.values()].map(({ id }) => id)).toEqual(["file:web", "k3"]);
     expect([next.version, next.models]).toEqual([2, snapshot.models]);
     expect(snapshot.keys.has(stored.hash)).toBe(true);
   });
