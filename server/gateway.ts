@@ -41,7 +41,7 @@ export interface BuildOptions {
   readonly tracing?: Tracing | undefined;
   /** Exports metrics over OTLP. Absent: they are not exported. The gateway closes it. */
   readonly exportMetrics?: MetricsExport | undefined;
-  /** Observes the calls of the stores that replicas share. Absent: there are none. */
+  /** Observes the calls of the stores that replicas share. */
   readonly storeLatency?: StoreLatency;
   /** The Redis server that replicas share. Absent: this process counts limits and budgets for itself. */
   readonly redis?: RedisConnection | undefined;

@@ -53,7 +53,7 @@ export interface Model {
   /** Responses have the header `vexel-cost`. */
   readonly showCost?: true;
   readonly limits?: Limits;
-  /** The limit scopes that its requests count against. Absent: none. */
+  /** The limit scopes that its requests count against. */
   readonly scopes?: readonly string[];
   /** Embedding models: the length of the vectors if a request has no `dimensions`. */
   readonly dimensions?: number;
@@ -117,10 +117,10 @@ export interface Key {
   /** Keys of one project share its limits. */
   readonly project?: string;
   readonly limits?: Limits;
-  /** The limit scopes that its requests count against: its own and its project's. Absent: none. */
+  /** The limit scopes that its requests count against: its own and its project's. */
   readonly scopes?: readonly string[];
   readonly budget?: Budget;
-  /** The budgets that its requests are charged to: its own and its project's. Absent: none. */
+  /** The budgets that its requests are charged to: its own and its project's. */
   readonly budgets?: readonly BudgetedOwner[];
   readonly source: Source;
 }
@@ -129,9 +129,9 @@ export interface Project {
   readonly name: string;
   readonly limits?: Limits;
   readonly budget?: Budget;
-  /** Of each of its end users. Absent: none. */
+  /** Of each of its end users. */
   readonly perEndUser?: LabelLimits;
-  /** Of each of its tags, by tag or pattern. Absent: none. */
+  /** Of each of its tags, by tag or pattern. */
   readonly perTag?: ReadonlyMap<string, LabelLimits>;
 }
 
@@ -182,9 +182,9 @@ export interface Snapshot {
   readonly projects?: ReadonlyMap<string, Project>;
   /** All limits, by scope. */
   readonly limits?: ReadonlyMap<string, Limits>;
-  /** By id. Absent: none. */
+  /** By id. */
   readonly webhooks?: ReadonlyMap<string, Webhook>;
-  /** By name. Absent: none. */
+  /** By name. */
   readonly alerts?: ReadonlyMap<string, AlertRule>;
   /** The origin of every entity except stored keys, by kind and id (`originOf`). */
   readonly origins?: ReadonlyMap<string, EntityOrigin>;

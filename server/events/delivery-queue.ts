@@ -22,7 +22,7 @@ interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
   readonly refreshWebhooks?: () => Promise<void>;
   readonly random: () => number;
   readonly report: (report: DeliveryReport) => void;
-  /** The delay before each retry. After the last retry the delivery is abandoned. Undefined: the defaults. */
+  /** The delay before each retry. After the last retry the delivery is abandoned. */
   readonly delaysMs: readonly number[] | undefined;
   /** They do not keep the process running for a delivery that is due later. */
   readonly timers: Timers;

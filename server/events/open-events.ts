@@ -41,7 +41,7 @@ interface OpenEventsOptions {
   readonly secrets: SecretBox;
   /** Private hosts that webhook endpoints of clients may have, as `host` or `host:port`. */
   readonly trustedHosts: readonly string[];
-  /** The delay before each attempt after the first. Undefined: the defaults. */
+  /** The delay before each attempt after the first. */
   readonly webhookDelaysMs: readonly number[] | undefined;
   readonly fetchOnly: FetchOnly;
   readonly log: Log;

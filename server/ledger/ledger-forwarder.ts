@@ -27,7 +27,7 @@ interface ForwarderOptions {
   readonly beforeBatch?: () => Promise<void>;
   /** Runs after rows were forwarded, or after `everyMs` without new rows; never while rows are being forwarded. */
   readonly onForwarded?: () => Promise<void>;
-  /** The longest time that `close` waits for the last rows. Absent: the default. */
+  /** The longest time that `close` waits for the last rows. */
   readonly closeMs?: number;
 }
 

@@ -48,7 +48,7 @@ export function scanWithinBounds(bytes: BorrowedBytes, scan = new JsonScan()): v
 /** A JSON body below this size can exceed none of `jsonBounds` except the nesting depth. */
 export const smallBytes = 16 * 1024;
 
-/** Which bound a JSON text exceeds, as a sentence for its author. Undefined: none. */
+/** Which bound a JSON text exceeds, as a sentence for its author. */
 export function exceedsJsonBounds(bytes: Uint8Array, text: string): string | undefined {
   if (bytes.length < smallBytes && !mayExceedDepth(text, jsonBounds.depth)) return undefined;
   try {

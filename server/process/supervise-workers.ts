@@ -22,7 +22,7 @@ interface SuperviseOptions {
   readonly port: number;
   /** Each worker has a folder of its own in it. */
   readonly folder: string;
-  /** The endpoint of the metrics. Undefined: there is none. */
+  /** The endpoint of the metrics. */
   readonly metrics: MetricsEndpoint | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stop: Stop;

@@ -21,7 +21,7 @@ export interface RoutingRecord {
   hasSeveralTargets: boolean;
   /** The number of requests in the batch, if this request waited to be batched. */
   batchSize: number | undefined;
-  /** The first attempts, in start order. Undefined: none. */
+  /** The first attempts, in start order. */
   timedAttempts: TimedAttempt[] | undefined;
 }
 

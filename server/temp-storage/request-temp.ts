@@ -24,7 +24,7 @@ export interface SpilledBytes {
   readonly encoding: "raw" | "base64";
   /** The first stored bytes, to detect the type. */
   readonly start: Uint8Array;
-  /** A path under which another process on this machine can read all stored bytes. Absent: there is none. */
+  /** A path under which another process on this machine can read all stored bytes. */
   readonly path?: string;
   /** Like `path`, for a file that also holds other bytes. */
   readonly range?: FileRange | undefined;

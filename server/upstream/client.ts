@@ -35,7 +35,7 @@ import {
 import { sketchCapabilities } from "./sketch-capabilities.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
 
-/** Headers that are added to every upstream request of one attempt, such as its trace context. Absent: none. */
+/** Headers that are added to every upstream request of one attempt, such as its trace context. */
 type ExtraHeaders = Readonly<Record<string, string>> | undefined;
 
 /** A request to a target. */

@@ -52,7 +52,7 @@ export interface Target {
   /** Its share of the requests of its tier. Absent: 1. */
   readonly weight?: number;
   readonly limits?: Limits;
-  /** The limit scopes that its requests count against: its own and its upstream's. Absent: none. */
+  /** The limit scopes that its requests count against: its own and its upstream's. */
   readonly scopes?: readonly string[];
 }
 

@@ -28,7 +28,7 @@ export interface ImageCapabilities {
    * decides.
    */
   readonly animates?: readonly string[];
-  /** Formats of which it generates one image per request, and does not stream it. Absent: none. */
+  /** Formats of which it generates one image per request, and does not stream it. */
   readonly singleFormats?: readonly string[];
   /** Options outside `takes` that make no difference to its images. They are dropped, and reported. */
   readonly ignores?: ImageCapabilities["takes"];

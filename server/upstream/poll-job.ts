@@ -28,7 +28,7 @@ export interface SendRecord {
   beforeSend(): Promise<void>;
   /** The upstream has accepted the request as a job of its own, which any process can poll. */
   onUpstreamJob(target: Target, job: PendingJob): Promise<void>;
-  /** A job that an earlier process submitted to this target for the line, once. Undefined: there is none. */
+  /** A job that an earlier process submitted to this target for the line, once. */
   takeUpstreamJob(target: Target): PendingJob | undefined;
   /** A job of the upstream is not canceled with the request: another process polls it. */
   readonly keepsUpstreamJob: boolean;

@@ -39,7 +39,7 @@ interface EmbeddingsWiringOptions {
   readonly download: DownloadLimits;
   /** Called with the number of requests of each micro-batch of at least two. */
   readonly onBatch?: ((requests: number) => void) | undefined;
-  /** The cache that replicas share. Absent: there is none. */
+  /** The cache that replicas share. */
   readonly shared?: SharedEmbeddings | undefined;
   /** Called only after `startDriftChecks`. */
   readonly execute: Execute;

@@ -56,9 +56,9 @@ interface RequestPathOptions {
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
   readonly submitJob: NonNullable<PipelineServices["submitJob"]>;
-  /** The most bytes of an upstream response. Absent: the default. */
+  /** The most bytes of an upstream response. */
   readonly maxResponseBytes?: number;
-  /** The timeout of a download. Absent: the default. */
+  /** The timeout of a download. */
   readonly downloadTimeoutMs?: number;
 }
 

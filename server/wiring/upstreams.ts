@@ -20,7 +20,7 @@ import type { Runtime } from "./runtime.ts";
 interface UpstreamsOptions {
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly fetchOnly: FetchOnly;
-  /** The most bytes of a response. Absent: the default. */
+  /** The most bytes of a response. */
   readonly maxResponseBytes: number | undefined;
   /** Called if earlier responses may belong to other requests. */
   readonly onSuspectResponses: () => void;

@@ -23,7 +23,7 @@ interface TimeChartProps {
   readonly isStacked?: boolean;
   readonly isLogarithmic?: boolean;
   readonly height?: number;
-  /** The period under the cursor of any chart of the page. Undefined: there is none. */
+  /** The period under the cursor of any chart of the page. */
   readonly onHover?: (at: number | undefined) => void;
   /** A click on a period, and on one of its stacked series. */
   readonly onPick?: (at: number, series: number | undefined) => void;

@@ -7,7 +7,7 @@ interface ProcessState extends Pick<ProcessReport, "statistics" | "targets"> {
   readonly id: string;
   readonly version: string;
   readonly isReady: boolean;
-  /** The stores that replicas share. Undefined: there is none. */
+  /** The stores that replicas share. */
   readonly database: { backlog(): number; isReachable(): boolean } | undefined;
   readonly redis: { readonly isAvailable: boolean } | undefined;
   readonly objects: { readonly isAvailable: boolean } | undefined;

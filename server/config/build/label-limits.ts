@@ -22,7 +22,7 @@ export function limitedEndUser(
   return { ...perEndUser, scope: "end_user", name: endUser, scopeId };
 }
 
-/** The entry of the tag itself counts, or else the first pattern that matches. Undefined: there is none. */
+/** The entry of the tag itself counts, or else the first pattern that matches. */
 export function limitedTag(
   { name, perTag = none }: Project,
   tag: string,

@@ -13,7 +13,7 @@ export interface Config extends Omit<ConfigFile, "upstreams"> {
 }
 
 export interface ValidationOptions {
-  /** Upstreams that environment variables provision, with their models. Absent: none. */
+  /** Upstreams that environment variables provision, with their models. */
   readonly provisioned?: readonly ProvisionedUpstream[];
   /** Quotes a value of the configuration in a message. */
   readonly show: (text: string) => string;

@@ -21,7 +21,7 @@ interface GaugeSources {
     /** The number of rows in the outbox. */
     readonly pendingCount: number;
   };
-  /** The ledger that replicas share. Undefined: there is none. */
+  /** The ledger that replicas share. */
   readonly database: { backlog(): number; isReachable(): boolean } | undefined;
   readonly connections: () => ConnectionCounts;
   readonly isReady: () => boolean;
@@ -34,9 +34,9 @@ interface GaugeSources {
         readonly limiter: { readonly held: number };
       }
     | undefined;
-  /** The embedding cache that replicas share. Undefined: there is none. */
+  /** The embedding cache that replicas share. */
   readonly sharedCache: { readonly rejected: number } | undefined;
-  /** The object store. Undefined: there is none. */
+  /** The object store. */
   readonly objects: { readonly isAvailable: boolean } | undefined;
 }
 

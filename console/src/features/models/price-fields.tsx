@@ -13,7 +13,7 @@ interface PriceFieldsProps {
   readonly kind: PriceKind;
   readonly label: string;
   readonly hint?: string;
-  /** Whose list price is shown. Undefined: none. */
+  /** Whose list price is shown. */
   readonly target?: { readonly upstream?: string; readonly model?: string } | undefined;
 }
 
