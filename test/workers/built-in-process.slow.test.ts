@@ -82,37 +82,12 @@ test("an idle model is stopped, and started again by the next request; one that 
   expect(after.vectors).toEqual(before.vectors);
 });
 
-test("when the process is killed, requests in flight get a declared error and the next request restarts it", async () => {
-  const minilm = start();
-  await embed(minilm, ["warm"]);
-  const first = pidOf(minilm);
-  const [big, small] = [embed(minilm, sentences(400)), embed(minilm, ["small"])];
-  const errors = [big, small].map((call) => expectError(call, "upstream_unreachable", /SIGKILL/));
-  process.kill(first, "SIGKILL");
-  await Promise.all(errors);
-  expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
-  expect((await embed(minilm, ["again"])).vectors[0]).toHaveLength(384);
-  expect(pidOf(minilm)).not.toBe(first);
-});
-
 test("signals for the gateway do not end the model during its last requests", async () => {
   const minilm = shared;
   await embed(minilm, ["warm"]);
   const big = embed(minilm, sentences(40));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.kill(pidOf(minilm), signal);
   expect((await big).vectors).toHaveLength(40);
-});
-
-test("closing ends the process, and its pending requests", async () => {
-  const minilm = start();
-  await embed(minilm, ["warm"]);
-  const pid = pidOf(minilm);
-  const owed = expectError(embed(minilm, sentences(400)), "shutting_down");
-  await minilm.close();
-  await owed;
-  expect(isAlive(pid)).toBe(false);
-  await expectError(embed(minilm, ["late"]), "shutting_down");
-  await minilm.close();
 });
 
 test.each(["idle", "busy"])(
@@ -139,8 +114,18 @@ test.each(["idle", "busy"])(
   },
 );
 
+/** For the tests below, one after the other: the last one closes it. */
+const own = createMinilm({ maxQueued: 2_100 });
+afterAll(() => own.close());
+
+test("a request aborted before it begins, or without a reason, is a client disconnect", async () => {
+  const minilm = own;
+  await expectError(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
+  expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
+});
+
 test("an aborted request leaves the queue with its abort reason", async () => {
-  const minilm = start({ maxQueued: 2_100 });
+  const minilm = own;
   await embed(minilm, ["warm"]);
   const timeOf = async (text: string): Promise<number> => {
     const started = performance.now();
@@ -159,8 +144,25 @@ test("an aborted request leaves the queue with its abort reason", async () => {
   expect(await timeOf("the next")).toBeLessThan(2_500 + 20 * ordinaryMs);
 });
 
-test("a request aborted before it begins, or without a reason, is a client disconnect", async () => {
-  const minilm = start();
-  await expectError(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
+test("when the process is killed, requests in flight get a declared error and the next request restarts it", async () => {
+  const minilm = own;
+  const first = pidOf(minilm);
+  const [big, small] = [embed(minilm, sentences(400)), embed(minilm, ["small"])];
+  const errors = [big, small].map((call) => expectError(call, "upstream_unreachable", /SIGKILL/));
+  process.kill(first, "SIGKILL");
+  await Promise.all(errors);
   expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
+  expect((await embed(minilm, ["again"])).vectors[0]).toHaveLength(384);
+  expect(pidOf(minilm)).not.toBe(first);
+});
+
+test("closing ends the process, and its pending requests", async () => {
+  const minilm = own;
+  const pid = pidOf(minilm);
+  const owed = expectError(embed(minilm, sentences(400)), "shutting_down");
+  await minilm.close();
+  await owed;
+  expect(isAlive(pid)).toBe(false);
+  await expectError(embed(minilm, ["late"]), "shutting_down");
+  await minilm.close();
 });
