@@ -66,8 +66,11 @@ function violationsOf(kind: Rows): ReadonlyMap<Verdict, string> {
     for (const policy of policies) {
       // Whether the response is a stream decides no policy: the random requests have every pair of both.
       const streams = policy === "adapt" ? [false, true] : [false];
-      for (const options of sampled(optionValues()))
-        for (const stream of streams) judge(options, policy, stream);
+      // The usual policy tries all values, and each of the others every third one, which differs from row to row.
+      const values = sampled(optionValues()).filter(
+        (_, at) => policy === "adapt" || (at + judged.size) % 3 === 0,
+      );
+      for (const options of values) for (const stream of streams) judge(options, policy, stream);
     }
     fc.assert(
       fc.property(optionCombinations, fc.constantFrom(...policies), fc.boolean(), judge),

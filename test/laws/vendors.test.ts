@@ -71,6 +71,9 @@ async function positionOf(part: InputPart, body: string, from: number): Promise<
   return Math.max(...forms.map((form) => body.indexOf(form, from)));
 }
 
+/** The adapters that have got a response with a hundred thousand levels. */
+const deeplyNested = new Set<unknown>();
+
 const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the vendor understands the request: every input in order, the dimensions, the task type": ({
     endpoint,
@@ -273,11 +276,14 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   ) => {
     const { vendor, adapter } = subject;
     const { body, ...response } = vendor.response([Float32Array.of(1, 2)], 3);
-    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    // The models of one adapter are read by the same code: the first of them gets as many levels as end a naive parser.
+    const levels = deeplyNested.has(adapter) ? 2000 : 100_000;
+    deeplyNested.add(adapter);
+    const deep = "[".repeat(levels) + "]".repeat(levels);
     const beside = body.replace(/^\s*\{/, `{"x_trace":${deep},`);
     const read = await errorKindOf(() => readResponse(subject, { ...response, body: beside }, 1));
     expect(["upstream_invalid", undefined]).toContain(read?.kind);
-    for (const garbage of [deep, "[".repeat(100_000)]) {
+    for (const garbage of [deep, "[".repeat(levels)]) {
       const error = await errorKindOf(() =>
         readResponse(subject, { ...response, body: garbage }, 1),
       );

@@ -6,7 +6,8 @@ import { alphaOf, apart, bytesOf, generate, pixelsOf } from "./fixture.ts";
 describe("the image is what the options ask for", () => {
   for (const format of ["png", "jpeg", "webp", "gif"] as const) {
     test(`output_format ${format} gives a real ${format}`, async () => {
-      const response = await generate("a fox", { output_format: format, size: "90x60" });
+      const frames = format === "gif" ? { frame_count: 2 } : {};
+      const response = await generate("a fox", { output_format: format, size: "90x60", ...frames });
       const found = await sharp(bytesOf(response)).metadata();
       expect([found.format, found.width, found.pageHeight ?? found.height]).toEqual([
         format,
