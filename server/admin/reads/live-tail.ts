@@ -18,15 +18,6 @@ export interface LiveTailOptions {
   readonly observers?: Set<RequestObserver>;
   /** Calls `tick` at this interval until the returned function is called. */
   readonly repeat?: (tick: () => void, ms: number) => () => void;
-  readonly maxViewers?: number;
-  /** One user does not take the streams of all others. */
-  readonly maxViewersOfUser?: number;
-  /** The most requests of one batch: a person cannot read more. The others are only counted. */
-  readonly batchRequests?: number;
-  /** The most batches that are queued for a slow viewer. */
-  readonly maxQueued?: number;
-  /** A viewer connects again after this time. */
-  readonly viewerMs?: number;
   /** Collects the batches of the other workers of this gateway. Absent: the gateway has one process. */
   readonly others?: ((filter: RequestFilter) => Promise<readonly LiveBatch[]>) | undefined;
 }
@@ -39,7 +30,16 @@ interface LiveOwner {
   readonly isAllowed: () => Promise<boolean>;
 }
 
+const maxViewers = 100;
+/** One user does not take the streams of all others. */
+const maxViewersOfUser = 5;
+/** The most requests of one batch: a person cannot read more. The others are only counted. */
+const batchRequests = 20;
+/** The most batches that are queued for a slow viewer. */
+const maxQueued = 20;
 const batchMs = 100;
+/** A viewer connects again after this time. */
+const viewerTicks = 600;
 /** How often the access of a viewer is checked. */
 const accessTicks = 10;
 /**
@@ -65,11 +65,6 @@ export class LiveTail {
     this.#options = {
       observers: new Set(),
       repeat: repeatUnref,
-      maxViewers: 100,
-      maxViewersOfUser: 5,
-      batchRequests: 20,
-      maxQueued: 20,
-      viewerMs: 60_000,
       others: undefined,
       ...options,
     };
@@ -87,9 +82,8 @@ export class LiveTail {
 
   /** For viewers of another worker: requests that have ended since the last call with this filter. */
   collect(filter: RequestFilter): LiveBatch {
-    const { batchRequests } = this.#options;
     const key = JSON.stringify(filter);
-    const batch = this.#collected.get(key)?.batch ?? new Batch(filter, batchRequests);
+    const batch = this.#collected.get(key)?.batch ?? new Batch(filter);
     this.#collected.set(key, { batch, ticksLeft: uncollectedTicks });
     this.#begin();
     return batch.take();
@@ -97,13 +91,12 @@ export class LiveTail {
 
   /** Undefined: there are as many viewers as allowed, in all or of this user, or the gateway shuts down. */
   open(filter: RequestFilter, owner: LiveOwner): LiveViewer | undefined {
-    const { maxViewers, maxViewersOfUser, batchRequests, maxQueued, viewerMs } = this.#options;
     const { user } = owner;
     const viewersOfUser = this.#viewersOfUser.get(user) ?? 0;
     if (this.#viewers >= maxViewers || viewersOfUser >= maxViewersOfUser || this.#isClosed)
       return undefined;
     const key = JSON.stringify(filter);
-    const audience = this.#audiences.get(key) ?? new Audience(new Batch(filter, batchRequests));
+    const audience = this.#audiences.get(key) ?? new Audience(new Batch(filter));
     this.#audiences.set(key, audience);
     const onClose = (): void => {
       this.#viewers--;
@@ -112,8 +105,7 @@ export class LiveTail {
       if (audience.viewers.size === 0) this.#audiences.delete(key);
       this.#endIfUnused();
     };
-    const ticks = Math.ceil(viewerMs / batchMs);
-    const viewer = new LiveViewer({ maxQueued, ticks, isAllowed: owner.isAllowed, onClose });
+    const viewer = new LiveViewer(owner.isAllowed, onClose);
     audience.viewers.add(viewer);
     this.#viewers++;
     this.#addViewerOf(user, 1);
@@ -161,25 +153,23 @@ export class LiveTail {
 /** The requests that match a filter and have ended since the last batch. */
 class Batch {
   readonly filter: RequestFilter;
-  readonly #batchRequests: number;
   #requests: ShownRequest[] = [];
   #skipped = 0;
 
-  constructor(filter: RequestFilter, batchRequests: number) {
+  constructor(filter: RequestFilter) {
     this.filter = filter;
-    this.#batchRequests = batchRequests;
   }
 
   offer(record: RequestRecord): void {
     const { caller } = record;
     if (!caller || !matchesRecord(this.filter, record)) return;
-    if (this.#requests.length >= this.#batchRequests) this.#skipped++;
+    if (this.#requests.length >= batchRequests) this.#skipped++;
     else this.#requests.push(showRequest(record.ledgerRow(caller), caller.name));
   }
 
   /** Adds the batch of another worker. */
   add({ data, skipped }: LiveBatch): void {
-    const free = Math.max(0, this.#batchRequests - this.#requests.length);
+    const free = Math.max(0, batchRequests - this.#requests.length);
     this.#requests.push(...data.slice(0, free));
     this.#skipped += skipped + Math.max(0, data.length - free);
   }
@@ -219,36 +209,25 @@ class Audience {
   }
 }
 
-interface LiveViewerOptions {
-  readonly maxQueued: number;
-  /** The stream ends after this many ticks. */
-  readonly ticks: number;
-  readonly isAllowed: () => Promise<boolean>;
-  readonly onClose: () => void;
-}
-
 /** One open stream. */
 class LiveViewer {
-  readonly #maxQueued: number;
   readonly #isAllowed: () => Promise<boolean>;
   readonly #onClose: () => void;
   readonly #queue: Uint8Array[] = [];
-  #ticksLeft: number;
+  #ticksLeft = viewerTicks;
   #idleTicks = 0;
   #dropped = 0;
   #wake: (() => void) | undefined;
   #isClosed = false;
 
-  constructor({ maxQueued, ticks, isAllowed, onClose }: LiveViewerOptions) {
-    this.#maxQueued = maxQueued;
-    this.#ticksLeft = ticks;
+  constructor(isAllowed: () => Promise<boolean>, onClose: () => void) {
     this.#isAllowed = isAllowed;
     this.#onClose = onClose;
   }
 
   /** `bytes`: the serialized batch, undefined if it is empty. `count`: the number of its requests. */
   tick(bytes: Uint8Array | undefined, count: number): void {
-    if (bytes && this.#queue.length >= this.#maxQueued) this.#dropped += count;
+    if (bytes && this.#queue.length >= maxQueued) this.#dropped += count;
     else if (bytes) this.#push(bytes);
     else if (++this.#idleTicks >= heartbeatTicks && this.#queue.length === 0) this.#push(heartbeat);
     if (--this.#ticksLeft <= 0) this.close();
