@@ -2,6 +2,7 @@
  * Authenticates a request to the admin API: by the admin token of a script, by a token of a user, or by the session of
  * a user, whose changes must also carry the CSRF token.
  */
+import { isDeepStrictEqual } from "node:util";
 import { parse as parseCookies } from "hono/utils/cookie";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -19,9 +20,9 @@ const csrfHeader = "x-csrf-token";
 
 export interface AuthenticationOptions {
   /** Undefined: the console is off, and users cannot sign in. */
-  readonly sessions: Pick<Sessions, "find" | "rotate" | "isCurrent"> | undefined;
+  readonly sessions: Pick<Sessions, "find" | "rotate"> | undefined;
   /** Undefined: the console is off, and there are no users. */
-  readonly tokens: Pick<UserTokens, "find" | "isCurrent"> | undefined;
+  readonly tokens: Pick<UserTokens, "find"> | undefined;
   /** VEXEL_ADMIN_TOKEN. Empty: scripts have no access. */
   readonly adminToken: string;
   readonly throttle: SignInThrottle;
@@ -55,7 +56,7 @@ export async function authenticateActor(
   if (own) {
     const { id: userId, name, role, projects } = own.user;
     const actor: Actor = { name: `${name} (token ${own.token.name})`, userId, role, projects };
-    const isStillAllowed = async () => (await options.tokens?.isCurrent(own)) === true;
+    const isStillAllowed = () => hasSameAccess(own.user, async () => options.tokens?.find(token));
     return { actor, session: undefined, isStillAllowed };
   }
   await checkAdminToken(token, request, options);
@@ -89,7 +90,7 @@ async function authenticateSession(
   request: RequestCredentials,
   { sessions }: AuthenticationOptions,
 ): Promise<Authenticated> {
-  const token = sessionToken(request);
+  const token = sessionToken(request) ?? "";
   const session = token ? await sessions?.find(token) : undefined;
   if (!session) throw notSignedIn();
   // A page of another site can send the cookie, but cannot read the CSRF token.
@@ -103,8 +104,24 @@ async function authenticateSession(
     );
   }
   const { id, name, role, projects } = session.user;
-  const isStillAllowed = async () => (await sessions?.isCurrent(session)) === true;
+  const isStillAllowed = () => hasSameAccess(session.user, async () => sessions?.find(token));
   return { actor: { name, userId: id, role, projects }, session, isStillAllowed };
+}
+
+/**
+ * Whether a session or a token is still valid, with the same role and projects. True while the store cannot be read.
+ */
+async function hasSameAccess(
+  before: StoredUser,
+  find: () => Promise<{ readonly user: StoredUser } | undefined>,
+): Promise<boolean> {
+  try {
+    const current = (await find())?.user;
+    return current?.role === before.role && isDeepStrictEqual(current.projects, before.projects);
+  } catch (error) {
+    if (error instanceof GatewayError && error.kind === "storage_unavailable") return true;
+    throw error;
+  }
 }
 
 /** A user of OpenID Connect has no password to change. */

@@ -106,24 +106,6 @@ export class Sessions {
     return active(stored, user);
   }
 
-  /** Whether the session goes on with the same role and projects. True while the store cannot be read. */
-  async isCurrent({ tokenHash, user }: ActiveSession): Promise<boolean> {
-    try {
-      const stored = await this.#sessions.find(tokenHash);
-      const current = stored && (await this.#users.findById(stored.userId));
-      return (
-        stored !== undefined &&
-        expiryOf(stored) > (await this.#now()) &&
-        current?.disabledAt === null &&
-        current.role === user.role &&
-        JSON.stringify(current.projects) === JSON.stringify(user.projects)
-      );
-    } catch (error) {
-      if (error instanceof GatewayError && error.kind === "storage_unavailable") return true;
-      throw error;
-    }
-  }
-
   /** A new token for a session whose token is older than an hour. Undefined: the token stays. */
   async rotate({ tokenHash, user }: ActiveSession): Promise<IssuedSession | undefined> {
     const stored = await this.#sessions.find(tokenHash);

@@ -69,24 +69,6 @@ export class UserTokens {
     return { token, user };
   }
 
-  /** Whether the token is still valid with the same role and projects. True while the store cannot be read. */
-  async isCurrent({ token, user }: UserToken): Promise<boolean> {
-    try {
-      const stored = await this.#store.findByHash(token.hash);
-      const current = stored && (await this.#users.findById(stored.userId));
-      return (
-        stored !== undefined &&
-        stored.expiresAt > (await this.#now()) &&
-        current?.disabledAt === null &&
-        current.role === user.role &&
-        JSON.stringify(current.projects) === JSON.stringify(user.projects)
-      );
-    } catch (error) {
-      if (error instanceof GatewayError && error.kind === "storage_unavailable") return true;
-      throw error;
-    }
-  }
-
   /** Also tokens that have expired, the newest first. */
   listOfUser(userId: string): Promise<readonly StoredAdminToken[]> {
     return this.#store.listOfUser(userId);
