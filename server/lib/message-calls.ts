@@ -3,6 +3,8 @@
  * the other.
  */
 
+import { withTimeout } from "./timers.ts";
+
 export type CallMessage =
   | { readonly kind: "call"; readonly id: number; readonly name: string; readonly input: unknown }
   | { readonly kind: "reply"; readonly id: number; readonly value: unknown };
@@ -25,31 +27,27 @@ export class MessageCalls {
   }
 
   /** Resolves with undefined if the other end does not reply in time, or ends. */
-  call(name: string, input?: unknown): Promise<unknown> {
+  async call(name: string, input?: unknown): Promise<unknown> {
+    const { send, timeoutMs } = this.#options;
     const id = ++this.#calls;
     const { promise, resolve } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => this.#settle(id, undefined), this.#options.timeoutMs);
-    this.#pending.set(id, (value) => {
-      clearTimeout(timer);
-      resolve(value);
-    });
-    this.#options.send({ kind: "call", id, name, input });
-    return promise;
+    this.#pending.set(id, resolve);
+    send({ kind: "call", id, name, input });
+    try {
+      return await withTimeout(promise, timeoutMs);
+    } finally {
+      this.#pending.delete(id);
+    }
   }
 
   async receive(message: CallMessage): Promise<void> {
-    if (message.kind === "reply") return this.#settle(message.id, message.value);
+    if (message.kind === "reply") return this.#pending.get(message.id)?.(message.value);
     const value = await this.#options.serve(message.name, message.input);
     this.#options.send({ kind: "reply", id: message.id, value });
   }
 
   /** The other end has ended. */
   close(): void {
-    for (const id of [...this.#pending.keys()]) this.#settle(id, undefined);
-  }
-
-  #settle(id: number, value: unknown): void {
-    this.#pending.get(id)?.(value);
-    this.#pending.delete(id);
+    for (const resolve of this.#pending.values()) resolve(undefined);
   }
 }

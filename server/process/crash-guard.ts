@@ -5,6 +5,7 @@
 import { errorStack } from "../lib/error-code.ts";
 import { ownArguments } from "../lib/executable.ts";
 import type { Log } from "../lib/log.ts";
+import { withTimeout } from "../lib/timers.ts";
 
 /** sysexits(3): an internal software error. */
 export const crashExitCode = 70;
@@ -75,7 +76,7 @@ export async function restartProcess(crashes: number): Promise<void> {
   if (typeof process.execve !== "function" || process.platform === "win32") return;
   // Output that is still buffered for a pipe would be lost.
   for (const stream of [process.stdout, process.stderr]) {
-    await Promise.race([new Promise((done) => stream.write("", done)), Bun.sleep(1000)]);
+    await withTimeout(new Promise((done) => stream.write("", done)), 1000);
   }
   process.execve(process.execPath, [process.execPath, ...ownArguments()], {
     ...process.env,

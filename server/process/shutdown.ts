@@ -4,6 +4,7 @@
  */
 import { errorStack } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
+import { withTimeout } from "../lib/timers.ts";
 import {
   type CrashGuard,
   crashCountVariable,
@@ -18,16 +19,22 @@ export interface Stop {
   readonly isRequested: boolean;
   /** Shutdown was requested a second time: the drain ends immediately. */
   readonly isUrgent: boolean;
+  /** Resolves when it is. */
+  readonly urgent: Promise<void>;
 }
 
 /** The first signal starts the drain; a later one ends it. */
 export function watchStopSignals(clock: () => number): Stop {
   const { promise: requested, resolve } = Promise.withResolvers<string>();
+  const { promise: urgent, resolve: resolveUrgent } = Promise.withResolvers<void>();
   let firstSignalAt = 0;
   let isUrgent = false;
   const onSignal = (signal: string): void => {
     // Ctrl-C arrives twice: from the terminal and from the wrapper process.
-    if (firstSignalAt !== 0 && clock() - firstSignalAt > 500) isUrgent = true;
+    if (firstSignalAt !== 0 && clock() - firstSignalAt > 500) {
+      isUrgent = true;
+      resolveUrgent();
+    }
     firstSignalAt ||= clock();
     clearInterval(orphaned);
     resolve(signal);
@@ -36,6 +43,7 @@ export function watchStopSignals(clock: () => number): Stop {
   const orphaned = watchParent(() => onSignal("the process that started the gateway is gone"));
   return {
     requested,
+    urgent,
     get isRequested() {
       return firstSignalAt !== 0;
     },
@@ -132,7 +140,7 @@ async function finishImages({ gateway, stop, crash, log, clock }: StopOptions): 
 /** The crashed part may hang or throw while it closes: that must not prevent the restart. */
 async function closeAfterCrash(gateway: Drainable, log: Log): Promise<void> {
   try {
-    await Promise.race([gateway.close(), Bun.sleep(closeMs)]);
+    await withTimeout(gateway.close(), closeMs);
   } catch (error) {
     log.error("internal-error", { error: errorStack(error) });
   }
@@ -155,7 +163,7 @@ export async function endProcess(
   }
   log.warn("restarting", { crashes, delayMs });
   log.flush();
-  await Promise.race([Bun.sleep(delayMs), stop.requested]);
+  await withTimeout(stop.requested, delayMs);
   if (!stop.isRequested) await restartProcess(crashes);
   return crashExitCode;
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { ownArguments } from "../lib/executable.ts";
 import type { Log } from "../lib/log.ts";
 import { type CallMessage, MessageCalls } from "../lib/message-calls.ts";
+import { withTimeout } from "../lib/timers.ts";
 import {
   countersOf,
   type MetricSnapshot,
@@ -72,21 +73,13 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
   const hasStartFailed =
     started === undefined || (await Promise.all(starts)).some((port) => port === undefined);
   if (!hasStartFailed || stop.isRequested) await stop.requested;
-  const urgent = watchUrgency(stop, workers);
+  // A second signal ends the drain of the workers, too.
+  void stop.urgent.then(() => {
+    for (const worker of workers) worker.signal();
+  });
   const codes = await Promise.all(workers.map((worker) => worker.end()));
-  clearInterval(urgent);
   await metrics?.close();
   return hasStartFailed ? (codes.find((code) => code !== 0) ?? 1) : 0;
-}
-
-/** A second signal ends the drain of the workers, too. */
-function watchUrgency(stop: Stop, workers: readonly Worker[]): ReturnType<typeof setInterval> {
-  const timer = setInterval(() => {
-    if (!stop.isUrgent) return;
-    clearInterval(timer);
-    for (const worker of workers) worker.signal();
-  }, 100);
-  return timer;
 }
 
 /** One endpoint for the metrics of all workers: on a shared port, each request would reach a different worker. */
@@ -170,7 +163,7 @@ class Worker {
       exits = clock() - startedAt < steadyMs ? exits + 1 : 0;
       const delayMs = exits === 0 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (exits - 1));
       log.error("worker-exited", { worker: this.#number, code, delayMs });
-      await Promise.race([Bun.sleep(delayMs), this.#stopping.promise]);
+      await withTimeout(this.#stopping.promise, delayMs);
       if (this.#isStopping) return code;
     }
   }

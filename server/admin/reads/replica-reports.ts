@@ -4,7 +4,7 @@
  * nothing else: each process routes by what it has seen itself.
  */
 import type { ShownReplica, ShownTarget } from "../../../contract/admin.ts";
-import { ignoreRejection } from "../../lib/tasks.ts";
+import { repeat } from "../../lib/timers.ts";
 import { mergeStatistics, mergeTargets, type ShownStatistics } from "./merge-workers.ts";
 
 /** What one process reports of itself. */
@@ -49,10 +49,10 @@ export function openReplicaReports({
   resources,
 }: ReplicaReportsOptions): ReplicaReports {
   if (shared) {
-    const publish = (): void => ignoreRejection(shared.publish(JSON.stringify(small(own()))));
-    const timer = setInterval(publish, publishEveryMs);
-    publish();
-    resources.defer(() => clearInterval(timer));
+    const stop = repeat({ everyMs: publishEveryMs, isImmediate: true }, () =>
+      shared.publish(JSON.stringify(small(own()))),
+    );
+    resources.defer(stop);
   }
   const fromRedis = async (): Promise<readonly ProcessReport[]> => {
     if (!shared) return [];
