@@ -1,9 +1,9 @@
-/** `vexel embed` as a process: kill -9, Ctrl-C, standard input, and a real gateway with the built-in model. */
+/** `vexel embed` as a process: kill -9, Ctrl-C and standard input. */
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
-import { command, commandEnvironment, startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { command, commandEnvironment, temporaryFolder } from "../harness.ts";
 import { cleanEnvironment } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
 import {
@@ -121,22 +121,4 @@ test("JSON Lines on standard input are embedded", async () => {
   expect(readJsonLines(folder.path, "vectors.jsonl").map(({ id }) => id)).toEqual(
     rows.map(({ id }) => id),
   );
-});
-
-test("a gateway with the built-in model embeds a CSV file as it embeds single texts", async () => {
-  const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]\n` });
-  try {
-    writeFileSync(join(folder.path, "docs.csv"), 'id,text\n1,"A cat,\nasleep."\n2,A dog.\n');
-    const model = "all-minilm-l6-v2";
-    const args = ["--model", model, "--input", "docs.csv", "--output", "vectors.jsonl"];
-    const child = start(serverEnvironment({ url: gateway.baseURL }, testKey), args);
-    expect(await child.exited).toBe(0);
-    const input = ["A cat,\nasleep.", "A dog."];
-    const response = await gateway.post("/v1/embeddings", { model, input });
-    const { data } = (await response.json()) as { data: { embedding: number[] }[] };
-    const read = readJsonLines(folder.path, "vectors.jsonl");
-    expect(read).toEqual(data.map(({ embedding }, at) => ({ id: `${at + 1}`, embedding })));
-  } finally {
-    await gateway.close();
-  }
 });

@@ -131,17 +131,8 @@ test("a second gateway cannot use a locked data folder, and commands can", async
   expect((await modelsWith(third, key)).status).toBe(200);
 });
 
-test("a configuration with keys needs no generated key, and VEXEL_CONSOLE=off removes the console from the start message and from the landing page", async () => {
-  using folder = temporaryFolder();
-  const yaml = configFor("http://127.0.0.1:9/v1");
-  const gateway = await start({ folder: folder.path, yaml, env: { VEXEL_CONSOLE: "off" } });
-  expect(gateway.output()).not.toContain("sk-vx-");
-  expect(gateway.output()).not.toContain("Console");
-  expect(await (await fetch(`${gateway.url}/`)).text()).not.toContain("/console");
-});
-
-describe("a built-in model whose folder has no model", () => {
-  const yamlFor = (path: string): string => `
+/** A model in a folder of the operator. */
+const yamlOfFolder = (path: string): string => `
 upstreams:
   - { id: mine, kind: local, path: ${path} }
 models:
@@ -150,37 +141,24 @@ keys:
   - { name: test, key: ${testKey} }
 `;
 
-  test("ends the start and the check with exit code 1 and its location", async () => {
-    using folder = temporaryFolder();
-    const empty = join(folder.path, "empty");
-    mkdirSync(empty);
-    writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(empty));
-    const env = { PORT: "0", VEXEL_DATA: join(folder.path, "data") };
-    const check = await vexel(["check"], { cwd: folder.path, env });
-    const serve = await vexelProcess(["serve"], { cwd: folder.path, env });
-    expect(serve).toEqual({ code: 1, out: "", err: check.err });
-    expect(serve.err).toMatch(/vexel\.yaml:\d+/);
-    expect(serve.err).toContain("has no tokenizer.json");
-  });
-
-  test("is rejected on a reload", async () => {
-    using folder = temporaryFolder();
-    const yaml = configFor("http://127.0.0.1:9/v1");
-    const gateway = await start({ folder: folder.path, yaml });
-    writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(folder.path));
-    await until(() => gateway.output().includes("config-rejected"));
-    const { data } = (await (await modelsWith(gateway, testKey)).json()) as {
-      data: { id: string }[];
-    };
-    const ids = data.map(({ id }) => id);
-    expect(ids).toContain("gpt-image-2");
-    expect(ids).not.toContain("mine");
-  });
+test("a built-in model whose folder has no model ends the start and the check with exit code 1 and its location", async () => {
+  using folder = temporaryFolder();
+  const empty = join(folder.path, "empty");
+  mkdirSync(empty);
+  writeFileSync(join(folder.path, "vexel.yaml"), yamlOfFolder(empty));
+  const env = { PORT: "0", VEXEL_DATA: join(folder.path, "data") };
+  const check = await vexel(["check"], { cwd: folder.path, env });
+  const serve = await vexelProcess(["serve"], { cwd: folder.path, env });
+  expect(serve).toEqual({ code: 1, out: "", err: check.err });
+  expect(serve.err).toMatch(/vexel\.yaml:\d+/);
+  expect(serve.err).toContain("has no tokenizer.json");
 });
 
-test("an unknown VEXEL_ variable causes a warning that suggests a setting", async () => {
-  using folder = temporaryFolder();
+describe("a gateway with keys in its configuration, VEXEL_CONSOLE=off and unknown variables", () => {
+  const folder = temporaryFolder();
+  let gateway: GatewayProcess;
   const env = {
+    VEXEL_CONSOLE: "off",
     VEXEL_LOG_LEVLE: "silent",
     VEXEL_BOGUS: "1",
     VEXEL_OUR_TOKEN: "x-0123456789",
@@ -191,21 +169,47 @@ test("an unknown VEXEL_ variable causes a warning that suggests a setting", asyn
     VEXEL_SERVICE_HOST: "10.0.0.1",
   };
   const yaml = `${configFor("http://127.0.0.1:9/v1")}  - { name: more, key: "\${VEXEL_OUR_TOKEN}-long-enough" }\n`;
-  const gateway = await start({ folder: folder.path, yaml, env });
-  const warnings = gateway
-    .output()
-    .split("\n")
-    .filter((line) => line.includes("unknown-setting"))
-    .map((line) => JSON.parse(line) as { name: string; nearest?: string });
-  expect(warnings.map(({ name, nearest }) => [name, nearest])).toEqual([
-    ["VEXEL_BOGUS", undefined],
-    ["VEXEL_LOG_LEVLE", "VEXEL_LOG_LEVEL"],
-  ]);
-  const check = await vexel(["check"], { cwd: folder.path, env: { ...env, VEXEL_PORT: "8081" } });
-  expect(check.code).toBe(0);
-  expect(check.err).toContain(
-    "VEXEL_PORT is set, but there is no such setting (did you mean PORT?)",
-  );
+  beforeAll(async () => {
+    gateway = await startProcess({ folder: folder.path, yaml, env });
+  });
+  afterAll(async () => {
+    await stop(gateway);
+    folder[Symbol.dispose]();
+  });
+
+  test("needs no generated key, and has no console in the start message and on the landing page", async () => {
+    expect(gateway.output()).not.toContain("sk-vx-");
+    expect(gateway.output()).not.toContain("Console");
+    expect(await (await fetch(`${gateway.url}/`)).text()).not.toContain("/console");
+  });
+
+  test("warns of each unknown VEXEL_ variable, and suggests a setting", async () => {
+    const warnings = gateway
+      .output()
+      .split("\n")
+      .filter((line) => line.includes("unknown-setting"))
+      .map((line) => JSON.parse(line) as { name: string; nearest?: string });
+    expect(warnings.map(({ name, nearest }) => [name, nearest])).toEqual([
+      ["VEXEL_BOGUS", undefined],
+      ["VEXEL_LOG_LEVLE", "VEXEL_LOG_LEVEL"],
+    ]);
+    const check = await vexel(["check"], { cwd: folder.path, env: { ...env, VEXEL_PORT: "8081" } });
+    expect(check.code).toBe(0);
+    expect(check.err).toContain(
+      "VEXEL_PORT is set, but there is no such setting (did you mean PORT?)",
+    );
+  });
+
+  test("rejects a reload with a built-in model whose folder has no model", async () => {
+    writeFileSync(join(folder.path, "vexel.yaml"), yamlOfFolder(folder.path));
+    await until(() => gateway.output().includes("config-rejected"));
+    const { data } = (await (await modelsWith(gateway, testKey)).json()) as {
+      data: { id: string }[];
+    };
+    const ids = data.map(({ id }) => id);
+    expect(ids).toContain("gpt-image-2");
+    expect(ids).not.toContain("mine");
+  });
 });
 
 test("a port that is in use ends the start with exit code 1 and advice, and no key is lost", async () => {
