@@ -130,13 +130,17 @@ test("a model with a sentence output is not pooled again, and may take int32 inp
   expect([...vectors[0]!]).toEqual([7592, 7593, 7594, 7595]);
 });
 
-test("a model with a position_ids input gets it, and padding does not count", async () => {
-  const path = await tinyModel("positions", (graph, rows) => {
+/** Each token's row and that of its position are added. */
+const positionsModel = (name: string): Promise<string> =>
+  tinyModel(name, (graph, rows) => {
     const ids = graph.input("input_ids", tensorType.int64, ["batch", "length"]);
     const positions = graph.input("position_ids", tensorType.int64, ["batch", "length"]);
     graph.node("Add", [rows(ids), rows(positions)], { output: "token_embeddings" });
     graph.output("token_embeddings", tensorType.float, ["batch", "length", 4]);
   });
+
+test("a model with a position_ids input gets it, and padding does not count", async () => {
+  const path = await positionsModel("positions");
   const { vectors } = await embed(local, ["the", "the the"], at(path, { normalize: false }));
   // [CLS] 101, the 1996, [SEP] 102, and the positions 0, 1, 2 …
   expect(vectors[0]![0]).toBeCloseTo((101 + 1996 + 102 + 3) / 3, 2);
@@ -198,15 +202,14 @@ test("an ONNX file that is not a sentence model is rejected by name", async () =
 });
 
 test("a layer that is outside the ONNX file is not ignored", async () => {
-  const dense = join(root, "dense");
-  await cp(whole, dense, { recursive: true });
+  const dense = await positionsModel("dense");
   const names = ["Transformer", "Pooling", "Dense", "Normalize"];
   await writeFile(
     join(dense, "modules.json"),
     json(names.map((type) => ({ type: `models.${type}` }))),
   );
   await mkdir(join(dense, "onnx"));
-  await rename(join(dense, "model.onnx"), join(dense, "onnx/model.onnx"));
+  await rename(join(dense, "tiny.onnx"), join(dense, "onnx/model.onnx"));
   expect(inspectModelDirectory(dense)).toEqual([]);
   await expectError(embed(local, ["a"], at(dense)), "upstream_error", /Dense layer/);
 });
@@ -224,10 +227,11 @@ test("without onnxruntime a directory cannot be used, and the error says so", as
 test("at most maxModels models are loaded; the least recently used one is evicted", async () => {
   const ready: string[] = [];
   const few = createLocal({ maxModels: 1, onReady: (model) => ready.push(model) });
-  const first = embed(few, ["a"], at(whole));
-  await expectError(embed(few, ["a"], at(whole, { pooling: "cls" })), "overloaded");
+  const path = await positionsModel("evicted");
+  const first = embed(few, ["a"], at(path));
+  await expectError(embed(few, ["a"], at(path, { pooling: "cls" })), "overloaded");
   await first;
-  expect((await embed(few, ["a"], at(whole, { pooling: "cls" }))).vectors).toHaveLength(1);
+  expect((await embed(few, ["a"], at(path, { pooling: "cls" }))).vectors).toHaveLength(1);
   // The name of the model at its upstream.
   expect(ready).toEqual(["local", "local"]);
   await few.close();
