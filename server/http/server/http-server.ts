@@ -96,7 +96,7 @@ export interface RequestBody {
   whole(): Buffer | undefined;
   /**
    * The next chunk; undefined at the end. There is one reader, and it waits for one chunk at a time. Rejects if the
-   * rest will not arrive. The reader owns the chunk, and may release its memory.
+   * rest will not arrive. The reader owns the chunk, and may free its memory.
    */
   next(): Promise<Buffer | undefined>;
 }

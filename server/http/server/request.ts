@@ -160,7 +160,7 @@ class RequestBody implements BodyReader {
       const chunks: Buffer[] = [];
       rest = this.#decoder.push(bytes, (chunk) => chunks.push(chunk));
       this.complete = this.#decoder.done;
-      // Readers may release the memory of chunks they have read, which `rest` shares: hence copies, here and below.
+      // Readers may free the memory of chunks they have read, which `rest` shares: hence copies, here and below.
       for (const chunk of chunks) this.#buffer(rest.length > 0 ? Buffer.from(chunk) : chunk);
     } else if (bytes.length <= this.#remaining) {
       this.#remaining -= bytes.length;

@@ -187,7 +187,7 @@ class SentCount {
 
   /**
    * Called when nothing is unsent. Throws if the socket accepted fewer or more bytes than were written: fewer if a
-   * buffer was released before the socket had accepted it.
+   * buffer was freed before the socket had accepted it.
    */
   check(): void {
     const { sentBytes } = this.#writer;

@@ -65,7 +65,7 @@ export class SocketWriter {
     if (!unsent) return;
     const written = Math.max(0, this.#socket.write(unsent));
     this.sentBytes += written;
-    // A buffer that was released meanwhile is empty: `sentBytes` then shows that bytes are missing.
+    // A buffer that was freed meanwhile is empty: `sentBytes` then shows that bytes are missing.
     this.#unsent = written < unsent.length ? unsent.subarray(written) : undefined;
     if (this.#unsent) return;
     const sent = this.#sent;
