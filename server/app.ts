@@ -64,6 +64,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     random: Math.random,
     resources,
     replica: options.replica ?? newReplicaId(),
+    secrets: secretBoxFor(settings),
   };
   const temp = wireTempStorage(withoutEvents);
   const fetchOnly = needsFetch(process.env);
@@ -75,7 +76,6 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     shared,
     fetchOnly,
     webhookDelaysMs: options.webhookDelaysMs,
-    secrets: secretBoxFor(settings),
     trustedHosts: parseHosts(settings.VEXEL_WEBHOOK_PRIVATE),
     mail: { smtpUrl: settings.VEXEL_SMTP_URL, from: settings.VEXEL_SMTP_FROM },
   });

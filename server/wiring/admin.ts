@@ -23,7 +23,6 @@ import { createSessionStore } from "../storage/sql/session-store.ts";
 import { createUserStore, type UserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
 import type { Runtime } from "./runtime.ts";
-import { secretBoxFor } from "./storage.ts";
 
 type OwnOptions = "users" | "auditLog" | "signIn" | "adminToken" | "publicUrl" | "version";
 
@@ -36,7 +35,7 @@ export interface AdminOptions
 }
 
 export function wireAdmin(runtime: Runtime, options: AdminOptions) {
-  const { settings, log, now, resources } = runtime;
+  const { settings, log, now, resources, secrets } = runtime;
   const { shared } = options;
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
   const stores = shared ?? openStores(runtime);
@@ -53,7 +52,6 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const sessions = new Sessions({ sessions: stores.sessions, users, now: storedNow });
   const tokens = new UserTokens({ store: stores.adminTokens, users, now: storedNow });
   const oidcSettings = readOidcSettings(settings);
-  const secrets = secretBoxFor(settings);
   const signIn = isConsoleOn ? { sessions, tokens, secrets, setupToken, oidcSettings } : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
   const load = async (): Promise<Mount["handle"]> => {

@@ -25,7 +25,6 @@ import { wireBatches } from "./batches.ts";
 import type { StoredData } from "./files.ts";
 import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
-import { secretBoxFor } from "./storage.ts";
 
 /** Unfinished jobs of all projects: their rows are read again and again. */
 const maxUnfinishedJobs = 10_000;
@@ -66,7 +65,7 @@ export function wireJobs(
   { recordJobEvent, webhookEndpoints }: Pick<OpenedEvents, "recordJobEvent" | "webhookEndpoints">,
 ): WiredJobs {
   if (!data || !clientFiles) return unavailableJobs();
-  const { settings, snapshot, now, clock, log, replica: holder, resources } = runtime;
+  const { settings, snapshot, now, clock, log, replica: holder, resources, secrets } = runtime;
   const { pipeline, modelServices, charging, reservations: reservationLog } = requestPath;
   const { jobs: store, contents: files } = data;
   // A batch is stored as long as its files are by default.
@@ -80,7 +79,7 @@ export function wireJobs(
   const stopping = new AbortController();
   const attempts = new LineAttempts({
     store,
-    secrets: secretBoxFor(settings),
+    secrets,
     runLine: createRunLine({
       ...modelServices,
       vendorSend: {

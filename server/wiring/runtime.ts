@@ -4,6 +4,7 @@ import type { Emit } from "../../contract/events.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings.ts";
+import type { SecretBox } from "../storage/encrypt-secret.ts";
 
 export interface Runtime {
   readonly settings: Settings;
@@ -17,6 +18,8 @@ export interface Runtime {
   readonly clock: () => number;
   readonly random: () => number;
   readonly emit: Emit;
+  /** Encrypts what is stored: with `VEXEL_SECRET`, or with the generated key of the data folder. */
+  readonly secrets: SecretBox;
   /** Released in reverse order when the gateway closes, or if it cannot start. */
   readonly resources: AsyncDisposableStack;
 }

@@ -27,10 +27,9 @@ export const secretBoxFor = (
 ): SecretBox => new SecretBox({ folder: settings.VEXEL_DATA, ...secretsOf(settings) });
 
 export function wireAttribution(
-  { settings }: Pick<Runtime, "settings">,
+  { settings, secrets }: Pick<Runtime, "settings" | "secrets">,
   budgets: Pick<Budgets, "load">,
 ): Attribution {
-  const secrets = secretBoxFor(settings);
   return new Attribution({
     loadBudgets: budgets.load,
     endUsers: settings.VEXEL_END_USERS,
@@ -104,7 +103,6 @@ export const wireStoredContent = (
     ...runtime,
     folder: runtime.settings.VEXEL_DATA,
     maxBytes: runtime.settings.VEXEL_CONTENT_MAX_BYTES,
-    secrets: secretBoxFor(runtime.settings),
     models: () => runtime.snapshot().models,
     disk,
     objects,
