@@ -34,33 +34,26 @@ export interface BatchOptions {
   readonly concurrency?: number;
   /** The longest time that a request waits to be batched. */
   readonly maxWaitMs?: number;
-  /** The maximum batch size in inputs, even if the target takes more. */
-  readonly maxInputs?: number;
-  /** A request with more inputs is not batched. */
-  readonly maxInputsPerRequest?: number;
-  /** The most requests that wait for one target; further requests are not batched. */
-  readonly maxQueued?: number;
-  /** A target whose responses usually take less is never busy: waiting for a batch would cost more than it saves. */
-  readonly fastMs?: number;
   /** Called with the number of requests of each batch of at least two. */
   readonly onBatch?: (requests: number) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-const batchDefaults = { concurrency: 4, maxQueued: 1024, fastMs: 5 } as const;
+/** The maximum batch size in inputs, even if the target takes more. */
+const maxInputs = 64;
+/** A request with more inputs is not batched. */
+const maxInputsPerRequest = 16;
+/** A target whose responses usually take less is never busy: waiting for a batch would cost more than it saves. */
+const fastMs = 5;
 
 export const batch =
   ({
     capabilities,
     enabled,
     selfBatching,
-    concurrency = batchDefaults.concurrency,
+    concurrency = 4,
     maxWaitMs = 25,
-    maxInputs = 64,
-    maxInputsPerRequest = 16,
-    maxQueued = batchDefaults.maxQueued,
-    fastMs = batchDefaults.fastMs,
     onBatch = () => undefined,
     clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
@@ -78,8 +71,6 @@ export const batch =
         limits: { ...limits, items },
         concurrency,
         maxWaitMs,
-        maxQueued,
-        fastMs,
         onBatch,
         clock,
       });
@@ -114,9 +105,7 @@ const isBatchable = (input: MixedInput, { images }: EmbeddingCapabilities): bool
   images !== undefined && isInMemory(input) && !needsConversion(input, images);
 
 interface BatcherOptions
-  extends Required<
-    Pick<BatchOptions, "concurrency" | "maxWaitMs" | "maxQueued" | "fastMs" | "onBatch" | "clock">
-  > {
+  extends Required<Pick<BatchOptions, "concurrency" | "maxWaitMs" | "onBatch" | "clock">> {
   readonly next: EmbeddingsSend;
   /** The most inputs, tokens and bytes of one batch. */
   readonly limits: RequestLoad;
@@ -141,10 +130,9 @@ interface PendingBatch extends MemberOwner {
  */
 class Batcher {
   readonly #options: BatcherOptions;
-  /** In insertion order: the oldest batch is sent first. */
+  /** In insertion order: the oldest batch is sent first. Bounded by the requests in flight. */
   readonly #pending = new Map<string, PendingBatch>();
   readonly #inFlight: Record<Priority, number> = { interactive: 0, batch: 0 };
-  #queued = 0;
   /** Moving average (EWMA) of the response time. Infinity until the first response. */
   #averageMs = Infinity;
 
@@ -161,7 +149,7 @@ class Batcher {
   #isBusy(priority: Priority): boolean {
     const { interactive, batch } = this.#inFlight;
     const inFlight = priority === "interactive" ? interactive : interactive + batch;
-    return inFlight >= this.#options.concurrency && this.#averageMs >= this.#options.fastMs;
+    return inFlight >= this.#options.concurrency && this.#averageMs >= fastMs;
   }
 
   /** Sends a request at once, without a batch. */
@@ -190,7 +178,6 @@ class Batcher {
     const { query, model, context } = request;
     const signal = request.signal();
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.#queued >= this.#options.maxQueued) return this.send(request);
     const load = loadOf(query.input);
     // The request fills a batch by itself.
     if (!this.#hasCapacity(load, smallest)) return this.send(request);
@@ -246,7 +233,6 @@ class Batcher {
     const member = new BatchMember(request, load);
     member.owner = batch;
     batch.members.add(member);
-    this.#queued++;
     batch.items += load.items;
     batch.tokens += load.tokens;
     batch.bytes += load.bytes;
@@ -257,7 +243,6 @@ class Batcher {
 
   #drop(member: BatchMember, batch: PendingBatch): void {
     batch.members.delete(member);
-    this.#queued--;
     batch.items -= member.load.items;
     batch.tokens -= member.load.tokens;
     batch.bytes -= member.load.bytes;
@@ -273,7 +258,6 @@ class Batcher {
 
   #flush(batch: PendingBatch): void {
     this.#close(batch);
-    this.#queued -= batch.members.size;
     if (batch.members.size > 1) this.#options.onBatch(batch.members.size);
     const { concurrency, clock } = this.#options;
     void sendBatch([...batch.members], this.send, concurrency, clock);

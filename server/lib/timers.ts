@@ -61,6 +61,29 @@ export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T
   }
 }
 
+/**
+ * A signal that aborts after `ms` milliseconds with the error, or with `signal`. Must be disposed: then it no longer
+ * aborts.
+ */
+export function timeoutSignal(
+  ms: number,
+  toError: () => Error,
+  signal?: AbortSignal,
+): { readonly signal: AbortSignal; [Symbol.dispose](): void } {
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(signal?.reason);
+  const timer = setTimeout(() => controller.abort(toError()), ms);
+  signal?.addEventListener("abort", onAbort);
+  if (signal?.aborted) onAbort();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    },
+  };
+}
+
 /** Ends with an error if a storage stops sending for `stallMs`: the client must not wait for ever. */
 export async function* readWithin(
   stream: ReadableStream<Uint8Array>,

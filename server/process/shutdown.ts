@@ -36,11 +36,11 @@ export function watchStopSignals(clock: () => number): Stop {
       resolveUrgent();
     }
     firstSignalAt ||= clock();
-    clearInterval(orphaned);
+    clearInterval(parentWatch);
     resolve(signal);
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
-  const orphaned = watchParent(() => onSignal("the process that started the gateway is gone"));
+  const parentWatch = watchParent(() => onSignal("the process that started the gateway is gone"));
   return {
     requested,
     urgent,

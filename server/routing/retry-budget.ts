@@ -51,19 +51,15 @@ export class RetryBudget {
   }
 }
 
-/** Hedge budget of a model: every request earns a share of a hedge; unused hedges accumulate up to `max`. */
+const hedgeShare = 0.05;
+const maxHedges = 10;
+
+/** Hedge budget of a model: every request earns a twentieth of a hedge; up to ten unused hedges accumulate. */
 export class HedgeBudget {
-  readonly #share: number;
-  readonly #max: number;
   #available = 0;
 
-  constructor(share: number, max = 10) {
-    this.#share = share;
-    this.#max = max;
-  }
-
   earn(): void {
-    this.#available = Math.min(this.#max, this.#available + this.#share);
+    this.#available = Math.min(maxHedges, this.#available + hedgeShare);
   }
 
   get hasHedge(): boolean {

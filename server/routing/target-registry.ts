@@ -19,8 +19,6 @@ interface TargetRegistryOptions {
   readonly random: () => number;
   readonly timers: Timers;
   readonly onTargetChange: (change: TargetChange) => void;
-  /** Hedges per request: 0.05 is one in twenty. */
-  readonly hedgeShare?: number;
 }
 
 /** One model's targets, with the policy and the budgets that its requests share. */
@@ -144,8 +142,7 @@ export class TargetRegistry {
   #budgetsOf({ id }: Model): RetryBudgets {
     const existing = this.#budgets.get(id);
     if (existing) return existing;
-    const { hedgeShare = 0.05 } = this.#options;
-    const fresh = { retries: new RetryBudget(), hedges: new HedgeBudget(hedgeShare) };
+    const fresh = { retries: new RetryBudget(), hedges: new HedgeBudget() };
     this.#budgets.set(id, fresh);
     return fresh;
   }

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { abortable } from "../lib/tasks.ts";
+import { timeoutSignal } from "../lib/timers.ts";
 import type { ImageAdapter, ImageRequestContext } from "./adapter.ts";
 import { toMappedError } from "./adapters/wire/native-errors.ts";
 import type { Upstream } from "./contract.ts";
@@ -86,8 +87,7 @@ async function fetchIds(
   upstream: Upstream,
   send: SendAuthenticated,
 ): Promise<ReadonlySet<unknown>> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(timeoutError()), readTimeoutMs);
+  using timeout = timeoutSignal(readTimeoutMs, timeoutError);
   try {
     const response = await send(request(upstream), timeout.signal);
     const ids = read(await response.json());
@@ -95,8 +95,6 @@ async function fetchIds(
     return new Set(ids);
   } catch (error) {
     throw unreadable(error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
-import { sleep } from "../lib/timers.ts";
+import { sleep, withTimeout } from "../lib/timers.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
 import type {
@@ -131,11 +131,7 @@ export async function* streamPartialImages<Q extends GenerationQuery>(
   const maxPartialImages = query.options.partial_images ?? 0;
   let lastPartialImage = "";
   for (let partialImages = 0; partialImages < maxPartialImages; ) {
-    const done = await Promise.race([
-      firstResponse,
-      sleep(firstPollMs * 2, signal).then(() => undefined),
-    ]);
-    if (done) break;
+    if (await withTimeout(firstResponse, firstPollMs * 2)) break;
     const base64 = await send(watch.toUpstream(query, target), signal)
       .then((response) => watch.fromUpstream(response))
       // Partial images are optional: a failed one does not fail the request.

@@ -149,9 +149,9 @@ describe("a batch", () => {
   });
 
   test("never exceeds the gateway's maximum, even if the target accepts more", () => {
-    const { upstream, send } = setUpBusyBatching({}, { maxInputs: 2 });
-    for (const text of ["a", "b", "c", "d", "e"]) void send(requestOf(text));
-    expect(upstream.requestedTexts).toEqual([["first"], ["a", "b"], ["c", "d"]]);
+    const { upstream, send } = setUpBusyBatching();
+    for (let at = 0; at < 2 * 64 + 1; at++) void send(requestOf(`text ${at}`));
+    expect(upstream.requestedTexts.map(({ length }) => length)).toEqual([1, 64, 64]);
   });
 
   test("stays within the target's inputs, bytes and tokens", async () => {
@@ -260,7 +260,8 @@ describe("is not batched:", () => {
   };
 
   test("a request with many inputs", () => {
-    expectAlone({ maxInputsPerRequest: 2 }, requestFor(["a", "b", "c"], model));
+    const texts = Array.from({ length: 17 }, (_, at) => `text ${at}`);
+    expectAlone({}, requestFor(texts, model));
   });
 
   test("a request with extra fields", () => {
@@ -277,18 +278,6 @@ describe("is not batched:", () => {
     void send(request);
     expect(upstream.requests[1]?.request).toBe(request);
     expect(request.record.routing.batchSize).toBeUndefined();
-  });
-
-  test("a request that finds the queue full", async () => {
-    const { upstream, send, release } = setUpBusyBatching({}, { maxQueued: 2 });
-    for (const text of ["a", "b", "c"]) void send(requestOf(text));
-    expect(upstream.requestedTexts).toEqual([["first"], ["c"]]);
-    upstream.requests[1]?.respond();
-    await release();
-    expect(upstream.requestedTexts.slice(2)).toEqual([["a", "b"]]);
-    // The queued requests have left, so others may queue.
-    for (const text of ["d", "e", "f"]) void send(requestOf(text));
-    expect(upstream.requestedTexts.slice(3)).toEqual([["f"]]);
   });
 
   test("a request to another target, which is not busy", () => {

@@ -225,16 +225,21 @@ export const requestOf = (text: string, query: Partial<EmbeddingsQuery> = {}): C
 export const batchStage = (
   limits: Partial<EmbeddingCapabilities> = {},
   options: Partial<BatchOptions> = {},
-) =>
-  batch({
-    fastMs: 0,
-    clock: () => 0,
+) => {
+  // Every response takes 10 ms: the target may become busy.
+  let now = 0;
+  return batch({
+    clock: () => {
+      now += 10;
+      return now;
+    },
     capabilities: capabilitiesOf(limits),
     enabled: () => true,
     concurrency: 1,
     maxWaitMs: 60_000,
     ...options,
   });
+};
 
 export function setUpBatching(...options: Parameters<typeof batchStage>) {
   const upstream = new HeldUpstream();

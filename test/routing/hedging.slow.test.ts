@@ -43,25 +43,16 @@ interface Arranged {
   pastHedgeDelay(): Promise<void>;
 }
 
-const registryOf = (
-  model: PermittedModel,
-  clock: () => number,
-  hedgeShare?: number,
-): TargetRegistry =>
+const registryOf = (model: PermittedModel, clock: () => number): TargetRegistry =>
   new TargetRegistry({
     snapshot: () => ({ models: new Map([[model.id, model]]) }),
     clock,
     random: Math.random,
     timers: realTimers,
     onTargetChange: () => undefined,
-    ...(hedgeShare !== undefined && { hedgeShare }),
   });
 
-/** `share`: hedges per request; 1 where a test is not about the budget. */
-function arrange({
-  share = 1,
-  model = modelWithTargets(a, b),
-} = {}): Arranged & { model: typeof model } {
+function arrange({ model = modelWithTargets(a, b) } = {}): Arranged & { model: typeof model } {
   const upstream = new HeldUpstream();
   let now = 0;
   let training: number | undefined;
@@ -70,7 +61,7 @@ function arrange({
     now += training;
     return responseTo(request);
   };
-  const registry = registryOf(model, () => now, share);
+  const registry = registryOf(model, () => now);
   const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
     registry,
     sizeClassOf: () => 0,
@@ -125,10 +116,11 @@ describe("a target that exceeds its attempt timeout", () => {
   });
 
   test("is replaced when the retry budget allows it, and that costs one retry", async () => {
-    const arranged = arrange({ share: 0 });
+    const arranged = arrange();
     const { upstream, send, model, registry, train } = arranged;
     await train(200, 10);
-    const { retries } = registry.targetsFor(model).budgets;
+    const { retries, hedges } = registry.targetsFor(model).budgets;
+    while (hedges.spend());
     const spent = spyOn(retries, "spend");
     const request = send(requestFor(["x"], model));
     await until(() => upstream.requests.length === 2);
@@ -368,29 +360,27 @@ describe("the hedge budget", () => {
   test("allows none when the retry budget of the model is empty", async () => {
     const { upstream, send, registry, model, train, pastHedgeDelay } = arrange();
     await train(20, 3);
-    const { retries } = registry.targetsFor(model).budgets;
-    const { hedges } = registry.targetsFor(model).budgets;
+    const { retries, hedges } = registry.targetsFor(model).budgets;
     while (retries.spend(registry.clock()));
-    while (hedges.spend());
     const response = send(requestFor(["x"], model));
     await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
     await response;
-    // The request has earned one hedge, which is still there: none was sent.
+    // The requests before have earned one hedge, which is still there: none was sent.
     expect([hedges.spend(), hedges.spend()]).toEqual([true, false]);
   });
 
   test("holds for any order of earning and spending", () => {
     const steps = fc.array(fc.boolean(), { maxLength: 2000 });
-    const property = fc.property(steps, fc.integer({ min: 1, max: 100 }), (all, percent) => {
-      const budget = new HedgeBudget(percent / 100);
+    const property = fc.property(steps, (all) => {
+      const budget = new HedgeBudget();
       let [requests, extra, inARow] = [0, 0, 0];
       for (const earns of all) {
         if (earns) [requests, inARow] = [requests + 1, 0];
         if (earns) budget.earn();
         else if (budget.spend()) [extra, inARow] = [extra + 1, inARow + 1];
-        expect(extra).toBeLessThanOrEqual((requests * percent) / 100 + 1e-6);
+        expect(extra).toBeLessThanOrEqual(requests * 0.05 + 1e-6);
         expect(inARow).toBeLessThanOrEqual(10);
       }
     });

@@ -3,10 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer } from "node:tls";
 import type { UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import type { TlsTrust } from "../../server/upstream/transport/connection.ts";
-import {
-  KeepAliveTrust,
-  type Unsolicited,
-} from "../../server/upstream/transport/connection-pool.ts";
+import { ReuseBlocks, type Unsolicited } from "../../server/upstream/transport/connection-pool.ts";
 import type { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import {
   createTransport,
@@ -131,13 +128,13 @@ export const exchange = (
   signal: AbortSignal,
 ): Promise<ResponseParser> => client.exchange(request, signal);
 
-/** `trust`: which servers are trusted to send one response for one request. */
+/** `reuseBlocks`: the servers whose connections are not reused. */
 export function testClient(
   maxResponseBytes = 1_000_000,
-  trust = new KeepAliveTrust({ clock: () => performance.now() }),
+  reuseBlocks = new ReuseBlocks({ clock: () => performance.now() }),
 ): TestClient {
   const clock = () => performance.now();
-  const client = new HttpClient({ maxResponseBytes, clock, trust });
+  const client = new HttpClient({ maxResponseBytes, clock, reuseBlocks });
   return {
     client,
     send: async (url, body, more = {}, signal = new AbortController().signal) => {

@@ -6,7 +6,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { UpstreamConnection } from "../../server/upstream/transport/connection.ts";
-import { ConnectionPool, KeepAliveTrust } from "../../server/upstream/transport/connection-pool.ts";
+import { ConnectionPool, ReuseBlocks } from "../../server/upstream/transport/connection-pool.ts";
 import { tries } from "../depth.ts";
 import { root } from "../harness.ts";
 import { until } from "../until.ts";
@@ -74,7 +74,7 @@ describe("many concurrent requests", () => {
     using server = rawServer((request) => void response(request));
     // Each look at the clock is an hour later, so that connections are used again although the server responds twice.
     let hour = 0;
-    using client = testClient(1_000_000, new KeepAliveTrust({ clock: () => hour++ * 3_600_000 }));
+    using client = testClient(1_000_000, new ReuseBlocks({ clock: () => hour++ * 3_600_000 }));
     let nonce = 0;
     const one = async (plan: Plan): Promise<void> => {
       const body = JSON.stringify({ ...plan, nonce: nonce++ } satisfies PlannedRequest);
@@ -116,8 +116,8 @@ describe("idle connections", () => {
     }) as unknown as typeof setInterval);
     let now = 0;
     const clock = () => now;
-    const trust = new KeepAliveTrust({ clock });
-    const pool = new ConnectionPool({ clock, trust });
+    const reuseBlocks = new ReuseBlocks({ clock });
+    const pool = new ConnectionPool({ clock, reuseBlocks });
     try {
       const open = () => UpstreamConnection.open(address);
       const [old, young] = [await open(), await open()];

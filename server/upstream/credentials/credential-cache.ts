@@ -5,6 +5,7 @@
 
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortable } from "../../lib/tasks.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 import type { Adapter, AwsKeys, Credential, Environment, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { SendUpstreamRequest } from "../transport/index.ts";
@@ -122,8 +123,7 @@ async function fetchInTime(
   credential: Credential,
   { send, sendToMetadata = send, now, env }: CredentialCacheOptions,
 ): Promise<Awaited<ReturnType<Credential["issue"]>>> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(timeoutError()), fetchTimeoutMs);
+  using timeout = timeoutSignal(fetchTimeoutMs, timeoutError);
   try {
     return await abortable(
       credential.issue({ send, sendToMetadata, now, env, signal: timeout.signal }),
@@ -131,8 +131,6 @@ async function fetchInTime(
     );
   } catch (error) {
     throw error instanceof GatewayError ? asNotSent(error) : error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

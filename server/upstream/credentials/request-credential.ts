@@ -1,6 +1,6 @@
 /** Sends a request to a token service or a metadata service. Errors name the service and its own message. */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { sleep } from "../../lib/timers.ts";
+import { sleep, timeoutSignal } from "../../lib/timers.ts";
 import type { CredentialContext, UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { memberOf } from "../adapters/wire/members.ts";
 import { parseUpstreamJson } from "../upstream-json.ts";
@@ -50,14 +50,8 @@ async function requestMetadataOnce(
   request: UpstreamRequest,
   service: string,
 ): Promise<UpstreamResponse> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(noResponse(service)), metadataTimeoutMs);
-  try {
-    const until = AbortSignal.any([signal, timeout.signal]);
-    return await requestCredential({ send, signal: until }, request, service);
-  } finally {
-    clearTimeout(timer);
-  }
+  using timeout = timeoutSignal(metadataTimeoutMs, () => noResponse(service), signal);
+  return await requestCredential({ send, signal: timeout.signal }, request, service);
 }
 
 const noResponse = (service: string): GatewayError =>

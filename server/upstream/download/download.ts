@@ -5,7 +5,7 @@
 
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortable } from "../../lib/tasks.ts";
-import { sleep } from "../../lib/timers.ts";
+import { sleep, timeoutSignal } from "../../lib/timers.ts";
 import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
@@ -74,7 +74,9 @@ async function download(
   const { origin, signal, svg = false } = request;
   const { maxBytes, timeoutMs } = options;
   if (isDataUrl(link)) return readDataUrl(link, { maxBytes, origin, svg });
-  using limit = withTimeout(signal, timeoutMs);
+  const tooSlow = () =>
+    new DownloadError("timeout", `it took longer than ${timeoutMs / 1000} seconds`, "timeout");
+  using limit = timeoutSignal(timeoutMs, tooSlow, signal);
   for (let attempt = 0; ; attempt++) {
     const visited: URL[] = [];
     try {
@@ -181,26 +183,4 @@ function bodyOf(response: StreamedResponse, svg: boolean): AsyncIterable<Uint8Ar
     `its host responded with status ${status}`,
     `${status}`,
   );
-}
-
-/** Aborts with the request, or at the timeout. */
-function withTimeout(
-  signal: AbortSignal,
-  ms: number,
-): { readonly signal: AbortSignal; [Symbol.dispose](): void } {
-  const cancel = new AbortController();
-  const forwardAbort = (): void => cancel.abort(signal.reason);
-  if (signal.aborted) forwardAbort();
-  const seconds = ms / 1000;
-  const timer = setTimeout(() => {
-    cancel.abort(new DownloadError("timeout", `it took longer than ${seconds} seconds`, "timeout"));
-  }, ms);
-  signal.addEventListener("abort", forwardAbort, { once: true });
-  return {
-    signal: cancel.signal,
-    [Symbol.dispose]: () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", forwardAbort);
-    },
-  };
 }

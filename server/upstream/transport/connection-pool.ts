@@ -1,14 +1,14 @@
 /**
- * Connection pool: idle keep-alive connections for reuse, by scheme, host and port, and which upstreams are trusted to
- * send exactly one response per request. A new connection resolves the host name through Bun's cache, which keeps names
- * for seconds (bin/environment.json). The pool bounds idle connections only: concurrency limits bound the open ones.
+ * Connection pool: idle keep-alive connections for reuse, by scheme, host and port, and the upstreams whose connections
+ * are not reused. A new connection resolves the host name through Bun's cache, which keeps names for seconds
+ * (bin/environment.json). The pool bounds idle connections only: concurrency limits bound the open ones.
  */
 import { type Address, UpstreamConnection } from "./connection.ts";
 
 interface PoolOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  readonly trust: KeepAliveTrust;
+  readonly reuseBlocks: ReuseBlocks;
 }
 
 /**
@@ -31,9 +31,9 @@ export class ConnectionPool {
 
   /** The connection that was used last (LIFO): it is the most likely to be still open. */
   takeIdle(key: string): UpstreamConnection | undefined {
-    const { clock, trust } = this.#options;
+    const { clock, reuseBlocks } = this.#options;
     const idle = this.#idle.get(key);
-    if (!idle || !trust.isTrusted(key)) return undefined;
+    if (!idle || !reuseBlocks.mayReuse(key)) return undefined;
     let connection = idle.pop();
     while (connection && !connection.isReady()) connection = idle.pop();
     if (!connection || connection.idleSince + idleTimeoutMs > clock()) return connection;
@@ -54,20 +54,20 @@ export class ConnectionPool {
    */
   #onUnsolicited(key: string, responses: number): void {
     for (const connection of this.#idle.get(key)?.splice(0) ?? []) connection.close();
-    this.#options.trust.distrust(key, responses);
+    this.#options.reuseBlocks.block(key, responses);
   }
 
   /** Returns a connection whose request has ended to the pool. */
   release(key: string, connection: UpstreamConnection): void {
     if (connection.closed) return;
-    const { clock, trust } = this.#options;
+    const { clock, reuseBlocks } = this.#options;
     let idle = this.#idle.get(key);
     if (!idle) {
       idle = [];
       this.#idle.set(key, idle);
     }
     // A request may end after the HTTP client was closed.
-    if (this.#closed || idle.length >= maxIdle || !trust.isTrusted(key)) {
+    if (this.#closed || idle.length >= maxIdle || !reuseBlocks.mayReuse(key)) {
       connection.close();
       return;
     }
@@ -111,33 +111,32 @@ export interface Unsolicited {
   readonly earlierResponsesSuspect: boolean;
 }
 
-interface KeepAliveTrustOptions {
+interface ReuseBlocksOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly onUnsolicited?: (event: Unsolicited) => void;
 }
 
-const distrustMs = 10 * 60_000;
+const blockMs = 10 * 60_000;
 /** Upstreams come from the configuration, so there are few. */
 const maxAddresses = 1000;
 
 /**
- * Keep-alive trust: which upstreams are trusted to send exactly one response per request. HTTP/1.1 does not say which
- * request a response belongs to: after one unsolicited response, each request on the connection could get the response
- * of the one before it. An upstream that sent an unsolicited response gets a new connection for each request, for a
- * while.
+ * The upstreams whose connections are not reused for a while, because one of them sent an unsolicited response. HTTP/1.1
+ * does not say which request a response belongs to: after one unsolicited response, each request on the connection could
+ * get the response of the one before it.
  */
-export class KeepAliveTrust {
-  readonly #options: KeepAliveTrustOptions;
-  /** When each address is trusted again. */
+export class ReuseBlocks {
+  readonly #options: ReuseBlocksOptions;
+  /** When the connections of each address are reused again. */
   readonly #until = new Map<string, number>();
 
-  constructor(options: KeepAliveTrustOptions) {
+  constructor(options: ReuseBlocksOptions) {
     this.#options = options;
   }
 
   /** Whether a connection to this address may be reused. */
-  isTrusted(address: string): boolean {
+  mayReuse(address: string): boolean {
     if (this.#until.size === 0) return true;
     const until = this.#until.get(address);
     if (until === undefined) return true;
@@ -150,9 +149,9 @@ export class KeepAliveTrust {
    * An unsolicited response arrived. `responses`: the number of responses on the connection. The response to its first
    * request is certain: the connection was new.
    */
-  distrust(address: string, responses: number): void {
+  block(address: string, responses: number): void {
     if (this.#until.size >= maxAddresses) this.#until.clear();
-    this.#until.set(address, this.#options.clock() + distrustMs);
+    this.#until.set(address, this.#options.clock() + blockMs);
     this.#options.onUnsolicited?.({ address, earlierResponsesSuspect: responses > 1 });
   }
 }

@@ -5,6 +5,7 @@
 import { isIP } from "node:net";
 import type { LargeJson } from "../../lib/large-json.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
+import { withTimeout } from "../../lib/timers.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { AmbiguousResponse, ConnectionLost, NotConnected } from "./transport-error.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
@@ -94,29 +95,27 @@ export class UpstreamConnection {
     { onUnsolicited, connectMs = defaultConnectMs, connect = Bun.connect }: ConnectOptions = {},
   ): Promise<UpstreamConnection> {
     const connection = new UpstreamConnection(tls !== undefined, onUnsolicited);
-    const timeout = Promise.withResolvers<never>();
-    const timer = setTimeout(() => timeout.reject({ code: "ETIMEDOUT" }), connectMs);
     const connecting = connect<UpstreamConnection>({
       hostname,
       port,
       data: connection,
       socket: tls ? secureHandlers : handlers,
       ...(tls && { tls: tlsOptions(hostname, tls) }),
-    }).then((socket) => {
+    }).then(async (socket) => {
       connection.#socket = socket;
       if (connection.closed) socket.terminate();
       else socket.setNoDelay(true);
-      return tls ? connection.#handshake.promise : undefined;
+      if (tls) await connection.#handshake.promise;
+      return connection;
     });
     try {
-      await Promise.race([connecting, timeout.promise]);
-      return connection;
+      const connected = await withTimeout(connecting, connectMs);
+      if (!connected) throw { code: "ETIMEDOUT" };
+      return connected;
     } catch (cause) {
       ignoreRejection(connecting);
       connection.close();
       throw new NotConnected(cause);
-    } finally {
-      clearTimeout(timer);
     }
   }
 

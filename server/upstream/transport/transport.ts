@@ -2,7 +2,7 @@
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { type TlsTrust, urlAddress } from "./connection.ts";
-import { ConnectionPool, KeepAliveTrust, type Unsolicited } from "./connection-pool.ts";
+import { ConnectionPool, ReuseBlocks, type Unsolicited } from "./connection-pool.ts";
 import {
   BufferedExchange,
   openStream,
@@ -44,8 +44,8 @@ export interface UpstreamTransport {
 
 export function createTransport(options: TransportOptions): UpstreamTransport {
   const { maxResponseBytes, clock, fetchOnly, tls, onUnsolicited } = options;
-  const trust = new KeepAliveTrust({ clock, ...(onUnsolicited && { onUnsolicited }) });
-  const client = new HttpClient({ maxResponseBytes, clock, trust, ...(tls && { tls }) });
+  const reuseBlocks = new ReuseBlocks({ clock, ...(onUnsolicited && { onUnsolicited }) });
+  const client = new HttpClient({ maxResponseBytes, clock, reuseBlocks, ...(tls && { tls }) });
   return {
     send: (request, signal) => {
       const needsFetch = isEncrypted(request.url) ? fetchOnly.https : fetchOnly.http;
@@ -70,7 +70,7 @@ interface HttpClientOptions {
   readonly maxResponseBytes: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  readonly trust: KeepAliveTrust;
+  readonly reuseBlocks: ReuseBlocks;
   /** How upstreams over `https://` are verified. */
   readonly tls?: TlsTrust;
 }
@@ -85,8 +85,8 @@ export class HttpClient {
   readonly #maxBytes: number;
   readonly #tls: TlsTrust;
 
-  constructor({ maxResponseBytes, clock, trust, tls = {} }: HttpClientOptions) {
-    this.#pool = new ConnectionPool({ clock, trust });
+  constructor({ maxResponseBytes, clock, reuseBlocks, tls = {} }: HttpClientOptions) {
+    this.#pool = new ConnectionPool({ clock, reuseBlocks });
     this.#maxBytes = maxResponseBytes;
     this.#tls = tls;
   }
