@@ -12,6 +12,7 @@ import { createWebhookEndpointHandlers } from "./api/webhook-endpoints.ts";
 import { openEvents } from "./events/open-events.ts";
 import type { BuildOptions, Gateway } from "./gateway.ts";
 import { maxConnections } from "./http/max-connections.ts";
+import { commaList } from "./lib/comma-list.ts";
 import { newReplicaId } from "./lib/replica-id.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
 import { gatewayGauges } from "./observe/metrics/gateway-gauges.ts";
@@ -29,7 +30,7 @@ import { wireHandlers } from "./wiring/handlers.ts";
 import { wireJobs } from "./wiring/jobs.ts";
 import { readConfiguredCertificate, startListener, wireCertificate } from "./wiring/listener.ts";
 import { wireRequestPath } from "./wiring/request-path.ts";
-import { parseHosts, type Runtime } from "./wiring/runtime.ts";
+import type { Runtime } from "./wiring/runtime.ts";
 import { secretBoxFor, wireTempStorage } from "./wiring/storage.ts";
 
 /**
@@ -76,7 +77,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     shared,
     fetchOnly,
     webhookDelaysMs: options.webhookDelaysMs,
-    trustedHosts: parseHosts(settings.VEXEL_WEBHOOK_PRIVATE),
+    trustedHosts: commaList(settings.VEXEL_WEBHOOK_PRIVATE),
     mail: { smtpUrl: settings.VEXEL_SMTP_URL, from: settings.VEXEL_SMTP_FROM },
   });
   const runtime: Runtime = { ...withoutEvents, emit: events.emit };

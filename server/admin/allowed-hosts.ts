@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net";
 import { message } from "../../contract/messages/message.ts";
+import { commaList } from "../lib/comma-list.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { bearerToken, isAdminToken } from "./sign-in/admin-token.ts";
@@ -24,7 +25,7 @@ export function createCheckHost({
   publicUrl,
   adminToken,
 }: AllowedHostsOptions): (request: Pick<IncomingRequest, "headers">) => void {
-  const names = hosts.split(",").map((name) => name.trim().toLowerCase());
+  const names = commaList(hosts.toLowerCase());
   const publicHost = URL.canParse(publicUrl) ? [new URL(publicUrl).hostname] : [];
   const allowed = new Set([...names, ...publicHost, "localhost"]);
   return ({ headers }) => {

@@ -3,6 +3,7 @@
  * access, and it expires.
  */
 import type { Handler } from "../http/route.ts";
+import { commaList } from "../lib/comma-list.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { sendStored } from "./send-stored.ts";
@@ -58,11 +59,8 @@ export const createImageFiles =
 
 /** If-None-Match: the client already has this image. */
 function isNotModified({ headers }: IncomingRequest, tag: string): boolean {
-  const tags = headers.get("if-none-match");
-  if (tags === null) return false;
-  return tags
-    .split(",")
-    .some((candidate) => ["*", tag].includes(candidate.trim().replace(/^W\//, "")));
+  const tags = commaList(headers.get("if-none-match") ?? "");
+  return tags.some((candidate) => ["*", tag].includes(candidate.replace(/^W\//, "")));
 }
 
 const notFound = (): GatewayError =>

@@ -3,6 +3,7 @@
  * origins.
  */
 
+import { commaList } from "../lib/comma-list.ts";
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 
 /** The CORS headers to add. Undefined if there are none. */
@@ -10,12 +11,7 @@ export type Cors = (headers: RequestHeaders) => Record<string, string> | undefin
 
 /** `origins`: comma-separated, or `*`. */
 export function createCors(origins: string): Cors {
-  const allowed = new Set(
-    origins
-      .split(",")
-      .map((origin) => origin.trim())
-      .filter(Boolean),
-  );
+  const allowed = new Set(commaList(origins));
   if (allowed.size === 0) return () => undefined;
   if (allowed.has("*")) {
     return (headers) => (headers.get("origin") === null ? undefined : allowOrigin("*"));

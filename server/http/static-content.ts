@@ -2,6 +2,7 @@
  * Content that does not change while the gateway runs, such as the OpenAPI document: it is compressed once and served
  * from memory, with an ETag. A client that has it already gets 304. Response compression is used for nothing else.
  */
+import { commaList } from "../lib/comma-list.ts";
 import type { OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 
 export class StaticContent {
@@ -44,11 +45,8 @@ export class StaticContent {
 }
 
 const hasEtag = (header: string | null, etag: string): boolean =>
-  listOf(header).some((each) => each === "*" || each === etag);
+  commaList(header ?? "").some((each) => each === "*" || each === etag);
 
 /** `gzip;q=0` refuses it. */
 const acceptsGzip = (header: string | null): boolean =>
-  listOf(header).some((each) => /^gzip\s*(?:;(?!\s*q=0(?:\.0*)?$)|$)/i.test(each));
-
-const listOf = (header: string | null): readonly string[] =>
-  (header ?? "").split(",").map((each) => each.trim());
+  commaList(header ?? "").some((each) => /^gzip\s*(?:;(?!\s*q=0(?:\.0*)?$)|$)/i.test(each));

@@ -1,11 +1,11 @@
 /** A list of IP addresses and CIDR networks, such as `10.0.0.0/8, ::1`. */
 import { BlockList, isIP } from "node:net";
+import { commaList } from "./comma-list.ts";
 
 /** Undefined: an entry is neither an address nor a network. */
 export function parseAddressList(text: string): BlockList | undefined {
   const list = new BlockList();
-  for (const entry of text.split(",").map((each) => each.trim())) {
-    if (entry === "") continue;
+  for (const entry of commaList(text)) {
     const network = parseNetwork(entry);
     if (!network) return undefined;
     list.addSubnet(network.address, network.bits, network.family);

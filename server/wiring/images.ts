@@ -7,6 +7,7 @@ import {
   createImageTools,
   type DownloadLimits,
 } from "../images/image-tools.ts";
+import { commaList } from "../lib/comma-list.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Execute } from "../pipeline/handle-request.ts";
 import { createCheckPrompt } from "../pipeline/internal-requests.ts";
@@ -20,7 +21,7 @@ import { adapters } from "../upstream/adapters/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
-import { parseHosts, type Runtime } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
 
 interface ImagesWiringOptions {
   readonly upstreamClient: UpstreamClient;
@@ -100,5 +101,5 @@ export const downloadLimits = (
 ): DownloadLimits => ({
   maxBytes: maxDownloadBytes,
   timeoutMs,
-  trusted: parseHosts(settings.VEXEL_DOWNLOAD_PRIVATE),
+  trusted: commaList(settings.VEXEL_DOWNLOAD_PRIVATE),
 });

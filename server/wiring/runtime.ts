@@ -23,10 +23,3 @@ export interface Runtime {
   /** Released in reverse order when the gateway closes, or if it cannot start. */
   readonly resources: AsyncDisposableStack;
 }
-
-/** The hosts of a setting, separated by commas. */
-export const parseHosts = (list: string): string[] =>
-  list
-    .split(",")
-    .map((host) => host.trim())
-    .filter((host) => host !== "");

@@ -7,6 +7,7 @@ import { Attribution } from "../attribution/attribution.ts";
 import type { Budgets } from "../budgets/budgets.ts";
 import { openImageLinks } from "../images/open-image-links.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
+import { commaList } from "../lib/comma-list.ts";
 import { openSharedLimits } from "../limits/open-shared-limits.ts";
 import type { Settings } from "../settings.ts";
 import { SecretBox } from "../storage/encrypt-secret.ts";
@@ -40,7 +41,7 @@ export function wireAttribution(
 /** The current secret, and earlier ones. */
 const secretsOf = (settings: Pick<Settings, "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">) => ({
   secret: settings.VEXEL_SECRET,
-  previous: settings.VEXEL_SECRET_PREVIOUS.split(",").filter((secret) => secret !== ""),
+  previous: commaList(settings.VEXEL_SECRET_PREVIOUS),
 });
 
 export const wireTempStorage = ({ settings, log, clock }: Omit<Runtime, "emit">) =>

@@ -1,4 +1,5 @@
 /** Upstreams, models and targets from the channels of new-api. */
+import { commaList } from "../../../server/lib/comma-list.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
@@ -61,10 +62,7 @@ function planChannel(
 ): PlannedTarget[] {
   const about = report.about(`channel ${JSON.stringify(String(channel.name ?? channel.id))}`);
   const type = channelTypes[Number(channel.type)];
-  const names = String(channel.models ?? "")
-    .split(",")
-    .map((name) => name.trim())
-    .filter(Boolean);
+  const names = commaList(String(channel.models ?? ""));
   const refused = refusalOf(channel);
   if (refused !== undefined) {
     about.dropped("", `not imported: ${refused}`);
@@ -114,10 +112,7 @@ function planChannel(
 
 /** Groups are separated by commas. */
 export const groupsOf = (given: unknown): readonly string[] =>
-  String(given || "default")
-    .split(",")
-    .map((name) => name.trim())
-    .filter(Boolean);
+  commaList(String(given || "default"));
 
 /** The price of the site: a ratio of 1 is 2 US dollars per million tokens. Or else the list price. */
 function priceOf(

@@ -1,4 +1,5 @@
 /** The plan of an import from new-api. */
+import { commaList } from "../../../server/lib/comma-list.ts";
 import { secretHash } from "../../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import type { NewKey } from "../../../server/storage/sql/stored-key.ts";
@@ -183,12 +184,7 @@ function modelsOf(
     report.carried("models", "all models");
     return ["*"];
   }
-  const given = isLimited
-    ? String(token.model_limits ?? "")
-        .split(",")
-        .map((name) => name.trim())
-        .filter(Boolean)
-    : ofGroup;
+  const given = isLimited ? commaList(String(token.model_limits ?? "")) : ofGroup;
   const known = given.filter((name) => ofGroup.includes(name));
   if (known.length === 0) {
     const which = isLimited ? given.join(", ") : `of the group ${own?.join(", ")}`;

@@ -5,6 +5,7 @@
 
 import { id as idSchema, secret } from "../../../contract/schemas/names.ts";
 import { baseUrl as baseUrlSchema } from "../../../contract/schemas/upstreams.ts";
+import { commaList } from "../../lib/comma-list.ts";
 import { type CatalogModel, catalogModels } from "../../upstream/catalog/served-models.ts";
 import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../upstream/kinds.ts";
@@ -114,7 +115,7 @@ function modelsOf(
 ): readonly CatalogModel[] {
   const known = catalogModels[kind] ?? [];
   const named = (["embedding", "image"] as const).flatMap((modelKind) =>
-    splitList(deployments && read(env, deployments[modelKind])).map(
+    deploymentsIn(deployments && read(env, deployments[modelKind])).map(
       (id): CatalogModel =>
         known.find((row) => row.id === id && row.kind === modelKind) ?? { id, kind: modelKind },
     ),
@@ -127,8 +128,7 @@ function modelsOf(
   });
 }
 
-const splitList = (text: string | undefined): readonly string[] =>
-  [...new Set(text?.split(",").map((entry) => entry.trim()))].filter((entry) => entry !== "");
+const deploymentsIn = (text = ""): readonly string[] => [...new Set(commaList(text))];
 
 /** An empty variable counts as not set: a compose file that passes on an unset variable sets it to an empty value. */
 function read(env: Environment, name: string): string | undefined {

@@ -1,5 +1,6 @@
 /** The settings of sign-in with OpenID Connect, read from the process settings. */
 import { type Role, roles } from "../../../../contract/admin.ts";
+import { commaList } from "../../../lib/comma-list.ts";
 
 /** The process settings, by name. */
 type OidcVariables = Readonly<
@@ -76,7 +77,7 @@ export function oidcProblem(variables: OidcVariables): string | undefined {
 /** Undefined: OpenID Connect is off. */
 export function readOidcSettings(variables: OidcVariables): OidcSettings | undefined {
   if (variables.VEXEL_OIDC_ISSUER === "") return undefined;
-  const domains = listOf(variables.VEXEL_OIDC_DOMAINS).map((domain) => domain.toLowerCase());
+  const domains = commaList(variables.VEXEL_OIDC_DOMAINS).map((domain) => domain.toLowerCase());
   const projects = new Map<string, string[]>();
   for (const [value, project] of pairsOf(variables.VEXEL_OIDC_PROJECTS)) {
     projects.set(value, [...(projects.get(value) ?? []), project]);
@@ -90,7 +91,7 @@ export function readOidcSettings(variables: OidcVariables): OidcSettings | undef
     domains: domains.length === 0 || domains.includes("*") ? null : new Set(domains),
     trustEmail: variables.VEXEL_OIDC_TRUST_EMAIL === "on",
     claim: variables.VEXEL_OIDC_CLAIM,
-    required: listOf(variables.VEXEL_OIDC_REQUIRED),
+    required: commaList(variables.VEXEL_OIDC_REQUIRED),
     roles: new Map(
       pairsOf(variables.VEXEL_OIDC_ROLES).flatMap(([value, role]) =>
         isRole(role) ? [[value, role] as const] : [],
@@ -103,15 +104,9 @@ export function readOidcSettings(variables: OidcVariables): OidcSettings | undef
 
 const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text);
 
-const listOf = (text: string): string[] =>
-  text
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== "");
-
 /** `VALUE=NAME` entries. A value may contain `=`, as the name of an LDAP group does. */
 const pairsOf = (text: string): [value: string, name: string][] =>
-  listOf(text).map((entry) => {
+  commaList(text).map((entry) => {
     const at = entry.lastIndexOf("=");
     return at < 0 ? [entry, ""] : [entry.slice(0, at).trim(), entry.slice(at + 1).trim()];
   });
