@@ -119,7 +119,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     );
     const path = join(folder.path, "outbox-999999999-a.log");
     const rows = [...bad, [1, 2], null as never, valuesOf(good)];
-    const reserved = ["reserved", "1", "images", "key_1", null, null, {}] as never;
+    const reserved = { requestId: "reserved", at: "1", keyId: "key_1", estimate: {} } as never;
     writeFileSync(path, `${encode({ rows })}${encode({ reserved })}torn\n`);
     const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     const recovery = new OutboxRecovery(folder.path, file);

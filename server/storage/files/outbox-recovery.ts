@@ -10,7 +10,7 @@ import { nextTurn } from "../../lib/tasks.ts";
 import { fromValues, isValidRow } from "../ledger-row-values.ts";
 import type { LedgerRow, ReservedRequest } from "../ports/ledger-row.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { type OutboxRecord, ownOutboxes, type ReservedValues } from "./outbox.ts";
+import { type OutboxRecord, ownOutboxes } from "./outbox.ts";
 
 /** Rows per step: few, because recovery runs on the thread that serves requests. A full disk fails the first step. */
 const chunkRows = 500;
@@ -236,7 +236,7 @@ class ContentReader {
     const valid = rows.filter(Array.isArray).map(fromValues).filter(isValidRow);
     if (valid.length < rows.length) this.damagedRecords++;
     for (const row of valid) this.#addRow(row);
-    if (reserved) this.#addReserved(reservedOf(reserved));
+    if (reserved) this.#addReserved(reserved);
     if (released !== undefined) this.#reserved.delete(released);
     // If the row of the marker was in a damaged record, nothing is dropped: storing a row again changes nothing.
     if (stored !== undefined)
@@ -253,11 +253,3 @@ class ContentReader {
     this.#reserved.delete(row.requestId);
   }
 }
-
-const reservedOf = (values: ReservedValues): ReservedRequest => {
-  const [requestId, at, endpoint, keyId, model, project, estimate] = values;
-  // A file of an earlier version has none of them.
-  const [endUser = null, tags = null, budgets = null] = values.slice(7) as (string | null)[];
-  const labels = { endUser, tags, budgets };
-  return { requestId, at, endpoint, keyId, model, project, estimate, ...labels };
-};

@@ -249,25 +249,12 @@ export class OutboxFile {
   }
 }
 
-export type ReservedValues = readonly [
-  requestId: string,
-  at: number,
-  endpoint: string,
-  keyId: string,
-  model: string | null,
-  project: string | null,
-  estimate: number,
-  endUser: string | null,
-  tags: string | null,
-  budgets: string | null,
-];
-
 /** Exactly one of the members is set. */
 export interface OutboxRecord {
   /** Ledger rows. Each also settles the reservation of its request. */
   readonly rows?: readonly (readonly unknown[])[];
   /** A request that may be billed. */
-  readonly reserved?: ReservedValues;
+  readonly reserved?: ReservedRequest;
   /** The request id of a reservation that ended without a row in the outbox. */
   readonly released?: string;
   /** The request id of a row: this row and all rows before it are in the ledger store. */
@@ -277,13 +264,7 @@ export interface OutboxRecord {
 export const rowsRecord = (rows: readonly LedgerRow[]): string =>
   encode({ rows: rows.map(valuesOf) });
 
-const reservedRecord = (request: ReservedRequest): string => {
-  const { requestId, at, endpoint, keyId, model, project, estimate } = request;
-  const { endUser, tags, budgets } = request;
-  return encode({
-    reserved: [requestId, at, endpoint, keyId, model, project, estimate, endUser, tags, budgets],
-  });
-};
+const reservedRecord = (reserved: ReservedRequest): string => encode({ reserved });
 
 const hex = (value: number): string => value.toString(16).padStart(8, "0");
 
