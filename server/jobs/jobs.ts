@@ -44,8 +44,8 @@ export type { StoredJob };
 
 export type Jobs = ReturnType<typeof createJobs>;
 
-/** How often the end of a job is looked for while its client waits. */
-const waitPollMs = 250;
+/** How often the end of a job is looked for while its client waits: the longer it takes, the less often. */
+const [minPollMs, maxPollMs] = [50, 1000];
 
 export function createJobs(options: JobsOptions) {
   const { store, files, quotas, ttlMs, controls, reservations, wake, now } = options;
@@ -111,12 +111,12 @@ export function createJobs(options: JobsOptions) {
     },
     /** Waits until the job has ended, at most this long. */
     waitForEnd: async (job: StoredJob, ms: number, signal: AbortSignal): Promise<StoredJob> => {
-      const until = now() + ms;
+      const [from, until] = [now(), now() + ms];
       let current = job;
       while (current.endedAt === null && now() < until && !signal.aborted) {
-        await sleep(Math.min(waitPollMs, Math.max(0, until - now())), signal).catch(
-          () => undefined,
-        );
+        const pollMs = Math.min(Math.max((now() - from) / 5, minPollMs), maxPollMs);
+        const leftMs = Math.max(0, until - now());
+        await sleep(Math.min(pollMs, leftMs), signal).catch(() => undefined);
         current = (await store.find(job.owner, job.id)) ?? current;
       }
       return current;
