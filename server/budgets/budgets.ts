@@ -270,8 +270,9 @@ export function createBudgets(options: BudgetsOptions) {
   };
 }
 
-/** A free request is always served. */
-const isFree = ({ dollars, isCertain }: Estimate): boolean => dollars === 0 && isCertain;
+/** A request that is free, or that reserves nothing because its cost is reserved already, is always served. */
+const isFree = ({ dollars, maxDollars = dollars, isCertain }: Estimate): boolean =>
+  maxDollars === 0 && isCertain;
 
 const isAmount = (cost: number | undefined): cost is number =>
   cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;

@@ -56,7 +56,7 @@ export interface ChargedRequest {
   readonly record: RequestRecord;
   /** Absent: estimated from the query. */
   readonly estimate?: Estimate;
-  /** A job that waits for its turn: `log` of the reservation is called before it is sent. Absent: it is sent now. */
+  /** It is not sent now, so it is not logged. Absent: it is sent now. */
   readonly isQueued?: true;
 }
 
@@ -73,16 +73,7 @@ export function createRequestCharging({
   reservations,
   shared,
 }: RequestChargingOptions) {
-  const estimateOf = ({
-    operation,
-    query,
-    model,
-    record,
-    estimate: given,
-  }: ChargedRequest): Estimate => {
-    if (given) return given;
-    // The vendor has billed it: it is charged, and never refused.
-    if (record.line?.vendor) return noCost;
+  const estimateQuery = ({ operation, query, model, record }: ChargedRequest): Estimate => {
     if (operation === "embeddings")
       return estimateEmbeddings(query as EmbeddingsQuery, model.targets);
     if (operation === "moderations")
@@ -99,6 +90,15 @@ export function createRequestCharging({
     });
   };
 
+  /** The cost of a job's line may be reserved already: then the line is charged, and never refused. */
+  const estimateOf = (request: ChargedRequest): Estimate => {
+    if (request.estimate) return request.estimate;
+    const { line } = request.record;
+    if (line?.vendor) return noCost;
+    const estimate = estimateQuery(request);
+    return line?.isReserved ? { ...estimate, maxDollars: 0, isCertain: true } : estimate;
+  };
+
   const keep = (
     { operation, record, isQueued }: ChargedRequest,
     caller: BudgetedCaller,
@@ -113,16 +113,12 @@ export function createRequestCharging({
     const { estimate } = reservation;
     const { id: keyId, project = null } = caller;
     const labels = { endUser, tags, budgets: labelOwnersText(caller.budgets) };
-    const log = (): void => {
-      if (!estimate) return;
-      // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
-      const mayWait = operation === "embeddings";
-      const request = { requestId, at, endpoint, keyId, model, project, estimate, ...labels };
-      reservations.reserve(request, mayWait);
-    };
     record.cost.reservation = reservation;
-    if (isQueued) reservation.log = log;
-    else log();
+    if (!estimate || isQueued) return;
+    // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
+    const mayWait = operation === "embeddings";
+    const request = { requestId, at, endpoint, keyId, model, project, estimate, ...labels };
+    reservations.reserve(request, mayWait);
   };
 
   const demandOf = (

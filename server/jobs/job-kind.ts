@@ -111,8 +111,8 @@ export interface JobKind {
 }
 
 /**
- * Records the batch of a vendor that runs the lines of the range, and its estimated cost in US dollars. Null: it costs
- * nothing, or its cost is unknown. Rejects if another process has the range.
+ * Records the batch of a vendor that runs the lines of the range, and the cost that every process reserves for them, in
+ * US dollars. Null: nothing is reserved. Rejects if another process has the range.
  */
 export type RecordVendorBatch = (vendorBatch: string, dollars: number | null) => Promise<void>;
 

@@ -1,7 +1,6 @@
 /** The jobs of clients: submission with its quotas, and what a client may do with a job. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
-import type { Reservation } from "../request/reservation.ts";
 import type { FileStore, FoundFile } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { PageRequest } from "../storage/sql/page.ts";
@@ -23,7 +22,6 @@ interface JobsOptions {
   /** How long a job is stored after its end, or after its deadline. */
   readonly ttlMs: (kind: JobKindName) => number;
   readonly controls: ReadonlyMap<string, JobControl>;
-  readonly reservations: Map<string, Reservation>;
   /** Looks for work. */
   readonly wake: () => void;
   /** Unix milliseconds. */
@@ -48,7 +46,7 @@ export type Jobs = ReturnType<typeof createJobs>;
 const [minPollMs, maxPollMs] = [50, 1000];
 
 export function createJobs(options: JobsOptions) {
-  const { store, files, quotas, ttlMs, controls, reservations, wake, now } = options;
+  const { store, files, quotas, ttlMs, controls, wake, now } = options;
 
   const find = async (owner: string, id: string): Promise<StoredJob> => {
     const job = await store.find(owner, id);
@@ -120,11 +118,6 @@ export function createJobs(options: JobsOptions) {
         current = (await store.find(job.owner, job.id)) ?? current;
       }
       return current;
-    },
-    /** Called when a job has ended in this process. */
-    onEnded: ({ id }: StoredJob): void => {
-      reservations.get(id)?.release();
-      reservations.delete(id);
     },
   };
 }

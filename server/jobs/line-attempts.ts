@@ -6,7 +6,6 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
 import type { Caller } from "../request/caller.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
-import type { Reservation } from "../request/reservation.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { ClaimedRange, RangeClaim } from "../storage/sql/stored-job.ts";
@@ -28,8 +27,6 @@ interface LineAttemptsOptions {
   /** Throws GatewayError if the API key was revoked or has expired. */
   readonly callerOf: (keyId: string) => Caller;
   readonly controlOf: (jobId: string) => JobControl;
-  /** The budget that was reserved at submission, once. */
-  readonly takeReservation: (jobId: string) => Reservation | undefined;
   /** The log of reservations for the time after a crash. */
   readonly reservations: { release(requestId: string): void };
   /** Aborted when the gateway stops. */
@@ -160,7 +157,7 @@ export class LineAttempts {
     { kind, range, claim, line, intent, onCost }: RunningLine,
     requestId: string,
   ): LineContext {
-    const { store, secrets, takeReservation, reservations, stopping } = this.#options;
+    const { store, secrets, reservations, stopping } = this.#options;
     return new LineContext({
       requestId,
       claim,
@@ -168,7 +165,7 @@ export class LineAttempts {
       secrets,
       priority: kind.priority,
       intent,
-      reservation: takeReservation(range.job.id),
+      isReserved: typeof range.reservedCost === "number",
       vendor: line.vendor,
       fingerprint: line.idempotency?.fingerprint,
       onRecorded: () => reservations.release(requestId),

@@ -7,7 +7,6 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { createSerialize } from "../lib/tasks.ts";
 import type { Priority } from "../request/http-types.ts";
 import type { JobLineContext, VendorLine } from "../request/job-line.ts";
-import type { Reservation } from "../request/reservation.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { RangeClaim } from "../storage/sql/stored-job.ts";
@@ -35,7 +34,7 @@ interface LineContextOptions {
   readonly store: Pick<JobStore, "recordIntent">;
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
   readonly priority: Priority;
-  readonly reservation: Reservation | undefined;
+  readonly isReserved: boolean;
   readonly vendor: VendorLine | undefined;
   readonly fingerprint: string | undefined;
   /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
@@ -70,8 +69,8 @@ export class LineContext implements JobLineContext {
     return this.#options.priority;
   }
 
-  get reservation(): Reservation | undefined {
-    return this.#options.reservation;
+  get isReserved(): boolean {
+    return this.#options.isReserved;
   }
 
   get vendor(): VendorLine | undefined {
@@ -124,7 +123,6 @@ export class LineContext implements JobLineContext {
     if (this.#resumed) throw interruptedError();
     this.#sent++;
     await this.#record();
-    this.#options.reservation?.log?.();
   }
 
   async onUpstreamJob({ upstream, model }: Target, job: PendingJob): Promise<void> {

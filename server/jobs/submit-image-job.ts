@@ -3,21 +3,19 @@
  * they are done within the time that the client waits.
  */
 import { ownerOf } from "../auth/owner.ts";
-import type { RequestCharging } from "../budgets/charge-request.ts";
 import { json } from "../http/route.ts";
 import { fingerprintOf, readIdempotencyKey } from "../idempotency/idempotent-request.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { newId } from "../lib/new-id.ts";
 import type { JobSubmission } from "../pipeline/dependencies.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
-import { RequestRecord } from "../request/request-record.ts";
-import type { Reservation } from "../request/reservation.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
 import { inputSize, writeInput } from "./image-input.ts";
 import { type ImageJobData, imageDataOf } from "./image-kind.ts";
+import type { JobBudget } from "./job-budget.ts";
 import { type FindWebhook, webhookOf } from "./job-events.ts";
 import { splitMetadata } from "./job-metadata.ts";
 import type { Jobs } from "./jobs.ts";
@@ -28,8 +26,7 @@ interface SubmitImageJobOptions {
   readonly jobs: Jobs;
   readonly store: Pick<JobStore, "start" | "end" | "remove">;
   readonly files: FileStore;
-  readonly charging: Pick<RequestCharging, "reserve">;
-  readonly reservations: Map<string, Reservation>;
+  readonly budget: JobBudget;
   readonly findWebhook: FindWebhook;
   readonly holder: string;
   /** The longest time until a job has ended. */
@@ -82,7 +79,7 @@ async function submit(
   { endpoint, incoming, caller, model, query: given }: JobSubmission,
   options: SubmitImageJobOptions,
 ): Promise<StoredJob> {
-  const { jobs, reservations, findWebhook, holder, windowMs, now } = options;
+  const { jobs, budget, findWebhook, holder, windowMs, now } = options;
   if (given.stream) throw streamError();
   if (caller.hash === "") throw keyRequired();
   const operation = endpoint.operation === "edits" ? "edits" : "generations";
@@ -98,7 +95,7 @@ async function submit(
   const webhook = await webhookOf(owner, metadata, findWebhook);
   const tags = incoming.headers.get("vexel-tags");
   const id = newId("imgjob_", now());
-  const reservation = await reserve(id, operation, query, { caller, model }, options);
+  const reservation = await budget.reserve(`${id}-0`, { caller, model, operation }, { query });
   try {
     const data: ImageJobData = {
       ...webhook,
@@ -123,26 +120,21 @@ async function submit(
       windowMs,
       claim: { holder, until: now() + storeMs },
     });
-    if (!isNew) {
-      reservation?.release();
-      return checkSame(job, fingerprint);
-    }
-    if (reservation) reservations.set(id, reservation);
-    return await store(job, query, options);
-  } catch (error) {
-    reservations.delete(id);
+    if (!isNew) return checkSame(job, fingerprint);
+    return await store(job, query, reservation?.estimate, options);
+  } finally {
     reservation?.release();
-    throw error;
   }
 }
 
-/** Stores the request. A job whose request cannot be stored does not exist. */
+/** Stores the request. A job whose request cannot be stored does not exist. From then on, its cost stays reserved. */
 async function store(
   job: StoredJob,
   query: GenerationQuery,
+  reservedCost: number | undefined,
   options: SubmitImageJobOptions,
 ): Promise<StoredJob> {
-  const { files, holder, wake, now } = options;
+  const { files, budget, holder, wake, now } = options;
   try {
     await writeInput(files, job.id, query);
   } catch (error) {
@@ -152,24 +144,11 @@ async function store(
     await options.store.remove(job.id);
     throw error;
   }
-  await options.store.start(job.id, holder, [{ firstLine: 0, lines: 1, position: 0 }], undefined);
+  const range = { firstLine: 0, lines: 1, position: 0, reservedCost };
+  await options.store.start(job.id, holder, [range], undefined);
+  if (reservedCost !== undefined) await budget.refresh();
   wake();
   return { ...job, status: "in_progress" };
-}
-
-async function reserve(
-  id: string,
-  operation: "generations" | "edits",
-  query: GenerationQuery,
-  { caller, model }: Pick<JobSubmission, "caller" | "model">,
-  { charging, now }: SubmitImageJobOptions,
-): Promise<Reservation | undefined> {
-  const record = new RequestRecord(`${id}-0`, operation, now());
-  record.caller = caller;
-  record.model = model.id;
-  record.permittedModel = model;
-  await charging.reserve({ operation, query, model, record, isQueued: true });
-  return record.cost.reservation;
 }
 
 /** Links are short, and a job may be read often. A client that wants base64 asks for it. */

@@ -149,9 +149,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
     wholeMs -= Math.round(await lifetime.reserveMemory(memory));
   }
 
-  // A queued request reserves no budget that others could spend. The budget of a job is reserved already.
-  const mustReserve = caller.budgets && !record.cost.reservation;
-  const charged = mustReserve ? { operation, query, model, record } : undefined;
+  // A queued request reserves no budget that others could spend.
+  const charged = caller.budgets ? { operation, query, model, record } : undefined;
   if (isLimited) await admit(lifetime, execution, charged);
   const reserving = charged && !record.cost.reservation && charging.reserve(charged);
   if (reserving) await reserving;

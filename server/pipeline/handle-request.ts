@@ -60,7 +60,6 @@ async function handleRequest<Q extends LimitedQuery, A>(
     let caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
     record.caller = caller; // from now on, the request gets a ledger row
     record.line = incoming.line;
-    record.cost.reservation = incoming.line?.reservation;
     record.priority = incoming.line?.priority ?? priorityOf(incoming.headers, caller);
     lifetime.admitLoad(caller, record.priority);
     if (endpoint.kind === "embedding") {

@@ -2,12 +2,11 @@
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { SendRecord } from "../upstream/poll-job.ts";
-import type { Reservation } from "./reservation.ts";
 
 export interface JobLineContext extends SendRecord {
   readonly priority: "interactive" | "batch";
-  /** The budget that was reserved when the job was submitted. Undefined: it is reserved before the line is sent. */
-  readonly reservation: Reservation | undefined;
+  /** Every process reserves the cost of the line already. False: it is reserved before the line is sent. */
+  readonly isReserved: boolean;
   /** The batch of a vendor has run the line. Undefined: it is sent now. */
   readonly vendor: VendorLine | undefined;
   /** The request fingerprint of the job's submission. Undefined: it has no Idempotency-Key. */

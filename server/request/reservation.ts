@@ -11,6 +11,4 @@ export interface Reservation {
   settle(cost: number | undefined, additionalCost?: number): void;
   /** Releases the reservation of a request that cannot have been billed. */
   release(): void;
-  /** Logs the reservation of a request that is sent later than it is reserved. Absent: it is logged already. */
-  log?: () => void;
 }

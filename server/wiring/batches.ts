@@ -4,7 +4,7 @@ import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
 import { upstreamFields } from "../attribution/attribution.ts";
-import { callerOfKey, findKey, resolveModel } from "../auth/authenticate.ts";
+import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { createBatches } from "../batches/batches.ts";
 import { type BatchData, type BatchOperation, batchDataOf } from "../batches/stored-batch.ts";
@@ -12,17 +12,17 @@ import { chooseExecution } from "../batches/vendor/choose-execution.ts";
 import { dollarsOf, type Vendor, vendorOf } from "../batches/vendor/index.ts";
 import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
 import type { VendorTarget } from "../batches/vendor/vendor-batch.ts";
-import { createVendorBudget, type Payer } from "../batches/vendor/vendor-budget.ts";
 import { vendorEndpointOf } from "../batches/vendor/vendor-endpoint.ts";
 import { createVendorLines } from "../batches/vendor/vendor-lines.ts";
 import { estimateImages } from "../budgets/estimate-cost.ts";
 import type { Model, ParameterPolicy } from "../config/snapshot.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
+import type { ChargedLines, JobBudget } from "../jobs/job-budget.ts";
 import type { FindWebhook } from "../jobs/job-events.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { dayMs, repeat } from "../lib/timers.ts";
+import { dayMs } from "../lib/timers.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
@@ -34,9 +34,6 @@ import type { Runtime } from "./runtime.ts";
 
 /** What a line has besides the body of its request. */
 const lineOverheadBytes = 4096;
-
-/** How soon a process reserves the cost of a batch that another process created, and stops to. */
-const budgetRefreshMs = 1000;
 
 const policyOf = (caller: Caller, model: Pick<Model, "parameters">): ParameterPolicy =>
   caller.parameters ?? model.parameters ?? "adapt";
@@ -58,20 +55,18 @@ const findTarget = (
 interface BatchesWiringOptions {
   readonly jobs: Jobs;
   readonly files: ClientFiles;
+  readonly budget: JobBudget;
   /** What jobs store. */
   readonly data: StoredData;
   readonly findWebhook: FindWebhook;
-  readonly requestPath: Pick<
-    RequestPath,
-    "budgets" | "charging" | "embeddings" | "upstreams" | "vendorImages"
-  >;
+  readonly requestPath: Pick<RequestPath, "embeddings" | "upstreams" | "vendorImages">;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
 }
 
 export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
-  const { settings, snapshot, log, now, resources } = runtime;
-  const { jobs, files, findWebhook, requestPath, stopping } = options;
+  const { settings, snapshot, log, now } = runtime;
+  const { jobs, files, budget, findWebhook, requestPath, stopping } = options;
   const { jobs: store, contents } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const { send } = requestPath.upstreams;
@@ -106,7 +101,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     const endpoint = vendor && endpointOf(vendor, target, operation);
     return endpoint && { ...vendor, target, endpoint };
   };
-  const payerOf = (job: StoredJob): Payer => {
+  const payerOf = (job: StoredJob): ChargedLines => {
     const pinned = snapshot();
     const { model: id = "", vendorTarget, operation } = batchDataOf(job);
     const caller = callerOfKey(job.keyId, pinned, now());
@@ -114,15 +109,6 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     if (vendorTarget && findTarget(model, vendorTarget)) return { caller, model, operation };
     throw new GatewayError("vendor_batch_failed", "The model has another upstream.");
   };
-  const budget = createVendorBudget({
-    charging: requestPath.charging,
-    budgets: requestPath.budgets,
-    store,
-    budgetsOf: (keyId) => findKey(keyId, snapshot())?.budgets,
-    now,
-  });
-  // Until it succeeds again, this process reserves what the rows said before.
-  resources.defer(repeat({ everyMs: budgetRefreshMs, isImmediate: true }, budget.refresh));
   const vendorLines = createVendorLines({
     files: contents,
     targetOf,

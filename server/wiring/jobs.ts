@@ -1,12 +1,13 @@
 /** Constructs jobs: their runner, the submission of image jobs, and the handlers of their routes. */
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
-import { callerOfKey } from "../auth/authenticate.ts";
+import { callerOfKey, findKey } from "../auth/authenticate.ts";
 import type { Batches } from "../batches/batches.ts";
 import type { OpenedEvents } from "../events/open-events.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import type { Handlers } from "../http/routes.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
+import { createJobBudget } from "../jobs/job-budget.ts";
 import type { JobControl } from "../jobs/job-control.ts";
 import { jobEventOf } from "../jobs/job-events.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
@@ -17,9 +18,8 @@ import { jobFolder } from "../jobs/segments.ts";
 import { createSubmitImageJob } from "../jobs/submit-image-job.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
-import { dayMs, realTimers } from "../lib/timers.ts";
+import { dayMs, realTimers, repeat } from "../lib/timers.ts";
 import type { PipelineServices } from "../pipeline/dependencies.ts";
-import type { Reservation } from "../request/reservation.ts";
 import type { JobKindName } from "../storage/sql/stored-job.ts";
 import { wireBatches } from "./batches.ts";
 import type { StoredData } from "./files.ts";
@@ -30,6 +30,8 @@ import type { Runtime } from "./runtime.ts";
 const maxUnfinishedJobs = 10_000;
 /** For batches whose files are kept until they are deleted. */
 const defaultFileDays = 30;
+/** How soon a process reserves the cost of a job that another process accepted, and stops to. */
+const budgetRefreshMs = 1000;
 
 const jobRoutes = [
   "imageJobs",
@@ -66,7 +68,7 @@ export function wireJobs(
 ): WiredJobs {
   if (!data || !clientFiles) return unavailableJobs();
   const { settings, snapshot, now, clock, log, replica: holder, resources, secrets } = runtime;
-  const { pipeline, modelServices, charging, reservations: reservationLog } = requestPath;
+  const { pipeline, modelServices, budgets, charging, reservations } = requestPath;
   const { jobs: store, contents: files } = data;
   // A batch is stored as long as its files are by default.
   const ttlMs = (kind: JobKindName): number =>
@@ -75,7 +77,6 @@ export function wireJobs(
       : settings.VEXEL_JOBS_TTL * 1000;
   const all = { jobs: maxUnfinishedJobs, bytes: settings.VEXEL_JOBS_MAX_BYTES };
   const controls = new Map<string, JobControl>();
-  const reservations = new Map<string, Reservation>();
   const stopping = new AbortController();
   const attempts = new LineAttempts({
     store,
@@ -89,12 +90,7 @@ export function wireJobs(
     }),
     callerOf: (keyId) => callerOfKey(keyId, snapshot(), now()),
     controlOf: (id) => controls.get(id) as JobControl,
-    takeReservation: (id) => {
-      const reservation = reservations.get(id);
-      reservations.delete(id);
-      return reservation;
-    },
-    reservations: reservationLog,
+    reservations,
     stopping: stopping.signal,
     now,
   });
@@ -105,15 +101,24 @@ export function wireJobs(
     quotas: { own: { jobs: Math.ceil(all.jobs / 2), bytes: all.bytes / 2 }, all },
     ttlMs,
     controls,
-    reservations,
     wake,
     now,
   });
+  const budget = createJobBudget({
+    charging,
+    budgets,
+    store,
+    budgetsOf: (keyId) => findKey(keyId, snapshot())?.budgets,
+    now,
+  });
+  // Until it succeeds again, this process reserves what the rows said before.
+  resources.defer(repeat({ everyMs: budgetRefreshMs, isImmediate: true }, budget.refresh));
   // Half of the slots for images stay free for clients that wait.
   const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
   const { batches, kind, handlers } = wireBatches(runtime, {
     jobs,
     files: clientFiles,
+    budget,
     data,
     findWebhook: webhookEndpoints.named,
     requestPath,
@@ -136,7 +141,7 @@ export function wireJobs(
     controls,
     stopping: stopping.signal,
     onEnded: (job) => {
-      jobs.onEnded(job);
+      ignoreRejection(budget.refresh());
       // Its results are in files now.
       if (job.kind === "batch") ignoreRejection(files.removeFolder(jobFolder(job.id)));
     },
@@ -166,8 +171,7 @@ export function wireJobs(
       jobs,
       store,
       files,
-      charging,
-      reservations,
+      budget,
       findWebhook: webhookEndpoints.named,
       holder,
       windowMs: settings.VEXEL_IMAGE_JOB_TIMEOUT * 1000,

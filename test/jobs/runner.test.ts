@@ -125,7 +125,6 @@ function startWorld({
         runLine,
         callerOf: key,
         controlOf: (id) => controls.get(id) as JobControl,
-        takeReservation: () => undefined,
         reservations: { release: () => undefined },
         stopping: stopping.signal,
         now,

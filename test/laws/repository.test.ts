@@ -72,7 +72,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "config",
     "files",
     "request",
-    "budgets",
     "embeddings",
     "images",
     "pipeline",

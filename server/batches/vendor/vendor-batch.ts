@@ -2,6 +2,7 @@
  * The batch of a vendor that runs the lines of a range: creates it once, polls it, cancels it, and deletes its files at
  * the vendor. Its state is recorded before each step that costs money, so any process continues after a crash.
  */
+import type { ChargedLines, JobBudget } from "../../jobs/job-budget.ts";
 import { type JobLine, RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
 import { jobFolder } from "../../jobs/segments.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -12,7 +13,6 @@ import type { StoredJob } from "../../storage/sql/stored-job.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Vendor } from "./index.ts";
 import type { InputFile, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
-import type { Payer, VendorBudget } from "./vendor-budget.ts";
 import { againIfRefused, noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
 import { readStored } from "./vendor-files.ts";
 import { type PlannedLine, VendorInput, VendorRefusal } from "./vendor-input.ts";
@@ -36,8 +36,8 @@ export interface VendorTarget extends Vendor {
 export interface VendorBatchOptions {
   readonly files: FileStore;
   /** The upstream requests of a line, and their estimated cost. Throws GatewayError if the line is invalid. */
-  readonly plan: (line: JobLine, target: VendorTarget, payer: Payer) => Promise<PlannedLine>;
-  readonly budget: VendorBudget;
+  readonly plan: (line: JobLine, target: VendorTarget, payer: ChargedLines) => Promise<PlannedLine>;
+  readonly budget: JobBudget;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -81,7 +81,7 @@ export class VendorBatch {
   /** One step. Throws RangeWaits while the vendor works. */
   async advance(
     before: VendorState | undefined,
-    payer: Payer,
+    payer: ChargedLines,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<Step> {
     try {
@@ -157,7 +157,7 @@ export class VendorBatch {
   /** `creating`: an earlier attempt may have created the batch. */
   async #create(
     creating: Creating | undefined,
-    payer: Payer,
+    payer: ChargedLines,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<Exclude<VendorState, Creating>> {
     const { api, endpoint } = this.#at;
@@ -200,7 +200,7 @@ export class VendorBatch {
 
   /** Undefined: there is nothing to send. */
   async #upload(
-    payer: Payer,
+    payer: ChargedLines,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<Creating | undefined> {
     const { files, plan } = this.#options;
@@ -221,7 +221,7 @@ export class VendorBatch {
 
   /** Uploads the input file within the budgets. Afterwards the row of the range has the reserved cost. */
   async #send(
-    payer: Payer,
+    payer: ChargedLines,
     file: InputFile,
     planned: Pick<Sent, "skipped" | "shared" | "dollars">,
   ): Promise<Creating> {
@@ -241,9 +241,9 @@ export class VendorBatch {
   }
 
   /** A budget that is exhausted for now delays the batch. Throws GatewayError. */
-  async #reserve(payer: Payer, dollars: number | null): Promise<Reservation | undefined> {
+  async #reserve(payer: ChargedLines, dollars: number | null): Promise<Reservation | undefined> {
     try {
-      return await this.#options.budget.reserve(nameOf(this.#range), payer, dollars);
+      return await this.#options.budget.reserve(nameOf(this.#range), payer, { dollars });
     } catch (error) {
       if (error instanceof GatewayError && error.definition.retry === "later")
         throw this.#wait(this.#range.job.createdAt);

@@ -7,7 +7,7 @@
  * 1. No state. Each line passes the stages up to its upstream requests (`plan` of `embedding-stages.ts`), and these are
  *    the vendor's input file. The estimated cost is reserved, and the file is uploaded.
  * 2. `creating`. The batch is created, once: after a crash it is looked up by its name. From here on, the estimate in
- *    the row is reserved by every process (`vendor-budget.ts`).
+ *    the row is reserved by every process (`server/jobs/job-budget.ts`).
  * 3. `created`. The batch is polled, or canceled because the job ends.
  * 4. The batch has ended. Its results are downloaded, and each line runs through the request pipeline, as lines do that
  *    run now, with the vendor's results as responses (`send`). So it is verified, cached, charged at the vendor's price
@@ -16,6 +16,7 @@
  *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always fail.
  */
+import type { ChargedLines } from "../../jobs/job-budget.ts";
 import { RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
 import { jobFolder } from "../../jobs/segments.ts";
 import { errorMessage } from "../../lib/error-code.ts";
@@ -34,7 +35,6 @@ import {
   type VendorBatchOptions,
   type VendorTarget,
 } from "./vendor-batch.ts";
-import type { Payer } from "./vendor-budget.ts";
 import { VendorError } from "./vendor-endpoint.ts";
 import { download } from "./vendor-files.ts";
 import { VendorResults } from "./vendor-results.ts";
@@ -44,7 +44,7 @@ interface VendorLinesOptions extends VendorBatchOptions {
   /** Undefined: the upstream was deleted, or has no batches any more. */
   readonly targetOf: (job: StoredJob) => VendorTarget | undefined;
   /** Throws GatewayError if the API key or the model is gone, or if the model has another upstream. */
-  readonly payerOf: (job: StoredJob) => Payer;
+  readonly payerOf: (job: StoredJob) => ChargedLines;
   /** What the ranges of a job recorded. */
   readonly vendorBatches: (jobId: string) => Promise<readonly string[]>;
   /** Lines without a result of the vendor run now. False: they fail. */
@@ -117,7 +117,7 @@ class RangeLines {
     else yield* this.#plain();
   }
 
-  #payer(): Payer | GatewayError {
+  #payer(): ChargedLines | GatewayError {
     try {
       return this.#options.payerOf(this.#range.job);
     } catch (error) {
@@ -146,7 +146,7 @@ class RangeLines {
   /** The lines of a revoked key, or of a deleted model, fail with the reason when they run. */
   async *#unsent(
     at: VendorTarget | undefined,
-    payer: Payer | GatewayError,
+    payer: ChargedLines | GatewayError,
   ): AsyncGenerator<BatchLine> {
     const isOfAnother = payer instanceof GatewayError && payer.kind === "vendor_batch_failed";
     if (!at || isOfAnother) yield* this.#failed("the model has no upstream with batches any more");

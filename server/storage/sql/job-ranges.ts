@@ -28,12 +28,14 @@ export async function addRanges(
     const job = parameters.add(id);
     const rows = ranges
       .slice(at, at + rangesPerInsert)
-      .map(({ firstLine, lines, position }, index) =>
-        [at + index, firstLine, lines, position].map((value) => parameters.add(value)).join(", "),
+      .map(({ firstLine, lines, position, reservedCost = null }, index) =>
+        [at + index, firstLine, lines, position, reservedCost]
+          .map((value) => parameters.add(value))
+          .join(", "),
       );
     await queries.query(
-      `INSERT INTO vexel.job_ranges (job_id, number, first_line, lines, position, settled,
-         attempts, lease_until)
+      `INSERT INTO vexel.job_ranges (job_id, number, first_line, lines, position, reserved_cost,
+         settled, attempts, lease_until)
        VALUES ${rows.map((row) => `(${job}, ${row}, 0, 0, 0)`).join(", ")}`,
       parameters.values,
     );

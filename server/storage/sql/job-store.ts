@@ -23,10 +23,10 @@ import {
   type NewRange,
   type RangeClaim,
   type RangeRow,
+  type ReservedCost,
+  type ReservedCostRow,
   type SettledLines,
   type StoredJob,
-  type VendorCost,
-  type VendorCostRow,
 } from "./stored-job.ts";
 
 /** Every method rejects once the store is closed. */
@@ -165,8 +165,8 @@ export const createJobStore = (db: SqlDatabase) => ({
   },
 
   /**
-   * Records the batch of a vendor that runs the lines of the range, and its estimated cost in US dollars. Null: it costs
-   * nothing, or its cost is unknown. False: the claim was lost.
+   * Records the batch of a vendor that runs the lines of the range, and the cost that is reserved for them, in US
+   * dollars. Null: nothing is reserved. False: the claim was lost.
    */
   async recordVendorBatch(
     { jobId, number, holder }: RangeClaim,
@@ -174,25 +174,25 @@ export const createJobStore = (db: SqlDatabase) => ({
     dollars: number | null,
   ): Promise<boolean> {
     const { count } = await db.query(
-      `UPDATE vexel.job_ranges SET vendor_batch = $4, vendor_cost = $5
+      `UPDATE vexel.job_ranges SET vendor_batch = $4, reserved_cost = $5
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
       [jobId, number, holder, vendorBatch, dollars],
     );
     return count > 0;
   },
 
-  /** The estimated costs of batches of vendors whose lines have not ended. */
-  async listVendorCosts(): Promise<readonly VendorCost[]> {
-    const { rows } = await db.query<VendorCostRow>(
-      `SELECT job_id, number, vendor_cost, key_id
+  /** What is reserved for ranges whose lines have not ended. */
+  async listReserved(): Promise<readonly ReservedCost[]> {
+    const { rows } = await db.query<ReservedCostRow>(
+      `SELECT job_id, number, reserved_cost, key_id
        FROM vexel.job_ranges JOIN vexel.jobs ON jobs.id = job_ranges.job_id
-       WHERE vendor_cost IS NOT NULL AND settled < job_ranges.lines`,
+       WHERE reserved_cost IS NOT NULL AND settled < job_ranges.lines`,
     );
     return rows.map((row) => ({
       jobId: row.job_id,
       number: row.number,
       keyId: row.key_id,
-      dollars: row.vendor_cost,
+      dollars: row.reserved_cost,
     }));
   },
 

@@ -64,6 +64,8 @@ export interface NewRange {
   readonly lines: number;
   /** Where the first line begins in the input, in bytes. */
   readonly position: number;
+  /** The cost that every process reserves for the lines, in US dollars. Absent or null: nothing is reserved. */
+  readonly reservedCost?: number | null | undefined;
 }
 
 export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempotencyKey" | "claim"> {
@@ -110,8 +112,8 @@ export interface ClaimedRange extends NewRange {
   readonly vendorBatch: string | null;
 }
 
-/** The estimated cost of a range that runs in a batch of a vendor. */
-export interface VendorCost {
+/** The estimated cost that is reserved for a range. */
+export interface ReservedCost {
   readonly jobId: string;
   readonly number: number;
   /** The API key of the job. */
@@ -206,13 +208,14 @@ export interface RangeRow {
   readonly attempts: number;
   readonly intent: string | null;
   readonly vendor_batch: string | null;
+  readonly reserved_cost: number | null;
 }
 
-export interface VendorCostRow {
+export interface ReservedCostRow {
   readonly job_id: string;
   readonly number: number;
   readonly key_id: string;
-  readonly vendor_cost: number;
+  readonly reserved_cost: number;
 }
 
 export const jobOf = (row: JobRow): StoredJob => ({
@@ -252,4 +255,5 @@ export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
   attempts: row.attempts - 1,
   intent: row.intent,
   vendorBatch: row.vendor_batch,
+  reservedCost: row.reserved_cost,
 });

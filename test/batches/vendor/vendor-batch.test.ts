@@ -6,10 +6,10 @@ import {
   type VendorBatchOptions,
   type VendorTarget,
 } from "../../../server/batches/vendor/vendor-batch.ts";
-import type { Payer } from "../../../server/batches/vendor/vendor-budget.ts";
 import { VendorError } from "../../../server/batches/vendor/vendor-endpoint.ts";
 import { createVendorLines } from "../../../server/batches/vendor/vendor-lines.ts";
 import type { Creating, VendorState } from "../../../server/batches/vendor/vendor-state.ts";
+import type { ChargedLines } from "../../../server/jobs/job-budget.ts";
 import { RangeWaits } from "../../../server/jobs/job-kind.ts";
 import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
@@ -59,7 +59,7 @@ function startBatch(endpoint: string, find: () => Promise<string | undefined>) {
     now: () => now,
   };
   const batch = new VendorBatch(options, { job, number: 0 }, at, async () => undefined);
-  const payer = {} as Payer;
+  const payer = {} as ChargedLines;
   return {
     calls,
     job,
@@ -106,7 +106,7 @@ test("a batch of images is not created while the vendor does not list its batche
 const linesOf = (
   { job, at, options }: ReturnType<typeof startBatch>,
   more: Partial<StoredJob>,
-  payerOf: () => Payer = () => ({}) as Payer,
+  payerOf: () => ChargedLines = () => ({}) as ChargedLines,
 ) =>
   createVendorLines({
     ...options,
@@ -154,7 +154,7 @@ test("the vendor's batches of a job that failed are canceled", async () => {
   const lines = createVendorLines({
     ...options,
     targetOf: () => at,
-    payerOf: () => ({}) as Payer,
+    payerOf: () => ({}) as ChargedLines,
     vendorBatches: async () => states.map((state) => JSON.stringify(state)),
     runsNow: () => false,
     notRun: () => new Error() as never,

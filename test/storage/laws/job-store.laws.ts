@@ -154,12 +154,12 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
     );
 
     law(
-      "the estimated cost of a vendor's batch is listed until its lines have ended",
+      "the cost that is reserved for a range is listed until its lines have ended",
       async (open) => {
         const store = await open();
         await add(store, "batch_1", { ranges: [range(0, 1), range(1, 1), range(2, 1)] });
         const costs = async () =>
-          (await store.listVendorCosts()).map(({ number, dollars }) => [number, dollars]);
+          (await store.listReserved()).map(({ number, dollars }) => [number, dollars]);
         expect(await costs()).toEqual([]);
         const [first, second, third] = [
           await claim(store, "one"),
@@ -169,7 +169,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         await store.recordVendorBatch(first.by, "created", 0.25);
         await store.recordVendorBatch(second.by, "created", 0.5);
         await store.recordVendorBatch(third.by, "of unknown cost", null);
-        expect(await store.listVendorCosts()).toContainEqual({
+        expect(await store.listReserved()).toContainEqual({
           jobId: "batch_1",
           number: 0,
           keyId: first.job.keyId,

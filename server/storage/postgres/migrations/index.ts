@@ -3,7 +3,7 @@ import type { PostgresMigration } from "../migrate.ts";
 import { accountTables, consoleTables } from "./console.ts";
 import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
-import { jobEventColumns, jobTables, vendorBatchColumns, vendorCostColumns } from "./jobs.ts";
+import { jobEventColumns, jobTables, reservedCostColumns, vendorBatchColumns } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { ledgerTables } from "./ledger.ts";
 
@@ -34,7 +34,10 @@ const vendorBatches: PostgresMigration = {
 
 const jobEvents: PostgresMigration = { name: "0009-job-events", statements: jobEventColumns };
 
-const vendorCosts: PostgresMigration = { name: "0010-vendor-costs", statements: vendorCostColumns };
+const reservedCosts: PostgresMigration = {
+  name: "0010-reserved-costs",
+  statements: reservedCostColumns,
+};
 
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
@@ -46,5 +49,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   alerts,
   vendorBatches,
   jobEvents,
-  vendorCosts,
+  reservedCosts,
 ];

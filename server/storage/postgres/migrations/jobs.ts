@@ -62,10 +62,10 @@ export const vendorBatchColumns: readonly string[] = [
   "ALTER TABLE vexel.jobs ADD COLUMN list_cost DOUBLE PRECISION",
 ];
 
-/** `vendor_cost`: the estimated cost of a batch that the vendor may have, in US dollars. Null: there is none, or it is unknown. */
-export const vendorCostColumns: readonly string[] = [
-  "ALTER TABLE vexel.job_ranges ADD COLUMN vendor_cost DOUBLE PRECISION",
-  "CREATE INDEX job_ranges_at_vendor ON vexel.job_ranges (job_id) WHERE vendor_cost IS NOT NULL",
+/** `reserved_cost`: the estimated cost that is reserved in budgets for the lines, in US dollars. Null: nothing. */
+export const reservedCostColumns: readonly string[] = [
+  "ALTER TABLE vexel.job_ranges ADD COLUMN reserved_cost DOUBLE PRECISION",
+  "CREATE INDEX job_ranges_reserved ON vexel.job_ranges (job_id) WHERE reserved_cost IS NOT NULL",
 ];
 
 /** `event_at`: the job has ended, and its event is not recorded yet. */

@@ -122,12 +122,12 @@ const jobEvents: Migration = {
   ],
 };
 
-/** `vendor_cost`: the estimated cost of a batch that the vendor may have, in US dollars. Null: there is none, or it is unknown. */
-const vendorCosts: Migration = {
-  name: "0006-vendor-costs",
+/** `reserved_cost`: the estimated cost that is reserved in budgets for the lines, in US dollars. Null: nothing. */
+const reservedCosts: Migration = {
+  name: "0006-reserved-costs",
   statements: [
-    "ALTER TABLE job_ranges ADD COLUMN vendor_cost REAL",
-    "CREATE INDEX job_ranges_at_vendor ON job_ranges (job_id) WHERE vendor_cost IS NOT NULL",
+    "ALTER TABLE job_ranges ADD COLUMN reserved_cost REAL",
+    "CREATE INDEX job_ranges_reserved ON job_ranges (job_id) WHERE reserved_cost IS NOT NULL",
   ],
 };
 
@@ -137,5 +137,5 @@ export const jobMigrations: readonly Migration[] = [
   uploads,
   vendorBatches,
   jobEvents,
-  vendorCosts,
+  reservedCosts,
 ];

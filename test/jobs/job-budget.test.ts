@@ -1,23 +1,17 @@
-/** The budget of batches at vendors: it is reserved from the rows of their ranges, by every process. */
+/** The budget of jobs: it is reserved from the rows of their ranges, by every process. */
 import { afterAll, expect, test } from "bun:test";
-import { createVendorBudget, type Payer } from "../../../server/batches/vendor/vendor-budget.ts";
-import { createBudgets } from "../../../server/budgets/budgets.ts";
-import type { ChargedRequest } from "../../../server/budgets/charge-request.ts";
-import { SharedBudgetCounters } from "../../../server/budgets/shared-budget-counters.ts";
-import { noDemand } from "../../../server/limits/limiter.ts";
-import { RedisConnection } from "../../../server/storage/redis/client.ts";
-import { leaseMs } from "../../../server/storage/redis/limits-demand.ts";
-import type { VendorCost } from "../../../server/storage/sql/stored-job.ts";
-import {
-  budgeted,
-  certain,
-  createTestBudgets,
-  noon,
-  refusal,
-} from "../../budgets/budgets-fixture.ts";
-import { beforeAllWith } from "../../programs.ts";
-import { testReplicas } from "../../replicas/test-replicas.ts";
-import { type RedisServer, startRedis, testWithRedis } from "../../storage/redis-server.ts";
+import { createBudgets } from "../../server/budgets/budgets.ts";
+import type { ChargedRequest } from "../../server/budgets/charge-request.ts";
+import { SharedBudgetCounters } from "../../server/budgets/shared-budget-counters.ts";
+import { type ChargedLines, createJobBudget } from "../../server/jobs/job-budget.ts";
+import { noDemand } from "../../server/limits/limiter.ts";
+import { RedisConnection } from "../../server/storage/redis/client.ts";
+import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
+import type { ReservedCost } from "../../server/storage/sql/stored-job.ts";
+import { budgeted, certain, createTestBudgets, noon, refusal } from "../budgets/budgets-fixture.ts";
+import { beforeAllWith } from "../programs.ts";
+import { testReplicas } from "../replicas/test-replicas.ts";
+import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 
 let server: RedisServer;
 let redis: RedisConnection;
@@ -32,7 +26,7 @@ afterAll(async () => {
 });
 
 const key = budgeted({ total: 1 });
-const rowOf = (number: number, dollars: number): VendorCost => ({
+const rowOf = (number: number, dollars: number): ReservedCost => ({
   jobId: "batch_1",
   number,
   keyId: "ci",
@@ -42,25 +36,29 @@ const rowOf = (number: number, dollars: number): VendorCost => ({
 /** `rows`: what the database has. */
 const budgetOf = (
   budgets: ReturnType<typeof createBudgets>,
-  rows: readonly VendorCost[],
+  rows: readonly ReservedCost[],
   reserve: (request: ChargedRequest) => undefined = () => undefined,
 ) =>
-  createVendorBudget({
+  createJobBudget({
     charging: { reserve },
     budgets,
-    store: { listVendorCosts: async () => [...rows] },
+    store: { listReserved: async () => [...rows] },
     budgetsOf: (keyId) => (keyId === "ci" ? [key] : undefined),
     now: () => noon,
   });
 
 test("the cost of images is reserved as that of images", async () => {
   const operations: string[] = [];
-  const payer = { caller: { id: "key" }, model: {}, operation: "generations" } as unknown as Payer;
+  const payer = {
+    caller: { id: "key" },
+    model: {},
+    operation: "generations",
+  } as unknown as ChargedLines;
   const budget = budgetOf(createTestBudgets().budgets, [], ({ operation, record, estimate }) => {
     operations.push(operation, record.endpoint, String(estimate?.dollars));
     return undefined;
   });
-  await budget.reserve("vexel-batch_1-0", payer, 1);
+  await budget.reserve("vexel-batch_1-0", payer, { dollars: 1 });
   expect(operations).toEqual(["generations", "generations", "1"]);
 });
 
