@@ -24,53 +24,29 @@ export function createModelHandlers(options: ModelHandlerOptions) {
   const models = createModels(options);
   const endpoint = embeddingsEndpoint({ maxInputs });
   const engineEndpoint = engineEmbeddingsEndpoint({ maxInputs });
-  const own: Pick<Handlers, "embeddings" | "generations" | "edits"> = {
-    embeddings: (incoming) => serve(endpoint, send.embeddings, incoming),
-    generations: (incoming) => serve(generationsEndpoint, send.generations, incoming),
-    edits: (incoming) => serve(edits, send.edits, incoming),
-  };
-  const deployed: Pick<
-    Handlers,
-    "deploymentEmbeddings" | "deploymentGenerations" | "deploymentEdits"
-  > = {
-    deploymentEmbeddings: (incoming, { model }) =>
-      serve(endpoint, send.embeddings, incoming, decodePathSegment(model)),
-    deploymentGenerations: (incoming, { model }) =>
-      serve(generationsEndpoint, send.generations, incoming, decodePathSegment(model)),
-    deploymentEdits: (incoming, { model }) =>
-      serve(edits, send.edits, incoming, decodePathSegment(model)),
-  };
   return {
-    ...own,
-    ...deployed,
+    embeddings: (incoming, { model }: DeploymentPath) =>
+      serve(endpoint, send.embeddings, incoming, deploymentOf(model)),
+    generations: (incoming, { model }: DeploymentPath) =>
+      serve(generationsEndpoint, send.generations, incoming, deploymentOf(model)),
+    edits: (incoming, { model }: DeploymentPath) =>
+      serve(edits, send.edits, incoming, deploymentOf(model)),
+    engineEmbeddings: (incoming, { model }) =>
+      serve(engineEndpoint, send.embeddings, incoming, engineName(model)),
     models: models.list,
     model: models.get,
     engines: models.listEngines,
     engine: models.getEngine,
-    engineEmbeddings: (incoming, { model }) =>
-      serve(engineEndpoint, send.embeddings, incoming, engineName(model)),
-    azureEmbeddings: own.embeddings,
-    azureGenerations: own.generations,
-    azureEdits: own.edits,
-    azureModels: models.list,
-    azureModel: models.get,
-    v1DeploymentEmbeddings: deployed.deploymentEmbeddings,
-    v1DeploymentGenerations: deployed.deploymentGenerations,
-    v1DeploymentEdits: deployed.deploymentEdits,
-    azureDeploymentEmbeddings: deployed.deploymentEmbeddings,
-    azureDeploymentGenerations: deployed.deploymentGenerations,
-    azureDeploymentEdits: deployed.deploymentEdits,
-    deploymentModels: models.list,
-    deploymentModel: models.get,
-    deploymentEngines: models.listEngines,
-    deploymentEngine: models.getEngine,
-    deploymentEngineEmbeddings: (incoming, { model }) =>
-      serve(engineEndpoint, send.embeddings, incoming, engineName(model)),
-    undeployedEmbeddings: own.embeddings,
-    undeployedGenerations: own.generations,
-    undeployedEdits: own.edits,
   } satisfies Partial<Handlers>;
 }
+
+/** Aliases for Azure clients name the model, as a deployment, in the path. */
+interface DeploymentPath {
+  readonly model?: string;
+}
+
+const deploymentOf = (segment: string | undefined): string | undefined =>
+  segment === undefined ? undefined : decodePathSegment(segment);
 
 /** Serves a request of a caller that is authenticated already. */
 type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;

@@ -104,7 +104,7 @@ function respond(
   if (!match) throw unknownUrl(method, path);
   if (!route) return refuseMethod(method, path, match.methods.keys());
   // The pattern of the path has matched, so it has the parameters of the handler's type.
-  const handler = handlers[route.handledAs ?? (route.name as keyof Handlers)] as Handler<string>;
+  const handler = handlers[route.sameAs ?? (route.name as keyof Handlers)] as Handler<string>;
   return handler(incoming, match.parameters);
 }
 

@@ -94,9 +94,6 @@ const gatewayRoutes = [
   { name: "root", method: "GET", path: "/", summary: "Redirect browsers to the console." },
 ] as const satisfies readonly RouteRow[];
 
-/** The names of routes that are not aliases of another route. */
-export type OwnRouteName = (typeof gatewayRoutes | typeof storedRoutes)[number]["name"];
-
 /** A row with the same requests and responses as the row that `sameAs` names. `use`: what the alias is for. */
 function alias<const Name extends string, const Path extends RouteRow["path"]>(
   name: Name,
@@ -202,26 +199,35 @@ export type UnversionedName = `unversioned${Capitalize<(typeof unversioned)[numb
 const unversionedAliases = unversioned.map((sameAs) => {
   const { path } = gatewayRoutes.find(({ name }) => name === sameAs) as RouteRow;
   const name = `unversioned${sameAs.charAt(0).toUpperCase()}${sameAs.slice(1)}` as UnversionedName;
-  const row = alias(name, sameAs, path.replace("/v1", "") as `/${string}`, withoutVersion);
-  return { ...row, handledAs: sameAs };
+  return alias(name, sameAs, path.replace("/v1", "") as `/${string}`, withoutVersion);
 });
 
-const table = [...gatewayRoutes, ...storedRoutes, ...azureRoutes] as const;
-type Row = (typeof table)[number];
+const ownRoutes = [...gatewayRoutes, ...storedRoutes] as const;
+type OwnRow = (typeof ownRoutes)[number];
 
-export type RouteName = Row["name"] | StoredAliasName | UnversionedName;
+/** The names of routes that are not aliases of another route. */
+export type OwnRouteName = OwnRow["name"];
+
+export type RouteName =
+  | OwnRouteName
+  | (typeof azureRoutes)[number]["name"]
+  | StoredAliasName
+  | UnversionedName;
 
 export interface Route extends RouteRow {
   readonly name: RouteName;
-  /** The route of which this one is an alias: it has the same requests and responses. */
+  /** The route of which this one is an alias: it has the same handler, requests and responses. */
   readonly sameAs?: OwnRouteName;
-  /** The route whose handler responds. Absent: the alias has a handler of its own. */
-  readonly handledAs?: keyof Handlers;
 }
 
-export const routes: readonly Route[] = [...table, ...storedAliases, ...unversionedAliases];
+export const routes: readonly Route[] = [
+  ...ownRoutes,
+  ...azureRoutes,
+  ...storedAliases,
+  ...unversionedAliases,
+];
 
-/** One handler per route, with the parameters of its path. An alias may have the handler of its route. */
+/** One handler per route that is not an alias. An alias may also have the parameter `model` in its path. */
 export type Handlers = {
-  readonly [R in Row as R["name"]]: Handler<ParametersOf<R["path"]>>;
+  readonly [R in OwnRow as R["name"]]: Handler<ParametersOf<R["path"]>>;
 };

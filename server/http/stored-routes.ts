@@ -1,6 +1,6 @@
 /** The rows of the routing table for what clients store: files, uploads, jobs and webhook endpoints. */
 
-import type { Method, RouteRow } from "./route.ts";
+import type { RouteRow } from "./route.ts";
 
 export const storedRoutes = [
   { name: "createFile", method: "POST", path: "/v1/files", summary: "Upload a file." },
@@ -157,29 +157,24 @@ export type StoredRouteName = (typeof storedRoutes)[number]["name"];
 /** The name of a route under Azure's v1 API, and under its older API with an api-version. */
 export type StoredAliasName = `${"azure" | "deployment"}${Capitalize<StoredRouteName>}`;
 
-interface StoredAlias {
+interface StoredAlias extends RouteRow {
   readonly name: StoredAliasName;
-  readonly method: Method;
-  readonly path: `/${string}`;
-  readonly summary: string;
   readonly sameAs: StoredRouteName;
-  /** The handler of the route responds to the alias. */
-  readonly handledAs: StoredRouteName;
 }
 
 function aliasOf(
-  { name, method, path }: (typeof storedRoutes)[number],
+  row: (typeof storedRoutes)[number],
   prefix: "azure" | "deployment",
   azurePath: string,
 ): StoredAlias {
+  const { name, method, path } = row;
   const capitalized = (name.charAt(0).toUpperCase() + name.slice(1)) as Capitalize<StoredRouteName>;
   return {
+    ...row,
     name: `${prefix}${capitalized}`,
-    method,
     path: azurePath as `/${string}`,
     summary: `The same as ${method} ${path}, for Azure clients.`,
     sameAs: name,
-    handledAs: name,
   };
 }
 

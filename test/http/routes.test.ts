@@ -36,6 +36,13 @@ async function raw(path: string, host = "vexel.test", method = "GET") {
   return new Response(method === "HEAD" || status === 204 ? null : body, { status, headers });
 }
 
+test("a request is for a model under every path of its route, so that it is logged once", () => {
+  const isForModel = new Map(routes.map(({ name, model }) => [name, model]));
+  for (const { name, sameAs, model } of routes) {
+    if (sameAs !== undefined) expect([name, model]).toEqual([name, isForModel.get(sameAs)]);
+  }
+});
+
 test("the path of Azure's old images API gets 404 with the path to use instead", async () => {
   const path = "/openai/images/generations:submit?api-version=2023-06-01-preview";
   const message = await expectError(await send(path, "POST"), "unknown_url");

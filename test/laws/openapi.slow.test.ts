@@ -551,7 +551,7 @@ const calls: Readonly<
 describe("every real response matches the document", () => {
   for (const row of routes) {
     test(`${row.method} ${row.path}`, async () => {
-      const name = row.handledAs ?? row.name;
+      const name = row.name in calls ? row.name : (row.sameAs ?? row.name);
       const responses = isStored(name)
         ? [await storedCalls[name](row.path)]
         : await calls[name as keyof typeof calls]();
