@@ -254,12 +254,9 @@ export function createBudgets(options: BudgetsOptions) {
     /** Replaces the reservations of work that outlives a process. They are never refused. */
     setStanding: (reservations: readonly ChargedStanding[], at: number): void => {
       const byCounter = new Map<BudgetCounter, StandingReservation[]>();
-      for (const reservation of reservations) {
-        for (const { counter } of allBudgetsOf(reservation.charged, at)) {
-          const own = byCounter.get(counter) ?? [];
-          byCounter.set(counter, own);
-          own.push(reservation);
-        }
+      for (const [charged, own] of Map.groupBy(reservations, (each) => each.charged)) {
+        for (const { counter } of allBudgetsOf(charged, at))
+          byCounter.set(counter, [...(byCounter.get(counter) ?? []), ...own]);
       }
       counters.setStanding(byCounter);
     },

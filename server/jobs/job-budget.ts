@@ -35,6 +35,20 @@ export type JobBudget = ReturnType<typeof createJobBudget>;
 export function createJobBudget(options: JobBudgetOptions) {
   const { charging, budgets, store, budgetsOf, now } = options;
   const inTurn = createSerialize();
+  /** A refresh that has not begun: it sees every row that was written until now. */
+  let next: Promise<void> | undefined;
+
+  const readRows = async (): Promise<void> => {
+    next = undefined;
+    const reserved = await store.listReserved();
+    const standing = reserved.map(({ jobId, number, keyId, dollars }) => ({
+      hold: `${jobId}-${number}`,
+      charged: budgetsOf(keyId) ?? [],
+      dollars,
+    }));
+    budgets.setStanding(standing, now());
+  };
+
   return {
     /**
      * For lines that no row reserves yet: the cost of a query, or an amount in US dollars. Null: it is unknown. Throws
@@ -58,16 +72,10 @@ export function createJobBudget(options: JobBudgetOptions) {
       return record.cost.reservation;
     },
     /** Reserves what the rows say. To be called every second, and after a row has changed. */
-    refresh: (): Promise<void> =>
-      inTurn(async () => {
-        const reserved = await store.listReserved();
-        const standing = reserved.map(({ jobId, number, keyId, dollars }) => ({
-          hold: `${jobId}-${number}`,
-          charged: budgetsOf(keyId) ?? [],
-          dollars,
-        }));
-        budgets.setStanding(standing, now());
-      }),
+    refresh: (): Promise<void> => {
+      next ??= inTurn(readRows);
+      return next;
+    },
   };
 }
 

@@ -77,6 +77,32 @@ test("what the rows of batches say is reserved, and released when their lines ha
   budgets.reserve([key], certain(1), noon);
 });
 
+test("many calls at once read the rows twice at most, and the last of them sees every row", async () => {
+  const { budgets } = createTestBudgets();
+  let reads = 0;
+  const rows: ReservedCost[] = [];
+  const budget = createJobBudget({
+    charging: { reserve: () => undefined },
+    budgets,
+    store: {
+      listReserved: async () => {
+        reads++;
+        const found = [...rows];
+        await Bun.sleep(1);
+        return found;
+      },
+    },
+    budgetsOf: () => [key],
+    now: () => noon,
+  });
+  const first = budget.refresh();
+  await Promise.resolve();
+  rows.push(rowOf(0, 1));
+  await Promise.all([first, ...Array.from({ length: 100 }, () => budget.refresh())]);
+  expect(reads).toBeLessThanOrEqual(2);
+  expect(refusal(() => budgets.reserve([key], certain(0.5), noon)).kind).toBe("over_budget");
+});
+
 testWithRedis(
   "the budget of a batch stays reserved when the replica that created it has ended",
   async () => {
