@@ -1,10 +1,10 @@
 /**
- * How many cases property tests, laws and simulations try. `npm test` tries a twelfth of their random cases and all
- * of their listed cases; `npm run test:fast` tries a few of both. LAW_DEPTH=1 tries all of them, as the nightly run of
+ * How many cases property tests, laws and simulations try. `npm test` tries a twentieth of their random cases and
+ * all of their listed cases; `npm run test:fast` tries a few of both. LAW_DEPTH=1 tries all of them, as the nightly run of
  * .github/workflows does, and LAW_DEPTH=50 more random cases than there is time for on every change.
  */
 const given = process.env.LAW_DEPTH || undefined;
-const randomDepth = Number(given ?? 1 / 12);
+const randomDepth = Number(given ?? 1 / 20);
 const listedDepth = Number(given ?? 1);
 
 export const scaled = (count: number): number => Math.max(1, Math.ceil(count * randomDepth));

@@ -136,9 +136,10 @@ export const consoleStores: readonly Implementation<ConsoleStores>[] = [
   inFolder("SQLite", (folder, now) => openConsoleStores(openGatewayDatabase(folder, now))),
 ];
 
-export const openEventStorage = (db: SqlDatabase, maxWaiting = 1000): EventStorage => ({
-  maxWaiting,
-  events: createEventStore(db, maxWaiting),
+/** A short queue: each delivery is a transaction. */
+export const openEventStorage = (db: SqlDatabase): EventStorage => ({
+  maxWaiting: 50,
+  events: createEventStore(db, 50),
   deliveries: createDeliveryStore(db),
   alerts: createAlertStore(db),
   close: () => db.close(),

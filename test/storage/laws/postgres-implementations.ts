@@ -95,8 +95,7 @@ export const postgresConsoleStores = inDatabase((url) => openConsoleStores(conne
 
 export const postgresLedger = inDatabase(openPostgresLedger);
 
-/** A short queue: each delivery is a transaction. */
-export const postgresEventStorage = inDatabase((url) => openEventStorage(connect(url), 50));
+export const postgresEventStorage = inDatabase((url) => openEventStorage(connect(url)));
 
 export const postgresWebhookEndpoints = inDatabase((url) => openWebhookEndpoints(connect(url)));
 
