@@ -62,13 +62,9 @@ export class HedgeBudget {
     this.#available = Math.min(maxHedges, this.#available + hedgeShare);
   }
 
-  get hasHedge(): boolean {
-    return this.#available >= 1;
-  }
-
   /** False: the budget is used up. */
   spend(): boolean {
-    if (!this.hasHedge) return false;
+    if (this.#available < 1) return false;
     this.#available--;
     return true;
   }

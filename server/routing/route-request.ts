@@ -258,12 +258,9 @@ class RoutedRequest<Q, A> {
   #hedge(): TargetAttempt<Q, A> | undefined {
     this.#readClock();
     const { now } = this.#context;
-    const { hedges, retries } = this.#modelTargets.budgets;
     const other = selectHealthy(this.#selection(), this.#context, "none");
     if (!other || other.candidate.health.isAtHardLimit(now)) return undefined;
-    // A hedge takes one from each budget, or nothing from either.
-    if (!hedges.hasHedge || !retries.spend(now)) return undefined;
-    hedges.spend();
+    if (!this.#modelTargets.budgets.hedges.spend()) return undefined;
     this.#decide(other, "hedge");
     addStep(this.#request.report, other.candidate.target, hedgedStep);
     return this.#newAttempt(other.candidate, true);

@@ -95,10 +95,11 @@ const where = ({ requests: attempts }: HeldUpstream): string[] =>
   attempts.map(({ request }) => request.target?.upstream.id ?? "");
 
 describe("a target that exceeds its attempt timeout", () => {
-  /** No retry is allowed for a while. */
+  /** No retry and no hedge is allowed for a while. */
   const spendAll = ({ registry, model }: ReturnType<typeof arrange>): void => {
-    const { retries } = registry.targetsFor(model).budgets;
+    const { retries, hedges } = registry.targetsFor(model).budgets;
     while (retries.spend(0));
+    while (hedges.spend());
   };
 
   test("is waited for when the retry budget is empty: the request ends with its response, not early with 504", async () => {
@@ -141,8 +142,8 @@ describe("a target that exceeds its attempt timeout", () => {
     expect(where(upstream)).toEqual(["a", "b", "c"]);
     upstream.requests[2]?.respond();
     expect((await request).vectors).toHaveLength(1);
-    // One for the hedge, and one for the third target.
-    expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(2);
+    // For the third target: the hedge has a budget of its own.
+    expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(1);
   });
 
   test("is not the error that the client gets when another target failed with an error of its own", async () => {
@@ -355,20 +356,6 @@ describe("the hedge budget", () => {
     expect(attempts.a).toBe(800);
     expect(attempts.b).toBeGreaterThanOrEqual(10);
     expect(attempts.b).toBeLessThanOrEqual(0.05 * 400 + 10);
-  });
-
-  test("allows none when the retry budget of the model is empty", async () => {
-    const { upstream, send, registry, model, train, pastHedgeDelay } = arrange();
-    await train(20, 3);
-    const { retries, hedges } = registry.targetsFor(model).budgets;
-    while (retries.spend(registry.clock()));
-    const response = send(requestFor(["x"], model));
-    await pastHedgeDelay();
-    expect(where(upstream)).toEqual(["a"]);
-    upstream.requests[0]!.respond();
-    await response;
-    // The requests before have earned one hedge, which is still there: none was sent.
-    expect([hedges.spend(), hedges.spend()]).toEqual([true, false]);
   });
 
   test("holds for any order of earning and spending", () => {
