@@ -32,6 +32,7 @@ import { readConfiguredCertificate, startListener, wireCertificate } from "./wir
 import { wireRequestPath } from "./wiring/request-path.ts";
 import type { Runtime } from "./wiring/runtime.ts";
 import { secretBoxFor, wireTempStorage } from "./wiring/storage.ts";
+import { refuseJob, refusingHandlers } from "./wiring/unavailable-storage.ts";
 
 /**
  * At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the
@@ -96,7 +97,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     shared,
     objects: options.objects?.objects,
   });
-  const { files, resolveFileIds, receive, handlers: fileHandlers } = wireFiles(runtime, storedData);
+  const files = storedData && wireFiles(runtime, storedData);
   const closing = new AbortController();
   const requestPath = wireRequestPath(runtime, {
     ...options,
@@ -104,14 +105,14 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     objects: options.objects,
     redis: options.redis,
     fetchOnly,
-    resolveFileIds,
+    resolveFileIds: files?.resolveFileIds,
     temp,
     observers,
     onBatch: (requests) => metrics?.requests.observeBatch(requests),
     startTrace: tracing?.start,
     connections,
     closing: closing.signal,
-    submitJob: (submission) => jobs.submitImage(submission),
+    submitJob: (submission) => (jobs ? jobs.submitImage(submission) : refuseJob()),
   });
   const { ledger, admission, embeddings, upstreams, pipeline } = requestPath;
   const { inFlight } = pipeline;
@@ -119,7 +120,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   options.onReload?.(() => admission.applyLimits());
   // Requests that were cut off still write their ledger row.
   resources.defer(() => waitUntilIdle(inFlight, 5000));
-  const jobs = wireJobs(runtime, requestPath, storedData, files, events);
+  const jobs = files && wireJobs(runtime, requestPath, storedData, files.files, events);
 
   let isDraining = false;
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
@@ -195,8 +196,9 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     startedAt,
     metrics,
     stored: {
-      ...fileHandlers,
-      ...jobs.handlers,
+      ...refusingHandlers,
+      ...files?.handlers,
+      ...jobs?.handlers,
       ...createWebhookEndpointHandlers({ ...runtime, endpoints: events.webhookEndpoints }),
     },
     hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
@@ -213,10 +215,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
           ...replicaReports,
           eventViews: events.views,
           alerts,
-          clientJobs: jobs.jobs &&
-            jobs.batches &&
-            files &&
-            receive && { jobs: jobs.jobs, batches: jobs.batches, files, receive },
+          clientJobs: files && jobs && { ...files, jobs: jobs.jobs, batches: jobs.batches },
           shared,
           passwordCost: options.passwordCost,
           ...createConnectionTests({
@@ -267,7 +266,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
       isDraining = true;
       live.close();
       embeddings.stopDriftChecks();
-      jobs.stop();
+      jobs?.stop();
       server.beginStop();
       // Closing immediately would cut off clients that are sending the next request on a keep-alive connection.
       setTimeout(() => void server.stop(false), drainGraceMs);

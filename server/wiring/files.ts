@@ -1,15 +1,13 @@
 /** Opens the storage of what clients store, and constructs the files of clients and the handlers of their routes. */
 import { join } from "node:path";
-import type { ResolveFileIds } from "../api/edits.ts";
-import { createFileHandlers, expiryOf, type FileHandlers, receiveFile } from "../api/files.ts";
+import { createFileHandlers, expiryOf, receiveFile } from "../api/files.ts";
 import { createResolveFileIds, type FindStoredImage } from "../api/stored-images.ts";
-import { createUploadHandlers, type UploadHandlers } from "../api/uploads.ts";
+import { createUploadHandlers } from "../api/uploads.ts";
 import { findKey } from "../auth/authenticate.ts";
 import { ownerOf } from "../auth/owner.ts";
-import { type ClientFiles, createClientFiles, type StoredFile } from "../files/client-files.ts";
+import { type ClientFiles, createClientFiles } from "../files/client-files.ts";
 import { createUploads } from "../files/uploads.ts";
 import { errorMessage } from "../lib/error-code.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
 import { dayMs, repeat } from "../lib/timers.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { StoredFiles } from "../storage/files/stored-files.ts";
@@ -67,28 +65,8 @@ export function openStoredData(
   };
 }
 
-type ReceiveFile = (
-  incoming: Pick<IncomingRequest, "headers" | "parts">,
-  owner: string,
-) => Promise<StoredFile>;
-
-interface WiredFiles {
-  /** Undefined: there is no storage for files. */
-  readonly files: ClientFiles | undefined;
-  /** Files of clients become images of edits. */
-  readonly resolveFileIds: ResolveFileIds | undefined;
-  readonly handlers: FileHandlers & UploadHandlers;
-  /** Stores the file of a form. Undefined: there is no storage for files. */
-  readonly receive: ReceiveFile | undefined;
-}
-
-/** `data`: undefined if there is no storage for files. */
-export function wireFiles(runtime: Runtime, data: StoredData | undefined): WiredFiles {
+export function wireFiles(runtime: Runtime, data: StoredData) {
   const { settings, snapshot, log, now } = runtime;
-  if (!data) {
-    const none = { files: undefined, resolveFileIds: undefined, receive: undefined };
-    return { ...none, handlers: refusingHandlers() };
-  }
   const maxBatchBytes = settings.VEXEL_BATCH_MAX_BYTES;
   const batchFileMs = settings.VEXEL_FILES_DAYS * dayMs;
   const files = createFiles(runtime, data);
@@ -118,11 +96,14 @@ export function wireFiles(runtime: Runtime, data: StoredData | undefined): Wired
   const receiving = { files, maxFileBytes, maxBatchBytes, batchFileMs };
   return {
     files,
+    /** Files of clients become images of edits. */
     resolveFileIds: createResolveFileIds(
       createFindImage(runtime, data),
       settings.VEXEL_MAX_FILE_BYTES,
     ),
-    receive: (incoming, owner) => receiveFile(incoming, owner, receiving),
+    /** Stores the file of a form. */
+    receive: (incoming: Pick<IncomingRequest, "headers" | "parts">, owner: string) =>
+      receiveFile(incoming, owner, receiving),
     handlers: {
       ...createFileHandlers({ ...receiving, snapshot, now }),
       ...createUploadHandlers({ snapshot, uploads, maxBatchBytes, now }),
@@ -158,23 +139,3 @@ const createFiles = (
     log,
     now,
   });
-
-function refusingHandlers(): FileHandlers & UploadHandlers {
-  const refuse = async (): Promise<never> => {
-    throw new GatewayError(
-      "files_unavailable",
-      "The replicas of this gateway share a database, and no storage for files. Ask its operator to set BLOB_URL.",
-    );
-  };
-  return {
-    createFile: refuse,
-    files: refuse,
-    file: refuse,
-    deleteFile: refuse,
-    fileContent: refuse,
-    createUpload: refuse,
-    addUploadPart: refuse,
-    completeUpload: refuse,
-    cancelUpload: refuse,
-  };
-}

@@ -2,24 +2,20 @@
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
 import { callerOfKey, findKey } from "../auth/authenticate.ts";
-import type { Batches } from "../batches/batches.ts";
 import type { OpenedEvents } from "../events/open-events.ts";
 import type { ClientFiles } from "../files/client-files.ts";
-import type { Handlers } from "../http/routes.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
 import { createJobBudget } from "../jobs/job-budget.ts";
 import type { JobControl } from "../jobs/job-control.ts";
 import { jobEventOf } from "../jobs/job-events.ts";
-import { createJobs, type Jobs } from "../jobs/jobs.ts";
+import { createJobs } from "../jobs/jobs.ts";
 import { LineAttempts } from "../jobs/line-attempts.ts";
 import { createPace } from "../jobs/pace.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import { jobFolder } from "../jobs/segments.ts";
 import { createSubmitImageJob } from "../jobs/submit-image-job.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { dayMs, realTimers, repeat } from "../lib/timers.ts";
-import type { PipelineServices } from "../pipeline/dependencies.ts";
 import type { JobKindName } from "../storage/sql/stored-job.ts";
 import { wireBatches } from "./batches.ts";
 import type { StoredData } from "./files.ts";
@@ -33,40 +29,13 @@ const defaultFileDays = 30;
 /** How soon a process reserves the cost of a job that another process accepted, and stops to. */
 const budgetRefreshMs = 1000;
 
-const jobRoutes = [
-  "imageJobs",
-  "imageJob",
-  "cancelImageJob",
-  "deleteImageJob",
-  "generationTask",
-  "editTask",
-  "imageTask",
-  "createBatch",
-  "batches",
-  "batch",
-  "cancelBatch",
-] as const;
-type JobHandlers = Pick<Handlers, (typeof jobRoutes)[number]>;
-
-interface WiredJobs {
-  /** Undefined: there is no storage for jobs. */
-  readonly jobs: Jobs | undefined;
-  readonly batches: Batches | undefined;
-  readonly handlers: JobHandlers;
-  readonly submitImage: NonNullable<PipelineServices["submitJob"]>;
-  /** Claims no more lines. Lines in flight end. */
-  stop(): void;
-}
-
-/** `data`: undefined if there is no storage for jobs. */
 export function wireJobs(
   runtime: Runtime,
   requestPath: RequestPath,
-  data: StoredData | undefined,
-  clientFiles: ClientFiles | undefined,
+  data: StoredData,
+  clientFiles: ClientFiles,
   { recordJobEvent, webhookEndpoints }: Pick<OpenedEvents, "recordJobEvent" | "webhookEndpoints">,
-): WiredJobs {
-  if (!data || !clientFiles) return unavailableJobs();
+) {
   const { settings, snapshot, now, clock, log, replica: holder, resources, secrets } = runtime;
   const { pipeline, modelServices, budgets, charging, reservations } = requestPath;
   const { jobs: store, contents: files } = data;
@@ -178,23 +147,7 @@ export function wireJobs(
       wake,
       now,
     }),
+    /** Claims no more lines. Lines in flight end. */
     stop: () => stopping.abort(),
-  };
-}
-
-function unavailableJobs(): WiredJobs {
-  const refuse = async (): Promise<never> => {
-    throw new GatewayError(
-      "jobs_unavailable",
-      "The replicas of this gateway share a database, and no storage for jobs. Ask its operator to set BLOB_URL, or send the request without 'async' and 'Prefer: respond-async'.",
-    );
-  };
-  const handlers: unknown = Object.fromEntries(jobRoutes.map((name) => [name, refuse]));
-  return {
-    jobs: undefined,
-    batches: undefined,
-    handlers: handlers as JobHandlers,
-    submitImage: refuse,
-    stop: () => undefined,
   };
 }
