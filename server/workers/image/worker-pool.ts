@@ -35,7 +35,7 @@ interface PoolJob<T> {
   readonly isLarge: boolean;
   /** Creates the error for a job that exceeds its timeout. */
   readonly timeoutError: (boundMs: number) => GatewayError;
-  /** Called when a worker is free. */
+  /** Called when a worker is idle. */
   readonly work: (send: SendToChild) => Promise<T>;
 }
 
@@ -73,10 +73,10 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       }),
   );
   // The most recently used process is taken first, so that the others can stop when idle.
-  const free = [...workers];
+  const idle = [...workers];
 
   const run = async <T>({ signal, timeoutError, work }: PoolJob<T>): Promise<T> => {
-    const worker = free.pop();
+    const worker = idle.pop();
     if (!worker) throw new Error("More jobs run than the pool has processes.");
     const cancel = new AbortController();
     const onAbort = () => cancel.abort(signal.reason);
@@ -103,7 +103,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
-      free.push(worker);
+      idle.push(worker);
     }
   };
 
