@@ -9,7 +9,7 @@ import type { Timers } from "../lib/timers.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import { queueAbortError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
-import { ConcurrencySlots } from "./concurrency-slots.ts";
+import { ConcurrencySlots, type SlotLease } from "./concurrency-slots.ts";
 import { FairQueue, type SlotRequest } from "./fair-queue.ts";
 import {
   Limiter,
@@ -28,7 +28,6 @@ import {
   type RequestOutcome,
 } from "./request-demand.ts";
 import type { RequestBudgets, SharedGrant, SharedLimiter } from "./shared-limiter.ts";
-import type { SlotLease } from "./slot-lease.ts";
 
 interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;

@@ -7,8 +7,7 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import { KeyTurns } from "../lib/key-turns.ts";
 import type { Timers } from "../lib/timers.ts";
 import type { Priority } from "../request/http-types.ts";
-import type { ConcurrencySlots } from "./concurrency-slots.ts";
-import { SlotLease } from "./slot-lease.ts";
+import { type ConcurrencySlots, SlotLease } from "./concurrency-slots.ts";
 
 export interface SlotRequest {
   readonly key: string;

@@ -14,12 +14,11 @@ import type {
   ModerationResponse,
 } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
-import type { ConcurrencySlots } from "./concurrency-slots.ts";
+import type { ConcurrencySlots, SlotLease } from "./concurrency-slots.ts";
 import { type LimitScope, noDemand, settleDemand } from "./limiter.ts";
 import type { Demand } from "./rate-limit-counters.ts";
 import { duration } from "./rate-limit-headers.ts";
 import { actualDemand, demandOf, type LimitedQuery } from "./request-demand.ts";
-import type { SlotLease } from "./slot-lease.ts";
 
 export type TargetResponse = EmbeddingsResponse | ImageResponse | ModerationResponse;
 

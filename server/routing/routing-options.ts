@@ -4,11 +4,10 @@
  */
 
 import type { Admission } from "../limits/admission.ts";
-import type { ConcurrencySlots } from "../limits/concurrency-slots.ts";
+import type { ConcurrencySlots, SlotLease } from "../limits/concurrency-slots.ts";
 import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
-import type { SlotLease } from "../limits/slot-lease.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { estimateMixedCost } from "../upstream/catalog/prices/mixed-cost.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";

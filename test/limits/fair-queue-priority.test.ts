@@ -1,9 +1,8 @@
 /** Laws of the fair queue for priority classes, held over random schedules of requests. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
+import { ConcurrencySlots, type SlotLease } from "../../server/limits/concurrency-slots.ts";
 import { FairQueue, type SlotRequest } from "../../server/limits/fair-queue.ts";
-import type { SlotLease } from "../../server/limits/slot-lease.ts";
 import type { Priority } from "../../server/request/http-types.ts";
 import { scaled } from "../depth.ts";
 
