@@ -35,6 +35,8 @@ interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
 /** A process that does not renew its leases for this long has ended. */
 const leaseMs = 20_000;
 const renewMs = 5000;
+/** After this long without a renewal, the database was not available. */
+const unavailableMs = 2 * renewMs;
 /** How often an idle process looks for work. */
 const pollMs = 1000;
 const sweepMs = 30_000;
@@ -56,11 +58,16 @@ export class JobRunner {
    */
   readonly #held = new Map<string, string>();
   #claims = 0;
+  #renewedAt: number;
+  /** Every renewal since then was on time. */
+  #availableSince: number;
   #isClaiming = false;
   #claimAgain = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#renewedAt = options.now();
+    this.#availableSince = this.#renewedAt;
   }
 
   start(): void {
@@ -68,7 +75,7 @@ export class JobRunner {
       this.#stops.push(repeat({ everyMs, onFailure: this.#onFailure }, work));
     };
     every(pollMs, () => this.#claim());
-    every(renewMs, () => this.#renew());
+    every(renewMs, () => this.renew());
     every(sweepMs, () => this.sweep());
     void this.#guard(() => this.#announceEarlier());
     this.wake();
@@ -107,12 +114,25 @@ export class JobRunner {
   }
 
   /** Renews the leases of this process, and ends jobs after their deadline. */
-  async #renew(): Promise<void> {
+  async renew(): Promise<void> {
     const { store, controls, now } = this.#options;
     await store.expire(now());
-    if (this.#held.size === 0) return;
-    for (const job of await store.renew([...this.#held.keys()], now() + leaseMs))
-      controls.get(job.id)?.update(job);
+    if (this.#held.size > 0) {
+      for (const job of await store.renew([...this.#held.keys()], now() + leaseMs))
+        controls.get(job.id)?.update(job);
+    }
+    const at = now();
+    if (at - this.#renewedAt > unavailableMs) this.#availableSince = at;
+    this.#renewedAt = at;
+  }
+
+  /**
+   * While the database is not available, the leases of all processes expire. Their lines in flight are paid for, so each
+   * process first gets the time of a lease to renew its own.
+   */
+  #mayClaimExpired(): boolean {
+    const at = this.#options.now();
+    return at - this.#renewedAt <= unavailableMs && at - this.#availableSince >= leaseMs;
   }
 
   async #claim(): Promise<void> {
@@ -135,7 +155,13 @@ export class JobRunner {
     const { store, stopping, now } = this.#options;
     while (!stopping.aborted && (this.#running.get(kind) ?? 0) < kind.maxRanges) {
       const holder = `${this.#options.holder}-${++this.#claims}`;
-      const claim = { kind: kind.name, holder, now: now(), until: now() + leaseMs };
+      const claim = {
+        kind: kind.name,
+        holder,
+        now: now(),
+        until: now() + leaseMs,
+        exceptExpired: !this.#mayClaimExpired(),
+      };
       const job = await store.claimJob(claim);
       if (job) {
         this.#run(kind, job, holder, () => this.#advance(kind, job, holder));

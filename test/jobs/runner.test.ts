@@ -1,7 +1,7 @@
 /** The runner of jobs, with lines that a test scripts: shared ranges, lost processes, retries and failures. */
 import { expect, test } from "bun:test";
 import type { JobControl } from "../../server/jobs/job-control.ts";
-import { type JobKind, jobErrorOf } from "../../server/jobs/job-kind.ts";
+import { type JobKind, type JobLine, jobErrorOf } from "../../server/jobs/job-kind.ts";
 import { LineAttempts } from "../../server/jobs/line-attempts.ts";
 import type { RunLine } from "../../server/jobs/line-request.ts";
 import { JobRunner } from "../../server/jobs/runner.ts";
@@ -25,7 +25,7 @@ const caller = {} as Caller;
 function startWorld({
   lines = 1000,
   perRange = 50,
-  operation = "embeddings" as const,
+  operation = "embeddings" as JobLine["operation"],
   /** Where the results are. */
   resultFolder = undefined as string | undefined,
 } = {}) {
@@ -154,7 +154,12 @@ function startWorld({
         await runner.close();
       };
       stops.push(stop);
-      return { stop, sweep: () => runner.sweep() };
+      return {
+        stop,
+        sweep: () => runner.sweep(),
+        renew: () => runner.renew(),
+        wake: () => runner.wake(),
+      };
     },
     [Symbol.asyncDispose]: async () => {
       for (const stop of stops) await stop();
@@ -189,6 +194,100 @@ test("a database that fails while the batch of a vendor is recorded delays the j
   world.pass(minute / 4);
   await until(() => world.ended.length > 0);
   expect(world.ended).toMatchObject([{ status: "completed", completed: 10, failed: 0 }]);
+});
+
+/** An image that an upstream without a queue generates. It is billed when it is sent. */
+function slowImage() {
+  const sent = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  const runLine: RunLine = async ({ line }) => {
+    await line.beforeSend();
+    sent.resolve();
+    await done.promise;
+    return { status: 200, headers: {}, body: "{}" };
+  };
+  return { runLine, sent: sent.promise, finish: () => done.resolve() };
+}
+
+/** What one process sees of the store: a database that may fail, and the number of claims that it has responded to. */
+function unreliable(store: JobStore) {
+  const state = { isDown: false, claims: 0 };
+  const check = (): void => {
+    if (state.isDown) throw new Error("The database is not available.");
+  };
+  const seen: JobStore = {
+    ...store,
+    claimRange: async (claim) => {
+      check();
+      const range = await store.claimRange(claim);
+      state.claims++;
+      return range;
+    },
+    renew: async (...leases) => {
+      check();
+      return store.renew(...leases);
+    },
+    settle: async (...lines) => {
+      check();
+      return store.settle(...lines);
+    },
+    expire: async (at) => {
+      check();
+      return store.expire(at);
+    },
+  };
+  return { state, store: seen };
+}
+
+test("an image in flight is delivered after an outage of the database that is longer than a lease", async () => {
+  await using world = startWorld({ lines: 1, operation: "generations" });
+  await world.submit();
+  const image = slowImage();
+  const [own, other] = [unreliable(world.store), unreliable(world.store)];
+  const replicas = [
+    { ...own, ...world.start("a", image.runLine, own.store) },
+    { ...other, ...world.start("b", image.runLine, other.store) },
+  ];
+  await image.sent;
+  for (const { state } of replicas) state.isDown = true;
+  world.pass(minute / 2);
+  for (const { renew } of replicas) await expect(renew()).rejects.toThrow("not available");
+  for (const { state, wake } of replicas) {
+    Object.assign(state, { isDown: false, claims: 0 });
+    wake();
+  }
+  // Before the process renews its lease, and after the other one has renewed its own.
+  await until(() => replicas.every(({ state }) => state.claims > 0));
+  for (const { state, renew, wake } of replicas) {
+    await renew();
+    state.claims = 0;
+    wake();
+  }
+  await until(() => replicas.every(({ state }) => state.claims > 0));
+  image.finish();
+  await until(() => world.ended.length > 0);
+  expect(world.results()).toEqual({ output: "0 200\n", error: "" });
+  expect(world.ended).toMatchObject([{ status: "completed", completed: 1, failed: 0 }]);
+});
+
+test("the ranges of a process that died are claimed once the database was available for a lease", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  await world.submit();
+  const at = Date.now();
+  const dead = { kind: "batch", holder: "dead", now: at, until: at + minute / 3 } as const;
+  expect(await world.store.claimRange(dead)).toBeDefined();
+  world.pass(minute / 2);
+  const { state, store } = unreliable(world.store);
+  const { renew, wake } = world.start("next", ok, store);
+  await until(() => state.claims > 0);
+  expect(await world.store.find("project:a", "batch_1")).toMatchObject({ completed: 0 });
+  for (let renewals = 0; renewals < 4; renewals++) {
+    world.pass(minute / 12);
+    await renew();
+  }
+  wake();
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "completed", completed: 10 }]);
 });
 
 test("two processes share one job, and every line is in the output once and in order", async () => {

@@ -82,17 +82,19 @@ export const createJobStore = (db: SqlDatabase) => ({
    * Claims a job that is to be validated, or to be finalized and of which no process holds a range. Two processes never
    * claim the same one.
    */
-  async claimJob({ kind, holder, now, until }: Claim): Promise<StoredJob | undefined> {
+  async claimJob(claim: Claim): Promise<StoredJob | undefined> {
+    const { kind, holder, now, until, exceptExpired = false } = claim;
     const { rows } = await db.query<JobRow>(
       `UPDATE vexel.jobs SET holder = $2, lease_until = $4 WHERE id = (
          SELECT id FROM vexel.jobs
          WHERE kind = $1 AND ended_at IS NULL AND status IN ('validating', 'finalizing')
-           AND lease_until <= $3
+           AND lease_until <= $3 AND (holder IS NULL OR NOT $5)
            AND NOT EXISTS (SELECT 1 FROM vexel.job_ranges
-             WHERE job_id = vexel.jobs.id AND holder IS NOT NULL AND job_ranges.lease_until > $3)
+             WHERE job_id = vexel.jobs.id AND job_ranges.holder IS NOT NULL
+               AND ($5 OR job_ranges.lease_until > $3))
          ORDER BY served_at LIMIT 1 ${db.lockRows}
        ) RETURNING *`,
-      [kind, holder, now, until],
+      [kind, holder, now, until, exceptExpired],
     );
     return rows[0] && jobOf(rows[0]);
   },

@@ -139,6 +139,8 @@ export interface Claim {
   readonly until: number;
   /** Ranges of jobs of this endpoint are not claimed. Absent: those of every endpoint are. */
   readonly exceptEndpoint?: string | undefined;
+  /** What another process holds is not claimed after the end of its lease. Absent: it is. */
+  readonly exceptExpired?: boolean;
 }
 
 export interface SettledLines {

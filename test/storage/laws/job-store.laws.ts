@@ -505,6 +505,25 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect(await store.start("batch_2", "p", [range(0, 1)], undefined)).toBe(false);
     });
 
+    law(
+      "what a process holds is not claimed after its lease if expired leases are excepted",
+      async (open) => {
+        const store = await open();
+        await add(store, "batch_1", { ranges: [range(0, 1), range(1, 1)] });
+        await add(store, "batch_2", { status: "validating", ranges: [] });
+        const { by } = await claim(store, "one");
+        await store.claimJob(claimOf("two"));
+        const later = { ...claimOf("three", now + 2 * minute), exceptExpired: true };
+        expect(await store.claimJob(later)).toBeUndefined();
+        expect(await store.claimRange(later)).toMatchObject({ number: 1 });
+        expect(await store.claimRange(later)).toBeUndefined();
+        await store.releaseRange(by, now);
+        await store.releaseJob("batch_2", "two", now);
+        expect(await store.claimRange(later)).toMatchObject({ number: 0 });
+        expect(await store.claimJob(later)).toMatchObject({ id: "batch_2" });
+      },
+    );
+
     law("a claimed job that is given back is claimed again from that time on", async (open) => {
       const store = await open();
       await add(store, "batch_1", { status: "validating", ranges: [] });
