@@ -120,7 +120,8 @@ export class RangeRun {
     const [only] = group;
     if (only && only.operation !== "embeddings") return this.#runImage(only, first);
     await this.#options.pace();
-    const results = await this.#runAll(this.#kind.merge?.(group) ?? group.map(alone), first);
+    const merged = this.#kind.merge?.(group) ?? group.map(alone);
+    const { results, failure } = await this.#runAll(merged, first);
     for (const kind of ["output", "error"] as const) {
       const found = results.filter(({ isSuccess }) => isSuccess === (kind === "output"));
       if (found.length === 0) continue;
@@ -129,13 +130,14 @@ export class RangeRun {
       this.#buffered.bytes += joined.length;
     }
     for (const { isSuccess } of results) this.#buffered.lines.push(isSuccess);
+    if (failure) throw failure.error;
     const isLate = this.#options.now() - this.#flushedAt >= flushMs;
     if (isLate || this.#buffered.bytes >= flushBytes) await this.#flush();
   }
 
-  /** `first`: the first line, from 0. Returns the results in the order of the lines. */
-  async #runAll(merged: readonly MergedLines[], first: number): Promise<readonly FormattedLine[]> {
-    const running: Promise<readonly FormattedLine[]>[] = [];
+  /** `first`: the first line, from 0. Waits for every line in flight, because it is paid for. */
+  async #runAll(merged: readonly MergedLines[], first: number): Promise<LeadingResults> {
+    const running: Promise<LeadingResults>[] = [];
     let at = first;
     for (const each of merged) {
       const results = this.#runMerged(each, at);
@@ -145,14 +147,19 @@ export class RangeRun {
       at += each.lines.length;
       if (running.length % requestsPerTurn === 0) await nextTurn();
     }
-    return (await Promise.all(running)).flat();
+    const found: FormattedLine[] = [];
+    for (const outcome of await Promise.allSettled(running)) {
+      if (outcome.status === "rejected")
+        return { results: found, failure: { error: outcome.reason } };
+      const { results, failure } = outcome.value;
+      found.push(...results);
+      if (failure) return { results: found, failure };
+    }
+    return { results: found };
   }
 
   /** If the merged request fails, each of its lines is sent by itself. */
-  async #runMerged(
-    { lines, merged }: MergedLines,
-    first: number,
-  ): Promise<readonly FormattedLine[]> {
+  async #runMerged({ lines, merged }: MergedLines, first: number): Promise<LeadingResults> {
     const [only] = lines as [JobLine];
     const result = await this.#run(merged ?? only, first);
     const results = merged ? await resultsOfLines(result, lines.length) : [result];
@@ -161,7 +168,7 @@ export class RangeRun {
     const formatted: FormattedLine[] = [];
     for (const [at, line] of lines.entries())
       formatted.push(await this.#read(line, results[at] as LineResult));
-    return formatted;
+    return { results: formatted };
   }
 
   /** `at`: the line of the range, from 0. */
@@ -310,6 +317,12 @@ const alone = (line: JobLine): MergedLines => ({ lines: [line] });
 interface FormattedLine {
   readonly isSuccess: boolean;
   readonly bytes: Uint8Array;
+}
+
+/** The results in the order of the lines, up to the first line without a result, and why it has none. */
+interface LeadingResults {
+  readonly results: readonly FormattedLine[];
+  readonly failure?: { readonly error: unknown };
 }
 
 const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });

@@ -504,6 +504,34 @@ test("a canceled job keeps its results, and its other lines end without running"
   expect(error).toContain("job_cancelled");
 });
 
+test("when a process stops, results of embedding lines in flight are kept, and not paid for again", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  await world.submit();
+  const sent: (string | undefined)[] = [];
+  const response = Promise.withResolvers<void>();
+  const limit = new GatewayError("rate_limited", "Too many.", { retryAfterMs: 60_000 });
+  const first = world.start("a", async ({ job }) => {
+    sent.push(job.customId);
+    if (job.customId === "9") return toErrorResponse(limit);
+    await response.promise;
+    return { status: 200, headers: {}, body: "{}" };
+  });
+  await until(() => sent.length === 10);
+  // Line 9 waits for the limit, so it ends at once.
+  const stopped = first.stop();
+  await Bun.sleep(10);
+  response.resolve();
+  await stopped;
+  expect(await world.store.findById("batch_1")).toMatchObject({ completed: 9, failed: 0 });
+  world.start("b", async ({ job }) => {
+    sent.push(job.customId);
+    return { status: 200, headers: {}, body: "{}" };
+  });
+  await until(() => world.ended.length > 0);
+  expect(numbersIn(world.results().output)).toEqual(upTo(10));
+  expect(sent.map(Number)).toEqual([...upTo(10), 9]);
+});
+
 test("a paused job begins no line until it is resumed", async () => {
   await using world = startWorld({ lines: 200, perRange: 50 });
   await world.submit();
