@@ -5,7 +5,7 @@
  */
 import { endOfPeriod, type Period, periodNames, periods } from "../../contract/budget-periods.ts";
 import type { EventData } from "../../contract/events.ts";
-import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
+import { type BudgetedOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestBudgets } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
@@ -27,6 +27,8 @@ export interface Estimate {
   readonly maxDollars?: number | undefined;
   /** Every target that can serve the request has a known price for it. */
   readonly isCertain: boolean;
+  /** A job has reserved the cost in the budgets of its key and its project, and not in those of end users and tags. */
+  readonly isReservedByJob?: boolean;
 }
 
 /** A budget reached a threshold. */
@@ -76,17 +78,19 @@ class BudgetReservation implements Reservation {
    */
   constructor(
     budgets: readonly BudgetInPeriod[],
-    { dollars, maxDollars = dollars }: Pick<Estimate, "dollars" | "maxDollars">,
+    estimate: Estimate,
     report: ReportThresholds,
     underReserved: readonly BudgetInPeriod[] = none,
     hold?: string,
   ) {
+    const { dollars, maxDollars = dollars } = estimate;
     this.estimate = dollars;
     this.#report = report;
     this.#hold = hold;
     this.#reserved = budgets.map((budget) => {
       const mayExceedReservation = underReserved.includes(budget);
-      const reserved = (mayExceedReservation ? dollars : maxDollars) ?? 0;
+      const likelyOrMax = (mayExceedReservation ? dollars : maxDollars) ?? 0;
+      const reserved = isFree(estimate, budget.budgeted) ? 0 : likelyOrMax;
       budget.counter.reserve(reserved, mayExceedReservation);
       const amount = { reserved, mayExceedReservation };
       if (hold !== undefined) budget.counter.shared?.keep(amount, hold);
@@ -185,11 +189,14 @@ export function createBudgets(options: BudgetsOptions) {
 
   const budgetsFor = (
     charged: readonly BudgetedOwner[],
-    { dollars, isCertain }: Estimate,
+    estimate: Estimate,
     at: number,
   ): BudgetInPeriod[] => {
-    const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
-    if (strict && (!isCertain || dollars === undefined)) throw priceUnknownError(strict);
+    const strict = charged.find(
+      (owner) => owner.budget.unknownPrice === "refuse" && !isFree(estimate, owner),
+    );
+    if (strict && (!estimate.isCertain || estimate.dollars === undefined))
+      throw priceUnknownError(strict);
     counters.evictIdle();
     return allBudgetsOf(charged, at);
   };
@@ -206,12 +213,10 @@ export function createBudgets(options: BudgetsOptions) {
       const { dollars, maxDollars = dollars } = estimate;
       const budgets = budgetsFor(charged, estimate, at);
       const [likelyDollars, maxOrUnknown] = [dollars || undefined, maxDollars || undefined];
-      const exceedsUpperBound = ({ counter, limit }: BudgetInPeriod): boolean =>
-        counter.wouldExceed(maxOrUnknown, limit);
-      if (isFree(estimate) || !budgets.some(exceedsUpperBound)) {
-        return new BudgetReservation(budgets, estimate, report);
-      }
-      const underReserved = budgets.filter(exceedsUpperBound);
+      const underReserved = budgets.filter(
+        ({ budgeted, counter, limit }) =>
+          !isFree(estimate, budgeted) && counter.wouldExceed(maxOrUnknown, limit),
+      );
       // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest
       // could never be spent.
       const exceeded = underReserved.filter(
@@ -239,10 +244,9 @@ export function createBudgets(options: BudgetsOptions) {
         return budgets.filter((_, i) => states[i]?.reservation === reservation);
       };
       return {
-        demands: budgets.flatMap(({ counter, limit }) => {
-          const shared = counter.shared?.demand(limit, maxDollars ?? 0, dollars ?? 0);
-          if (!shared) return [];
-          return isFree(estimate) ? { ...shared, limit: Number.MAX_VALUE } : shared;
+        demands: budgets.flatMap(({ budgeted, counter: { shared }, limit }) => {
+          if (isFree(estimate, budgeted)) return shared?.demand(Number.MAX_VALUE, 0, 0) ?? [];
+          return shared?.demand(limit, maxDollars ?? 0, dollars ?? 0) ?? [];
         }),
         refusal: (states) => refuse(accept(states, "nothing"), { dollars, maxDollars }, at),
         keep: (hold, states) => {
@@ -267,9 +271,11 @@ export function createBudgets(options: BudgetsOptions) {
   };
 }
 
-/** A request that is free, or that reserves nothing because its cost is reserved already, is always served. */
-const isFree = ({ dollars, maxDollars = dollars, isCertain }: Estimate): boolean =>
-  maxDollars === 0 && isCertain;
+/** In this budget, the request reserves nothing, and is not refused: it is free, or its cost is reserved already. */
+const isFree = (
+  { dollars, maxDollars = dollars, isCertain, isReservedByJob }: Estimate,
+  owner: BudgetedOwner,
+): boolean => (maxDollars === 0 && isCertain) || (isReservedByJob === true && !isLabelOwner(owner));
 
 const isAmount = (cost: number | undefined): cost is number =>
   cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;

@@ -90,13 +90,14 @@ export function createRequestCharging({
     });
   };
 
-  /** The cost of a job's line may be reserved already: then the line is charged, and never refused. */
+  /** A job's line that was sent before may have been billed: it is charged, and never refused. */
   const estimateOf = (request: ChargedRequest): Estimate => {
     if (request.estimate) return request.estimate;
     const { line } = request.record;
     if (line?.vendor) return noCost;
     const estimate = estimateQuery(request);
-    return line?.isReserved ? { ...estimate, maxDollars: 0, isCertain: true } : estimate;
+    if (line?.wasSent) return { ...estimate, maxDollars: 0, isCertain: true };
+    return line?.isReserved ? { ...estimate, isReservedByJob: true } : estimate;
   };
 
   const keep = (

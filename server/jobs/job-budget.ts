@@ -2,7 +2,8 @@
  * Budgets of jobs, which outlive processes. While a process accepts an image job, or prepares a batch at a vendor, it
  * reserves the estimated cost as for any request. Then the row of the range gets the estimate, and every process reserves
  * what the rows say, under the name of the range: it does not matter which process wrote it, which one runs the lines,
- * and which ones end. The lines are charged as requests, and are not refused for what is reserved.
+ * and which ones end. The lines are charged as requests, and the budgets of key and project, which have reserved them, do
+ * not refuse them. The budgets of end users and tags reserve a line when it runs.
  */
 import type { Budgets } from "../budgets/budgets.ts";
 import type { RequestCharging } from "../budgets/charge-request.ts";

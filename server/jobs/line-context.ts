@@ -86,7 +86,6 @@ export class LineContext implements JobLineContext {
     return this.#options.requestId;
   }
 
-  /** An upstream request was sent, or was about to be. */
   get wasSent(): boolean {
     return this.#sent > 0;
   }

@@ -5,8 +5,13 @@ import type { SendRecord } from "../upstream/poll-job.ts";
 
 export interface JobLineContext extends SendRecord {
   readonly priority: "interactive" | "batch";
-  /** Every process reserves the cost of the line already. False: it is reserved before the line is sent. */
+  /**
+   * Every process reserves the cost of the line already, in the budgets of its key and its project. False: it is reserved
+   * before the line is sent.
+   */
   readonly isReserved: boolean;
+  /** An upstream request was sent, or was about to be, also by an earlier process. */
+  readonly wasSent: boolean;
   /** The batch of a vendor has run the line. Undefined: it is sent now. */
   readonly vendor: VendorLine | undefined;
   /** The request fingerprint of the job's submission. Undefined: it has no Idempotency-Key. */

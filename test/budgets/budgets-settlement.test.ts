@@ -7,10 +7,11 @@ import { createRequestCharging } from "../../server/budgets/charge-request.ts";
 import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
+import type { JobLineContext } from "../../server/request/job-line.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
-import { budgeted, createTestBudgets, noon } from "./budgets-fixture.ts";
+import { budgeted, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
 
 const target: Target = {
   upstream: { id: "up", kind: "openai-compatible", headers: {}, options: {} },
@@ -25,6 +26,7 @@ const query: GenerationQuery = {
   extraFields: {},
 };
 const key = budgeted({ day: 10 });
+const tag = budgeted({ day: 1 }, "tag", "shop\tteam:art");
 
 function setUp(targets: readonly Target[] = [priced]) {
   const { budgets } = createTestBudgets();
@@ -34,9 +36,14 @@ function setUp(targets: readonly Target[] = [priced]) {
     planImageQuery: ({ query, policy }) => tryPlanQuery(query, unrestrictedImages, policy),
     reservations,
   });
-  const begin = (options: GenerationQuery["options"] = {}): RequestRecord => {
+  const begin = (
+    options: GenerationQuery["options"] = {},
+    line?: Pick<JobLineContext, "isReserved" | "wasSent">,
+  ): RequestRecord => {
     const record = new RequestRecord("req_1", "generations", noon);
-    record.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
+    const owners = line ? [key, tag] : [key];
+    record.caller = { id: "ci", name: "ci", budgets: owners } as unknown as Caller;
+    record.line = line as JobLineContext | undefined;
     const model = { id: "image-model", targets, maxImages: 10 } as unknown as PermittedModel;
     void charging.reserve({
       operation: "generations",
@@ -46,7 +53,7 @@ function setUp(targets: readonly Target[] = [priced]) {
     });
     return record;
   };
-  const state = () => budgets.status(key, noon)[0];
+  const state = (owner = key) => budgets.status(owner, noon)[0];
   return { charging, begin, state };
 }
 
@@ -170,4 +177,26 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   expect(record.cost.reservation).toBeUndefined();
   charging.end(record);
   expect(record.cost.estimated).toBeUndefined();
+});
+
+describe("the line of a job, whose cost the budgets of key and project have reserved,", () => {
+  test("is not refused by these budgets, and reserves the budget of its tag", () => {
+    const { begin, state } = setUp();
+    for (let request = 0; request < 20; request++) begin();
+    expect(state()).toMatchObject({ reserved: 10 });
+    const line = { isReserved: true, wasSent: false };
+    begin({ n: 2 }, line);
+    expect([state()?.reserved, state(tag)?.reserved]).toEqual([10, 1]);
+    expect(refusal(() => begin({}, line)).message).toContain("the tag");
+  });
+
+  test("is charged, and not refused, if an earlier process sent it", () => {
+    const { charging, begin, state } = setUp();
+    begin({ n: 2 }, { isReserved: true, wasSent: false });
+    const resumed = begin({}, { isReserved: true, wasSent: true });
+    resumed.routing.attempts = 1;
+    resumed.cost.actual = 0.75;
+    charging.end(resumed);
+    for (const owner of [key, tag]) expect(state(owner)).toMatchObject({ spent: 0.75 });
+  });
 });

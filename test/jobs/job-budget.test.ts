@@ -145,3 +145,24 @@ testWithRedis(
     expect(await second.request(1)).toBe(true);
   },
 );
+
+testWithRedis(
+  "of lines on two replicas, those beyond the shared budget of their tag are refused",
+  async () => {
+    const replicas = testReplicas(2, { redis, now: () => 0 });
+    const tag = budgeted({ day: 1 }, "tag", "shop\tteam:art");
+    const served: boolean[] = [];
+    for (const [at, { limiter }] of [...replicas, ...replicas].entries()) {
+      const counters = new SharedBudgetCounters(limiter, { spentBefore: () => 0 });
+      const budgets = createBudgets({ counters, emit: () => undefined });
+      // The key has reserved its whole budget.
+      await budgetOf(budgets, [rowOf(0, 1)]).refresh();
+      const estimate = { ...certain(0.4), isReservedByJob: true };
+      const demand = budgets.demand([key, tag], estimate, noon, () => undefined);
+      const scopes = { scopes: [], demand: noDemand, slots: [] };
+      const taking = limiter.take({ ...scopes, budgets: demand });
+      served[at] = (await taking.catch(() => undefined)) !== undefined;
+    }
+    expect(served).toEqual([true, true, false, false]);
+  },
+);

@@ -97,6 +97,44 @@ describe("a job", () => {
     await endOf(client, job.id);
   });
 
+  test("beyond the budget of its tag is accepted while it waits, and is not sent", async () => {
+    // An image of dall-e-3 costs four cents.
+    const gateway = start(
+      {},
+      configFor(upstream.url, " limits: { concurrent: 1 },").replace(
+        `key: ${testKey} }`,
+        `key: ${testKey}, project: shop, budget: { day: 10 } }
+projects:
+  - { name: shop, perTag: { "team:*": { budget: { day: 0.08 } } } }`,
+      ),
+    );
+    upstream.clear();
+    const { promise: first, resolve: endFirst } = Promise.withResolvers<void>();
+    upstream.script({ until: first });
+    const client = jobClient(gateway.url);
+    const body = { model: "dall-e-3", prompt: "an otter" };
+    await client.submit(body);
+    await upstream.arrived(1);
+    const tagged: ImageJob[] = [];
+    while (tagged.length < 5) {
+      const headers = { prefer: "respond-async", "vexel-tags": "team:art" };
+      const response = await gateway.post("/v1/images/generations", body, headers);
+      expect(response.status).toBe(202);
+      tagged.push((await response.json()) as ImageJob);
+    }
+    endFirst();
+    const ended = await Promise.all(tagged.map(({ id }) => endOf(client, id)));
+    expect(ended.map(({ status, error }) => error?.code ?? status).sort()).toEqual([
+      "completed",
+      "completed",
+      "insufficient_quota",
+      "insufficient_quota",
+      "insufficient_quota",
+    ]);
+    const sent = upstream.requests.filter(({ path }) => path.endsWith("/images/generations"));
+    expect(sent).toHaveLength(3);
+  });
+
   test("beyond the quota of its project is refused", async () => {
     // Half of it is enough for one of these prompts.
     const gateway = start({ VEXEL_JOBS_MAX_BYTES: "2048" });
