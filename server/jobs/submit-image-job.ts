@@ -146,7 +146,8 @@ async function store(
   }
   const range = { firstLine: 0, lines: 1, position: 0, reservedCost };
   await options.store.start(job.id, holder, [range], undefined);
-  if (reservedCost !== undefined) await budget.refresh();
+  // The job is accepted. If the database fails now, a later refresh reserves its cost.
+  if (reservedCost !== undefined) await budget.refresh().catch(() => undefined);
   wake();
   return { ...job, status: "in_progress" };
 }
