@@ -44,8 +44,13 @@ class SharedBudgetCounter extends BudgetCounter implements SharedBudget {
   /** The reservations of requests in flight, by their names. */
   readonly #held = new Map<string, HeldReservation>();
   readonly #standing = new Map<string, HeldReservation>();
-  /** While the shared budgets are unreachable: what this process may spend in total, of a budget of this limit. */
-  #share: { readonly limit: number; readonly end: number } | undefined;
+  /**
+   * What this process may spend in total, of a budget of this limit, until the shared budgets are reachable again.
+   * `recoveredAt`: when the last outage before this one ended.
+   */
+  #share:
+    | { readonly limit: number; readonly recoveredAt: number; readonly end: number }
+    | undefined;
 
   constructor(limiter: SharedLimiter, id: string, spent: number, budget: Budget) {
     super(id, spent, budget);
@@ -83,9 +88,11 @@ class SharedBudgetCounter extends BudgetCounter implements SharedBudget {
 
   /** Only while the shared budgets are unreachable. */
   override wouldExceed(dollars: number | undefined, limit: number): boolean {
-    if (this.#limiter.isReachable || this.#share?.limit !== limit) this.#share = undefined;
-    const left = Math.max(0, limit - this.#spent - this.standing);
-    this.#share ??= { limit, end: this.#spentHere + left / this.#limiter.replicas };
+    const { recoveredAt, replicas } = this.#limiter;
+    if (this.#share?.limit !== limit || this.#share.recoveredAt !== recoveredAt) {
+      const left = Math.max(0, limit - this.#spent - this.standing);
+      this.#share = { limit, recoveredAt, end: this.#spentHere + left / replicas };
+    }
     const reservedHere = super.reserved - this.standing;
     const exceedsShare = exceeds(this.#spentHere + reservedHere, dollars, this.#share.end);
     // The ledger has what the others spent, also if there are more replicas than this one knows.

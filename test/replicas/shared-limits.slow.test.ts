@@ -262,6 +262,41 @@ testWithRedis(
   },
 );
 
+testWithRedis(
+  "each outage of Redis gives a replica its share of what is left of a budget then",
+  async () => {
+    let [now, isReachable] = [0, true];
+    const options = { redis, now: () => now, isReachable: () => isReachable };
+    const [first, second] = testReplicas(2, options) as [TestReplica, TestReplica];
+    const [own, others] = [budgetsOf(first, () => 0), budgetsOf(second, () => 0)];
+    const spendInOutage = (): number => {
+      const cent = { dollars: 0.01, isCertain: true };
+      for (let cents = 0; ; cents++) {
+        try {
+          own.reserve([dollarADay], cent, noon).settle(0.01);
+        } catch {
+          return cents;
+        }
+      }
+    };
+    // One request in the first outage.
+    isReachable = false;
+    own.reserve([dollarADay], { dollars: 0.01, isCertain: true }, noon).settle(0.01);
+    await first.settle();
+    now = 1000;
+    isReachable = true;
+    first.limiter.recover();
+    (await reserve(first, own, 0.59))?.settle(0.59);
+    await first.limiter.close();
+    (await reserve(second, others, 0.2))?.settle(0.2);
+    await second.limiter.close();
+    (await reserve(first, own, 0.01))?.release();
+    // Both replicas know that 0.8 dollars are spent.
+    isReachable = false;
+    expect(spendInOutage()).toBe(10);
+  },
+);
+
 testWithRedis("a replica forgets the slots of keys that have no requests any more", async () => {
   const [replica, other] = testReplicas(2, { redis, now: () => 0 }) as [TestReplica, TestReplica];
   const full = tenSlotsOf(other);
