@@ -12,7 +12,7 @@ import type {
   StoredJob,
 } from "../storage/sql/stored-job.ts";
 import type { JobControl } from "./job-control.ts";
-import { isOutput, jobFolder } from "./segments.ts";
+import { jobFolder, listSegments } from "./segments.ts";
 
 interface JobsOptions {
   readonly store: JobStore;
@@ -104,7 +104,7 @@ export function createJobs(options: JobsOptions) {
     },
     /** The result of a job of one line. Undefined: it is missing. */
     result: async (id: string): Promise<FoundFile | undefined> => {
-      const [segment] = (await files.list(jobFolder(id))).filter(isOutput);
+      const segment = (await listSegments(files, id)).find(({ kind }) => kind === "output");
       return segment && files.find(segment.name);
     },
     /** Waits until the job has ended, at most this long. */

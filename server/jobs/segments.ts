@@ -20,8 +20,14 @@ const segmentName = (
 
 const namePattern = /\/(\d{10})-(\d{10})-(\d+)\.(output|error)$/;
 
-export const isOutput = ({ name }: { readonly name: string }): boolean =>
-  namePattern.exec(name)?.[4] === "output";
+interface Segment {
+  readonly name: string;
+  readonly size: number;
+  readonly kind: string;
+  /** The range, and the line at which the segment begins. */
+  readonly start: string;
+  readonly attempt: number;
+}
 
 export interface WrittenSegment {
   readonly bytes: number;
@@ -50,10 +56,27 @@ export async function removeUnsettled(files: FileStore, range: ClaimedRange): Pr
   }
 }
 
+/**
+ * In the order of the lines. Of segments that begin at the same line, only those of the last attempt count: a process
+ * that had lost its claim may have written the others, and died before it deleted them.
+ */
+export async function listSegments(files: FileStore, id: string): Promise<readonly Segment[]> {
+  const segments: Segment[] = [];
+  const last = new Map<string, number>();
+  for (const { name, size } of await files.list(jobFolder(id))) {
+    const [, number, line, attempt, kind] = namePattern.exec(name) ?? [];
+    if (kind === undefined) continue;
+    const segment = { name, size, kind, start: `${number}-${line}`, attempt: Number(attempt) };
+    segments.push(segment);
+    last.set(segment.start, Math.max(segment.attempt, last.get(segment.start) ?? 0));
+  }
+  return segments.filter(({ start, attempt }) => attempt === last.get(start));
+}
+
 export function resultsOf(files: FileStore, id: string): JobResults {
-  const listed = files.list(jobFolder(id));
+  const listed = listSegments(files, id);
   const segments = async (kind: SegmentKind) =>
-    (await listed).filter(({ name }) => namePattern.exec(name)?.[4] === kind);
+    (await listed).filter((segment) => segment.kind === kind);
   return {
     size: async (kind) => (await segments(kind)).reduce((sum, { size }) => sum + size, 0),
     read: async function* (kind) {

@@ -100,6 +100,23 @@ test("a batch whose results cannot be listed is not completed without them", asy
   await expect(store.list("jobs/batch_without_results")).resolves.toEqual([]);
 });
 
+test("results of a process that had lost its claim are not in the output a second time", async () => {
+  using folder = temporaryFolder();
+  const store = new StoredFiles({ folder: folder.path, disk: unlimitedDisk, now: Date.now });
+  const write = (name: string, text: string) =>
+    store.write(`jobs/${job.id}/${name}`, [Buffer.from(text)]);
+  await write("0000000000-0000000000-0.output", "line 0\n");
+  await write("0000000000-0000000001-9.output", "line 1, lost\n");
+  await write("0000000000-0000000001-9.error", "line 2, lost\n");
+  await write("0000000000-0000000001-10.output", "line 1\nline 2\n");
+  await write("0000000001-0000000003-0.output", "line 3\n");
+  const found = resultsOf(store, job.id);
+  let output = "";
+  for await (const chunk of found.read("output")) output += Buffer.from(chunk).toString();
+  expect(output).toBe("line 0\nline 1\nline 2\nline 3\n");
+  expect([await found.size("output"), await found.size("error")]).toEqual([28, 0]);
+});
+
 test("a batch whose storage is not available at the moment does not take its input for deleted", async () => {
   const unavailable = new GatewayError("storage_unavailable", "The object store is down.");
   const kind = createBatchKind({
