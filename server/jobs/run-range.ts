@@ -5,7 +5,7 @@
 import { type BorrowedBytes, copyAll } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection, nextTurn } from "../lib/tasks.ts";
-import { sleep, type Timers } from "../lib/timers.ts";
+import type { Timers } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
@@ -26,6 +26,7 @@ import {
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
 import { isSuccessful, resultsOfLines } from "./merged-results.ts";
 import type { Pace } from "./pace.ts";
+import { retryStorage } from "./retry-storage.ts";
 import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
 
 export interface RunRangeOptions {
@@ -236,26 +237,23 @@ export class RangeRun {
     });
   }
 
-  /** Writes a segment. While the storage is not available, it is tried again, because the results are paid for. */
+  /** Writes a segment. */
   async #write(
     at: number,
     kind: SegmentKind,
     open: () => AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>,
   ): Promise<WrittenSegment> {
-    const { files, stopping, timers } = this.#options;
+    const { files, stopping } = this.#options;
     const line = this.#range.firstLine + at;
-    for (const delayMs of writeDelaysMs) {
-      try {
-        return await writeSegment(files, this.#range, line, kind, open());
-      } catch (error) {
-        if (stopping.aborted) throw error;
-        await sleep(delayMs, stopping, timers).catch(() => undefined);
-      }
+    const write = () => writeSegment(files, this.#range, line, kind, open());
+    try {
+      const segment = await retryStorage(this.#options, write);
+      this.#isLost = false;
+      return segment;
+    } catch (error) {
+      this.#isLost = !stopping.aborted;
+      throw error;
     }
-    this.#isLost = true;
-    const segment = await writeSegment(files, this.#range, line, kind, open());
-    this.#isLost = false;
-    return segment;
   }
 
   async #flushBeforeEnd(): Promise<void> {
@@ -283,8 +281,14 @@ export class RangeRun {
       listCost: this.#listCost,
       now: now(),
     };
-    if (!(await this.#change(() => store.settle(this.#claim, counts)))) {
-      await undo();
+    let calls = 0;
+    const settle = (): Promise<boolean> => {
+      calls++;
+      return store.settle(this.#claim, counts);
+    };
+    if (!(await this.#change(() => retryStorage(this.#options, settle)))) {
+      // A call that failed may have settled them.
+      if (calls === 1) await undo();
       throw new Stopped();
     }
     this.#settled += lines.length;
@@ -302,9 +306,6 @@ export class RangeRun {
     }
   }
 }
-
-/** The delays before a result that cannot be stored is stored again: about a minute together. */
-const writeDelaysMs = [1000, 2000, 4000, 8000, 16_000, 32_000];
 
 const readAgainMs = 10_000;
 

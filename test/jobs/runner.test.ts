@@ -270,6 +270,39 @@ test("an image in flight is delivered after an outage of the database that is lo
   expect(world.ended).toMatchObject([{ status: "completed", completed: 1, failed: 0 }]);
 });
 
+test("an image that is done while the database is not available is delivered", async () => {
+  await using world = startWorld({ lines: 1, operation: "generations" });
+  await world.submit();
+  const image = slowImage();
+  let failures = 3;
+  world.start("a", image.runLine, {
+    ...world.store,
+    settle: async (...lines) => {
+      if (failures-- > 0) throw new Error("The database is not available.");
+      return world.store.settle(...lines);
+    },
+  });
+  image.finish();
+  await until(() => world.ended.length > 0);
+  expect(world.results()).toEqual({ output: "0 200\n", error: "" });
+});
+
+test("an image whose settlement the database confirms too late is delivered", async () => {
+  await using world = startWorld({ lines: 2, operation: "generations" });
+  await world.submit();
+  let failures = 1;
+  world.start("a", ok, {
+    ...world.store,
+    settle: async (...lines) => {
+      const isSettled = await world.store.settle(...lines);
+      if (failures-- > 0) throw new Error("The connection was closed.");
+      return isSettled;
+    },
+  });
+  await until(() => world.ended.length > 0);
+  expect(world.results()).toEqual({ output: "0 200\n1 200\n", error: "" });
+});
+
 test("the ranges of a process that died are claimed once the database was available for a lease", async () => {
   await using world = startWorld({ lines: 10, perRange: 10 });
   await world.submit();
