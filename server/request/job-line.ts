@@ -31,6 +31,6 @@ export interface VendorLine {
   /** The vendor's result is an error, or is wrong: the line is not tried again. */
   readonly isFinal: boolean;
   end(): void;
-  /** Throws GatewayError if the vendor has no result for the request, or several. */
-  responseTo(request: UpstreamRequest): Promise<UpstreamResponse>;
+  /** `part`: which part of the line it is. Throws GatewayError if the vendor has no result for it, or several. */
+  responseTo(request: UpstreamRequest, part: string): Promise<UpstreamResponse>;
 }

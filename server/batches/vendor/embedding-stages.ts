@@ -18,9 +18,10 @@ import { type VerifyOptions, verifyEmbeddingsStage } from "../../pipeline/verify
 import type { PermittedModel } from "../../request/caller.ts";
 import { RequestRecord } from "../../request/request-record.ts";
 import { composeStages, type Send, type Stage, type StageRequest } from "../../request/stage.ts";
-import type { Adapter, UpstreamRequest } from "../../upstream/adapter.ts";
+import type { Adapter } from "../../upstream/adapter.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse, Target } from "../../upstream/contract.ts";
 import { atVendor, endWithLine, readResult, targetOf } from "./line-stages.ts";
+import type { PlannedRequest } from "./vendor-input.ts";
 
 export interface VendorStagesOptions extends VerifyOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
@@ -80,17 +81,19 @@ export function vendorStages(options: VendorStagesOptions) {
         const { query } = stageRequest;
         const target = targetOf(stageRequest);
         const { adapter, embeddings, request } = requestOf(target, query);
-        return readResult(stageRequest, adapter, request, (response) =>
+        const part = partOf(stageRequest);
+        return readResult(stageRequest, adapter, { request, part }, (response) =>
           embeddings.fromUpstream(response, query, target),
         );
       }),
     ),
     /** Empty: all inputs are cached, or one of them is an image. Throws GatewayError if the target refuses the line. */
-    plan: async ({ query, model, target }: PlannedQuery): Promise<readonly UpstreamRequest[]> => {
-      const requests: UpstreamRequest[] = [];
+    plan: async ({ query, model, target }: PlannedQuery): Promise<readonly PlannedRequest[]> => {
+      const requests: PlannedRequest[] = [];
       if (query.input.kind === "mixed") return requests;
       const plan = list(skipCached, [], async (planned) => {
-        requests.push(requestOf(target, planned.query).request);
+        const { request } = requestOf(target, planned.query);
+        requests.push({ request, part: partOf(planned) });
         return zeroVectors(planned.query);
       });
       await plan(plannedRequest(query, model, target));
@@ -98,6 +101,12 @@ export function vendorStages(options: VendorStagesOptions) {
     },
   };
 }
+
+/** The inputs of the line that the request has: the line may be split in another way when its results are read. */
+const partOf = ({ query, inputRange }: StageRequest<EmbeddingsQuery>): string => {
+  const { from, to } = inputRange ?? { from: 0, to: itemsOf(query.input) };
+  return `${from}-${to}`;
+};
 
 /** The stages of `plan` read these members only. */
 function plannedRequest(

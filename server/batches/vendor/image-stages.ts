@@ -7,14 +7,18 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { type VerifyOptions, verifyImagesStage } from "../../pipeline/verify-response.ts";
 import type { PermittedModel } from "../../request/caller.ts";
 import { composeStages, type StageRequest } from "../../request/stage.ts";
-import type { Adapter, UpstreamRequest } from "../../upstream/adapter.ts";
+import type { Adapter } from "../../upstream/adapter.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../../upstream/contract.ts";
 import { atVendor, endWithLine, readResult, targetOf } from "./line-stages.ts";
+import type { PlannedRequest } from "./vendor-input.ts";
 
 interface VendorImageStagesOptions extends VerifyOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly tools: ImageTools;
 }
+
+/** The number of the request among those of the line, and of its images. */
+const partOf = ({ part = 0, options: { n = 1 } }: GenerationQuery): string => `${part}-${n}`;
 
 export function vendorImageStages(options: VendorImageStagesOptions) {
   const { adapters, tools, onImplausibleUsage } = options;
@@ -33,7 +37,8 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
     const { query, temp } = stageRequest;
     const target = targetOf(stageRequest);
     const { adapter, generations, request } = requestOf(target, query);
-    const images = await readResult(stageRequest, adapter, request, (response) =>
+    const part = partOf(query);
+    const images = await readResult(stageRequest, adapter, { request, part }, (response) =>
       generations.fromUpstream(response, { query, target, temp }),
     );
     if (images.kind !== "pending") return images;
@@ -58,13 +63,13 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
       { maxImages }: PermittedModel,
       target: Target,
       policy: NonNullable<PermittedModel["parameters"]>,
-    ): Promise<readonly UpstreamRequest[]> => {
+    ): Promise<readonly PlannedRequest[]> => {
       if ((query.options.n ?? 1) > maxImages) return [];
-      const requests: UpstreamRequest[] = [];
+      const requests: PlannedRequest[] = [];
       const plan = planImage(query, tools.capabilitiesOf(target, "generations"), policy);
       await fanOut(plan, {
-        send: async (part) => {
-          requests.push(requestOf(target, part).request);
+        send: async (one) => {
+          requests.push({ request: requestOf(target, one).request, part: partOf(one) });
           return { kind: "buffered", created: 0, metadata: {}, results: [] };
         },
         isStreaming: false,

@@ -1,9 +1,10 @@
 /** What the stages of embeddings and of images at a vendor share. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Send, StageRequest } from "../../request/stage.ts";
-import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
+import type { Adapter, UpstreamResponse } from "../../upstream/adapter.ts";
 import { throwErrorInside } from "../../upstream/adapters/wire/error-in-response.ts";
 import type { Target } from "../../upstream/contract.ts";
+import type { PlannedRequest } from "./vendor-input.ts";
 
 /** A result that is an error, or that is wrong, stays so: its line is not tried again. */
 export const endWithLine =
@@ -36,12 +37,12 @@ export function targetOf({ target }: StageRequest<unknown>): Target {
 export async function readResult<Q extends { readonly model: string }, A>(
   stageRequest: StageRequest<Q>,
   adapter: Adapter,
-  request: UpstreamRequest,
+  { request, part }: PlannedRequest,
   read: (response: UpstreamResponse) => Promise<A>,
 ): Promise<A> {
   const line = stageRequest.context.line?.vendor;
   if (!line) throw new GatewayError("internal", "The line has no result of a vendor.");
-  const response = await line.responseTo(request);
+  const response = await line.responseTo(request, part);
   const about = { target: targetOf(stageRequest), model: stageRequest.query.model };
   if (response.status < 200 || response.status > 299)
     throw await adapter.readError(response, about);

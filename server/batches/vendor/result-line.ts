@@ -3,7 +3,7 @@ import type { VendorLine } from "../../request/job-line.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { VendorApi } from "./vendor-api.ts";
-import { idsOf } from "./vendor-input.ts";
+import { idsOf, type NumberedLine } from "./vendor-input.ts";
 import type { VendorResults } from "./vendor-results.ts";
 
 export class ResultLine implements VendorLine {
@@ -11,21 +11,20 @@ export class ResultLine implements VendorLine {
   readonly priceFactor: number;
   readonly #api: VendorApi;
   readonly #results: VendorResults;
-  readonly #number: number;
+  readonly #line: NumberedLine;
   #isFinal = false;
 
-  /** `number`: the line of the job. */
   constructor(
     paid: Pick<VendorLine, "target" | "priceFactor">,
     api: VendorApi,
     results: VendorResults,
-    number: number,
+    line: NumberedLine,
   ) {
     this.target = paid.target;
     this.priceFactor = paid.priceFactor;
     this.#api = api;
     this.#results = results;
-    this.#number = number;
+    this.#line = line;
   }
 
   get isFinal(): boolean {
@@ -36,9 +35,9 @@ export class ResultLine implements VendorLine {
     this.#isFinal = true;
   }
 
-  async responseTo(request: UpstreamRequest): Promise<UpstreamResponse> {
-    const ids = idsOf(this.#api, this.#number, request);
-    const found = await this.#results.find(this.#number, ids);
+  async responseTo(request: UpstreamRequest, part: string): Promise<UpstreamResponse> {
+    const ids = idsOf(this.#api, this.#line, { request, part });
+    const found = await this.#results.find(this.#line.number, ids);
     const failed = found.find(({ status }) => status < 200 || status > 299);
     if (failed) return responseOf(failed.status, failed.body);
     return responseOf(200, this.#api.joinResults(found.map(({ body }) => body)));

@@ -11,16 +11,25 @@ export class VendorRefusal extends Error {
   override readonly name = "VendorRefusal";
 }
 
+/** One of the upstream requests of a line. */
+export interface PlannedRequest {
+  readonly request: UpstreamRequest;
+  /** Which part of the line it is. */
+  readonly part: string;
+}
+
 export interface PlannedLine {
   /** Empty: all inputs are cached. */
-  readonly requests: readonly UpstreamRequest[];
+  readonly requests: readonly PlannedRequest[];
   /** The estimated cost in US dollars, in a batch of the vendor. Null: unknown. */
   readonly dollars: number | null;
 }
 
-interface NumberedLine {
+export interface NumberedLine {
   /** The line of the job. */
   readonly number: number;
+  /** What the client sent. */
+  readonly body?: unknown;
 }
 
 /** Other requests are served after this many lines. */
@@ -62,7 +71,7 @@ export class VendorInput {
       const { requests, dollars } = await plan(line).catch(noneIfInvalid);
       if (requests.length === 0) this.skipped.push(line.number);
       else this.#addCost(dollars);
-      for (const request of requests) yield* this.#linesOf(line.number, request);
+      for (const planned of requests) yield* this.#linesOf(line, planned);
       if (++read % linesPerTurn === 0) await nextTurn();
     }
   }
@@ -71,16 +80,15 @@ export class VendorInput {
     this.dollars = this.dollars === null || dollars === null ? null : this.dollars + dollars;
   }
 
-  *#linesOf(line: number, request: UpstreamRequest): Generator<Uint8Array> {
-    const text = textOf(request);
-    const body = asObject(JSON.parse(text)) ?? {};
+  *#linesOf(line: NumberedLine, { request, part }: PlannedRequest): Generator<Uint8Array> {
+    const body = bodyOf(request);
     const shared = JSON.stringify(this.#api.sharedOf(body));
     this.#shared ??= shared;
     if (shared !== this.#shared)
       throw new VendorRefusal(
         "The lines differ in their model or their options, which the vendor takes once for all lines of a batch.",
       );
-    for (const vendorLine of this.#api.linesOf(idOf(line, text), body, this.#path)) {
+    for (const vendorLine of this.#api.linesOf(idOf(line, part), body, this.#path)) {
       this.#count++;
       yield Buffer.from(`${JSON.stringify(vendorLine)}\n`);
     }
@@ -94,15 +102,26 @@ function noneIfInvalid(error: unknown): PlannedLine {
 }
 
 /** The ids of the lines of the vendor's input file for one request. */
-export function idsOf(api: VendorApi, line: number, request: UpstreamRequest): readonly string[] {
-  const text = textOf(request);
-  const body = asObject(JSON.parse(text)) ?? {};
-  return api.linesOf(idOf(line, text), body, "").map(({ custom_id: id, key }) => String(id ?? key));
+export const idsOf = (
+  api: VendorApi,
+  line: NumberedLine,
+  { request, part }: PlannedRequest,
+): readonly string[] =>
+  api
+    .linesOf(idOf(line, part), bodyOf(request), "")
+    .map(({ custom_id: id, key }) => String(id ?? key));
+
+/**
+ * The line, a hash of what the client sent, and the part: a result is never read as the response to other inputs. What
+ * the adapter writes is not in it, because a later version, or other options, may write the same request differently.
+ */
+function idOf({ number, body }: NumberedLine, part: string): string {
+  const hash = createHash("sha256").update(JSON.stringify(body ?? null));
+  return `${number}-${hash.digest("hex").slice(0, 16)}-${part}`;
 }
 
-/** The line and a hash of the request: a result is never read as the response to another request. */
-const idOf = (line: number, text: string): string =>
-  `${line}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+const bodyOf = (request: UpstreamRequest): JsonObject =>
+  asObject(JSON.parse(textOf(request))) ?? {};
 
 function textOf({ body }: UpstreamRequest): string {
   if (typeof body === "string") return body;

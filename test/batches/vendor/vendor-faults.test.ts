@@ -1,5 +1,6 @@
 /** Faults around a batch at a vendor: its API fails, its queue is full, the key is revoked, the job ends meanwhile. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
+import { fakeVector } from "../../fake-upstream/vectors.ts";
 import { startGateway } from "../../harness.ts";
 import { until } from "../../until.ts";
 import { sdkOf } from "../lines.ts";
@@ -10,6 +11,7 @@ import {
   resultsOf,
   sdk,
   startVendor,
+  vendorModels,
   vendorYaml,
 } from "./vendor-fixture.ts";
 
@@ -135,6 +137,28 @@ test("the batch of a deleted model is canceled at the vendor, and its lines name
     const results = await resultsOf(client, batch);
     expect(results.get("a")?.response?.body).toMatchObject({ error: { code: "model_not_found" } });
     expect(vendor.batches[0]?.state).toBe("cancelling");
+  } finally {
+    gateway.reload(yaml);
+  }
+});
+
+test("results of a vendor's batch are read after the model's options changed", async () => {
+  vendor.control.isReady = false;
+  const { id } = await createBatch(client, file);
+  await until(() => vendor.batches[0]?.state === "running");
+  // The same requests would be written without `encoding_format` now.
+  gateway.reload(yaml.replace("apiKey: sk-fake }", "apiKey: sk-fake, base64: false }"));
+  try {
+    vendor.control.isReady = true;
+    const batch = await endOf(client, id);
+    expect(batch).toMatchObject({ request_counts: { total: 3, completed: 3, failed: 0 } });
+    const results = await resultsOf(client, batch);
+    for (const name of ["a", "b", "c"]) {
+      const body = results.get(name)?.response?.body as { data: { embedding: number[] }[] };
+      const expected = fakeVector(`text ${name}`, vendorModels.openai.dimensions);
+      expect(body.data[0]?.embedding[0]).toBeCloseTo(expected[0] as number, 6);
+    }
+    expect(vendor.batches).toHaveLength(1);
   } finally {
     gateway.reload(yaml);
   }
