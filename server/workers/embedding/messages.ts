@@ -41,7 +41,7 @@ export interface DirectorySpec {
 
 /**
  * The tokenizer reads at most this many characters of a text. 256 tokens are some 1,200 characters; without a bound, a
- * malicious text (a megabyte of 99-letter words) would block the tokenizer for half a minute.
+ * malicious text (a megabyte of 99-letter words) would block the tokenizer for seconds.
  */
 export const maxCharacters = 32_768;
 
