@@ -11,32 +11,33 @@ import { until } from "../until.ts";
 import { endOf, jobClient } from "./jobs-fixture.ts";
 import { startVendor, vendorConfig } from "./vendor-fixture.ts";
 
-testsWith(["postgresql"], import.meta.file, () => {
-  const replicas: GatewayProcess[] = [];
-  afterEach(async () => {
-    for (const replica of replicas.splice(0)) await replica.close();
-  });
+const replicas: GatewayProcess[] = [];
+afterEach(async () => {
+  for (const replica of replicas.splice(0)) await replica.close();
+});
 
+/** Starts a replica with a data folder of its own. */
+async function startReplica(
+  folder: string,
+  yaml: string,
+  env: Readonly<Record<string, string>>,
+): Promise<GatewayProcess> {
+  mkdirSync(folder);
+  const secret = { VEXEL_SECRET: "the-secret-of-all-replicas" };
+  const replica = await startProcess({ folder, yaml, env: { ...secret, ...env } });
+  replicas.push(replica);
+  return replica;
+}
+
+testsWith(["postgresql"], import.meta.file, () => {
   test("a job of one replica is read at another, which goes on with it when the first is killed", async () => {
     using folder = temporaryFolder();
     const vendor = startVendor();
     const s3 = startFakeS3();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
-    const start = async (name: string): Promise<GatewayProcess> => {
-      const own = join(folder.path, name);
-      mkdirSync(own);
-      const replica = await startProcess({
-        folder: own,
-        yaml: vendorConfig(vendor.origin),
-        env: {
-          DATABASE_URL: databaseUrl,
-          BLOB_URL: s3.url("vexel"),
-          VEXEL_SECRET: "the-secret-of-all-replicas",
-        },
-      });
-      replicas.push(replica);
-      return replica;
-    };
+    const env = { DATABASE_URL: databaseUrl, BLOB_URL: s3.url("vexel") };
+    const start = (name: string) =>
+      startReplica(join(folder.path, name), vendorConfig(vendor.origin), env);
     try {
       const first = await start("a");
       const { submit } = jobClient(first.url);
@@ -58,39 +59,53 @@ testsWith(["postgresql"], import.meta.file, () => {
       await vendor.close();
     }
   });
+
+  test("an image in flight is delivered after an outage of the database that is longer than a lease", async () => {
+    using folder = temporaryFolder();
+    const vendor = startVendor();
+    const s3 = startFakeS3();
+    const database = await sharedPostgres();
+    const env = { DATABASE_URL: await database.createDatabase(), BLOB_URL: s3.url("vexel") };
+    const start = (name: string) =>
+      startReplica(join(folder.path, name), vendorConfig(vendor.origin), env);
+    try {
+      const client = jobClient((await start("a")).url);
+      await start("b");
+      const job = await client.submit({ model: "direct", prompt: "an otter" });
+      await until(() => vendor.posts.length === 1);
+      await database.stop();
+      await Bun.sleep(25_000);
+      await database.start();
+      // Both replicas look for expired leases meanwhile.
+      await Bun.sleep(10_000);
+      vendor.finish();
+      const ended = await endOf(client, job.id);
+      expect(ended).toMatchObject({ status: "completed", error: null, result: { data: [{}] } });
+      expect(vendor.posts).toHaveLength(1);
+    } finally {
+      s3.stop();
+      await vendor.close();
+    }
+  });
 });
 
 testsWith(["postgresql", "redis"], import.meta.file, () => {
-  const replicas: GatewayProcess[] = [];
-  afterEach(async () => {
-    for (const replica of replicas.splice(0)) await replica.close();
-  });
-
   test("the budget of a job is free after its end, also if another replica has run it", async () => {
     using folder = temporaryFolder();
     const vendor = startVendor();
     const s3 = startFakeS3();
     const redis = await startRedis();
     const databaseUrl = await (await sharedPostgres()).createDatabase();
-    const start = async (name: string): Promise<GatewayProcess> => {
-      const own = join(folder.path, name);
-      mkdirSync(own);
-      const replica = await startProcess({
-        folder: own,
-        // An image costs 0.1.
-        yaml: vendorConfig(vendor.origin).replace("total: 100", "total: 0.35"),
-        env: {
-          DATABASE_URL: databaseUrl,
-          REDIS_URL: redis.url,
-          BLOB_URL: s3.url("vexel"),
-          VEXEL_SECRET: "the-secret-of-all-replicas",
-          // One job at a time.
-          VEXEL_MAX_IMAGE_REQUESTS: "2",
-        },
-      });
-      replicas.push(replica);
-      return replica;
+    // An image costs 0.1.
+    const yaml = vendorConfig(vendor.origin).replace("total: 100", "total: 0.35");
+    const env = {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redis.url,
+      BLOB_URL: s3.url("vexel"),
+      // One job at a time.
+      VEXEL_MAX_IMAGE_REQUESTS: "2",
     };
+    const start = (name: string) => startReplica(join(folder.path, name), yaml, env);
     try {
       const [first, second] = [await start("a"), await start("b")];
       const client = jobClient(first.url);
