@@ -11,7 +11,7 @@ import { bytesAt, imagesAt, type RequestLoad, tokensAt } from "../limits/request
 import type { PermittedModel } from "../request/caller.ts";
 import { joinDeviations } from "../request/deviations.ts";
 import { sumOfKnown } from "../request/request-record.ts";
-import type { InputRange, Send, Stage, StageRequest } from "../request/stage.ts";
+import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
 import type {
   EmbeddingCapabilities,
@@ -92,7 +92,7 @@ async function sendSplit(
       query: { ...query, input },
       signal: () => controller.signal,
       parts,
-      inputRange: range,
+      firstInput: range.from,
     });
     if (response.vectors.length !== range.to - range.from) {
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
@@ -259,6 +259,12 @@ export function strictestImageLimits(all: readonly EmbeddingCapabilities[]): Req
     images = Math.min(images, own?.maxPerRequest ?? Infinity);
   }
   return { items, tokens, bytes, images };
+}
+
+interface InputRange {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
 }
 
 /** In a mixed input, entries of one kind follow each other. Each kind is sent in requests of its own. */

@@ -33,14 +33,8 @@ export interface StageRequest<Q> {
   readonly attempt?: RoutedAttempt | undefined;
   /** The parts of one request share it: a split embeddings request, or images that are requested one by one. */
   readonly parts?: RequestParts | undefined;
-  /** The inputs of the client's request that this part of it has. Absent: all of them. */
-  readonly inputRange?: InputRange | undefined;
-}
-
-export interface InputRange {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
+  /** The index of its first input in the request that was split. Absent: it was not split. */
+  readonly firstInput?: number | undefined;
 }
 
 /** If one part was sent, the others are neither shed nor timed out in a queue: its work would be lost. */

@@ -21,7 +21,7 @@ import { composeStages, type Send, type Stage, type StageRequest } from "../../r
 import type { Adapter } from "../../upstream/adapter.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse, Target } from "../../upstream/contract.ts";
 import { atVendor, endWithLine, readResult, targetOf } from "./line-stages.ts";
-import type { PlannedRequest } from "./vendor-input.ts";
+import { type PlannedRequest, partOf } from "./vendor-input.ts";
 
 export interface VendorStagesOptions extends VerifyOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
@@ -81,7 +81,7 @@ export function vendorStages(options: VendorStagesOptions) {
         const { query } = stageRequest;
         const target = targetOf(stageRequest);
         const { adapter, embeddings, request } = requestOf(target, query);
-        const part = partOf(stageRequest);
+        const part = partOf(stageRequest.firstInput ?? 0, query.input);
         return readResult(stageRequest, adapter, { request, part }, (response) =>
           embeddings.fromUpstream(response, query, target),
         );
@@ -93,7 +93,7 @@ export function vendorStages(options: VendorStagesOptions) {
       if (query.input.kind === "mixed") return requests;
       const plan = list(skipCached, [], async (planned) => {
         const { request } = requestOf(target, planned.query);
-        requests.push({ request, part: partOf(planned) });
+        requests.push({ request, part: partOf(planned.firstInput ?? 0, planned.query.input) });
         return zeroVectors(planned.query);
       });
       await plan(plannedRequest(query, model, target));
@@ -101,12 +101,6 @@ export function vendorStages(options: VendorStagesOptions) {
     },
   };
 }
-
-/** The inputs of the line that the request has: the line may be split in another way when its results are read. */
-const partOf = ({ query, inputRange }: StageRequest<EmbeddingsQuery>): string => {
-  const { from, to } = inputRange ?? { from: 0, to: itemsOf(query.input) };
-  return `${from}-${to}`;
-};
 
 /** The stages of `plan` read these members only. */
 function plannedRequest(

@@ -10,15 +10,15 @@ import { composeStages, type StageRequest } from "../../request/stage.ts";
 import type { Adapter } from "../../upstream/adapter.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../../upstream/contract.ts";
 import { atVendor, endWithLine, readResult, targetOf } from "./line-stages.ts";
-import type { PlannedRequest } from "./vendor-input.ts";
+import { type PlannedRequest, partOf } from "./vendor-input.ts";
 
 interface VendorImageStagesOptions extends VerifyOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly tools: ImageTools;
 }
 
-/** The number of the request among those of the line, and of its images. */
-const partOf = ({ part = 0, options: { n = 1 } }: GenerationQuery): string => `${part}-${n}`;
+const imagePartOf = ({ part = 0, prompt, options: { n = 1 } }: GenerationQuery): string =>
+  partOf(part, [prompt, n]);
 
 export function vendorImageStages(options: VendorImageStagesOptions) {
   const { adapters, tools, onImplausibleUsage } = options;
@@ -37,7 +37,7 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
     const { query, temp } = stageRequest;
     const target = targetOf(stageRequest);
     const { adapter, generations, request } = requestOf(target, query);
-    const part = partOf(query);
+    const part = imagePartOf(query);
     const images = await readResult(stageRequest, adapter, { request, part }, (response) =>
       generations.fromUpstream(response, { query, target, temp }),
     );
@@ -69,7 +69,7 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
       const plan = planImage(query, tools.capabilitiesOf(target, "generations"), policy);
       await fanOut(plan, {
         send: async (one) => {
-          requests.push({ request: requestOf(target, one).request, part: partOf(one) });
+          requests.push({ request: requestOf(target, one).request, part: imagePartOf(one) });
           return { kind: "buffered", created: 0, metadata: {}, results: [] };
         },
         isStreaming: false,

@@ -3,7 +3,7 @@ import type { VendorLine } from "../../request/job-line.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { VendorApi } from "./vendor-api.ts";
-import { idsOf, type NumberedLine } from "./vendor-input.ts";
+import { idsOf } from "./vendor-input.ts";
 import type { VendorResults } from "./vendor-results.ts";
 
 export class ResultLine implements VendorLine {
@@ -11,20 +11,21 @@ export class ResultLine implements VendorLine {
   readonly priceFactor: number;
   readonly #api: VendorApi;
   readonly #results: VendorResults;
-  readonly #line: NumberedLine;
+  readonly #number: number;
   #isFinal = false;
 
+  /** `number`: the line of the job. */
   constructor(
     paid: Pick<VendorLine, "target" | "priceFactor">,
     api: VendorApi,
     results: VendorResults,
-    line: NumberedLine,
+    number: number,
   ) {
     this.target = paid.target;
     this.priceFactor = paid.priceFactor;
     this.#api = api;
     this.#results = results;
-    this.#line = line;
+    this.#number = number;
   }
 
   get isFinal(): boolean {
@@ -36,8 +37,8 @@ export class ResultLine implements VendorLine {
   }
 
   async responseTo(request: UpstreamRequest, part: string): Promise<UpstreamResponse> {
-    const ids = idsOf(this.#api, this.#line, { request, part });
-    const found = await this.#results.find(this.#line.number, ids);
+    const ids = idsOf(this.#api, this.#number, { request, part });
+    const found = await this.#results.find(this.#number, ids);
     const failed = found.find(({ status }) => status < 200 || status > 299);
     if (failed) return responseOf(failed.status, failed.body);
     return responseOf(200, this.#api.joinResults(found.map(({ body }) => body)));

@@ -14,7 +14,7 @@ export class VendorRefusal extends Error {
 /** One of the upstream requests of a line. */
 export interface PlannedRequest {
   readonly request: UpstreamRequest;
-  /** Which part of the line it is. */
+  /** Which part of the line it is, from `partOf`. */
   readonly part: string;
 }
 
@@ -25,11 +25,9 @@ export interface PlannedLine {
   readonly dollars: number | null;
 }
 
-export interface NumberedLine {
+interface NumberedLine {
   /** The line of the job. */
   readonly number: number;
-  /** What the client sent. */
-  readonly body?: unknown;
 }
 
 /** Other requests are served after this many lines. */
@@ -71,7 +69,7 @@ export class VendorInput {
       const { requests, dollars } = await plan(line).catch(noneIfInvalid);
       if (requests.length === 0) this.skipped.push(line.number);
       else this.#addCost(dollars);
-      for (const planned of requests) yield* this.#linesOf(line, planned);
+      for (const planned of requests) yield* this.#linesOf(line.number, planned);
       if (++read % linesPerTurn === 0) await nextTurn();
     }
   }
@@ -80,7 +78,7 @@ export class VendorInput {
     this.dollars = this.dollars === null || dollars === null ? null : this.dollars + dollars;
   }
 
-  *#linesOf(line: NumberedLine, { request, part }: PlannedRequest): Generator<Uint8Array> {
+  *#linesOf(line: number, { request, part }: PlannedRequest): Generator<Uint8Array> {
     const body = bodyOf(request);
     const shared = JSON.stringify(this.#api.sharedOf(body));
     this.#shared ??= shared;
@@ -104,21 +102,22 @@ function noneIfInvalid(error: unknown): PlannedLine {
 /** The ids of the lines of the vendor's input file for one request. */
 export const idsOf = (
   api: VendorApi,
-  line: NumberedLine,
+  line: number,
   { request, part }: PlannedRequest,
 ): readonly string[] =>
   api
     .linesOf(idOf(line, part), bodyOf(request), "")
     .map(({ custom_id: id, key }) => String(id ?? key));
 
+const idOf = (line: number, part: string): string => `${line}-${part}`;
+
 /**
- * The line, a hash of what the client sent, and the part: a result is never read as the response to other inputs. What
- * the adapter writes is not in it, because a later version, or other options, may write the same request differently.
+ * The position of a request in its line, and a hash of its inputs: a result is never read as the response to other
+ * inputs, also if the line is split or decoded in another way when its results are read. What the adapter writes is not
+ * in it, because a later version, or other options, may write the same request differently.
  */
-function idOf({ number, body }: NumberedLine, part: string): string {
-  const hash = createHash("sha256").update(JSON.stringify(body ?? null));
-  return `${number}-${hash.digest("hex").slice(0, 16)}-${part}`;
-}
+export const partOf = (position: number, inputs: unknown): string =>
+  `${position}-${createHash("sha256").update(JSON.stringify(inputs)).digest("hex").slice(0, 16)}`;
 
 const bodyOf = (request: UpstreamRequest): JsonObject =>
   asObject(JSON.parse(textOf(request))) ?? {};

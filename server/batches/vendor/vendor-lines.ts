@@ -12,7 +12,7 @@
  * 4. The batch has ended. Its results are downloaded, and each line runs through the request pipeline, as lines do that
  *    run now, with the vendor's results as responses (`send`). So it is verified, cached, charged at the vendor's price
  *    and written to the ledger. The upstream requests are derived a second time, and may be written differently then.
- *    Nothing else is stored of a line, and a result is found by the client's line and the part of it (`vendor-input.ts`).
+ *    Nothing else is stored of a line, and a result is found by the line and a hash of its inputs (`vendor-input.ts`).
  *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always fail.
  */
@@ -183,7 +183,8 @@ class RangeLines {
     const paid = { target: withDiscount(target, priceFactor), priceFactor };
     for await (const line of this.#plain()) {
       const { number } = line;
-      if (results.has(number)) yield { ...line, vendor: new ResultLine(paid, api, results, line) };
+      if (results.has(number))
+        yield { ...line, vendor: new ResultLine(paid, api, results, number) };
       else if (skipped.has(number) || this.#mayRun) yield line;
       else yield { ...line, failure: this.#missing(status) };
     }
