@@ -91,7 +91,7 @@ export class SharedLimiter {
   /** When the shared limits became reachable again. */
   recoveredAt = Number.NEGATIVE_INFINITY;
   readonly #reservations = new Set<HeldReservation>();
-  /** Costs of the last seconds that the shared budgets lack. */
+  /** Costs of the last seconds, of requests that ended while the shared budgets were unreachable. */
   readonly #unreported: { readonly settlement: BudgetSettlement; readonly at: number }[] = [];
 
   constructor(options: SharedLimiterOptions) {
@@ -132,7 +132,7 @@ export class SharedLimiter {
     const slotDemands: SlotDemand[] = shared.map((one) => one.demand());
     const call = { hold, replica, rates, slots: slotDemands, budgets: budgets?.demands ?? [] };
     const settlement = this.#takeSettlement();
-    const reply = await limits.take(call, settlement).catch((e) => this.#fail(e, settlement));
+    const reply = await limits.take(call, settlement).catch((e) => this.#fail(e));
     if (!reply) {
       for (const one of shared) one.fail();
       return undefined;
@@ -166,7 +166,7 @@ export class SharedLimiter {
       budgets: [],
     };
     const settlement = this.#takeSettlement();
-    const reply = await limits.take(demand, settlement).catch((e) => this.#fail(e, settlement));
+    const reply = await limits.take(demand, settlement).catch((e) => this.#fail(e));
     if (!reply) return;
     for (const [i, { shared: rate }] of rates.entries()) rate.accept(reply.missing[i] ?? 0, at);
     for (const [i, state] of reply.slots.entries()) shared[i]?.read(state, at);
@@ -194,7 +194,8 @@ export class SharedLimiter {
 
   settleBudget(settlement: BudgetSettlement): void {
     if (settlement.held) this.#reservations.delete(settlement.held);
-    this.#pending().budgets.push(settlement);
+    if (this.#options.isReachable()) this.#pending().budgets.push(settlement);
+    else if (settlement.dollars > 0) this.#reportLater(settlement);
   }
 
   /** The slots are renewed while requests hold or wait for them. */
@@ -221,7 +222,7 @@ export class SharedLimiter {
     this.recoveredAt = now;
     this.#failedAt = undefined;
     for (const { settlement, at } of this.#unreported.splice(0))
-      if (now - at < unreportedMs) this.settleBudget(settlement);
+      if (now - at < unreportedMs) this.#pending().budgets.push(settlement);
     this.renew();
   }
 
@@ -246,14 +247,19 @@ export class SharedLimiter {
     await this.#sent;
   }
 
-  /** Slots and reservations that could not be returned expire. */
-  #fail(error: unknown, settlement: LimitsSettlement | undefined): undefined {
-    const now = this.clock();
-    this.#failedAt = now;
-    while ((this.#unreported[0]?.at ?? now) < now - unreportedMs) this.#unreported.shift();
-    for (const one of settlement?.budgets ?? [])
-      if (one.dollars > 0) this.#unreported.push({ settlement: one, at: now });
+  /**
+   * Slots and reservations that could not be returned expire. A settlement is never sent again, because a server that
+   * was paused may still execute it: the budgets get its costs from the ledger.
+   */
+  #fail(error: unknown): undefined {
+    this.#failedAt = this.clock();
     this.#options.onError(error);
+  }
+
+  #reportLater(settlement: BudgetSettlement): void {
+    const now = this.clock();
+    while ((this.#unreported[0]?.at ?? now) < now - unreportedMs) this.#unreported.shift();
+    this.#unreported.push({ settlement, at: now });
   }
 
   #newHold(): string {
@@ -280,11 +286,11 @@ export class SharedLimiter {
 
   #flush(): void {
     const settlement = this.#takeSettlement();
-    if (settlement) this.#send(this.#options.limits.settle(settlement), settlement);
+    if (settlement) this.#send(this.#options.limits.settle(settlement));
   }
 
-  #send(call: Promise<void>, settlement?: LimitsSettlement): void {
-    this.#sent = call.catch((error) => this.#fail(error, settlement));
+  #send(call: Promise<void>): void {
+    this.#sent = call.catch((error) => this.#fail(error));
   }
 }
 

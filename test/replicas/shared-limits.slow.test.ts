@@ -263,6 +263,31 @@ testWithRedis(
 );
 
 testWithRedis(
+  "a cost is counted once if Redis executes its settlement only after a pause",
+  async () => {
+    const paused = await startRedis();
+    const connection = new RedisConnection({ url: paused.url });
+    await connection.attempted();
+    const isReachable = (): boolean => connection.isAvailable;
+    const [replica] = testReplicas(1, { redis: connection, now: () => 0, isReachable });
+    if (!replica) throw new Error("no replica");
+    const budgets = budgetsOf(replica, () => 0);
+    const reservation = await reserve(replica, budgets, 0.4);
+    paused.pause();
+    reservation?.settle(0.4);
+    await until(() => !isReachable());
+    paused.resume();
+    await until(isReachable);
+    replica.limiter.recover();
+    await replica.limiter.close();
+    (await reserve(replica, budgets, 0.6))?.release();
+    expect(budgets.status(dollarADay, noon)).toMatchObject([{ spent: 0.4 }]);
+    connection.close();
+    await paused.stop();
+  },
+);
+
+testWithRedis(
   "each outage of Redis gives a replica its share of what is left of a budget then",
   async () => {
     let [now, isReachable] = [0, true];
