@@ -165,3 +165,22 @@ testWithRedis(
     await until(async () => (await b.claim("refused").catch(() => undefined))?.kind === "proceed");
   },
 );
+
+testWithRedis(
+  "a key in flight is not sent again at another replica after Redis has lost its data",
+  async () => {
+    // Long enough for a busy machine: the claim is renewed every second.
+    const [a, b] = [await replica(3000), await replica()];
+    const claims = async () => (await server.command("KEYS", "vexel:claim:*")) as string[];
+    const others = await claims();
+    const request = requestOf(await a.claim("flushed"));
+    const [own = ""] = (await claims()).filter((name) => !others.includes(name));
+    await server.command("FLUSHALL");
+    await until(async () => (await claims()).includes(own));
+    const second = b.claim("flushed");
+    await until(b.isWaiting);
+    request.append("the images");
+    await request.store({});
+    expect((await second).kind).toBe("replay");
+  },
+);

@@ -1,11 +1,11 @@
 /**
  * Claims on idempotent requests, which replicas share in Redis: of two equal requests at the same time, one is sent. A
- * claim is renewed until it is settled. If the replica dies, the claim is abandoned and stays: it is unknown whether the
- * images were billed.
+ * claim is renewed until it is settled, which also restores one that Redis has lost. If the replica dies, the claim is
+ * abandoned and stays: it is unknown whether the images were billed.
  */
 import { randomUUID } from "node:crypto";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { ignoreRejection } from "../../lib/tasks.ts";
+import { createSerialize, ignoreRejection } from "../../lib/tasks.ts";
 import { repeat } from "../../lib/timers.ts";
 import { type RedisConnection, RedisUnavailableError, redisScript } from "./client.ts";
 
@@ -60,12 +60,15 @@ redis.call('PEXPIRE', KEYS[1], ARGV[6])
 return { 'claimed' }
 `);
 
+/** Also restores a claim that Redis has lost, unless another request has the key now. */
 const renewScript = redisScript(`
-if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+local found = redis.call('HGET', KEYS[1], 'token')
+if found and found ~= ARGV[1] then return 0 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', KEYS[1], 'expiry', string.format('%.0f', now + tonumber(ARGV[2])))
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('HSET', KEYS[1], 'token', ARGV[1], 'fingerprint', ARGV[2], 'request', ARGV[3],
+  'expiry', string.format('%.0f', now + tonumber(ARGV[4])), 'state', 'held')
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 1
 `);
 
@@ -112,7 +115,7 @@ export class RequestClaims {
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
       // A server that was paused may still execute the script.
-      if (isSent) ignoreRejection(this.#hold(key, token)({ kind: "released" }));
+      if (isSent) ignoreRejection(this.#hold(key, token, claim)({ kind: "released" }));
       throw claimsUnavailable(error);
     }
     const [state, heldBy = "", theirFingerprint = "", theirRequest = "", failure = ""] = (
@@ -122,18 +125,24 @@ export class RequestClaims {
     if (state === "held") return { kind: "held", claim: heldBy, ...earlier };
     if (state === "failed") return { kind: "failed", error: failure, ...earlier };
     if (state === "stored" || state === "abandoned") return { kind: state, ...earlier };
-    return { kind: "claimed", settle: this.#hold(key, token) };
+    return { kind: "claimed", settle: this.#hold(key, token, claim) };
   }
 
   /**
    * Renews the claim until it is settled. A settlement that does not reach Redis is repeated: the claim would be
    * abandoned otherwise, and block its key.
    */
-  #hold(key: string, token: string): (outcome: ClaimOutcome) => Promise<void> {
+  #hold(
+    key: string,
+    token: string,
+    { fingerprint, requestId }: ClaimedRequest,
+  ): (outcome: ClaimOutcome) => Promise<void> {
     let settlement: ClaimOutcome | undefined;
+    // A renewal that Redis executed after the settlement would restore the claim.
+    const inTurn = createSerialize();
     const send = async (): Promise<void> => {
       if (!settlement) {
-        const args = [token, this.#leaseMs, this.#retentionMs];
+        const args = [token, fingerprint, requestId, this.#leaseMs, this.#retentionMs];
         await this.#redis.evaluate(renewScript, [key], args);
         return;
       }
@@ -148,10 +157,10 @@ export class RequestClaims {
       }
       void stop();
     };
-    const stop = repeat({ everyMs: this.#leaseMs / 3 }, send);
+    const stop = repeat({ everyMs: this.#leaseMs / 3 }, () => inTurn(send));
     return (outcome) => {
       settlement = outcome;
-      return send();
+      return inTurn(send);
     };
   }
 }
