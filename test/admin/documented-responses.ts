@@ -73,7 +73,7 @@ const operationsOf = ({ paths }: AdminApiDocument) =>
     );
 
 /**
- * All gateways of the process have the same operations, except for those that only some settings have. So another
+ * The gateways of this process have the same operations, except for operations that a setting turns on. So another
  * document is read, and its schemas compiled, only for an operation that no earlier document has.
  */
 const checks: ResponseCheck[] = [];

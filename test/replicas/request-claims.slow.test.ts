@@ -130,7 +130,7 @@ testWithRedis("nothing is generated again for a key whose replica died", async (
   await expect(alive.claim("dies")).rejects.toThrow("Use a new Idempotency-Key");
 });
 
-testWithRedis("without Redis, requests are refused, also those that wait", async () => {
+testWithRedis("without Redis, new and waiting requests are refused", async () => {
   const [a, b] = [await replica(), await replica()];
   requestOf(await a.claim("lost"));
   const waiting = b.claim("lost");

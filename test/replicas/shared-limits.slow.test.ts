@@ -288,7 +288,7 @@ testWithRedis(
 );
 
 testWithRedis(
-  "each outage of Redis gives a replica its share of what is left of a budget then",
+  "at the start of each outage of Redis, a replica gets its share of the rest of a budget",
   async () => {
     let [now, isReachable] = [0, true];
     const options = { redis, now: () => now, isReachable: () => isReachable };
