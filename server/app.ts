@@ -125,7 +125,9 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
   let isDraining = false;
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
   const isReady = (): boolean =>
-    !isDraining && (ledger.writable || settings.VEXEL_ON_LEDGER_ERROR === "serve");
+    !isDraining &&
+    (ledger.writable || settings.VEXEL_ON_LEDGER_ERROR === "serve") &&
+    !embeddings.isComparingTargets();
   const targets = () => showTargets(requestPath.registry, Date.now);
   const metrics = openMetrics({
     host: settings.HOST,
@@ -204,6 +206,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     hasConsole: configChanges !== undefined && settings.VEXEL_CONSOLE === "on",
     isReady,
     isDraining: () => isDraining,
+    isComparing: embeddings.isComparingTargets,
     connections: () => server.connections(),
   });
   const isAdminOn = settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "";

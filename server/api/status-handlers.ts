@@ -13,6 +13,8 @@ export interface StatusHandlerOptions {
   readonly hasConsole: boolean;
   readonly isReady: () => boolean;
   readonly isDraining: () => boolean;
+  /** After a start: targets are being compared, and not all of them are used yet. */
+  readonly isComparing: () => boolean;
   readonly connections: () => ConnectionCounts;
   readonly ledger: {
     readonly writable: boolean;
@@ -28,7 +30,7 @@ export interface StatusHandlerOptions {
 export function createStatusHandlers(
   options: StatusHandlerOptions,
 ): Pick<Handlers, "health" | "ready" | "openapi" | "root"> {
-  const { snapshot, version, publicUrl, hasConsole, isReady, isDraining } = options;
+  const { snapshot, version, publicUrl, hasConsole, isReady, isDraining, isComparing } = options;
   const { ledger, database, replicas, connections } = options;
   let openapi: Promise<StaticContent> | undefined;
   return {
@@ -40,6 +42,7 @@ export function createStatusHandlers(
         {
           status: isReady() ? "ready" : "not ready",
           draining: isDraining(),
+          comparing: isComparing(),
           ledger: ledger.writable ? "writable" : "unwritable",
           ...(database && { database: database.isReachable() ? "available" : "unavailable" }),
           ...replicas?.health(),

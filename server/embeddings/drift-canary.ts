@@ -56,8 +56,8 @@ export function createCanary(options: CanaryOptions) {
   const checked = new Set<string>();
   /** Models whose targets have all been checked. */
   const fullyChecked = new WeakSet<Model>();
-  /** When a model was first found to have an unchecked target. */
-  const uncheckedSince = new WeakMap<Model, number>();
+  /** When the grace period of an unchecked target began. By key: a reload does not begin it again. */
+  const uncheckedSince = new Map<string, number>();
   const silent = new Set<string>();
   const closing = new AbortController();
   const reportSilent = (model: Model, target: Target, reason: string): void => {
@@ -67,8 +67,10 @@ export function createCanary(options: CanaryOptions) {
     silent.add(key);
   };
   const markChecked = (model: Model, target: Target): void => {
-    checked.add(checkKey(model, target));
-    silent.delete(checkKey(model, target));
+    const key = checkKey(model, target);
+    checked.add(key);
+    silent.delete(key);
+    uncheckedSince.delete(key);
   };
 
   const embedText = async (model: Model, target: Target): Promise<Float32Array | string> => {
@@ -143,35 +145,41 @@ export function createCanary(options: CanaryOptions) {
     return drifted.size > 0 && drifted.has(checkKey(model, target));
   };
 
-  /**
-   * The target has not been checked, and the grace period of the model has not passed. The first call that finds an
-   * unchecked target starts the grace period. False for the first target, which is the reference.
-   */
+  /** Begins the grace period of an unchecked target, unless it has begun. */
+  const beginGrace = (model: Model, target: Target): boolean => {
+    if (target === model.targets[0]) return false;
+    const key = checkKey(model, target);
+    if (checked.has(key) || uncheckedSince.has(key)) return false;
+    uncheckedSince.set(key, clock());
+    return true;
+  };
+
+  /** The target has not been checked, and its grace period has not passed. False for the first target, the reference. */
   const awaitsFirstCheck = (model: Model, target: Target): boolean => {
     const [first, ...others] = model.targets;
+    if (target === first) return false;
     if (others.every((other) => checked.has(checkKey(model, other)))) {
       fullyChecked.add(model);
       return false;
     }
-    if (target === first || checked.has(checkKey(model, target))) return false;
-    const now = clock();
-    const since = uncheckedSince.get(model);
-    if (since !== undefined) return now - since < graceMs;
-    uncheckedSince.set(model, now);
-    onUnchecked?.();
-    return true;
+    if (beginGrace(model, target)) onUnchecked?.();
+    const since = uncheckedSince.get(checkKey(model, target));
+    return since !== undefined && clock() - since < graceMs;
   };
 
+  /** A single target has nothing to be compared with. */
+  const comparableModels = (): Model[] =>
+    [...snapshot().models.values()].filter(
+      ({ kind, targets }) => kind === "embedding" && targets.length > 1,
+    );
+
   return {
-    /** Checks every model with unchecked targets, or all models. */
+    /** Checks every model with unchecked targets, or all models. The grace period of unchecked targets begins now. */
     check: async (all: boolean): Promise<void> => {
-      // A single target has nothing to be compared with.
-      const models = [...snapshot().models.values()].filter(
-        (model) =>
-          model.kind === "embedding" &&
-          model.targets.length > 1 &&
-          (all || model.targets.some((target) => !checked.has(checkKey(model, target)))),
+      const models = comparableModels().filter(
+        (model) => all || model.targets.some((target) => !checked.has(checkKey(model, target))),
       );
+      for (const model of models) for (const target of model.targets) beginGrace(model, target);
       // Concurrently: a target that does not respond must not delay the check of the others.
       await runConcurrently(models.reverse(), maxConcurrentModels, checkModel);
     },
@@ -180,6 +188,12 @@ export function createCanary(options: CanaryOptions) {
      * first target of another model.
      */
     hasDrifted,
+    /** A target is excluded because it has not been checked yet. */
+    isComparing: (): boolean =>
+      graceMs > 0 &&
+      comparableModels().some((model) =>
+        model.targets.some((target) => awaitsFirstCheck(model, target)),
+      ),
     /**
      * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the
      * first target serves alone, but no longer than the grace period: then the others are used, checked or not.

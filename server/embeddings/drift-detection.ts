@@ -30,6 +30,7 @@ export function createDriftDetection(options: DriftDetectionOptions) {
   const { snapshot, embed, hours, clearCache, clearLocal, shared, clock } = options;
   /** The number of checks in progress that began because another replica has cleared the shared cache. */
   let checksAfterClear = 0;
+  let startedAt = Number.NEGATIVE_INFINITY;
   const canary = createCanary({
     snapshot,
     embed,
@@ -69,7 +70,16 @@ export function createDriftDetection(options: DriftDetectionOptions) {
   return {
     hasDrifted: canary.hasDrifted,
     isExcluded: canary.isExcluded,
-    start: () => driftChecks?.start(),
+    start: () => {
+      driftChecks?.start();
+      startedAt = clock();
+    },
+    /**
+     * After a start, a target is excluded until it is compared: if the first target of its model is down, requests fail
+     * although it may be healthy. False after the grace period, also after a reload that adds targets: replicas that
+     * apply the same reload must not be unready at the same time.
+     */
+    isComparing: () => clock() - startedAt < graceMs && canary.isComparing(),
     /** Cancels the checks in flight, and starts no more. */
     stop: () => {
       driftChecks?.close();

@@ -50,6 +50,8 @@ interface EmbeddingsWiring {
   /** For lines that the batch of a vendor runs. */
   readonly vendor: VendorStages;
   startDriftChecks(): void;
+  /** After a start: a target is not used yet, because it is being compared with the first target of its model. */
+  isComparingTargets(): boolean;
   /** Cancels the drift checks in flight, and starts no more. */
   stopDriftChecks(): void;
   statistics(): Pick<Statistics, "cache" | "batching">;
@@ -143,6 +145,7 @@ export function wireEmbeddings(
     send,
     vendor: vendorStages({ ...common, adapters }),
     startDriftChecks: drift.start,
+    isComparingTargets: drift.isComparing,
     stopDriftChecks: drift.stop,
     statistics: () => ({
       cache: {

@@ -12,7 +12,10 @@ import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
 
 interface HandlersOptions
-  extends Pick<StatusHandlerOptions, "hasConsole" | "isReady" | "isDraining" | "connections"> {
+  extends Pick<
+    StatusHandlerOptions,
+    "hasConsole" | "isReady" | "isDraining" | "isComparing" | "connections"
+  > {
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Undefined: metrics are off. */

@@ -11,6 +11,8 @@ import {
   cosineSimilarity,
   createCanary,
 } from "../../server/embeddings/drift-canary.ts";
+import { createDriftDetection } from "../../server/embeddings/drift-detection.ts";
+import { createLog } from "../../server/lib/log.ts";
 import type { Target, Vector } from "../../server/upstream/contract.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
@@ -141,6 +143,18 @@ describe("a target that has not been checked yet", () => {
     await canary.check(false);
     pass(1000);
     expect(canary.isExcluded(model, b)).toBe(false);
+  });
+
+  test("gets requests when the grace period that began with the check has passed, also after a reload", async () => {
+    const { canary, model, pass } = setUpUnchecked({ a: new Error("down"), b: packed });
+    await canary.check(false);
+    pass(999);
+    expect([canary.isComparing(), canary.isExcluded(model, b)]).toEqual([true, true]);
+    pass(1);
+    const reloaded = modelNamed("m", targetNamed("a"), targetNamed("b"));
+    expect(canary.isComparing()).toBe(false);
+    expect(canary.isExcluded(model, b)).toBe(false);
+    expect(canary.isExcluded(reloaded, reloaded.targets[1]!)).toBe(false);
   });
 
   test("is checked as soon as the first target responds again", async () => {
@@ -333,6 +347,110 @@ test("similarity is the cosine of the directions, and -1 if vectors cannot be co
   expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(-1, 0))).toBe(-1);
   expect(cosineSimilarity(Float32Array.of(1), Float32Array.of(1, 0))).toBe(-1);
   expect(cosineSimilarity(Float32Array.of(0, 0), Float32Array.of(1, 0))).toBe(-1);
+});
+
+describe("a gateway that has just started", () => {
+  const setUpDetection = (models: Model[], hours = 24) => {
+    let now = 5000;
+    const waiting: ((vector: Vector) => void)[] = [];
+    const detection = createDriftDetection({
+      hours,
+      snapshot: () => ({
+        version: 1,
+        upstreams: new Map(),
+        models: new Map(models.map((model) => [model.id, model])),
+        keys: new Map(),
+      }),
+      embed: () => new Promise((resolve) => waiting.push(resolve)),
+      clearCache: () => undefined,
+      clearLocal: async () => undefined,
+      shared: undefined,
+      log: createLog({
+        level: "error",
+        format: "json",
+        write: () => undefined,
+        now: () => new Date(0),
+      }),
+      emit: () => undefined,
+      clock: () => now,
+    });
+    detection.start();
+    const pass = (ms: number): void => {
+      now += ms;
+    };
+    const respond = async (): Promise<void> => {
+      await until(() => waiting.length > 0);
+      for (const resolve of waiting.splice(0)) resolve(right);
+    };
+    return { detection, pass, respond, models };
+  };
+
+  test("is ready as soon as the targets are compared", async () => {
+    const { detection, respond } = setUpDetection([modelNamed("m", a, b), modelNamed("n", c)]);
+    expect(detection.isComparing()).toBe(true);
+    await respond();
+    expect(detection.isComparing()).toBe(true);
+    await respond();
+    await until(() => !detection.isComparing());
+    detection.stop();
+  });
+
+  test("is ready after two seconds if a target does not respond", () => {
+    const { detection, pass } = setUpDetection([modelNamed("m", a, b)]);
+    pass(1999);
+    expect(detection.isComparing()).toBe(true);
+    pass(1);
+    expect(detection.isComparing()).toBe(false);
+    detection.stop();
+  });
+
+  test("stays ready after a reload that adds a target", () => {
+    const { detection, pass, models } = setUpDetection([modelNamed("m", a)]);
+    pass(2000);
+    models[0] = modelNamed("m", a, b);
+    expect(detection.isComparing()).toBe(false);
+    expect(detection.isExcluded(models[0], b)).toBe(true);
+    detection.stop();
+  });
+
+  test("is ready at once if there is nothing to compare, or if the canary is off", () => {
+    for (const { detection } of [
+      setUpDetection([modelNamed("m", a), { ...modelNamed("p", a, b), kind: "image" }]),
+      setUpDetection([modelNamed("m", a, b)], 0),
+    ]) {
+      expect(detection.isComparing()).toBe(false);
+      detection.stop();
+    }
+  });
+
+  test("with a first target that is down serves each request that follows a ready /readyz", async () => {
+    const healthy = startFake();
+    const gateway = startGateway({
+      settings: { VEXEL_CANARY_HOURS: "" },
+      yaml: `
+upstreams:
+  - { id: down, kind: openai, baseUrl: "http://127.0.0.1:9", apiKey: sk-fake }
+  - { id: healthy, kind: openai, baseUrl: "${healthy.url}", apiKey: sk-fake }
+models:
+  - { id: vectors, kind: embedding, targets: [{ upstream: down, model: custom-embedding-1 }, { upstream: healthy, model: custom-embedding-1 }] }
+keys:
+  - { name: test, key: ${testKey} }
+`,
+    });
+    const isReady = async () => (await fetch(`${gateway.url}/readyz`)).status === 200;
+    const send = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
+    try {
+      const early = await send();
+      const used = healthy.requests.length;
+      // A target that was not compared is not used, on a machine that was quick enough to ask in time.
+      if (!(await isReady())) expect([early.status, used]).toEqual([502, 0]);
+      await until(isReady);
+      await expectVectors(await send(), ["a"]);
+    } finally {
+      await gateway.close();
+      healthy.close();
+    }
+  });
 });
 
 test("a gateway detects drift by itself, logs it, and uses the other target only", async () => {
