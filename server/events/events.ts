@@ -177,7 +177,10 @@ export function createEvents(options: EventsOptions): Events {
       // Jobs have many events. The operator's list has only events that a webhook delivers.
       if (receivers.length === 0) return;
       const deduplicationKey = `${type} ${id}`;
-      await recordFor({ id: newId(), type, at: now(), data: { id }, deduplicationKey }, receivers);
+      await recordFor(
+        { id: newId(), owner, type, at: now(), data: { id }, deduplicationKey },
+        receivers,
+      );
     },
     testEvent: (webhook) => createEvent({ type: "webhook.test", data: { webhook: webhook.id } }),
     flush,

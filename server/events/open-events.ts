@@ -3,6 +3,7 @@ import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
 import { newId } from "../lib/new-id.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import { backgroundTimers, repeat } from "../lib/timers.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
@@ -101,8 +102,9 @@ export function openEvents(options: OpenEventsOptions) {
   // The file is locked or the disk is full: pruning is retried, and the next write logs the problem.
   const onPruningFailure = (error: unknown) =>
     log.debug("events-not-pruned", { reason: errorMessage(error) });
-  const stopPruning = repeat({ everyMs, onFailure: onPruningFailure }, async () => {
-    await store.prune(await (shared ? shared.now() : now()));
+  const stopPruning = repeat({ everyMs, onFailure: onPruningFailure }, async (signal) => {
+    const at = await (shared ? shared.now() : now());
+    while (!signal.aborted && (await store.prune(at))) await nextTurn();
     // Another process may have queued deliveries meanwhile.
     deliver.wake();
   });

@@ -83,7 +83,7 @@ export function startSimulation(options: SimulationOptions) {
   });
   let count = 0;
   const events = createEvents({
-    store: guarded(createEventStore(db, options.maxWaiting)),
+    store: guarded(createEventStore(db, options)),
     deliver,
     webhooks: () => webhooks,
     clientWebhooks: { subscribers: async () => [] },

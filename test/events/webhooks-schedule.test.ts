@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { signWebhook } from "../../server/events/attempt-delivery.ts";
 import { createDeliveryStore } from "../../server/storage/sql/delivery-store.ts";
+import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { closeSimulations, hour, minute, second, startSimulation } from "./webhooks-fake-clock.ts";
 import { secret } from "./webhooks-fixture.ts";
 
@@ -71,6 +72,29 @@ describe("a failed delivery", () => {
     simulation.jump(365 * 24 * hour);
     await simulation.pass(2 * hour);
     expect(simulation.attempts).toHaveLength(3);
+    expect(simulation.states()).toEqual(["delivered"]);
+  });
+
+  test("is kept while another owner has ten thousand events", async () => {
+    const simulation = startSimulation({
+      respond: (count) => ({ status: count === 1 ? 500 : 200 }),
+    });
+    const { db, events, now } = simulation;
+    simulation.emit();
+    await simulation.pass(0);
+    expect(simulation.attempts).toHaveLength(1);
+    const store = createEventStore(db);
+    for (let at = 0; at < 10_100; at++) {
+      const id = `evt_job_${at}`;
+      await store.record(
+        { id, owner: "project:busy", type: "batch.completed", at: now(), data: {} },
+        [],
+      );
+    }
+    while (await store.prune(now())) {}
+    await events.flush();
+    await simulation.pass(minute);
+    expect(simulation.attempts).toHaveLength(2);
     expect(simulation.states()).toEqual(["delivered"]);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Events in a SQL database, bounded by count and age. Each event and its webhook deliveries are written in one
- * transaction (outbox).
+ * Events in a SQL database, bounded by age, and by count for each owner: the events of one owner never delete those of
+ * another. Each event and its webhook deliveries are written in one transaction (outbox).
  */
 import { Parameters, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
 
@@ -13,6 +13,8 @@ export interface StoredEvent {
 }
 
 export interface NewEvent extends StoredEvent {
+  /** The owner of the job that the event is about (`auth/owner.ts`). Absent: it is an event of the operator. */
+  readonly owner?: string;
   /** An event with the same key is not recorded again. The column is `once`. */
   readonly deduplicationKey?: string;
 }
@@ -48,14 +50,25 @@ interface Recorded {
   readonly overflowed: readonly string[];
 }
 
-/** The limits of stored events: count and age. */
-const maxEvents = 10_000;
+interface EventLimits {
+  /** The most pending deliveries of a webhook. */
+  readonly maxWaiting: number;
+  /** The newest events that are kept of the operator, and of each other owner. Events with pending deliveries are too. */
+  readonly operatorShare: number;
+  readonly ownerShare: number;
+}
+
+const defaultLimits: EventLimits = {
+  maxWaiting: 10_000,
+  operatorShare: 10_000,
+  ownerShare: 1000,
+};
+
 const keepEventsMs = 30 * 86_400_000;
-/** The limit of pending deliveries per webhook. */
-const maxWaitingDeliveries = 1000;
-const pruneEvery = 64;
-/** Events that are deleted at a time, with their deliveries: more than are recorded between two times. */
+/** Events that are deleted in one transaction, with their deliveries. */
 const maxPruned = 100;
+/** In the column `owner`. Other owners begin with `key:` or `project:`. */
+const operator = "operator";
 
 export interface EventRow {
   readonly seq: SqlInteger;
@@ -70,70 +83,92 @@ interface DeliveryRow extends EventDelivery {
 }
 
 /** Every method rejects once the store is closed. */
-export const createEventStore = (db: SqlDatabase, most = maxWaitingDeliveries) => ({
-  /** Stores an event and a pending delivery for each webhook: all or nothing. */
-  record: (
-    { id, type, at, data, deduplicationKey }: NewEvent,
-    webhooks: readonly string[],
-  ): Promise<Recorded> =>
-    db.transaction(async (queries) => {
-      const { rows } = await queries.query<{ seq: SqlInteger }>(
-        `INSERT INTO vexel.events (id, type, at, data, once) VALUES ($1, $2, $3, $4, $5)
+export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> = {}) {
+  const { maxWaiting: most, operatorShare, ownerShare } = { ...defaultLimits, ...limits };
+  /** Owners with new events, whose events `prune` counts. Others have no more events than before. */
+  const uncounted = new Set<string>();
+
+  return {
+    /** Stores an event and a pending delivery for each webhook: all or nothing. */
+    async record(
+      { id, type, at, data, deduplicationKey, owner = operator }: NewEvent,
+      webhooks: readonly string[],
+    ): Promise<Recorded> {
+      const recorded = await db.transaction(async (queries) => {
+        const { rows } = await queries.query<{ seq: SqlInteger }>(
+          `INSERT INTO vexel.events (id, owner, type, at, data, once) VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT DO NOTHING RETURNING seq`,
-        [id, type, at, JSON.stringify(data), deduplicationKey ?? null],
-      );
-      if (!rows[0]) return { isNew: false, overflowed: [] };
-      const seq = Number(rows[0].seq);
-      const overflowed: string[] = [];
-      for (const webhook of webhooks) {
-        if (await queueDelivery(queries, { seq, webhook, at, most })) overflowed.push(webhook);
+          [id, owner, type, at, JSON.stringify(data), deduplicationKey ?? null],
+        );
+        if (!rows[0]) return { isNew: false, overflowed: [] };
+        const seq = Number(rows[0].seq);
+        const overflowed: string[] = [];
+        for (const webhook of webhooks) {
+          if (await queueDelivery(queries, { seq, webhook, at, most })) overflowed.push(webhook);
+        }
+        return { isNew: true, overflowed };
+      });
+      if (recorded.isNew) uncounted.add(owner);
+      return recorded;
+    },
+
+    /** Newest first. Undefined: `after` is not the id of a stored event. */
+    async list({ after, types, limit }: EventQuery): Promise<readonly ListedEvent[] | undefined> {
+      const parameters = new Parameters();
+      const conditions = ["true"];
+      if (after !== undefined) {
+        const { rows } = await db.query<EventRow>("SELECT seq FROM vexel.events WHERE id = $1", [
+          after,
+        ]);
+        if (!rows[0]) return undefined;
+        conditions.push(`seq < ${parameters.add(rows[0].seq)}`);
       }
-      // By number only: the clock of one replica does not decide the age of events.
-      if (seq % pruneEvery === 0) await pruneEvents(queries, 0);
-      return { isNew: true, overflowed };
-    }),
-
-  /** Newest first. Undefined: `after` is not the id of a stored event. */
-  async list({ after, types, limit }: EventQuery): Promise<readonly ListedEvent[] | undefined> {
-    const parameters = new Parameters();
-    const conditions = ["true"];
-    if (after !== undefined) {
-      const { rows } = await db.query<EventRow>("SELECT seq FROM vexel.events WHERE id = $1", [
-        after,
-      ]);
-      if (!rows[0]) return undefined;
-      conditions.push(`seq < ${parameters.add(rows[0].seq)}`);
-    }
-    if (types) conditions.push(parameters.among("type", types));
-    const { rows } = await db.query<EventRow>(
-      `SELECT * FROM vexel.events WHERE ${conditions.join(" AND ")}
+      if (types) conditions.push(parameters.among("type", types));
+      const { rows } = await db.query<EventRow>(
+        `SELECT * FROM vexel.events WHERE ${conditions.join(" AND ")}
        ORDER BY seq DESC LIMIT ${parameters.add(limit)}`,
-      parameters.values,
-    );
-    const deliveries = await deliveriesOf(db, rows);
-    return rows.map((row) => ({ ...eventOf(row), deliveries: deliveries.get(row.seq) ?? [] }));
-  },
+        parameters.values,
+      );
+      const deliveries = await deliveriesOf(db, rows);
+      return rows.map((row) => ({ ...eventOf(row), deliveries: deliveries.get(row.seq) ?? [] }));
+    },
 
-  /** A persistent position, to continue from after a restart. */
-  async mark(name: string): Promise<number | undefined> {
-    const { rows } = await db.query<{ value: SqlInteger }>(
-      "SELECT value FROM vexel.marks WHERE name = $1",
-      [name],
-    );
-    return rows[0] && Number(rows[0].value);
-  },
+    /** A persistent position, to continue from after a restart. */
+    async mark(name: string): Promise<number | undefined> {
+      const { rows } = await db.query<{ value: SqlInteger }>(
+        "SELECT value FROM vexel.marks WHERE name = $1",
+        [name],
+      );
+      return rows[0] && Number(rows[0].value);
+    },
 
-  async setMark(name: string, value: number): Promise<void> {
-    await db.query(
-      `INSERT INTO vexel.marks (name, value) VALUES ($1, $2)
+    async setMark(name: string, value: number): Promise<void> {
+      await db.query(
+        `INSERT INTO vexel.marks (name, value) VALUES ($1, $2)
        ON CONFLICT (name) DO UPDATE SET value = $2`,
-      [name, value],
-    );
-  },
+        [name, value],
+      );
+    },
 
-  /** Deletes some of the events that are too old or too many, with their deliveries. `now`: Unix milliseconds. */
-  prune: (now: number): Promise<void> => db.transaction((queries) => pruneEvents(queries, now)),
-});
+    /**
+     * Deletes some events with their deliveries: those that are too old, or else those of one owner that has more than
+     * its share. Pending deliveries are deleted with events that are too old only. Returns whether there may be more to
+     * delete. `now`: Unix milliseconds.
+     */
+    async prune(now: number): Promise<boolean> {
+      const aged = await db.transaction((queries) => deleteAged(queries, now - keepEventsMs));
+      if (aged > 0) return true;
+      const [owner] = uncounted;
+      if (owner === undefined) return false;
+      // Before the query: an event that is recorded meanwhile adds it again.
+      uncounted.delete(owner);
+      const share = owner === operator ? operatorShare : ownerShare;
+      const deleted = await db.transaction((queries) => deleteExcess(db, queries, owner, share));
+      if (deleted === maxPruned) uncounted.add(owner);
+      return deleted > 0 || uncounted.size > 0;
+    },
+  };
+}
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
@@ -166,21 +201,51 @@ async function queueDelivery(
   return count > 0;
 }
 
-/**
- * Deletes the oldest events that are too old or too many, with their deliveries. Numbers have gaps, so events are
- * counted.
- */
-async function pruneEvents(db: Queries, now: number): Promise<void> {
+/** The oldest events that are too old. Returns how many. */
+async function deleteAged(db: Queries, before: number): Promise<number> {
   const { rows } = await db.query<{ seq: SqlInteger | null }>(
-    `SELECT max(seq) AS seq FROM (SELECT seq, at FROM vexel.events ORDER BY seq LIMIT $3) AS oldest
-     WHERE at < $1
-       OR seq <= (SELECT seq FROM vexel.events ORDER BY seq DESC LIMIT 1 OFFSET $2)`,
-    [now - keepEventsMs, maxEvents, maxPruned],
+    `SELECT max(seq) AS seq FROM (SELECT seq, at FROM vexel.events ORDER BY seq LIMIT $2) AS oldest
+     WHERE at < $1`,
+    [before, maxPruned],
   );
   const last = rows[0]?.seq ?? null;
-  if (last === null) return;
+  if (last === null) return 0;
   await db.query("DELETE FROM vexel.deliveries WHERE seq <= $1", [last]);
-  await db.query("DELETE FROM vexel.events WHERE seq <= $1", [last]);
+  const { count } = await db.query("DELETE FROM vexel.events WHERE seq <= $1", [last]);
+  return count;
+}
+
+/** The oldest events of an owner beyond the newest `share`, without those with a pending delivery. Returns how many. */
+async function deleteExcess(
+  db: SqlDatabase,
+  queries: Queries,
+  owner: string,
+  share: number,
+): Promise<number> {
+  const { rows } = await queries.query<{ seq: SqlInteger }>(
+    `SELECT seq FROM vexel.events
+     WHERE owner = $1
+       AND seq <= (
+         SELECT seq FROM vexel.events WHERE owner = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2
+       )
+       AND NOT EXISTS (
+         SELECT 1 FROM vexel.deliveries WHERE deliveries.seq = events.seq AND state = 'waiting'
+       )
+     ORDER BY seq LIMIT $3 ${db.lockRows}`,
+    [owner, share, maxPruned],
+  );
+  if (rows.length === 0) return 0;
+  for (const table of ["deliveries", "events"]) {
+    const parameters = new Parameters();
+    await queries.query(
+      `DELETE FROM vexel.${table} WHERE ${parameters.among(
+        "seq",
+        rows.map(({ seq }) => seq),
+      )}`,
+      parameters.values,
+    );
+  }
+  return rows.length;
 }
 
 async function deliveriesOf(

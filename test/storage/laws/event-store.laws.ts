@@ -7,8 +7,13 @@ import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
 /** Both ports over one storage: an event and its deliveries are written together. */
 export interface EventStorage {
-  /** Deliveries of one webhook. */
-  readonly maxWaiting: number;
+  readonly limits: {
+    /** Pending deliveries of one webhook. */
+    readonly maxWaiting: number;
+    /** Events that are kept. */
+    readonly operatorShare: number;
+    readonly ownerShare: number;
+  };
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
   readonly alerts: AlertStore;
@@ -45,6 +50,22 @@ const outcomeOf = (seq: number, more: Partial<DeliveryOutcome> = {}): DeliveryOu
 
 const idsOf = async ({ events }: EventStorage, types?: string[]): Promise<string[]> =>
   ((await events.list({ types, limit: 1000 })) ?? []).map(({ id }) => id);
+
+const pruneAll = async ({ events }: EventStorage): Promise<void> => {
+  while (await events.prune(now)) {}
+};
+
+/** Records events of an owner, with a delivery to each webhook. Returns their ids, newest first. */
+const recordMany = async (
+  { events }: EventStorage,
+  { owner, count, webhooks = [] }: { owner?: string; count: number; webhooks?: string[] },
+): Promise<string[]> => {
+  const ids = Array.from({ length: count }, (_, at) => `evt_${owner ?? "operator"}_${at}`);
+  for (const id of ids) {
+    await events.record(event(id, { ...(owner !== undefined && { owner }) }), webhooks);
+  }
+  return ids.toReversed();
+};
 
 const claimedId = async ({ deliveries }: EventStorage, webhook: string, at = now) =>
   (await deliveries.claim(claimOf(webhook, at)))?.event.id;
@@ -252,7 +273,7 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       "the queue of a webhook is bounded: the oldest delivery is abandoned first",
       async (open) => {
         const storage = await open();
-        for (let at = 0; at < storage.maxWaiting; at++) {
+        for (let at = 0; at < storage.limits.maxWaiting; at++) {
           const { overflowed } = await storage.events.record(event(`evt_${at}`), ["wh_a"]);
           expect(overflowed).toEqual([]);
         }
@@ -260,7 +281,7 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
         expect(overflowed).toEqual(["wh_a"]);
         expect(await claimedId(storage, "wh_a")).toBe("evt_1");
         expect(await storage.deliveries.status("wh_a")).toMatchObject({
-          waiting: storage.maxWaiting,
+          waiting: storage.limits.maxWaiting,
           abandoned: 1,
         });
       },
@@ -287,6 +308,41 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       expect((await storage.deliveries.status("wh_a")).waiting).toBe(50);
       await storage.events.prune(now);
       expect(await idsOf(storage)).toEqual([]);
+    });
+
+    law("each owner keeps its newest events, however many another owner has", async (open) => {
+      const storage = await open();
+      const { operatorShare, ownerShare } = storage.limits;
+      const first = await recordMany(storage, { owner: "project:first", count: 3 });
+      const alerts = await recordMany(storage, { count: operatorShare + 2 });
+      const busy = await recordMany(storage, { owner: "key:busy", count: 150 });
+      await pruneAll(storage);
+      expect(await idsOf(storage)).toEqual([
+        ...busy.slice(0, ownerShare),
+        ...alerts.slice(0, operatorShare),
+        ...first,
+      ]);
+    });
+
+    law("a pending delivery is kept beyond the share of its owner, until it ends", async (open) => {
+      const storage = await open();
+      const { deliveries, limits } = storage;
+      const owner = "project:slow";
+      const waiting = await recordMany(storage, { owner, count: 30, webhooks: ["wh_slow"] });
+      await pruneAll(storage);
+      expect(await idsOf(storage)).toEqual(waiting);
+      for (const id of waiting.toReversed()) {
+        const claimed = await deliveries.claim(claimOf("wh_slow"));
+        expect(claimed?.event.id).toBe(id);
+        await deliveries.settle(outcomeOf(claimed!.seq, { webhook: "wh_slow" }));
+      }
+      await storage.events.record(event("evt_next", { owner }), []);
+      await pruneAll(storage);
+      expect(await idsOf(storage)).toEqual([
+        "evt_next",
+        ...waiting.slice(0, limits.ownerShare - 1),
+      ]);
+      expect((await deliveries.status("wh_slow")).delivered).toBe(limits.ownerShare - 1);
     });
 
     law("an event that cannot be stored leaves no delivery behind", async (open) => {

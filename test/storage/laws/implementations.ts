@@ -136,10 +136,12 @@ export const consoleStores: readonly Implementation<ConsoleStores>[] = [
   inFolder("SQLite", (folder, now) => openConsoleStores(openGatewayDatabase(folder, now))),
 ];
 
-/** A short queue: each delivery is a transaction. */
+/** Short queues and small shares: each event is a transaction. */
+const eventLimits = { maxWaiting: 50, operatorShare: 10, ownerShare: 5 };
+
 export const openEventStorage = (db: SqlDatabase): EventStorage => ({
-  maxWaiting: 50,
-  events: createEventStore(db, 50),
+  limits: eventLimits,
+  events: createEventStore(db, eventLimits),
   deliveries: createDeliveryStore(db),
   alerts: createAlertStore(db),
   close: () => db.close(),

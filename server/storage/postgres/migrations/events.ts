@@ -1,18 +1,20 @@
 /**
  * Events, the queue of their webhook deliveries, and the positions of readers.
  *
- * `once`: the deduplication key; an event with the same key is not recorded again. `deliveries_line`: finds the oldest
- * pending delivery of a webhook. `marks`: how far each reader has read, for the time after a restart.
+ * `owner`: `operator`, or the owner of a job. `once`: the deduplication key; an event with the same key is not recorded
+ * again. `deliveries_line`: finds the oldest pending delivery of a webhook. `marks`: how far each reader has read, for
+ * the time after a restart.
  */
 
 export const eventTables: readonly string[] = [
   `CREATE TABLE vexel.events (
-    seq  BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id   TEXT NOT NULL UNIQUE,
-    type TEXT NOT NULL,
-    at   BIGINT NOT NULL,
-    data TEXT NOT NULL,
-    once TEXT UNIQUE
+    seq   BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id    TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    type  TEXT NOT NULL,
+    at    BIGINT NOT NULL,
+    data  TEXT NOT NULL,
+    once  TEXT UNIQUE
   )`,
   `CREATE TABLE vexel.deliveries (
     webhook  TEXT NOT NULL,
@@ -25,6 +27,7 @@ export const eventTables: readonly string[] = [
     problem  TEXT,
     PRIMARY KEY (webhook, seq)
   )`,
+  "CREATE INDEX events_by_owner ON vexel.events (owner, seq)",
   "CREATE INDEX deliveries_due ON vexel.deliveries (webhook, due) WHERE state = 'waiting'",
   "CREATE INDEX deliveries_line ON vexel.deliveries (webhook, seq) WHERE state = 'waiting'",
   "CREATE INDEX deliveries_by_event ON vexel.deliveries (seq)",

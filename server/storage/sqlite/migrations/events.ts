@@ -2,19 +2,21 @@
 import type { Migration } from "../migrate.ts";
 
 /**
- * `once`: the deduplication key; an event with the same key is not recorded again. `deliveries_line`: finds the oldest
- * pending delivery of a webhook. `marks`: how far each reader has read, for the time after a restart.
+ * `owner`: `operator`, or the owner of a job. `once`: the deduplication key; an event with the same key is not recorded
+ * again. `deliveries_line`: finds the oldest pending delivery of a webhook. `marks`: how far each reader has read, for
+ * the time after a restart.
  */
 const tables: Migration = {
   name: "0001-tables",
   statements: [
     `CREATE TABLE events (
-      seq  INTEGER PRIMARY KEY AUTOINCREMENT,
-      id   TEXT NOT NULL UNIQUE,
-      type TEXT NOT NULL,
-      at   INTEGER NOT NULL,
-      data TEXT NOT NULL,
-      once TEXT UNIQUE
+      seq   INTEGER PRIMARY KEY AUTOINCREMENT,
+      id    TEXT NOT NULL UNIQUE,
+      owner TEXT NOT NULL,
+      type  TEXT NOT NULL,
+      at    INTEGER NOT NULL,
+      data  TEXT NOT NULL,
+      once  TEXT UNIQUE
     )`,
     `CREATE TABLE deliveries (
       webhook  TEXT NOT NULL,
@@ -27,6 +29,7 @@ const tables: Migration = {
       problem  TEXT,
       PRIMARY KEY (webhook, seq)
     ) WITHOUT ROWID`,
+    "CREATE INDEX events_by_owner ON events (owner, seq)",
     "CREATE INDEX deliveries_due ON deliveries (webhook, due) WHERE state = 'waiting'",
     "CREATE INDEX deliveries_line ON deliveries (webhook, seq) WHERE state = 'waiting'",
     "CREATE INDEX deliveries_by_event ON deliveries (seq)",
