@@ -9,6 +9,7 @@ import type { ResolveFileIds } from "./edits.ts";
 
 /** A stored file whose content can be read. */
 interface StoredImage {
+  readonly purpose: string;
   readonly filename: string;
   readonly size: number;
   read(from?: number, to?: number): ReadableStream<Uint8Array>;
@@ -16,6 +17,9 @@ interface StoredImage {
 
 /** Undefined: the owner of the API key has no such file. */
 export type FindStoredImage = (keyId: string, fileId: string) => Promise<StoredImage | undefined>;
+
+/** Files with other purposes, such as the input of a batch, are not images. */
+const imagePurposes: ReadonlySet<string> = new Set(["vision", "user_data"]);
 
 export const createResolveFileIds =
   (find: FindStoredImage, maxFileBytes: number): ResolveFileIds =>
@@ -34,10 +38,17 @@ export const createResolveFileIds =
   };
 
 async function filePart(
-  { filename, size, read }: StoredImage,
+  { purpose, filename, size, read }: StoredImage,
   field: string,
   maxFileBytes: number,
 ): Promise<FilePart> {
+  if (!imagePurposes.has(purpose)) {
+    throw new GatewayError(
+      "invalid_value",
+      `Invalid file '${field}': its purpose is '${purpose}', and must be 'vision' or 'user_data'.`,
+      { param: field },
+    );
+  }
   if (size > maxFileBytes) {
     throw new GatewayError(
       "request_too_large",

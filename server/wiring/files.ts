@@ -111,18 +111,14 @@ export function wireFiles(runtime: Runtime, data: StoredData) {
   };
 }
 
-/** Files with other purposes, such as the input of a batch, are not images. */
-const imagePurposes: ReadonlySet<string> = new Set(["vision", "user_data"]);
-
 const createFindImage =
   ({ snapshot, now }: Runtime, { index, contents }: StoredData): FindStoredImage =>
   async (keyId, fileId) => {
     // A user of the console has no key, and no files.
     const key = findKey(keyId, snapshot());
     const file = key && (await index.find(ownerOf(key), fileId, now()));
-    if (!file || !imagePurposes.has(file.purpose)) return undefined;
-    const content = await contents.find(file.id);
-    return content && { ...content, filename: file.filename };
+    const content = file && (await contents.find(file.id));
+    return content && { ...content, purpose: file.purpose, filename: file.filename };
   };
 
 const createFiles = (

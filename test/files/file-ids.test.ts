@@ -53,3 +53,23 @@ test("a file that is not an image is refused", async () => {
   );
   expect(error).toMatchObject({ code: "unsupported_file_mimetype", param: "images" });
 });
+
+test("a file with another purpose is refused as an image, and the error names its purpose", async () => {
+  const file = await first.files.create({
+    file: await toFile(Buffer.from(grayImage("a hat")), "hat.png"),
+    purpose: "batch",
+  });
+  fake.clear();
+  for (const [body, param] of [
+    [{ images: [{ file_id: file.id }] }, "images"],
+    [{ images: [{ image_url: "data:image/png;base64,AA==" }], mask: { file_id: file.id } }, "mask"],
+  ] as const) {
+    const error = await refusalOf(
+      first.post("/images/edits", { body: { model: "gpt-image-2", prompt: "a hat", ...body } }),
+      OpenAI.BadRequestError,
+    );
+    expect(error).toMatchObject({ code: "invalid_value", param });
+    expect(error.message).toContain("its purpose is 'batch', and must be 'vision' or 'user_data'");
+  }
+  expect(fake.requests).toEqual([]);
+});
