@@ -12,6 +12,7 @@ import { createWebhookEndpointHandlers } from "./api/webhook-endpoints.ts";
 import { openEvents } from "./events/open-events.ts";
 import type { BuildOptions, Gateway } from "./gateway.ts";
 import { maxConnections } from "./http/max-connections.ts";
+import { ByteTurns } from "./lib/byte-turns.ts";
 import { commaList } from "./lib/comma-list.ts";
 import { newReplicaId } from "./lib/replica-id.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
@@ -64,6 +65,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     now: Date.now,
     clock,
     random: Math.random,
+    byteTurns: new ByteTurns(),
     resources,
     replica: options.replica ?? newReplicaId(),
     secrets: secretBoxFor(settings),

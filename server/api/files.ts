@@ -6,6 +6,7 @@ import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
+import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FormPart, IncomingRequest } from "../request/http-types.ts";
 import { sendStored } from "./send-stored.ts";
@@ -24,9 +25,11 @@ interface FileHandlerOptions extends AuthenticationOptions {
   readonly maxBatchBytes: number;
   /** How long files with the purpose `batch` are kept. 0: forever. */
   readonly batchFileMs: number;
+  /** For downloads. */
+  readonly turns: ByteTurns;
 }
 
-type ReceiveOptions = Omit<FileHandlerOptions, keyof AuthenticationOptions>;
+type ReceiveOptions = Omit<FileHandlerOptions, keyof AuthenticationOptions | "turns">;
 
 /** OpenAI's other purposes are for features that the gateway does not have. */
 export const filePurposes = ["batch", "vision", "user_data"] as const;
@@ -60,7 +63,7 @@ export type FileHandlers = Pick<
 >;
 
 export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
-  const { files } = options;
+  const { files, turns } = options;
   const callerOf = createCallerOf(options);
   const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   return {
@@ -84,6 +87,8 @@ export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
       const name = encodeURIComponent(file.filename);
       return sendStored(incoming, await files.content(file), {
         tag: `"${file.id}"`,
+        turns,
+        turnKey: file.owner,
         headers: {
           "content-type": "application/octet-stream",
           "content-disposition": `attachment; filename*=UTF-8''${name}`,

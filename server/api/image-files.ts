@@ -3,6 +3,7 @@
  * access, and it expires.
  */
 import type { Handler } from "../http/route.ts";
+import type { ByteTurns } from "../lib/byte-turns.ts";
 import { commaList } from "../lib/comma-list.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
@@ -23,6 +24,7 @@ interface ImageFilesOptions {
   readonly store: ImageFileStore;
   /** The link's expiry in Unix seconds; undefined if its signature is not valid or it has expired. */
   readonly check: (name: string, search: string) => number | undefined;
+  readonly turns: ByteTurns;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** The longest time between two chunks of the store. */
@@ -30,7 +32,7 @@ interface ImageFilesOptions {
 }
 
 export const createImageFiles =
-  ({ store, check, now, stallMs = 30_000 }: ImageFilesOptions): Handler<"name"> =>
+  ({ store, check, turns, now, stallMs = 30_000 }: ImageFilesOptions): Handler<"name"> =>
   async (incoming, { name }) => {
     const expires = check(name, incoming.search);
     const found = expires === undefined ? undefined : await store.find(name);
@@ -54,7 +56,8 @@ export const createImageFiles =
     };
     const read = (from?: number, to?: number) =>
       (from === undefined ? content : content.slice(from, to)).stream();
-    return sendStored(incoming, { size, read }, { headers, tag, stallMs });
+    const turnKey = incoming.clientAddress;
+    return sendStored(incoming, { size, read }, { headers, tag, turns, turnKey, stallMs });
   };
 
 /** If-None-Match: the client already has this image. */

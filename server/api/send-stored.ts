@@ -1,4 +1,5 @@
 /** Sends stored bytes with byte ranges: the whole body, or the part that the client requests. */
+import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { readWithin } from "../lib/timers.ts";
 import { toErrorResponse } from "../request/error-response.ts";
@@ -19,6 +20,9 @@ interface SendOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** The ETag of the bytes. */
   readonly tag: string;
+  readonly turns: ByteTurns;
+  /** Whose turn it is to read a chunk: the owner of the bytes, or the client. */
+  readonly turnKey: string;
   /** The longest time between two chunks of the store. */
   readonly stallMs?: number;
 }
@@ -26,13 +30,14 @@ interface SendOptions {
 export async function sendStored(
   incoming: IncomingRequest,
   { size, read }: StoredBytes,
-  { headers, tag, stallMs = 30_000 }: SendOptions,
+  { headers, tag, turns, turnKey, stallMs = 30_000 }: SendOptions,
 ): Promise<OutgoingResponse> {
   const range = requestedRange(incoming, tag, size);
   if (range === "unsatisfiable") return rangeNotSatisfiable(size);
   const body: StreamedResponseBody = {
     length: range ? range.to + 1 - range.from : size,
-    open: () => readWithin(range ? read(range.from, range.to + 1) : read(), stallMs),
+    open: () =>
+      turns.read(turnKey, readWithin(range ? read(range.from, range.to + 1) : read(), stallMs)),
     close: async () => undefined,
   };
   return {

@@ -25,7 +25,7 @@ interface HandlersOptions
 }
 
 export function wireHandlers(
-  { settings, snapshot, now }: Runtime,
+  { settings, snapshot, byteTurns, now }: Runtime,
   requestPath: RequestPath,
   { startedAt, metrics, stored, ...status }: HandlersOptions,
 ): Handlers {
@@ -39,7 +39,12 @@ export function wireHandlers(
       now,
     }),
     result: createImageResultHandler({ snapshot, store: idempotencyStore, now }),
-    imageFile: createImageFiles({ store: imageLinks, check: imageLinks.check, now }),
+    imageFile: createImageFiles({
+      store: imageLinks,
+      check: imageLinks.check,
+      turns: byteTurns,
+      now,
+    }),
     ...createStatusHandlers({
       ...status,
       snapshot,

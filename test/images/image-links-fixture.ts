@@ -5,6 +5,7 @@
 
 import { createImageFiles } from "../../server/api/image-files.ts";
 import { type ImageLinks, openImageLinks } from "../../server/images/open-image-links.ts";
+import { ByteTurns } from "../../server/lib/byte-turns.ts";
 import { temporaryFolder } from "../harness.ts";
 import { listenWith } from "../http/listen-fixture.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";
@@ -46,7 +47,14 @@ export function startLinkServer({
   const server = { now: Date.now() } as LinkServer;
   const links = open();
   const edge = listenWith(
-    { imageFile: createImageFiles({ store: links, check: links.check, now: () => server.now }) },
+    {
+      imageFile: createImageFiles({
+        store: links,
+        check: links.check,
+        turns: new ByteTurns(),
+        now: () => server.now,
+      }),
+    },
     {},
   );
   return Object.assign(server, {

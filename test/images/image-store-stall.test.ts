@@ -1,6 +1,7 @@
 /** An image store that stops sending. */
 import { expect, test } from "bun:test";
 import { createImageFiles } from "../../server/api/image-files.ts";
+import { ByteTurns } from "../../server/lib/byte-turns.ts";
 
 test("an image whose store stops sending ends with an error, and the store's stream is closed", async () => {
   let isClosed = false;
@@ -17,6 +18,7 @@ test("an image whose store stops sending ends with an error, and the store's str
   const handler = createImageFiles({
     store: { find: async () => ({ type: "image/png", size: 100, content }) },
     check: () => 1,
+    turns: new ByteTurns(),
     now: () => 0,
     stallMs: 10,
   });
