@@ -12,6 +12,7 @@ import {
   writeManifest,
 } from "../server/storage/backup/manifest.ts";
 import { dumpDatabase, restoreDatabase } from "../server/storage/backup/postgres-tools.ts";
+import { checkStoredSchema } from "../server/storage/sqlite/check-stored-schema.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 
 const dumpName = "database.dump";
@@ -28,6 +29,9 @@ export async function backup(
       `The data folder ${folder} does not exist. Set VEXEL_DATA to the data folder of the gateway.`,
     );
   }
+  // A backup of another version could not be restored with this one.
+  if (isDatabase) await checkDatabase(url);
+  else checkStoredSchema(folder, false);
   // Only the user of this command can read the copies.
   process.umask(0o077);
   if (existsSync(target)) throw new StoreError(`${target} exists. Name a new folder.`);
@@ -54,6 +58,16 @@ export async function backup(
     // A backup without its manifest is useless.
     rmSync(target, { recursive: true, force: true });
     throw error;
+  }
+}
+
+async function checkDatabase(url: string): Promise<void> {
+  const { PostgresDatabase } = await import("../server/storage/postgres/database.ts");
+  const database = new PostgresDatabase({ url, now: Date.now, maxConnections: 1 });
+  try {
+    await database.assertKnownSchema();
+  } finally {
+    await database.close();
   }
 }
 

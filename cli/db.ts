@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { Settings } from "../server/settings.ts";
 import { OutboxRecovery } from "../server/storage/files/outbox-recovery.ts";
 import type { PostgresDatabase } from "../server/storage/postgres/database.ts";
+import { checkStoredSchema } from "../server/storage/sqlite/check-stored-schema.ts";
 import { openEventFile } from "../server/storage/sqlite/event-database.ts";
 import { lockFolder } from "../server/storage/sqlite/folder-lock.ts";
 import { openGatewayFile } from "../server/storage/sqlite/gateway-database.ts";
@@ -55,15 +56,21 @@ use the folder or the database meanwhile.`,
     if (folder !== undefined) throw new UsageError(`unexpected argument "${folder}".`);
     const settings = settingsOrUsage();
     if (settings.DATABASE_URL === "") throw new UsageError("DATABASE_URL is not set.");
-    const database = await connect(settings);
-    try {
-      await database.migrate();
-      return action === "move" ? await move(database, settings) : reportMigrated();
-    } finally {
-      await database.close();
-    }
+    return migrateOrMove(settings, action);
   },
 };
+
+async function migrateOrMove(settings: Settings, action: "migrate" | "move"): Promise<number> {
+  // Before the database is migrated.
+  if (action === "move") checkStoredSchema(settings.VEXEL_DATA, false);
+  const database = await connect(settings);
+  try {
+    await database.migrate();
+    return action === "move" ? await move(database, settings) : reportMigrated();
+  } finally {
+    await database.close();
+  }
+}
 
 /** A large ledger takes minutes to move. */
 const timeoutMs = 24 * 3_600_000;

@@ -11,7 +11,7 @@ import {
 } from "../server/config/sources/stored-config.ts";
 import type { Settings } from "../server/settings.ts";
 import { secretBoxFor } from "../server/wiring/storage.ts";
-import { hasEntities, openEntities } from "./open-stores.ts";
+import { checkStoredData, hasEntities, openEntities } from "./open-stores.ts";
 
 /** `namedBy`: the option or setting that names the configuration file, as of `configNamedBy`. */
 export const loadConfig = async (
@@ -29,6 +29,7 @@ export const loadConfig = async (
   });
 
 async function readStored(settings: Settings): Promise<StoredConfig> {
+  checkStoredData(settings);
   if (!hasEntities(settings)) return emptyStoredConfig;
   const store = await openEntities(settings);
   try {

@@ -9,6 +9,7 @@ import {
   createWebhookEndpointStore,
   type WebhookEndpointStore,
 } from "../server/storage/sql/webhook-endpoint-store.ts";
+import { checkStoredSchema } from "../server/storage/sqlite/check-stored-schema.ts";
 import { openEventFile } from "../server/storage/sqlite/event-database.ts";
 import {
   hasGatewayDatabase,
@@ -20,14 +21,21 @@ import { SqliteDatabase } from "../server/storage/sqlite/sqlite-database.ts";
 
 type StoreSettings = Pick<Settings, "DATABASE_URL" | "VEXEL_DATA">;
 
+/** Throws StoreError if the data folder has a database of another version, as the start of the gateway does. */
+export function checkStoredData({ DATABASE_URL, VEXEL_DATA: folder }: StoreSettings): void {
+  if (DATABASE_URL === "") checkStoredSchema(folder, false);
+}
+
 /** `mayCreate`: without a database, the data folder is created if it does not exist. */
 export async function openKeys(settings: StoreSettings, mayCreate: boolean): Promise<KeyStore> {
+  checkStoredData(settings);
   if (settings.DATABASE_URL !== "") return createKeyStore(await connect(settings));
   const open = mayCreate ? openKeyStore : openExistingKeyStore;
   return open(settings.VEXEL_DATA, Date.now);
 }
 
 export async function openEntities(settings: StoreSettings): Promise<ConfigEntityStore> {
+  checkStoredData(settings);
   if (settings.DATABASE_URL === "") return openConfigEntityStore(settings.VEXEL_DATA, Date.now);
   return createConfigEntityStore(await connect(settings));
 }
@@ -37,6 +45,7 @@ export async function withWebhookEndpoints<T>(
   settings: StoreSettings,
   use: (store: WebhookEndpointStore) => Promise<T>,
 ): Promise<T> {
+  checkStoredData(settings);
   const db =
     settings.DATABASE_URL === ""
       ? new SqliteDatabase(openEventFile(settings.VEXEL_DATA))

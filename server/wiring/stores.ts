@@ -6,6 +6,7 @@ import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
 import type { StoreLatency } from "../observe/metrics/store-latency.ts";
 import type { Settings } from "../settings.ts";
+import { checkStoredSchema } from "../storage/sqlite/check-stored-schema.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import { openConfigEntityStore, openKeyStore } from "../storage/sqlite/gateway-database.ts";
 
@@ -37,6 +38,8 @@ export async function openStores({
   storeLatency,
 }: StoreOptions) {
   const { VEXEL_DATA: folder, DATABASE_URL, BLOB_URL, REDIS_URL } = settings;
+  // First: a gateway of another version writes nothing.
+  checkStoredSchema(folder, DATABASE_URL !== "");
   const objectStorage =
     BLOB_URL === "" ? undefined : await import("../storage/s3/object-storage.ts");
   const objects = objectStorage?.openObjectStorage({

@@ -1,8 +1,9 @@
 /** Schema migrations: numbered, forward only, each applied once. Files of other schemas are refused. */
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { version } from "../../package.json";
 import { openKeyStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
 import { eventMigrations } from "../../server/storage/sqlite/migrations/events.ts";
@@ -42,8 +43,8 @@ test("each migration is applied once, in order", () => {
   migrate(db, [a, b], 6);
   migrate(db, [a, b], 7);
   expect(db.query("SELECT * FROM schema_migrations ORDER BY number").all()).toEqual([
-    { number: 1, name: "0001-a", applied_at: 5 },
-    { number: 2, name: "0002-b", applied_at: 6 },
+    { number: 1, name: "0001-a", version, applied_at: 5 },
+    { number: 2, name: "0002-b", version, applied_at: 6 },
   ]);
 });
 
@@ -77,19 +78,51 @@ test.each([
   );
 });
 
-test("a file of a newer version is refused, and the message says what to do", () => {
-  expect(() => migrate(migrated([a, b]), [a], 0)).toThrow("a newer version of Vexel has written");
+describe("a file of another version is refused unchanged, with both versions:", () => {
+  const [other, third] = [step("0002-other"), step("0003-c")];
+  test.each<[string, readonly Migration[], readonly Migration[], string]>([
+    ["a newer one", [a, b], [a], "0002-b"],
+    ["one with as many migrations", [a, other], [a, b], "0002-other"],
+    ["one with fewer migrations", [other], [a, b], "0002-other"],
+    ["one with more migrations", [a, other, third], [a, b], "0002-other"],
+  ])("%s", (_, theirs, ours, named) => {
+    const db = migrated(theirs);
+    db.run("UPDATE schema_migrations SET version = '7.8.9'");
+    const before = contentOf(db);
+    expect(() => migrate(db, ours, 0)).toThrow(
+      `Vexel 7.8.9 migrated it last, and this version (${version}) does not have its migration "${named}"; start Vexel 7.8.9,`,
+    );
+    expect(contentOf(db)).toEqual(before);
+  });
+
+  test.each([
+    ["tables without a record of migrations", "CREATE TABLE a (x)"],
+    ["a record without the version", "CREATE TABLE schema_migrations (number, name, applied_at)"],
+    ["a record of another program", "CREATE TABLE schema_migrations (version TEXT)"],
+  ])("%s", (_, statement) => {
+    const db = new Database(":memory:");
+    db.run(statement);
+    if (statement.includes("schema_migrations"))
+      db.run("INSERT INTO schema_migrations DEFAULT VALUES");
+    const before = contentOf(db);
+    expect(() => migrate(db, [a], 0)).toThrow(
+      `its tables are not those of this version of Vexel (${version}) but of an unknown version, or of another program`,
+    );
+    expect(contentOf(db)).toEqual(before);
+  });
 });
 
 test("a file whose tables another program has written is refused unchanged with its name and the fix", () => {
   using folder = temporaryFolder();
-  using other = new Database(join(folder.path, "vexel.db"), { create: true });
+  const path = join(folder.path, "vexel.db");
+  const other = new Database(path, { create: true });
   other.run("CREATE TABLE keys (id TEXT)");
-  const before = contentOf(other);
+  other.close();
+  const before = readFileSync(path);
   expect(() => openKeyStore(folder.path, Date.now)).toThrow(
-    /vexel\.db cannot be opened: its tables are not those of this version of Vexel \(.*\)\. Restore a copy of it, or move it away/,
+    /vexel\.db cannot be opened: its tables are not those of this version of Vexel \(.*\) .* restore a backup/,
   );
-  expect(contentOf(other)).toEqual(before);
+  expect(readFileSync(path).equals(before)).toBe(true);
 });
 
 test("a file that is not a database is refused with its name and the fix", () => {

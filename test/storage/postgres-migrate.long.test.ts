@@ -1,6 +1,7 @@
 /** Migrations of PostgreSQL: several replicas at once, versions side by side, and a database that does not respond. */
 import { expect } from "bun:test";
 import { join } from "node:path";
+import { version } from "../../package.json";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import type { PostgresMigration } from "../../server/storage/postgres/migrate.ts";
 import { postgresMigrations } from "../../server/storage/postgres/migrations/index.ts";
@@ -58,7 +59,9 @@ testWithPostgres("a version that the schema no longer supports refuses to run", 
   const url = await (await sharedPostgres()).createDatabase();
   const requires = postgresMigrations.length + 1;
   await connect(url, [...postgresMigrations, { ...added, requires }]).migrate();
-  await expect(connect(url).migrate()).rejects.toThrow("Start the newer version");
+  await expect(connect(url).migrate()).rejects.toThrow(
+    `Vexel ${version} migrated it last, and this version (${version}) does not have its migration "9999-added"`,
+  );
 });
 
 testWithPostgres("a migration that fails changes nothing and is applied again", async () => {

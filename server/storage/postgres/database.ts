@@ -13,7 +13,7 @@ import { ignoreRejection } from "../../lib/tasks.ts";
 import { type TimeCall, untimed } from "../../lib/time-call.ts";
 import { startTimeout } from "../../lib/timers.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlInteger, SqlValue } from "../sql/database.ts";
-import { migrate, type PostgresMigration } from "./migrate.ts";
+import { assertKnownSchema, migrate, type PostgresMigration } from "./migrate.ts";
 import { postgresMigrations } from "./migrations/index.ts";
 
 interface PostgresOptions {
@@ -50,7 +50,10 @@ export class PostgresDatabase implements SqlDatabase {
     this.#pool = this.#open();
   }
 
-  /** Connects and applies the migrations that the database lacks. Other methods call it by themselves. */
+  /**
+   * Connects and applies the migrations that the database lacks. Other methods call it by themselves. Rejects with
+   * StoreError if the tables are not those of this version.
+   */
   async migrate(): Promise<void> {
     this.#migrated ??= this.#migrate();
     const running = this.#migrated;
@@ -60,6 +63,11 @@ export class PostgresDatabase implements SqlDatabase {
       if (this.#migrated === running) this.#migrated = undefined;
       throw error;
     }
+  }
+
+  /** Rejects with StoreError if the tables are not those of this version. Applies no migrations. */
+  assertKnownSchema(): Promise<void> {
+    return this.#begin((queries) => assertKnownSchema(queries, this.#options.migrations));
   }
 
   /**

@@ -113,7 +113,9 @@ function reasonOf(error: unknown): string {
   return errorMessage(cause);
 }
 
-const startRefused = (error: unknown): string =>
-  isUnavailable(error)
+function startRefused(error: unknown): string {
+  if (error instanceof StoreError) return error.message;
+  return isUnavailable(error)
     ? `The database (DATABASE_URL) cannot be reached: ${reasonOf(error)}. The data folder has no copy of an earlier configuration, so the gateway does not start. Start the database, or check the address.`
     : `The database (DATABASE_URL) cannot be used: ${reasonOf(error)}`;
+}

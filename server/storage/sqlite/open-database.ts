@@ -1,7 +1,7 @@
 /** Opens a SQLite file in WAL mode, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
 import { errorCode, errorMessage } from "../../lib/error-code.ts";
-import { type Migration, migrate } from "./migrate.ts";
+import { assertKnownSchema, type Migration, migrate } from "./migrate.ts";
 
 /** The message is for the operator of the gateway. */
 export class StoreError extends Error {
@@ -30,15 +30,20 @@ export function openDatabase({
   try {
     db = new Database(path, { create: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${busyMs}`);
+    // Before the journal mode, which is written into the file.
+    assertKnownSchema(db, migrations);
     db.run("PRAGMA journal_mode = WAL");
     migrate(db, migrations, now);
     prepare?.(db);
     return db;
   } catch (cause) {
     db?.close();
-    throw new StoreError(explain(path, cause), { cause });
+    throw cannotOpen(path, cause);
   }
 }
+
+export const cannotOpen = (path: string, cause: unknown): StoreError =>
+  new StoreError(explain(path, cause), { cause });
 
 const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
 
