@@ -16,6 +16,7 @@ import { ByteTurns } from "./lib/byte-turns.ts";
 import { commaList } from "./lib/comma-list.ts";
 import { newReplicaId } from "./lib/replica-id.ts";
 import { ignoreRejection } from "./lib/tasks.ts";
+import { ResponseMemory } from "./limits/response-memory.ts";
 import { gatewayGauges } from "./observe/metrics/gateway-gauges.ts";
 import { openMetrics } from "./observe/metrics/open-metrics.ts";
 import { StoreLatency } from "./observe/metrics/store-latency.ts";
@@ -68,6 +69,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     byteTurns: new ByteTurns(),
     resources,
     replica: options.replica ?? newReplicaId(),
+    responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
     secrets: secretBoxFor(settings),
   };
   const temp = wireTempStorage(withoutEvents);

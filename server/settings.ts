@@ -252,7 +252,7 @@ export const settingsTable = {
     "Maximum memory for the JSON bodies of all requests in flight, shared among API keys.",
   ),
   VEXEL_RESPONSE_MEMORY_BYTES: bytes(512 * MiB).describe(
-    "Maximum memory for large embeddings responses of all requests in flight, shared among API keys.",
+    "Maximum memory for large embeddings responses and lists of all requests in flight, shared among API keys.",
   ),
   VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Maximum size of an uploaded file."),
   VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe(

@@ -31,6 +31,10 @@ export const storeContent = z.strictObject({
 });
 
 export const maxTargets = 1000;
+/** The most models of a gateway: lists of all models are one response. */
+export const maxModels = 10_000;
+/** Those of the file and of the store. The built-in ones, and those of the environment, are fewer than the rest. */
+export const maxConfiguredModels = 9000;
 
 export const dimensions = z.int().min(1).max(65_536);
 

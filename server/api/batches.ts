@@ -10,6 +10,7 @@ import type { Handlers } from "../http/routes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { expiresAfter } from "./files.ts";
+import { createSendList, type ListMemory } from "./send-list.ts";
 import {
   type AuthenticationOptions,
   createCallerOf,
@@ -18,9 +19,12 @@ import {
   showPage,
 } from "./stored-requests.ts";
 
-interface BatchHandlerOptions extends AuthenticationOptions {
+interface BatchHandlerOptions extends AuthenticationOptions, ListMemory {
   readonly batches: Batches;
 }
+
+/** Of one batch in a list: its metadata, whose characters may all be escaped, and up to 100 errors of its lines. */
+const maxListedBytes = 160 * 1024;
 
 const endpoints = Object.keys(batchEndpoints) as [BatchEndpoint, ...BatchEndpoint[]];
 
@@ -39,6 +43,7 @@ type BatchHandlers = Pick<Handlers, "createBatch" | "batches" | "batch" | "cance
 
 export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers {
   const { batches } = options;
+  const sendList = createSendList(options);
   const callerOf = createCallerOf(options);
   const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   return {
@@ -57,15 +62,19 @@ export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers
       return json(showBatch(created));
     },
     batches: async (incoming) => {
-      const owner = ownerOfRequest(incoming);
+      const caller = callerOf(incoming);
       const { after, limit } = validate(pageQuery, queryOf(incoming));
-      const found = await batches.list(owner, { after, limit: limit + 1 });
-      if (!found) {
-        throw new GatewayError("invalid_value", "Invalid 'after': there is no such batch.", {
-          param: "after",
-        });
-      }
-      return json(showPage(found.map(showBatch), limit));
+      return sendList(incoming, {
+        keyId: caller.id,
+        maxBytes: limit * maxListedBytes,
+        read: async () => {
+          const found = await batches.list(ownerOf(caller), { after, limit: limit + 1 });
+          if (found) return showPage(found.map(showBatch), limit);
+          throw new GatewayError("invalid_value", "Invalid 'after': there is no such batch.", {
+            param: "after",
+          });
+        },
+      });
     },
     batch: async (incoming, { id }) =>
       json(showBatch(await batches.find(ownerOfRequest(incoming), decodePathSegment(id)))),

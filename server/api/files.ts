@@ -9,6 +9,7 @@ import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FormPart, IncomingRequest } from "../request/http-types.ts";
+import { createSendList, type ListMemory } from "./send-list.ts";
 import { sendStored } from "./send-stored.ts";
 import {
   type AuthenticationOptions,
@@ -17,7 +18,7 @@ import {
   showPage,
 } from "./stored-requests.ts";
 
-interface FileHandlerOptions extends AuthenticationOptions {
+interface FileHandlerOptions extends AuthenticationOptions, ListMemory {
   readonly files: ClientFiles;
   /** The most bytes of one file. */
   readonly maxFileBytes: number;
@@ -29,7 +30,10 @@ interface FileHandlerOptions extends AuthenticationOptions {
   readonly turns: ByteTurns;
 }
 
-type ReceiveOptions = Omit<FileHandlerOptions, keyof AuthenticationOptions | "turns">;
+type ReceiveOptions = Omit<
+  FileHandlerOptions,
+  keyof AuthenticationOptions | keyof ListMemory | "turns"
+>;
 
 /** OpenAI's other purposes are for features that the gateway does not have. */
 export const filePurposes = ["batch", "vision", "user_data"] as const;
@@ -46,11 +50,22 @@ export const createFileForm = z.strictObject({
   expires_after: expiresAfter.optional(),
 });
 
+/** OpenAI's maximum of `limit`. */
+const maxLimit = 10_000;
+/** A page ends after this many files, with `has_more`, whatever `limit` says. */
+export const maxFilesOfPage = 1000;
+/** As in most file systems. */
+export const maxFilenameLength = 255;
+/** Of one file in a list: a name whose characters are all escaped, with the other members. */
+const maxListedBytes = maxFilenameLength * 6 + 500;
+/** The id of a file, or of the output or errors of a batch. A file that was deleted is still a cursor. */
+const fileId = /^file-[0-9a-f]{32}(-\w+)?$/;
+
 const listQuery = z.object({
   purpose: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
+  limit: z.coerce.number().int().min(1).max(maxLimit).default(maxLimit),
   order: z.enum(["asc", "desc"]).default("desc"),
-  after: z.string().optional(),
+  after: z.string().regex(fileId, "it is not the id of a file").optional(),
 });
 
 /** The text fields of the form, together. */
@@ -64,16 +79,24 @@ export type FileHandlers = Pick<
 
 export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
   const { files, turns } = options;
+  const sendList = createSendList(options);
   const callerOf = createCallerOf(options);
   const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   return {
     createFile: async (incoming) =>
       json(showFile(await receiveFile(incoming, ownerOfRequest(incoming), options))),
     files: async (incoming) => {
-      const owner = ownerOfRequest(incoming);
-      const { limit, ...query } = validate(listQuery, queryOf(incoming));
-      const found = await files.list({ owner, ...query, limit: limit + 1 });
-      return json(showPage(found.map(showFile), limit));
+      const caller = callerOf(incoming);
+      const { limit: given, ...query } = validate(listQuery, queryOf(incoming));
+      const limit = Math.min(given, maxFilesOfPage);
+      return sendList(incoming, {
+        keyId: caller.id,
+        maxBytes: limit * maxListedBytes,
+        read: async () => {
+          const found = await files.list({ owner: ownerOf(caller), ...query, limit: limit + 1 });
+          return showPage(found.map(showFile), limit);
+        },
+      });
     },
     file: async (incoming, { id }) =>
       json(showFile(await files.find(ownerOfRequest(incoming), decodePathSegment(id)))),
@@ -148,6 +171,15 @@ export function expiryOf(
   return purpose.startsWith("batch") && batchFileMs > 0 ? createdAt + batchFileMs : null;
 }
 
+function checkFilename({ length }: string): void {
+  if (length <= maxFilenameLength) return;
+  throw new GatewayError(
+    "invalid_value",
+    `Invalid 'file': its name has ${length} characters, and may have ${maxFilenameLength}. Send a shorter file name.`,
+    { param: "file" },
+  );
+}
+
 export function checkBatchSize(bytes: number, maxBytes: number, param = "file"): void {
   if (bytes <= maxBytes) return;
   throw new GatewayError(
@@ -186,6 +218,7 @@ async function readForm(
     }
     if (filename !== undefined) throw duplicate("file");
     filename = part.filename ?? "";
+    checkFilename(filename);
     bytes = await file.write(atMost(part.body, maxFileBytes, "file"), "upload");
   }
   return { filename, bytes, fields };

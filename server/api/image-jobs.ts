@@ -11,6 +11,7 @@ import type { StageLists } from "../pipeline/stages.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { EditQuery, GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 import { generationsEndpoint } from "./generations.ts";
+import { createSendList, type ListMemory } from "./send-list.ts";
 import {
   type AuthenticationOptions,
   createCallerOf,
@@ -19,7 +20,7 @@ import {
   showPage,
 } from "./stored-requests.ts";
 
-interface ImageJobHandlerOptions extends AuthenticationOptions {
+interface ImageJobHandlerOptions extends AuthenticationOptions, ListMemory {
   readonly jobs: Jobs;
   readonly serve: Serve;
   readonly edits: Endpoint<EditQuery, ImageResponse>;
@@ -37,8 +38,12 @@ type ImageJobHandlers = Pick<
   | "imageTask"
 >;
 
+/** Of one job in a list: its metadata, whose characters may all be escaped, and its error. */
+const maxListedBytes = 64 * 1024;
+
 export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJobHandlers {
   const { jobs, serve, send } = options;
+  const sendList = createSendList(options);
   const callerOf = createCallerOf(options);
   const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   const find = async (incoming: IncomingRequest, id: string): Promise<StoredJob> => {
@@ -60,11 +65,17 @@ export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJo
   const editJobs = asJob(options.edits);
   return {
     imageJobs: async (incoming) => {
-      const owner = ownerOfRequest(incoming);
+      const caller = callerOf(incoming);
       const { after, limit } = validate(pageQuery, queryOf(incoming));
-      const found = await jobs.list(owner, "image", { after, limit: limit + 1 });
-      if (!found) throw jobNotFound(after ?? "");
-      return json(showPage(found.map(showImageJob), limit));
+      return sendList(incoming, {
+        keyId: caller.id,
+        maxBytes: limit * maxListedBytes,
+        read: async () => {
+          const found = await jobs.list(ownerOf(caller), "image", { after, limit: limit + 1 });
+          if (!found) throw jobNotFound(after ?? "");
+          return showPage(found.map(showImageJob), limit);
+        },
+      });
     },
     imageJob: async (incoming, { id }) => {
       const job = await find(incoming, id);

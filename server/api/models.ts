@@ -2,9 +2,11 @@
 import { authenticate, mayUse, modelNotFound } from "../auth/authenticate.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { decodePathSegment, json } from "../http/route.ts";
+import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import { createSendList, type ListMemory } from "./send-list.ts";
 
-export interface ModelsOptions {
+export interface ModelsOptions extends ListMemory {
   readonly snapshot: () => Snapshot;
   /**
    * The gateway's start in Unix seconds. OpenAI's format requires a date for each model, and the gateway reports its
@@ -15,7 +17,12 @@ export interface ModelsOptions {
   readonly now: () => number;
 }
 
-export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
+/** The most bytes of one model in a list. Each character of a text may be escaped. */
+const maxListedBytes = ({ id, ownedBy, description = "" }: Model): number =>
+  6 * (id.length + ownedBy.length + description.length) + 300;
+
+export function createModels({ snapshot, startedAt, now, responseMemory }: ModelsOptions) {
+  const sendList = createSendList({ responseMemory });
   const show = (model: Model) => ({
     id: model.id,
     object: "model",
@@ -32,10 +39,21 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     }),
     ...(model.description !== undefined && { description: model.description }),
   });
-  const usable = (incoming: IncomingRequest): Model[] => {
+  const usable = (incoming: IncomingRequest): { caller: Caller; models: Model[] } => {
     const current = snapshot();
     const caller = authenticate(incoming.headers, current, now());
-    return [...current.models.values()].filter((model) => mayUse(caller, model));
+    return {
+      caller,
+      models: [...current.models.values()].filter((model) => mayUse(caller, model)),
+    };
+  };
+  const list = (incoming: IncomingRequest, shown: (model: Model) => object) => {
+    const { caller, models } = usable(incoming);
+    return sendList(incoming, {
+      keyId: caller.id,
+      maxBytes: models.reduce((sum, model) => sum + maxListedBytes(model), 0),
+      read: async () => ({ object: "list", data: models.map(shown) }),
+    });
   };
   // OpenAI's format of engines until 2023 (openai/openai-openapi, 1.2.0).
   const showEngine = ({ id, ownedBy }: Model) => ({
@@ -45,19 +63,18 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     ready: true,
   });
   const find = (incoming: IncomingRequest, id: string): Model => {
-    const model = usable(incoming).find((candidate) => candidate.id === id);
+    const model = usable(incoming).models.find((candidate) => candidate.id === id);
     if (!model) throw modelNotFound(id);
     return model;
   };
   return {
-    list: async (incoming: IncomingRequest): Promise<OutgoingResponse> =>
-      json({ object: "list", data: usable(incoming).map(show) }),
+    list: async (incoming: IncomingRequest): Promise<OutgoingResponse> => list(incoming, show),
     get: async (
       incoming: IncomingRequest,
       { model }: { readonly model: string },
     ): Promise<OutgoingResponse> => json(show(find(incoming, decodePathSegment(model)))),
     listEngines: async (incoming: IncomingRequest): Promise<OutgoingResponse> =>
-      json({ object: "list", data: usable(incoming).map(showEngine) }),
+      list(incoming, showEngine),
     getEngine: async (
       incoming: IncomingRequest,
       { model }: { readonly model: string },

@@ -1,5 +1,6 @@
 /** The schemas of all responses, for the OpenAPI document. Tests validate real responses against them. */
 import { z } from "zod";
+import { maxModels } from "../../contract/schemas/models.ts";
 
 const tokens = z.int().min(0);
 
@@ -77,9 +78,12 @@ export const engineResponse = z.object({
 });
 export const enginesResponse = z.object({
   object: z.literal("list"),
-  data: z.array(engineResponse),
+  data: z.array(engineResponse).max(maxModels),
 });
-export const modelsResponse = z.object({ object: z.literal("list"), data: z.array(modelResponse) });
+export const modelsResponse = z.object({
+  object: z.literal("list"),
+  data: z.array(modelResponse).max(maxModels),
+});
 
 export const errorResponse = z.object({
   error: z.looseObject({

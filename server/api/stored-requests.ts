@@ -31,10 +31,13 @@ export async function readStoredBody<S extends z.ZodType>(
   }
 }
 
+/** The most entries of a page, as at OpenAI. Lists of files have their own. */
+export const maxEntries = 100;
+
 /** OpenAI's cursor: the id of the last entry of a page is `after` of the next one. */
 export const pageQuery = z.object({
   after: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
+  limit: z.coerce.number().int().min(1).max(maxEntries).default(20),
 });
 
 /** `entries`: one more than `limit` if there is another page. */

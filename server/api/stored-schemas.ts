@@ -1,10 +1,12 @@
 /** The bodies and responses of the routes for what clients store, for the OpenAPI document. */
 import { z } from "zod";
 import { batchExecutions } from "../../contract/admin/constants.ts";
+import { jobEventTypes } from "../../contract/events.ts";
 import type { StoredRouteName } from "../http/stored-routes.ts";
 import { createBatchBody } from "./batches.ts";
-import { createFileForm } from "./files.ts";
+import { createFileForm, maxFilesOfPage } from "./files.ts";
 import { imagesResponse } from "./response-schemas.ts";
+import { maxEntries } from "./stored-requests.ts";
 import { completeUploadBody, createUploadBody, uploadPartForm } from "./uploads.ts";
 import {
   createEndpointBody,
@@ -15,10 +17,10 @@ import {
 
 const seconds = z.int().describe("Unix seconds.");
 
-const listOf = (entry: z.ZodType) =>
+const listOf = (entry: z.ZodType, max: number) =>
   z.object({
     object: z.literal("list"),
-    data: z.array(entry),
+    data: z.array(entry).max(max),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
     has_more: z.boolean(),
@@ -203,7 +205,7 @@ export const storedResponses: Record<
   { type: string; schema?: z.ZodType; status?: 202 }
 > = {
   createFile: { type: "application/json", schema: fileResponse },
-  files: { type: "application/json", schema: listOf(fileResponse) },
+  files: { type: "application/json", schema: listOf(fileResponse, maxFilesOfPage) },
   file: { type: "application/json", schema: fileResponse },
   deleteFile: { type: "application/json", schema: deletedResponse },
   fileContent: { type: "application/octet-stream" },
@@ -212,11 +214,11 @@ export const storedResponses: Record<
   completeUpload: { type: "application/json", schema: uploadResponse },
   cancelUpload: { type: "application/json", schema: uploadResponse },
   createBatch: { type: "application/json", schema: batchResponse },
-  batches: { type: "application/json", schema: listOf(batchResponse) },
+  batches: { type: "application/json", schema: listOf(batchResponse, maxEntries) },
   batch: { type: "application/json", schema: batchResponse },
   cancelBatch: { type: "application/json", schema: batchResponse },
   createWebhookEndpoint: { type: "application/json", schema: endpointWithSecretResponse },
-  webhookEndpoints: { type: "application/json", schema: listOf(endpointResponse) },
+  webhookEndpoints: { type: "application/json", schema: listOf(endpointResponse, maxEntries) },
   webhookEndpoint: { type: "application/json", schema: endpointResponse },
   updateWebhookEndpoint: { type: "application/json", schema: endpointResponse },
   deleteWebhookEndpoint: { type: "application/json", schema: deletedResponse },
@@ -224,9 +226,12 @@ export const storedResponses: Record<
   testWebhookEndpoint: { type: "application/json", schema: endpointTestResponse },
   webhookEventTypes: {
     type: "application/json",
-    schema: z.object({ object: z.literal("list"), data: z.array(z.string()) }),
+    schema: z.object({
+      object: z.literal("list"),
+      data: z.array(z.string()).max(jobEventTypes.length),
+    }),
   },
-  imageJobs: { type: "application/json", schema: listOf(imageJobResponse) },
+  imageJobs: { type: "application/json", schema: listOf(imageJobResponse, maxEntries) },
   imageJob: { type: "application/json", schema: imageJobResponse },
   cancelImageJob: { type: "application/json", schema: imageJobResponse },
   deleteImageJob: { type: "application/json", schema: deletedResponse },

@@ -7,7 +7,14 @@ import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { FormPart, IncomingRequest } from "../request/http-types.ts";
-import { atMost, checkBatchSize, expiresAfter, filePurposes, showFile } from "./files.ts";
+import {
+  atMost,
+  checkBatchSize,
+  expiresAfter,
+  filePurposes,
+  maxFilenameLength,
+  showFile,
+} from "./files.ts";
 import { type AuthenticationOptions, createCallerOf, readStoredBody } from "./stored-requests.ts";
 
 interface UploadHandlerOptions extends AuthenticationOptions {
@@ -25,7 +32,7 @@ const maxFormOverhead = 16 * 1024;
 
 export const createUploadBody = z.strictObject({
   bytes: z.int().min(1).max(maxUploadBytes).describe("The size of the file."),
-  filename: z.string().min(1).max(1000).describe("The name of the file."),
+  filename: z.string().min(1).max(maxFilenameLength).describe("The name of the file."),
   mime_type: z.string().min(1).max(200).describe("The type of the file, which is not used."),
   purpose: z.enum(filePurposes).describe("What the file is for."),
   expires_after: expiresAfter.optional(),

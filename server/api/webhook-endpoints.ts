@@ -7,6 +7,7 @@ import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
+import { createSendList, type ListMemory } from "./send-list.ts";
 import {
   type AuthenticationOptions,
   createCallerOf,
@@ -16,15 +17,19 @@ import {
   showPage,
 } from "./stored-requests.ts";
 
-interface WebhookEndpointHandlerOptions extends AuthenticationOptions {
+interface WebhookEndpointHandlerOptions extends AuthenticationOptions, ListMemory {
   readonly endpoints: WebhookEndpoints;
 }
+
+/** Of one endpoint in a list: its name and its URL, whose characters may all be escaped, with the other members. */
+const maxListedBytes = 15 * 1024;
 
 const name = z.string().min(1).max(200).describe("A name for people.");
 const url = z.string().max(2048).describe("The https URL that receives the events.");
 const eventTypes = z
   .array(z.enum(jobEventTypes))
   .min(1)
+  .max(jobEventTypes.length)
   .describe("The event types that are delivered.");
 
 export const createEndpointBody = z.strictObject({ name, url, event_types: eventTypes });
@@ -55,6 +60,7 @@ export function createWebhookEndpointHandlers(
   options: WebhookEndpointHandlerOptions,
 ): EndpointHandlers {
   const { endpoints } = options;
+  const sendList = createSendList(options);
   const callerOf = createCallerOf(options);
   const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
   const read = <S extends z.ZodType>(incoming: IncomingRequest, schema: S) =>
@@ -68,10 +74,16 @@ export function createWebhookEndpointHandlers(
       );
     },
     webhookEndpoints: async (incoming) => {
-      const owner = ownerOfRequest(incoming);
+      const caller = callerOf(incoming);
       const { after, limit } = validate(pageQuery, queryOf(incoming));
-      const found = await endpoints.list(owner, { after, limit: limit + 1 });
-      return json(showPage(found.map(show), limit));
+      return sendList(incoming, {
+        keyId: caller.id,
+        maxBytes: limit * maxListedBytes,
+        read: async () => {
+          const found = await endpoints.list(ownerOf(caller), { after, limit: limit + 1 });
+          return showPage(found.map(show), limit);
+        },
+      });
     },
     webhookEndpoint: async (incoming, { id }) =>
       json(show(await endpoints.find(ownerOfRequest(incoming), decodePathSegment(id)))),

@@ -1,6 +1,6 @@
 /**
- * Response memory: bounds the memory of large embeddings responses: each response reserves its expected size before it
- * is requested from an upstream or read from the cache, until its last byte is sent. A body that is not streamed (below
+ * Response memory: bounds the memory of large embeddings responses and lists: each response reserves its expected size
+ * before it is requested from an upstream, or read from the cache or a store, until its last byte is sent. A body that is not streamed (below
  * 64 KiB, or base64 of few vectors) holds its reservation until its ledger row is written. A request waits until there
  * is space. API keys share the memory (`KeyShares`), so that clients of one key that do not read their responses cannot
  * lock out the others. A key that holds none may take all that is free: a large response could otherwise never begin.
@@ -108,6 +108,6 @@ export class ResponseMemory {
 const noMemory = (): GatewayError =>
   new GatewayError(
     "overloaded",
-    "Timed out while queued: the memory for large embeddings responses is in use by other requests. No upstream request was sent. Send fewer large requests at once, read the responses, or ask the gateway's operator to raise VEXEL_RESPONSE_MEMORY_BYTES.",
+    "Timed out while queued: the memory for large responses is in use by other requests. No upstream request was sent. Send fewer large requests at once, read the responses, or ask the gateway's operator to raise VEXEL_RESPONSE_MEMORY_BYTES.",
     { retryAfterMs, notSent: true },
   );

@@ -54,7 +54,7 @@ export interface PipelineServices {
   readonly timeoutMs: { readonly embedding: number; readonly image: number };
   /** Rate limits and concurrency slots. */
   readonly admission: Admission;
-  /** The memory of large embeddings responses. */
+  /** The memory of large responses. */
   readonly responseMemory: ResponseMemory;
   /** Budgets: reservation and settlement. */
   readonly charging: RequestCharging;

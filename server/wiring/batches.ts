@@ -137,7 +137,12 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
   const batches = createBatches({ jobs, files, findWebhook, maxBytes, now });
   return {
     batches,
-    handlers: createBatchHandlers({ snapshot, batches, now }),
+    handlers: createBatchHandlers({
+      snapshot,
+      batches,
+      responseMemory: runtime.responseMemory,
+      now,
+    }),
     kind: createBatchKind({
       files,
       vendorLines,

@@ -66,7 +66,7 @@ export function openStoredData(
 }
 
 export function wireFiles(runtime: Runtime, data: StoredData) {
-  const { settings, snapshot, byteTurns, log, now } = runtime;
+  const { settings, snapshot, byteTurns, responseMemory, log, now } = runtime;
   const maxBatchBytes = settings.VEXEL_BATCH_MAX_BYTES;
   const batchFileMs = settings.VEXEL_FILES_DAYS * dayMs;
   const files = createFiles(runtime, data);
@@ -105,7 +105,7 @@ export function wireFiles(runtime: Runtime, data: StoredData) {
     receive: (incoming: Pick<IncomingRequest, "headers" | "parts">, owner: string) =>
       receiveFile(incoming, owner, receiving),
     handlers: {
-      ...createFileHandlers({ ...receiving, snapshot, turns: byteTurns, now }),
+      ...createFileHandlers({ ...receiving, snapshot, responseMemory, turns: byteTurns, now }),
       ...createUploadHandlers({ snapshot, uploads, maxBatchBytes, now }),
     },
   };

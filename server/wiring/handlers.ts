@@ -25,7 +25,7 @@ interface HandlersOptions
 }
 
 export function wireHandlers(
-  { settings, snapshot, byteTurns, now }: Runtime,
+  { settings, snapshot, byteTurns, responseMemory, now }: Runtime,
   requestPath: RequestPath,
   { startedAt, metrics, stored, ...status }: HandlersOptions,
 ): Handlers {
@@ -35,6 +35,7 @@ export function wireHandlers(
     ...createModelHandlers({
       ...modelServices,
       snapshot,
+      responseMemory,
       startedAt: Math.floor(startedAt / 1000),
       now,
     }),

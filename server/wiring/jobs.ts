@@ -37,6 +37,7 @@ export function wireJobs(
   { recordJobEvent, webhookEndpoints }: Pick<OpenedEvents, "recordJobEvent" | "webhookEndpoints">,
 ) {
   const { settings, snapshot, now, clock, log, replica: holder, resources, secrets } = runtime;
+  const { responseMemory } = runtime;
   const { pipeline, modelServices, budgets, charging, reservations } = requestPath;
   const { jobs: store, contents: files } = data;
   // A batch is stored as long as its files are by default.
@@ -128,12 +129,11 @@ export function wireJobs(
     stopping.abort();
     return runner.close();
   });
-  const { serve, send, edits } = modelServices;
   return {
     jobs,
     batches,
     handlers: {
-      ...createImageJobHandlers({ snapshot, jobs, serve, send, edits, now }),
+      ...createImageJobHandlers({ ...modelServices, snapshot, jobs, responseMemory, now }),
       ...handlers,
     },
     submitImage: createSubmitImageJob({

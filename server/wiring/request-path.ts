@@ -6,7 +6,6 @@ import { tryPlanQuery } from "../images/plan/plan.ts";
 import { realTimers, repeat } from "../lib/timers.ts";
 import { Admission } from "../limits/admission.ts";
 import { localRateLimitCounters } from "../limits/rate-limit-counters.ts";
-import { ResponseMemory } from "../limits/response-memory.ts";
 import { sharedRateLimitCounters } from "../limits/shared-counters.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
@@ -139,7 +138,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     attribution,
     streamTimes,
     admission: limits.admission,
-    responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),
+    responseMemory: runtime.responseMemory,
     charging: budgets.charging,
     maxConcurrent: { requests: settings.VEXEL_MAX_CONCURRENT, connections: options.connections },
     clock,

@@ -4,6 +4,7 @@ import type { Emit } from "../../contract/events.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { ByteTurns } from "../lib/byte-turns.ts";
 import type { Log } from "../lib/log.ts";
+import type { ResponseMemory } from "../limits/response-memory.ts";
 import type { Settings } from "../settings.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 
@@ -21,6 +22,8 @@ export interface Runtime {
   readonly emit: Emit;
   /** For reading stored bytes. */
   readonly byteTurns: ByteTurns;
+  /** The memory of large responses. */
+  readonly responseMemory: ResponseMemory;
   /** Encrypts what is stored: with `VEXEL_SECRET`, or with the generated key of the data folder. */
   readonly secrets: SecretBox;
   /** Released in reverse order when the gateway closes, or if it cannot start. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createModels } from "../../server/api/models.ts";
 import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { ResponseMemory } from "../../server/limits/response-memory.ts";
 import { shutdownDateOf, shutdownRows } from "../../server/upstream/catalog/shutdowns/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
@@ -55,7 +56,12 @@ describe("`vexel check`", () => {
 
 test("`GET /v1/models` gives the shutdown date of a model only if all its targets are shut down", async () => {
   const { snapshot } = at("2026-11-16");
-  const { list } = createModels({ snapshot: () => snapshot, startedAt: 0, now: () => 0 });
+  const { list } = createModels({
+    snapshot: () => snapshot,
+    startedAt: 0,
+    now: () => 0,
+    responseMemory: new ResponseMemory(1_000_000),
+  });
   const incoming = {
     headers: new Headers({ authorization: "Bearer sk-ends-0123456789abcdef" }),
   } as unknown as Parameters<typeof list>[0];

@@ -7,6 +7,7 @@ import {
   embeddingMembers,
   imageMembers,
   imageTargetMembers,
+  maxConfiguredModels,
   maxTargets,
   modelMembers,
   moderationMembers,
@@ -56,14 +57,23 @@ const image = z.strictObject({
     .optional(),
 });
 
+/** The admin API lists all upstreams, and all projects, in one response. */
+const [maxUpstreams, maxProjects] = [1000, 10_000];
+const maxKeys = 100_000;
 /** Each is evaluated every minute. */
 const maxAlerts = 100;
 
 export const fileSchema = z.strictObject({
-  upstreams: z.array(z.discriminatedUnion("kind", [firstKind, ...otherKinds])).default([]),
-  models: z.array(z.discriminatedUnion("kind", [embedding, image])).default([]),
-  keys: z.array(key).default([]),
-  projects: z.array(project).default([]),
+  upstreams: z
+    .array(z.discriminatedUnion("kind", [firstKind, ...otherKinds]))
+    .max(maxUpstreams)
+    .default([]),
+  models: z
+    .array(z.discriminatedUnion("kind", [embedding, image]))
+    .max(maxConfiguredModels)
+    .default([]),
+  keys: z.array(key).max(maxKeys).default([]),
+  projects: z.array(project).max(maxProjects).default([]),
   defaults: defaults.optional(),
   /** Alert rules. */
   alerts: z.array(alert).max(maxAlerts).default([]),
