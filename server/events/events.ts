@@ -38,8 +38,8 @@ export interface Events {
   readonly recordJobEvent: RecordJobEvent;
   /** An event of type `webhook.test`, which is not recorded. */
   testEvent(webhook: Webhook): StoredEvent;
-  /** Waits until the events that were emitted are recorded, or until recording fails. */
-  flush(): Promise<void>;
+  /** Waits until the events that were emitted are recorded, or until recording fails: then it returns false. */
+  flush(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -109,13 +109,14 @@ export function createEvents(options: EventsOptions): Events {
     }
   };
   /** One writer at a time, so that events are recorded in the order in which they occurred. */
-  const flush = async (): Promise<void> => {
+  const flush = async (): Promise<boolean> => {
     do {
       recording ??= recordQueued().finally(() => {
         recording = undefined;
       });
       await recording;
     } while (queue.length > 0 && failure === undefined);
+    return failure === undefined;
   };
 
   const onFailure = ({ event }: QueuedEvent, error: unknown): void => {

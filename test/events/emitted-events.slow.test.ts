@@ -153,10 +153,10 @@ describe("the event file", () => {
       await record(store, i, 1000 + i, i % 100 === 0 ? ["wh_a"] : []);
     const count = (table: string) =>
       db.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM ${table}`).get()?.n ?? 0;
-    expect(count("events")).toBeLessThanOrEqual(10_063);
-    expect(count("events")).toBeGreaterThanOrEqual(10_000);
-    expect(count("deliveries")).toBeLessThanOrEqual(101);
-    expect(count("deliveries")).toBeGreaterThanOrEqual(100);
+    while (await store.prune(20_000)) {}
+    // Three of the oldest wait for their delivery.
+    expect(count("events")).toBe(10_003);
+    expect(count("deliveries")).toBe(103);
     expect((await store.list({ limit: 1 }))?.[0]?.id).toBe("evt_10299");
     db.close();
   });

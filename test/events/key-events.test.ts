@@ -31,7 +31,7 @@ function startProcess(marks: Map<string, number>, isReadable = () => true) {
       setMark: async (name, value) => void marks.set(name, value),
     },
     emit: ({ type, data }) => void emitted.push(`${type} ${(data as { id: string }).id}`),
-    flush: () => Promise.resolve(),
+    flush: () => Promise.resolve(true),
     report: (problem) => void problems.push(problem),
   });
   return { onKeysChanged, read: () => emitted.splice(0), problems };

@@ -1,34 +1,27 @@
 /**
  * Evaluates the alert rules: one process at a time (a lease in the store), every minute. A rule fires once when its
- * value is above the bound, and is resolved once when it is not. The state is stored before the event is emitted, and
- * an event that was not recorded is emitted again with the same deduplication key.
+ * value is above the bound, and is resolved once when it is known not to be. The state is stored before the event is
+ * emitted, and an event that was not recorded is emitted again with the same deduplication key.
  */
 import type { Emit, EventData } from "../../../contract/events.ts";
 import type { AlertRule } from "../../config/snapshot.ts";
-import { latencyPercentile } from "../../storage/latency-percentile.ts";
 import type { LedgerFilter, LedgerQueries } from "../../storage/ports/ledger-queries.ts";
 import type { AlertStore, StoredAlert } from "../../storage/sql/alert-store.ts";
-import { createRequestWindow, type WindowSums } from "./request-window.ts";
-
-/** The health of a target, of all replicas together. */
-interface TargetHealth {
-  readonly upstream: string;
-  /** The models of clients that it serves. */
-  readonly models: readonly string[];
-  readonly state: string;
-}
+import { type Measured, measureRequests, measureTargets, type RuleTarget } from "./measure-rule.ts";
+import { createRequestWindow } from "./request-window.ts";
 
 export interface AlertSources {
   readonly queries: Pick<LedgerQueries, "usage">;
-  readonly targets: () => Promise<readonly TargetHealth[]>;
+  /** The health of the targets, of all replicas together. */
+  readonly targets: () => Promise<readonly RuleTarget[]>;
 }
 
 interface AlertsOptions extends AlertSources {
   readonly store: AlertStore;
   readonly rules: () => ReadonlyMap<string, AlertRule>;
   readonly emit: Emit;
-  /** Waits until emitted events are recorded. */
-  readonly flush: () => Promise<void>;
+  /** Waits until emitted events are recorded. False: recording failed. */
+  readonly flush: () => Promise<boolean>;
   /** The id of this process. */
   readonly owner: string;
   /** Unix milliseconds. Replicas share the clock of their database. */
@@ -44,6 +37,8 @@ export function createAlerts(options: AlertsOptions) {
   const { store, rules, emit, flush, owner, queries, targets, now } = options;
   const windows = new Map<string, ReturnType<typeof createRequestWindow>>();
   let running: Promise<void> | undefined;
+  /** The first evaluation of this process. */
+  let startedAt: number | undefined;
 
   const windowOf = (rule: AlertRule) => {
     // A changed filter or window starts with no samples.
@@ -53,12 +48,14 @@ export function createAlerts(options: AlertsOptions) {
     return { key, window };
   };
 
-  const announce = async (alert: StoredAlert): Promise<void> => {
+  /** False: the event is not recorded. The next evaluation announces it again, perhaps that of another process. */
+  const announce = async (alert: StoredAlert): Promise<boolean> => {
     const type = alert.isFiring ? "alert.firing" : "alert.resolved";
     const data = alert.data as unknown as AlertData;
     emit({ type, data, deduplicationKey: `${type} ${alert.name} ${alert.since}` });
-    await flush();
-    await store.put({ ...alert, isAnnounced: true });
+    const isRecorded = await flush();
+    if (isRecorded) await store.put({ ...alert, isAnnounced: true });
+    return isRecorded;
   };
 
   const evaluateRule = async (
@@ -66,9 +63,13 @@ export function createAlerts(options: AlertsOptions) {
     before: StoredAlert | undefined,
     at: number,
   ): Promise<void> => {
-    const value = await measure(rule, at);
-    const isFiring = value !== null && value > rule.above;
-    if (isFiring === (before?.isFiring ?? false)) {
+    const { value, highest } = await measure(rule, at);
+    const isAbove = (measured: number | null): boolean =>
+      measured !== null && measured > rule.above;
+    const wasFiring = before?.isFiring ?? false;
+    // What is not known, as after a start, resolves nothing.
+    const isFiring = isAbove(value) || (wasFiring && isAbove(highest));
+    if (isFiring === wasFiring) {
       if (before && !before.isAnnounced) await announce(before);
       return;
     }
@@ -79,25 +80,28 @@ export function createAlerts(options: AlertsOptions) {
     await announce(changed);
   };
 
-  const measure = async (rule: AlertRule, at: number): Promise<number | null> => {
+  const measure = async (rule: AlertRule, at: number): Promise<Measured> => {
     if (rule.metric === "unhealthy_targets") {
-      return (await targets()).filter((target) => isUnhealthy(target, rule)).length;
+      const isStarting = at - (startedAt ?? at) < rule.minutes * 60_000;
+      return measureTargets(rule, await targets(), isStarting);
     }
     const { window } = windowOf(rule);
-    return measuredValue(rule, await window(filterOf(rule), rule.minutes, at));
+    return measureRequests(rule, await window(filterOf(rule), rule.minutes, at));
   };
 
-  /** A rule that was deleted while it fired. */
+  /** The rule of the alert was deleted, perhaps while it fired. */
   const resolveDeleted = async (alert: StoredAlert, at: number): Promise<void> => {
-    if (alert.isFiring) {
-      const data = { ...alert.data, value: null };
-      await announce({ ...alert, isFiring: false, since: at, isAnnounced: false, data });
-    }
-    await store.delete(alert.name);
+    const data = { ...alert.data, value: null };
+    const resolved = alert.isFiring
+      ? { ...alert, isFiring: false, since: at, isAnnounced: false, data }
+      : alert;
+    if (alert.isFiring) await store.put(resolved);
+    if (resolved.isAnnounced || (await announce(resolved))) await store.delete(alert.name);
   };
 
   const evaluateAll = async (): Promise<void> => {
     const at = await now();
+    startedAt ??= at;
     const current = rules();
     // Without rules, and without a state of an earlier one, nothing is written.
     const stored = new Map((await store.list()).map((alert) => [alert.name, alert]));
@@ -134,20 +138,6 @@ const filterOf = ({ model, project, upstream }: AlertRule): LedgerFilter => ({
   ...(project !== undefined && { project }),
   ...(upstream !== undefined && { upstream }),
 });
-
-const isUnhealthy = (target: TargetHealth, { upstream, model }: AlertRule): boolean =>
-  target.state !== "healthy" &&
-  (upstream === undefined || target.upstream === upstream) &&
-  (model === undefined || target.models.includes(model));
-
-/** Null: too few requests to judge. */
-function measuredValue({ metric, minRequests }: AlertRule, sums: WindowSums): number | null {
-  if (metric === "spend") return sums.cost;
-  if (sums.requests < minRequests) return null;
-  return metric === "error_rate"
-    ? (100 * sums.errors) / sums.requests
-    : latencyPercentile(sums.latencyHistogram, 0.95);
-}
 
 const dataOf = (rule: AlertRule, value: number | null, since: number): AlertData => ({
   name: rule.name,

@@ -1,7 +1,8 @@
 /**
  * Sums of the ledger over the last minutes. The ledger has sums by the hour, so each call also keeps what the current
  * hour had so far: the first hour of a window is the difference of the sums now and those at the start of the window.
- * Without a record of that time, as after a start, the window begins with the first record of that hour.
+ * Without a sample of that time, as after a start of the process, it is not known which requests of that hour are in
+ * the window.
  */
 import type {
   LedgerFilter,
@@ -9,9 +10,16 @@ import type {
   LedgerSums,
 } from "../../storage/ports/ledger-queries.ts";
 
-export type WindowSums = Pick<LedgerSums, "requests" | "errors" | "cost" | "latencyHistogram">;
+export type RequestSums = Pick<LedgerSums, "requests" | "errors" | "cost" | "latencyHistogram">;
 
-interface Sample extends WindowSums {
+export interface WindowSums {
+  /** Requests that are in the window. */
+  readonly known: RequestSums;
+  /** Further requests of the first hour of the window: none, some or all of them are in the window. */
+  readonly uncertain: RequestSums;
+}
+
+interface Sample extends RequestSums {
   /** Unix milliseconds. */
   readonly at: number;
   readonly hour: number;
@@ -21,16 +29,21 @@ const [minuteMs, hourMs] = [60_000, 3_600_000];
 /** Hours of a window of a day, with the one that has begun. */
 const maxHours = 26;
 
-const none: WindowSums = { requests: 0, errors: 0, cost: 0, latencyHistogram: [] };
+const none: RequestSums = { requests: 0, errors: 0, cost: 0, latencyHistogram: [] };
 const hourOf = (at: number): number => at - (at % hourMs);
 
 export function createRequestWindow(queries: Pick<LedgerQueries, "usage">) {
   const samples: Sample[] = [];
 
-  /** The sums at the start of the window, of the hour in which it starts. */
-  const sumsAt = (start: number): WindowSums | undefined => {
+  /** Divides the requests of the first hour, whose sums are `first` now. */
+  const divide = (first: RequestSums, start: number): WindowSums => {
     const ofHour = samples.filter(({ hour }) => hour === hourOf(start));
-    return ofHour.findLast(({ at }) => at <= start) ?? ofHour[0];
+    const atStart = ofHour.findLast(({ at }) => at <= start);
+    if (atStart) return { known: combine(first, atStart, -1), uncertain: none };
+    const [earliest] = ofHour;
+    return earliest
+      ? { known: combine(first, earliest, -1), uncertain: earliest }
+      : { known: none, uncertain: first };
   };
 
   const prune = (oldest: number): void => {
@@ -49,28 +62,27 @@ export function createRequestWindow(queries: Pick<LedgerQueries, "usage">) {
       limit: maxHours,
     });
     const current = groups.find(({ from }) => from === hourOf(now)) ?? none;
-    const before = sumsAt(start);
+    const { known, uncertain } = divide(
+      groups.find(({ from }) => from === firstHour) ?? none,
+      start,
+    );
     samples.push({ ...pick(current), at: now, hour: hourOf(now) });
     prune(start - hourMs);
     const later = groups.filter(({ from }) => from > firstHour);
-    const first = groups.find(({ from }) => from === firstHour) ?? none;
-    // Nothing is known about the start of this hour: its requests may all be older than the window.
-    const ofFirst = before ? difference(first, before) : none;
-    return [ofFirst, ...later].reduce(add, none);
+    return { known: later.reduce(addSums, known), uncertain };
   };
 }
 
-const pick = ({ requests, errors, cost, latencyHistogram }: WindowSums): WindowSums => ({
+const pick = ({ requests, errors, cost, latencyHistogram }: RequestSums): RequestSums => ({
   requests,
   errors,
   cost,
   latencyHistogram,
 });
 
-const add = (a: WindowSums, b: WindowSums): WindowSums => combine(a, b, 1);
-const difference = (a: WindowSums, b: WindowSums): WindowSums => combine(a, b, -1);
+export const addSums = (a: RequestSums, b: RequestSums): RequestSums => combine(a, b, 1);
 
-function combine(a: WindowSums, b: WindowSums, sign: 1 | -1): WindowSums {
+function combine(a: RequestSums, b: RequestSums, sign: 1 | -1): RequestSums {
   const length = Math.max(a.latencyHistogram.length, b.latencyHistogram.length);
   return {
     requests: a.requests + sign * b.requests,
