@@ -42,8 +42,15 @@ export interface AttemptOptions {
   readonly sendMail: SendMail;
   /** Unix milliseconds. */
   readonly now: () => number;
-  readonly timeoutMs: number;
 }
+
+const isMail = ({ url }: Webhook): boolean => url.startsWith("mailto:");
+
+/**
+ * How long an attempt may take. A mail server takes longer than a web server: it may delay its greeting, and scan the
+ * mail before it accepts it. A mail that was sent completely before the timeout would arrive twice.
+ */
+export const attemptTimeoutMs = (webhook: Webhook): number => (isMail(webhook) ? 60_000 : 10_000);
 
 /** The payload of a webhook, in the form that Standard Webhooks recommends. */
 export const payloadOf = ({ id, type, at, data }: StoredEvent) => ({
@@ -66,14 +73,15 @@ export async function attemptDelivery(
   webhook: Webhook,
   event: StoredEvent,
   abort: AbortController,
-  { post, sendMail, now, timeoutMs }: AttemptOptions,
+  { post, sendMail, now }: AttemptOptions,
 ): Promise<AttemptResult> {
   const { owner, url } = webhook;
+  const timeoutMs = attemptTimeoutMs(webhook);
   const timeoutError = new Error(`no response within ${timeoutMs / 1000} seconds`);
   const stopTimeout = startTimeout(timeoutMs, () => abort.abort(timeoutError));
   try {
-    if (url.startsWith("mailto:")) {
-      await sendMail(url, event, timeoutMs);
+    if (isMail(webhook)) {
+      await sendMail(url, event, abort.signal);
       return { delivered: true, status: null, problem: null };
     }
     const { status, retryAfterMs } = await post(

@@ -13,9 +13,14 @@ import type {
   DeliveryStore,
 } from "../storage/sql/delivery-store.ts";
 import type { StoredEvent } from "../storage/sql/event-store.ts";
-import { type AttemptOptions, type AttemptResult, attemptDelivery } from "./attempt-delivery.ts";
+import {
+  type AttemptOptions,
+  type AttemptResult,
+  attemptDelivery,
+  attemptTimeoutMs,
+} from "./attempt-delivery.ts";
 
-interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
+interface DeliveryQueueOptions extends AttemptOptions {
   readonly queue: Pick<DeliveryStore, "claim" | "settle" | "release" | "abandonAll" | "nextDue">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   /** Loads the webhooks with pending deliveries that are not in memory. Absent: all are. */
@@ -41,7 +46,6 @@ export interface DeliveryReport {
 
 const [second, minute] = [1000, 60_000];
 const defaultDelaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
-const timeoutMs = 10 * second;
 const maxDelayMs = 60 * minute;
 /** Each delay is up to this share longer, so that deliveries that failed together are not retried together. */
 const retryJitter = 0.2;
@@ -66,7 +70,7 @@ export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
 export function createDeliveryQueue(options: DeliveryQueueOptions) {
   const { queue, webhooks, post, sendMail, now, random, report, timers } = options;
   const { delaysMs = defaultDelaysMs } = options;
-  const attemptOptions = { post, sendMail, now, timeoutMs };
+  const attemptOptions = { post, sendMail, now };
   /**
    * By id, which comes from the URL: after a configuration reload, the delivery in flight is still awaited, and a pause
    * that the receiver requested still holds.
@@ -180,7 +184,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions) {
         const claimed = await queue.claim({
           webhook: webhook.id,
           now: at,
-          until: at + timeoutMs * 1.5,
+          // Longer than the attempt: no other replica sends the event meanwhile.
+          until: at + attemptTimeoutMs(webhook) * 1.5,
         });
         isStallReported = false;
         if (!claimed) return;

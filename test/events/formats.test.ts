@@ -4,6 +4,7 @@ import type { WebhookTest } from "../../contract/admin.ts";
 import { teamsMessage } from "../../server/events/formats/chat-messages.ts";
 import { createSendMail } from "../../server/events/formats/send-mail.ts";
 import type { StoredEvent } from "../../server/storage/sql/event-store.ts";
+import { until } from "../until.ts";
 import { startSmtpServer } from "./smtp-server.ts";
 import { asOperator, startWithAdmin, type Watched } from "./webhooks-fixture.ts";
 
@@ -118,7 +119,7 @@ test("an alert names the value and the bound, and markup in names is not markup"
 test("an alert arrives as an e-mail at each address, over SMTP", async () => {
   const smtp = await startSmtpServer();
   const sendMail = createSendMail({ smtpUrl: smtp.url, from: "vexel@example.com" });
-  await sendMail("mailto:ops@example.com,on-call@example.com", firing, 5000);
+  await sendMail("mailto:ops@example.com,on-call@example.com", firing, AbortSignal.timeout(60_000));
   expect(smtp.mails).toHaveLength(1);
   expect(smtp.mails[0]).toMatchObject({
     from: "vexel@example.com",
@@ -130,8 +131,24 @@ test("an alert arrives as an e-mail at each address, over SMTP", async () => {
   await smtp.close();
 });
 
+test("a mail that is given up leaves no connection to the server behind", async () => {
+  const smtp = await startSmtpServer({ isSilent: true });
+  const sendMail = createSendMail({ smtpUrl: smtp.url, from: "vexel@example.com" });
+  const abort = new AbortController();
+  const sent = sendMail("mailto:ops@example.com", firing, abort.signal);
+  await until(() => smtp.mails.length === 1);
+  expect(smtp.connections()).toBe(1);
+  abort.abort(new Error("no response within 60 seconds"));
+  await expect(sent).rejects.toThrow("no response within 60 seconds");
+  await until(() => smtp.connections() === 0);
+  await smtp.close();
+});
+
 test("a webhook with a mailto: URL sends e-mail, and a refused one says why", async () => {
-  const [smtp, refusing] = [await startSmtpServer(), await startSmtpServer("550 No such user")];
+  const [smtp, refusing] = [
+    await startSmtpServer(),
+    await startSmtpServer({ refusal: "550 No such user" }),
+  ];
   const yaml = 'webhooks: [{ url: "mailto:ops@example.com", events: ["alert.*"] }]\n';
   const results: WebhookTest[] = [];
   for (const VEXEL_SMTP_URL of [smtp.url, refusing.url, ""]) {

@@ -12,25 +12,43 @@ interface SmtpServer {
   /** `smtp://…` */
   readonly url: string;
   readonly mails: readonly ReceivedMail[];
+  /** Open connections. */
+  connections(): number;
   close(): Promise<void>;
 }
 
-/** `refusal`: the response to every recipient, such as `550 No such user`. */
-export async function startSmtpServer(refusal?: string): Promise<SmtpServer> {
+interface SmtpServerOptions {
+  /** The response to every recipient, such as `550 No such user`. */
+  readonly refusal?: string;
+  /** It reads mails and never says whether it accepts them. */
+  readonly isSilent?: true;
+}
+
+export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<SmtpServer> {
   const mails: ReceivedMail[] = [];
-  const server = createServer((socket) => converse(socket, mails, refusal));
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    converse(socket, mails, options);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   return {
     url: `smtp://127.0.0.1:${port}`,
     mails,
+    connections: () => sockets.size,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }
 
 /** RFC 5321, section 3: a session with one command at a time. */
-function converse(socket: Socket, mails: ReceivedMail[], refusal: string | undefined): void {
+function converse(
+  socket: Socket,
+  mails: ReceivedMail[],
+  { refusal, isSilent }: SmtpServerOptions,
+): void {
   let pending = "";
   let from = "";
   let to: string[] = [];
@@ -70,7 +88,7 @@ function converse(socket: Socket, mails: ReceivedMail[], refusal: string | undef
       if (isData) {
         isData = false;
         mails.push({ from, to, text: line });
-        say("250 Accepted");
+        if (!isSilent) say("250 Accepted");
       } else {
         const command = commands[line.slice(0, 4).toUpperCase()];
         if (command) command(line);

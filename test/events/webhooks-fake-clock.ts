@@ -18,9 +18,9 @@ export async function closeSimulations(): Promise<void> {
 }
 
 export const [second, minute, hour] = [1000, 60_000, 3_600_000] as const;
-const webhookNamed = (id: string): Webhook => ({
+const webhookNamed = (id: string, url = `http://${id}.example/`): Webhook => ({
   id,
-  url: `http://${id}.example/`,
+  url,
   secret,
   events: ["*"],
 });
@@ -32,10 +32,12 @@ interface SimulationOptions {
   respond: (count: number) => ReceiverResponse | Promise<ReceiverResponse>;
   random?: () => number;
   maxWaiting?: number;
+  /** `mailto:`: the receiver is a mail server. */
+  url?: string;
 }
 
 export function startSimulation(options: SimulationOptions) {
-  const webhook = webhookNamed("hook");
+  const webhook = webhookNamed("hook", options.url);
   const folder = temporaryFolder();
   const file = openEventFile(folder.path);
   const db = new SqliteDatabase(file);
@@ -70,8 +72,10 @@ export function startSimulation(options: SimulationOptions) {
         timers = timers.filter((other) => other !== timer);
       },
     },
-    sendMail: async () => {
-      throw new Error("There is no mail server.");
+    sendMail: async (_, { id }) => {
+      attempts.push({ at, id, signature: "" });
+      const response = await options.respond(attempts.length);
+      if (response instanceof Error) throw response;
     },
     post: async ({ headers }) => {
       const { "webhook-id": id = "", "webhook-signature": signature = "" } = headers;

@@ -239,6 +239,23 @@ test("deliveries in flight at shutdown are due at once at the next start", async
   expect(await queue.nextDue("hook")).toBeLessThanOrEqual(simulation.now());
 });
 
+test("a mail to a slow server is not sent by another replica meanwhile", async () => {
+  const { promise: accepted, resolve: accept } = Promise.withResolvers<{ status: number }>();
+  const simulation = startSimulation({ respond: () => accepted, url: "mailto:ops@example.com" });
+  const replica = createDeliveryStore(simulation.db);
+  simulation.emit();
+  await simulation.pass(0);
+  expect(simulation.attempts).toHaveLength(1);
+  // Ten seconds to connect, ten for the greeting, and ten of silence.
+  await simulation.pass(30 * second);
+  const now = simulation.now();
+  expect(await replica.claim({ webhook: "hook", now, until: now + minute })).toBeUndefined();
+  accept({ status: 250 });
+  await simulation.pass(2 * hour);
+  expect(simulation.attempts).toHaveLength(1);
+  expect(simulation.states()).toEqual(["delivered"]);
+});
+
 test("long texts and lists in an event are truncated", async () => {
   const simulation = startSimulation({ respond: () => ({ status: 200 }) });
   const problems = Array.from({ length: 300 }, () => "x".repeat(5000));
