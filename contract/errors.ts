@@ -147,8 +147,14 @@ export const errorTable = {
     null,
     "The model does not support `dimensions`, or not this value.",
   ),
-  prompt_too_long: invalidRequest(null, "The prompt exceeds the model's maximum length."),
-  invalid_size: invalidRequest("invalid_size", "The model does not support this image size."),
+  prompt_too_long: invalidRequest(
+    "string_above_max_length",
+    "The prompt exceeds the model's maximum length.",
+  ),
+  invalid_size: imageUserError(
+    "invalid_value",
+    "The image size is malformed, or breaks a rule of the model for its sizes.",
+  ),
   transparency_unsupported: imageUserError(
     "invalid_value",
     "The model does not support a transparent background.",
@@ -162,7 +168,7 @@ export const errorTable = {
 
   // Files and jobs
   object_not_found: invalidRequest(
-    "not_found",
+    null,
     "The project of the API key has no file, batch or other object with this ID.",
     404,
   ),

@@ -15,7 +15,7 @@ export const pageQuery = z.object({
     .string()
     .regex(/^\d{1,4}$/, `it must be a number from 1 to ${maxLimit}`)
     .transform(Number)
-    .pipe(z.number().min(1).max(maxLimit))
+    .pipe(z.int().min(1).max(maxLimit))
     .optional()
     .describe(`The number of items, from 1 to ${maxLimit}. Default: ${defaultLimit}.`),
 });

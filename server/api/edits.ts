@@ -1,8 +1,8 @@
 /** POST /v1/images/edits, image edits: a multipart form with files, or JSON with image references. */
 import { z } from "zod";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
-import { outOfRange } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { outOfRange } from "../lib/out-of-range.ts";
 import { imageUrlPattern } from "../lib/url-scheme.ts";
 import type { Endpoint, NameModel, ParsedRequest } from "../pipeline/endpoint.ts";
 import type { Form, IncomingRequest } from "../request/http-types.ts";
@@ -168,11 +168,7 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
     const markups = files.filter(({ role }) => role.name === "markup");
     if (images.length === 0) throw missingImage();
     if (images.length > maxEditImages) {
-      throw new GatewayError(
-        "invalid_value",
-        `Invalid 'image': too many files. Expected at most ${maxEditImages}, but got ${images.length}.`,
-        { param: "image" },
-      );
+      throw outOfRange("image", "array", { maximum: maxEditImages }, images);
     }
     if (masks.length > 1) throw duplicateParameter("mask");
     if (markups.length > 1) throw duplicateParameter("markup");

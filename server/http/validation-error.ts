@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { type Bound, type Measured, outOfRange } from "../lib/out-of-range.ts";
 import { quotedList } from "../lib/quoted-list.ts";
 
 /**
@@ -35,9 +36,9 @@ export function validationError(error: z.ZodError, root: unknown, schema: z.ZodT
     case "invalid_value":
       return unsupportedValue(param, issue.values, given);
     case "too_small":
-      return outOfRange(param, issue.origin, { minimum: issue.minimum }, given);
+      return outOfBounds(issue, schema, { minimum: issue.minimum }, given);
     case "too_big":
-      return outOfRange(param, issue.origin, { maximum: issue.maximum }, given);
+      return outOfBounds(issue, schema, { maximum: issue.maximum }, given);
     case "unrecognized_keys":
       return unknownParameter([param, issue.keys[0]].filter(Boolean).join("."));
     default:
@@ -66,24 +67,18 @@ const unsupportedValue = (
     { param },
   );
 
-type Bound = { readonly minimum: number | bigint } | { readonly maximum: number | bigint };
-
-/** `origin`: what is measured, such as the length of a string. */
-export function outOfRange(
-  param: string,
-  origin: string,
+function outOfBounds(
+  { origin, path }: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig,
+  schema: z.ZodType,
   bound: Bound,
   given: unknown,
 ): GatewayError {
-  const [side, limit] =
-    "minimum" in bound
-      ? ["below minimum", `at least ${bound.minimum}`]
-      : ["above maximum", `at most ${bound.maximum}`];
-  return new GatewayError(
-    "invalid_value",
-    `Invalid '${param}': ${size(origin)} ${side}. Expected ${limit}, but got ${measure(origin, given)}.`,
-    { param },
-  );
+  return outOfRange(formatPath(path), measuredOf(origin, schema, path), bound, given);
+}
+
+function measuredOf(origin: string, schema: z.ZodType, path: readonly PropertyKey[]): Measured {
+  if (origin === "string" || origin === "array") return origin;
+  return isIntegerField(schema, path) ? "integer" : "decimal";
 }
 
 const formatPath = (path: readonly PropertyKey[]): string =>
@@ -109,11 +104,27 @@ function expected(
   return { int: "integer", record: "object" }[type as string] ?? type;
 }
 
-function isIntegerField(schema: z.ZodType, [name, ...more]: readonly PropertyKey[]): boolean {
-  if (!(schema instanceof z.ZodObject) || more.length > 0) return false;
-  const field: unknown = schema.shape[name as string];
-  return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodNumberFormat;
+function isIntegerField(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
+  const field = path.reduce(memberOf, unwrapped(schema));
+  return field instanceof z.ZodNumber && field.isInt;
 }
+
+function memberOf(outer: unknown, step: PropertyKey): unknown {
+  if (outer instanceof z.ZodObject) return unwrapped(outer.shape[step as string]);
+  return outer instanceof z.ZodArray ? unwrapped(outer.element) : undefined;
+}
+
+/** The schema of the value itself, of a field that may be absent or is converted before its check. */
+function unwrapped(field: unknown): unknown {
+  if (
+    field instanceof z.ZodOptional ||
+    field instanceof z.ZodDefault ||
+    field instanceof z.ZodNullable
+  )
+    return unwrapped(field.unwrap());
+  return field instanceof z.ZodPipe ? unwrapped(field.out) : field;
+}
+
 const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 
 export function describeType(value: unknown): string {
@@ -125,16 +136,3 @@ export function describeType(value: unknown): string {
 
 const quote = (value: unknown): string =>
   typeof value === "string" ? `'${value.slice(0, 60)}'` : describeType(value);
-const size = (origin: string): string =>
-  ({
-    string: "length",
-    array: "number of entries",
-    int: "integer",
-    integer: "integer",
-    number: "number",
-  })[origin] ?? "value";
-/** A number may be given as text, as in a query parameter. */
-const measure = (origin: string, value: unknown): string | number =>
-  (origin === "string" && typeof value === "string") || Array.isArray(value)
-    ? value.length
-    : String(value);

@@ -4,6 +4,7 @@
  * inpainting.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { outOfRange } from "../lib/out-of-range.ts";
 import { quotedList } from "../lib/quoted-list.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { isDataUrl } from "../lib/url-scheme.ts";
@@ -239,11 +240,7 @@ const invalidValue = (field: string, reason: string): GatewayError =>
 
 function tooManyImages(images: readonly ImageSource[]): GatewayError {
   const field = images.some(({ kind }) => kind === "file") ? "image" : "images";
-  return new GatewayError(
-    "invalid_value",
-    `Invalid '${field}': too many images. Expected at most ${maxImages}, but got ${images.length}.`,
-    { param: field },
-  );
+  return outOfRange(field, "array", { maximum: maxImages }, images);
 }
 
 /** Preflight stage: refuses a request for more images than the model may generate at once. */
@@ -260,11 +257,7 @@ export function checkImageCount(
   { maxImages }: { readonly maxImages: number },
 ): void {
   if (n === undefined || n <= maxImages) return;
-  throw new GatewayError(
-    "invalid_value",
-    `Invalid 'n': integer above maximum. Expected at most ${maxImages} for this model, but got ${n}.`,
-    { param: "n" },
-  );
+  throw outOfRange("n", "integer", { maximum: maxImages }, n);
 }
 
 interface PreflightOptions {

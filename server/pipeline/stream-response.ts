@@ -119,6 +119,10 @@ async function* chunksOf(body: StreamEvent["body"]): AsyncGenerator<StreamChunk>
   }
 }
 
-/** Both official clients detect an error only if `data` has an `error`; one of them also requires the event name. */
+/**
+ * Both official clients detect an error only if `data` has an `error`; one of them also requires the event name. As
+ * OpenAI has it, `type` is beside it, for programs that read the type of every event (captured in
+ * github.com/sdcb/chats, `image_generation_server_error`).
+ */
 const errorFrame = (error: GatewayError): string =>
-  `event: error\ndata: ${JSON.stringify(error.body)}\n\n`;
+  `event: error\ndata: ${JSON.stringify({ type: "error", ...error.body })}\n\n`;

@@ -14,19 +14,23 @@ export function parseSize(text: string): Size | undefined {
   return found ? { width: Number(found[1]), height: Number(found[2]) } : undefined;
 }
 
-/** Why a rule does not allow a size, for an error message. Undefined: it is allowed. */
+/**
+ * Why a rule does not allow a size, for an error message, in OpenAI's words where it has any. Undefined: it is allowed.
+ */
 export function sizeRuleViolation({ width, height }: Size, rule: SizeRule): string | undefined {
   const { multipleOf, minEdge, maxEdge, minPixels = 1, maxPixels, maxRatio } = rule;
   const pixels = width * height;
+  const [shorter, longer] = [Math.min(width, height), Math.max(width, height)];
   if (width % multipleOf !== 0 || height % multipleOf !== 0) {
     return `Width and height must both be divisible by ${multipleOf}.`;
   }
-  if (Math.min(width, height) < minEdge || Math.max(width, height) > maxEdge) {
-    return `Width and height must be from ${minEdge} to ${maxEdge}.`;
+  if (shorter < minEdge) return `The shortest edge must be greater than or equal to ${minEdge}.`;
+  if (longer > maxEdge) return `The longest edge must be less than or equal to ${maxEdge}.`;
+  if (pixels < minPixels) return `It has ${pixels} pixels, which is below the minimum.`;
+  if (maxPixels !== undefined && pixels > maxPixels) {
+    return `It has ${pixels} pixels, which is above the maximum.`;
   }
-  if (pixels < minPixels) return `It has fewer than ${minPixels} pixels.`;
-  if (maxPixels !== undefined && pixels > maxPixels) return `It has more than ${maxPixels} pixels.`;
-  if (maxRatio !== undefined && Math.max(width, height) > maxRatio * Math.min(width, height)) {
+  if (maxRatio !== undefined && longer > maxRatio * shorter) {
     return `The longer edge may be at most ${maxRatio} times the shorter.`;
   }
   return undefined;
@@ -70,14 +74,32 @@ export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
   return { width: edge(width), height: edge(height) };
 }
 
-/** Describes the supported sizes for an error message. */
-export function describeSizes(sizes: Exclude<Sizes, "any">): string {
-  if ("list" in sizes) return `Supported values are: ${quotedList([...sizes.list, "auto"])}.`;
+/** Describes the supported sizes for an error message, with all their bounds. */
+export function describeSizes(
+  sizes: Exclude<Sizes, "any" | { readonly list: readonly string[] }>,
+): string {
   if ("ratios" in sizes)
     return `The model supports only these aspect ratios: ${quotedList(sizes.ratios)}.`;
-  const { multipleOf, minEdge, maxEdge } = sizes.rule;
-  const steps = multipleOf === 1 ? "" : ` that are divisible by ${multipleOf}`;
-  return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge}${steps}.`;
+  const { multipleOf, minEdge, maxEdge, minPixels, maxPixels, maxRatio } = sizes.rule;
+  const conditions = [
+    `edges from ${minEdge} to ${maxEdge}${multipleOf === 1 ? "" : ` that are divisible by ${multipleOf}`}`,
+    ...describeBounds(minPixels, maxPixels, "pixels"),
+    ...(maxRatio === undefined ? [] : [`an aspect ratio from 1:${maxRatio} to ${maxRatio}:1`]),
+  ];
+  return `Supported values are 'auto' and WIDTHxHEIGHT with ${conjunction(conditions)}.`;
+}
+
+const conjunction = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")}, and ${parts.at(-1)}`;
+
+function describeBounds(
+  minimum: number | undefined,
+  maximum: number | undefined,
+  unit: string,
+): string[] {
+  if (minimum !== undefined && maximum !== undefined) return [`${minimum} to ${maximum} ${unit}`];
+  if (maximum !== undefined) return [`at most ${maximum} ${unit}`];
+  return minimum === undefined ? [] : [`at least ${minimum} ${unit}`];
 }
 
 /** Resolution classes, for vendors that take an aspect ratio and a class instead of a width and a height. */

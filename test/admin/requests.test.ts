@@ -57,7 +57,7 @@ test("a parameter that cannot be read is refused by name", async () => {
     ["min_cost=-1", "min_cost"],
     ["from=yesterday", "from"],
     ["limit=0", "limit"],
-    ["limit=5000", "at most 200, but got 5000"],
+    ["limit=5000", "<= 200, but got 5000"],
     ["cursor=nonsense", "cursor"],
     ["modle=other", "modle"],
   ]) {

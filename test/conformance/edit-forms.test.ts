@@ -237,7 +237,7 @@ describe("a form is refused with the name of the parameter for", () => {
     [
       "seventeen images",
       [...usual, ...Array.from({ length: 17 }, (): Field => ["image[]", imageBytes])],
-      "invalid_value",
+      "array_above_max_length",
       "image",
     ],
     [
@@ -250,7 +250,7 @@ describe("a form is refused with the name of the parameter for", () => {
     ["no model", [usual[1]!, ["image", imageBytes]], "missing_required_parameter", "model"],
     ["a word for n", withImage(["n", "two"]), "invalid_type", "n"],
     ["a fraction for n", withImage(["n", "1.5"]), "invalid_type", "n"],
-    ["zero for n", withImage(["n", "0"]), "invalid_value", "n"],
+    ["zero for n", withImage(["n", "0"]), "integer_below_min_value", "n"],
     ["a word for stream", withImage(["stream", "yes"]), "invalid_type", "stream"],
   ])("%s", async (_, fields, code, param) => {
     const { status, error } = await send(...fields);
@@ -267,8 +267,8 @@ describe("a JSON edit is refused with the name of the parameter for", () => {
   const images = [{ image_url: "https://example.com/a.png" }];
   test.each<[string, object, string, string]>([
     ["no images", {}, "missing_required_parameter", "images"],
-    ["an empty list", { images: [] }, "invalid_value", "images"],
-    ["seventeen", { images: Array(17).fill(images[0]) }, "invalid_value", "images"],
+    ["an empty list", { images: [] }, "empty_array", "images"],
+    ["seventeen", { images: Array(17).fill(images[0]) }, "array_above_max_length", "images"],
     [
       "another scheme",
       { images: [{ image_url: "ftp://a" }] },

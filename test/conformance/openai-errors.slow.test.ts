@@ -42,7 +42,7 @@ describe("BadRequestError", () => {
     ["an empty text in a list", { input: ["a", ""] }, null, null, "Entry 1 is an empty string"],
     ["too many inputs", { input: Array(2049).fill("a") }, null, null, "2049 entries"],
     ["a wrong type", { dimensions: "many" }, "invalid_type", "dimensions", "expected an integer"],
-    ["no dimensions", { dimensions: 0 }, "invalid_value", "dimensions", "at least 1"],
+    ["no dimensions", { dimensions: 0 }, "integer_below_min_value", "dimensions", ">= 1"],
     [
       "an unknown format",
       { encoding_format: "hex" },
@@ -65,12 +65,17 @@ describe("BadRequestError", () => {
   test.each([
     ["no prompt", { prompt: undefined }, "missing_required_parameter", "prompt"],
     ["no model", { model: undefined }, "missing_required_parameter", "model"],
-    ["no image", { n: 0 }, "invalid_value", "n"],
-    ["too many images", { n: 11 }, "invalid_value", "n"],
+    ["no image", { n: 0 }, "integer_below_min_value", "n"],
+    ["too many images", { n: 11 }, "integer_above_max_value", "n"],
     ["a fraction as n", { n: 1.5 }, "invalid_type", "n"],
     ["a wrong type", { stream: "yes" }, "invalid_type", "stream"],
     ["an unknown response_format", { response_format: "png" }, "invalid_value", "response_format"],
-    ["too much compression", { output_compression: 101 }, "invalid_value", "output_compression"],
+    [
+      "too much compression",
+      { output_compression: 101 },
+      "integer_above_max_value",
+      "output_compression",
+    ],
   ] as const)("for an image request with %s", async (_, wrong, code, param) => {
     const error = await refusalOf(generate(wrong), BadRequestError);
     expect(error).toMatchObject({ status: 400, code, param, type: "invalid_request_error" });

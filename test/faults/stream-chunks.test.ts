@@ -89,7 +89,9 @@ describe("a stream", () => {
   test("that breaks delivers the finished chunks and then one error event", async () => {
     const { sent, rows } = await readStream(chunksOf(chunk("p"), chunk("done", true), failure()));
     expect(sent.slice(0, 2)).toEqual(["p", "done"]);
-    expect(sent[2]).toStartWith('event: error\ndata: {"error":{"message":"The upstream failed."');
+    expect(sent[2]).toStartWith(
+      'event: error\ndata: {"type":"error","error":{"message":"The upstream failed."',
+    );
     expect(sent).toHaveLength(3);
     expect(rows).toEqual([{ bytes: 5, error: "upstream_error", sent: ["p"] }]);
   });

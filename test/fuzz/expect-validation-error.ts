@@ -15,7 +15,12 @@ const namesParameter = new Set([
   "invalid_type",
   "invalid_value",
   "unknown_parameter",
-  "invalid_size",
+  "integer_below_min_value",
+  "integer_above_max_value",
+  "empty_string",
+  "string_above_max_length",
+  "empty_array",
+  "array_above_max_length",
   "invalid_image_file",
 ]);
 
@@ -87,19 +92,23 @@ function expectQuotedValue({ message }: SentError, value: unknown): void {
   expect(supported.split(/, (?:and )?| and /)).not.toContain(`'${String(value)}'`);
 }
 
-/** Such as "Invalid 'n': integer above maximum. Expected at most 10, but got 11." */
-function expectRange({ message, param }: SentError, value: unknown): void {
-  const [, side, bound, limit, given] =
-    /: [\w ]+ (below minimum|above maximum)\. Expected (at least|at most) (\S+), but got (\S+)\.$/.exec(
-      message,
-    ) ?? [];
+/** Such as "Invalid 'n': integer above maximum value. Expected a value <= 10, but got 11 instead." */
+function expectRange({ code, message, param }: SentError, value: unknown): void {
+  const [, type, side] =
+    /^(integer|string|array|empty)_(below_min|above_max|string|array)/.exec(String(code)) ?? [];
   if (side === undefined) return;
   expect(message).toStartWith(`Invalid '${param}': `);
-  const size = typeof value === "string" || Array.isArray(value) ? value.length : Number(value);
+  const length = typeof value === "string" || Array.isArray(value) ? value.length : 0;
+  if (type === "empty") {
+    expect(length).toBe(0);
+    return;
+  }
+  const [, limit, given] =
+    / (?:>=|<=|length) (\S+), but got (?:an? \w+ with length )?(\S+) instead\.$/.exec(message) ??
+    [];
+  const size = type === "integer" ? Number(value) : length;
   expect(Number(given)).toBe(size);
   expect(Number(limit)).toBeFinite();
-  expect([side, bound]).toEqual(
-    size < Number(limit) ? ["below minimum", "at least"] : ["above maximum", "at most"],
-  );
+  expect(side).toBe(size < Number(limit) ? "below_min" : "above_max");
   expect(size).not.toBe(Number(limit));
 }

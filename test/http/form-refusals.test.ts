@@ -175,10 +175,10 @@ describe("a file", () => {
     const files = Array.from({ length: 17 }, () => ["image[]", png] as const);
     const message = await expectError(
       await send(formOf(...usual, ...files)),
-      "invalid_value",
+      "array_above_max_length",
       "image",
     );
-    expect(message).toContain("at most 16");
+    expect(message).toContain("maximum length 16, but got an array with length 17");
   });
 
   test("named mask may occur once", async () => {
@@ -211,18 +211,18 @@ describe("a text field", () => {
     ["n", "1.5", "invalid_type"],
     ["n", "1e3", "invalid_type"],
     ["n", " 1", "invalid_type"],
-    ["n", "0", "invalid_value"],
-    ["n", "-1", "invalid_value"],
+    ["n", "0", "integer_below_min_value"],
+    ["n", "-1", "integer_below_min_value"],
     ["n", "99999999999999999999", "invalid_type"],
     ["stream", "yes", "invalid_type"],
     ["stream", "1", "invalid_type"],
-    ["output_compression", "101", "invalid_value"],
-    ["partial_images", "4", "invalid_value"],
-    ["frame_count", "1", "invalid_value"],
-    ["frame_duration_ms", "-5", "invalid_value"],
+    ["output_compression", "101", "integer_above_max_value"],
+    ["partial_images", "4", "integer_above_max_value"],
+    ["frame_count", "1", "integer_below_min_value"],
+    ["frame_duration_ms", "-5", "integer_below_min_value"],
     ["response_format", "file", "invalid_value"],
     ["svg", "{}", "invalid_type"],
-    ["prompt", "", "invalid_value"],
+    ["prompt", "", "empty_string"],
   ])("%s=%s is refused", async (name, value, kind) => {
     const others = usual.filter(([other]) => other !== name);
     await expectError(await send(formOf(...others, ["image", png], [name, value])), kind, name);

@@ -4,6 +4,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
+import type { RangeCode } from "../../server/lib/out-of-range.ts";
 import { type Fake, fakeImage, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 
@@ -63,14 +64,18 @@ export function editForm(image = png, model = imageModel): FormData {
 
 /**
  * Expects exactly this error: status, type and code of the error table, the four members of OpenAI, and a request id.
+ * `kind`: the code for a value out of its bounds, whose kind is `invalid_value`.
  */
 export async function expectError(
   response: Response | RawResponse,
-  kind: ErrorKind,
+  kind: ErrorKind | RangeCode,
   param: string | null = null,
 ): Promise<string> {
   const text = response instanceof Response ? await response.text() : response.body;
-  const { status, type, code } = errorTable[kind];
+  const { status, type, code } =
+    kind in errorTable
+      ? errorTable[kind as ErrorKind]
+      : { ...errorTable.invalid_value, code: kind };
   expect(response.status, text).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(response.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);

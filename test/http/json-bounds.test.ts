@@ -184,7 +184,11 @@ describe("a prompt that is longer than any model accepts", () => {
     const prompt = "a".repeat(4 * 1024 * 1024 + 1);
     const response = await gateway.post("/v1/images/generations", { model: imageModel, prompt });
     const { error } = (await response.json()) as { error: Record<string, string> };
-    expect([response.status, error.code, error.param]).toEqual([400, "invalid_value", "prompt"]);
-    expect(error.message).toContain("at most 4194304, but got 4194305");
+    expect([response.status, error.code, error.param]).toEqual([
+      400,
+      "string_above_max_length",
+      "prompt",
+    ]);
+    expect(error.message).toContain("maximum length 4194304, but got a string with length 4194305");
   });
 });

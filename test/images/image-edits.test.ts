@@ -151,7 +151,7 @@ describe("an error about the images of an edit names them as the client spelled 
     const error = await errorOf(response);
     expect(response.status).toBe(400);
     expect(error.param).toBe("images");
-    expect(error.message).toStartWith("Invalid 'images': too many images.");
+    expect(error.message).toStartWith("Invalid 'images': array too long.");
   });
 
   test("`image` in a form", async () => {
@@ -166,7 +166,7 @@ describe("an error about the images of an edit names them as the client spelled 
     });
     const error = await errorOf(response);
     expect(error.param).toBe("image");
-    expect(error.message).toStartWith("Invalid 'image': too many images.");
+    expect(error.message).toStartWith("Invalid 'image': array too long.");
   });
 });
 

@@ -3,6 +3,7 @@
  * `safety_identifier`, and source images. Each is sent, emulated, dropped or refused.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { outOfRange } from "../../lib/out-of-range.ts";
 import { quotedList } from "../../lib/quoted-list.ts";
 import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
@@ -104,8 +105,7 @@ function planUnstreamed({ options, adapted }: Draft): void {
  * ratios.
  */
 export function planSize(draft: Draft, requested: string, sizes: Sizes): void {
-  if (sizes === "any") return;
-  if ("list" in sizes && sizes.list.includes(requested)) return;
+  if (sizes === "any" || ("list" in sizes && sizes.list.includes(requested))) return;
   if (requested === "auto") {
     delete draft.options.size;
     return;
@@ -116,39 +116,43 @@ export function planSize(draft: Draft, requested: string, sizes: Sizes): void {
     delete draft.options.size;
     return;
   }
-  const reason = sizeMismatch(requested, sizes);
-  if (reason === undefined && !("ratios" in sizes)) return;
   const size = parseSize(requested);
+  const violation = size && "rule" in sizes ? sizeRuleViolation(size, sizes.rule) : undefined;
+  if (size && "rule" in sizes && violation === undefined) return;
   if (size && "ratios" in sizes && draft.policy !== "strict") {
     draft.shape = { aspectRatio: nearestRatio(size, sizes.ratios), requestedSize: requested };
     draft.adapted.push("size");
   } else if (draft.policy === "drop") {
     draft.dropped.push("size");
   } else {
-    throw invalidSize(requested, reason ?? describeSizes(sizes), sizes);
+    throw unsupportedSize(requested, sizes, violation);
   }
   delete draft.options.size;
 }
 
-function sizeMismatch(requested: string, sizes: Exclude<Sizes, "any">): string | undefined {
-  const size = parseSize(requested);
-  if (!size) return describeSizes(sizes);
-  return "rule" in sizes ? sizeRuleViolation(size, sizes.rule) : describeSizes(sizes);
-}
-
-/** OpenAI has a code of its own for models with a list of sizes. */
-const invalidSize = (
+/** As OpenAI has it: models with a list of sizes have a message that lists them, from which programs choose another. */
+function unsupportedSize(
   requested: string,
-  reason: string,
   sizes: Exclude<Sizes, "any">,
-): GatewayError =>
-  new GatewayError(
-    "rule" in sizes ? "invalid_value" : "invalid_size",
-    `Invalid size '${requested.slice(0, 100)}'. ${reason}`,
-    {
-      param: "size",
-    },
+  violation: string | undefined,
+): GatewayError {
+  const given = requested.slice(0, 100);
+  const param = "size";
+  if ("list" in sizes) {
+    const supported = quotedList([...sizes.list, "auto"]);
+    return new GatewayError(
+      "invalid_value",
+      `Invalid value: '${given}'. Supported values are: ${supported}.`,
+      { param },
+    );
+  }
+  const reason = violation === undefined ? "" : `${violation} `;
+  return new GatewayError(
+    "invalid_size",
+    `Invalid size '${given}'. ${reason}${describeSizes(sizes)}`,
+    { param },
   );
+}
 
 /** Plans streaming: emulates it for targets that do not stream, and replaces URLs, which a stream cannot contain. */
 export function planStream(draft: Draft, streams: boolean): void {
@@ -220,11 +224,7 @@ export function checkSources(
   }
   const { images, markup } = query;
   if (images.length > edits.maxImages) {
-    throw new GatewayError(
-      "invalid_value",
-      `Invalid 'image': too many images. Expected at most ${edits.maxImages} for this model, but got ${images.length}.`,
-      { param: "image" },
-    );
+    throw outOfRange("image", "array", { maximum: edits.maxImages }, images);
   }
   checkRoles(query, edits, model);
   const sources = editSources(query);

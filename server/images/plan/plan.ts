@@ -4,6 +4,7 @@
  */
 import type { ParameterPolicy } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import { outOfRange } from "../../lib/out-of-range.ts";
 import type {
   EditQuery,
   ExtraFields,
@@ -136,7 +137,7 @@ function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageCapabiliti
   if (length <= maxPrompt) return;
   throw new GatewayError(
     "prompt_too_long",
-    `Prompt must be length ${maxPrompt} or less. Your prompt length is ${length}. Please reduce your prompt length.`,
+    `Invalid 'prompt': string too long. Expected a string with maximum length ${maxPrompt}, but got a string with length ${length} instead.`,
     { param: "prompt" },
   );
 }
@@ -172,11 +173,7 @@ function planExtraFields(
 function splitRequests(draft: Draft, n: number, maxImages: number): number[] {
   if (n <= maxImages) return [n];
   if (draft.policy === "strict") {
-    throw new GatewayError(
-      "invalid_value",
-      `Invalid 'n': integer above maximum. Expected at most ${maxImages} for this model, but got ${n}.`,
-      { param: "n" },
-    );
+    throw outOfRange("n", "integer", { maximum: maxImages }, n);
   }
   draft.adapted.push("n");
   const requestCounts: number[] = [];

@@ -37,7 +37,7 @@ export const zhErrors: Readonly<Record<`error.${ErrorKind}`, string>> = {
   "error.max_tokens_per_request": "所有输入的 Token 总数超过单次请求的上限。",
   "error.dimensions_unsupported": "模型不支持 `dimensions`，或不支持此值。",
   "error.prompt_too_long": "提示词超过模型的最大长度。",
-  "error.invalid_size": "模型不支持此图像尺寸。",
+  "error.invalid_size": "图像尺寸的格式有误，或不符合模型的尺寸规则。",
   "error.transparency_unsupported": "模型不支持透明背景。",
   "error.unsupported_file_mimetype": "上传的文件不是支持的图像格式。",
   "error.invalid_image_file": "无法解码上传的图像。",

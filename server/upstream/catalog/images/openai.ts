@@ -18,7 +18,7 @@ interface KnownImage {
 
 const tiers = ["low", "medium", "high", "auto"];
 const formats = ["png", "jpeg", "webp"];
-const presets = ["1024x1024", "1536x1024", "1024x1536", "auto"];
+const presets = ["1024x1024", "1024x1536", "1536x1024", "auto"];
 
 /** Options of GPT image models. None supports `response_format`: they always return base64. */
 const gptTakes = {
@@ -69,14 +69,15 @@ const gpt: ImageCapabilities = {
 };
 
 /**
- * The specification: "divisible by 16", an "aspect ratio between 1:3 and 3:1", at most 3840x2160. Only
- * Microsoft documents a minimum of pixels (learn.microsoft.com, azure/ai-services/openai, dall-e.md: 655,360), so the
- * upstream decides.
+ * The specification: "divisible by 16", an "aspect ratio between 1:3 and 3:1", at most 3840x2160. OpenAI's own program
+ * (github.com/openai/codex, codex-rs/skills, imagegen/references/image-api.md): 655,360 to 8,294,400 pixels; an error of
+ * the API says "below the current minimum pixel budget".
  */
 const anySize: SizeRule = {
   multipleOf: 16,
   minEdge: 16,
   maxEdge: 3840,
+  minPixels: 655_360,
   maxPixels: 3840 * 2160,
   maxRatio: 3,
 };
