@@ -97,7 +97,10 @@ type ParsedBody = {
   async?: boolean | undefined;
 } & Record<string, unknown>;
 
-/** Splits a parsed body into known options and extra fields for passthrough. */
+/**
+ * Splits a parsed body into known options and extra fields for passthrough. As at OpenAI, an empty `safety_identifier`
+ * counts as absent.
+ */
 export function toQuery({
   model,
   prompt,
@@ -106,7 +109,9 @@ export function toQuery({
   ...others
 }: ParsedBody): GenerationQuery {
   const known = new Set<string>(optionNames);
-  const entries = Object.entries(others).filter(([, value]) => value !== undefined);
+  const entries = Object.entries(others).filter(
+    ([name, value]) => value !== undefined && !(name === "safety_identifier" && value === ""),
+  );
   return {
     model,
     prompt,

@@ -56,7 +56,6 @@ async function writeBuffered(
     });
   }
   const { query, target } = context;
-  const { safety_identifier } = query.options;
   const reported = response.usage && (await withInputDetails(response.usage, query));
   const estimated = !reported && isOfGptFamily(query.model, target());
   const work = {
@@ -72,8 +71,7 @@ async function writeBuffered(
     body: stringifyStreamed({
       created: toUnixSeconds(response.created) ?? context.now,
       ...response.metadata,
-      ...(safety_identifier !== undefined && { safety_identifier }),
-      ...response.extraFields,
+      ...withIdentifier(response.extraFields, query),
       data: results,
       ...(usage && { usage }),
     }),
@@ -81,6 +79,19 @@ async function writeBuffered(
     images: response.results.length,
     deviations,
   };
+}
+
+/**
+ * Adds `safety_identifier`, if the upstream does not report it: as at OpenAI the one of the request, or else its `user`.
+ * An empty one is left out.
+ */
+function withIdentifier(
+  extraFields: ExtraFields | undefined,
+  { options }: GenerationQuery | EditQuery,
+): ExtraFields {
+  const { safety_identifier: reported, ...others } = extraFields ?? {};
+  const safety_identifier = reported || options.safety_identifier || options.user;
+  return safety_identifier ? { safety_identifier, ...others } : others;
 }
 
 /** Adds `input_tokens_details`, which OpenAI's types require: input tokens that are not text are image tokens. */
@@ -160,7 +171,7 @@ async function writeEvent(
   const { type, image, created, index, usage, extraFields, ...metadata } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
   const payload = {
-    ...extraFields,
+    ...(type === "completed" ? withIdentifier(extraFields, context.query) : extraFields),
     type: name,
     b64_json: toJsonBase64(image),
     created_at: toUnixSeconds(created) ?? now,
