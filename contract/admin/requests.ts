@@ -104,7 +104,7 @@ const requestAttemptSchema = z
       .string()
       .nullable()
       .describe(
-        "For administrators: the vendor's message, with at most 300 characters and without words that may be a value of the client.",
+        "For administrators: the vendor's message, with at most 300 characters and without words that may be a value of the client; without a response, the address and why there was none, such as `10.0.0.5:8000: ECONNREFUSED`.",
       ),
     selection: selectionSchema
       .nullable()

@@ -6,6 +6,7 @@ import type { ErrorKind } from "../../contract/errors.ts";
 import { errorStack } from "../lib/error-code.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Fields, Log } from "../lib/log.ts";
+import { recordedVendorMessage } from "../request/recorded-message.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 
 /** The name of an unknown model is not logged: clients send API keys and prompts in its place. */
@@ -31,8 +32,16 @@ const requestLine = (record: RequestRecord, error: GatewayError | undefined): Fi
   clientAddress: record.clientAddress,
   requestId: record.requestId,
   traceId: record.trace?.traceId,
-  reason: error?.details.logDetail,
+  reason: error && reasonOf(error),
 });
+
+/** The detail for operators, or the upstream's own error response. */
+function reasonOf({ details: { logDetail, upstream } }: GatewayError): string | undefined {
+  if (logDetail !== undefined || !upstream) return logDetail;
+  const { status, code = "", message } = upstream;
+  const about = `HTTP ${status} ${code}`.trim();
+  return message ? `${about}: ${recordedVendorMessage(message)}` : about;
+}
 
 /** Called with each request after it has ended. */
 export type RequestObserver = (record: RequestRecord) => void;

@@ -35,6 +35,8 @@ export interface TimedAttempt {
   queuedMs: number;
   /** The error response of the target. Absent: the attempt succeeded, or there was no response. */
   upstream?: UpstreamErrorResponse | undefined;
+  /** Why there was no response, for operators: the address and the code of the connection error. */
+  reason?: string | undefined;
   /** The id of its span. Absent: tracing is off. */
   readonly spanId?: string | undefined;
 }
@@ -83,6 +85,7 @@ type AttemptValues = readonly [
   upstreamStatus?: number,
   upstreamCode?: string,
   upstreamRequestId?: string,
+  /** The vendor's message. Without a status: why there was no response. */
   upstreamMessage?: string,
 ];
 
@@ -152,10 +155,15 @@ function attemptValues(attempt: TimedAttempt, record: TimelineSource): AttemptVa
     attempt.upstream?.status ?? 0,
     attempt.upstream?.code ?? "",
     attempt.upstream?.requestId ?? "",
-    attempt.upstream?.message ? recordedVendorMessage(attempt.upstream.message) : "",
+    messageOf(attempt),
   ] as const;
   const length = values.findLastIndex((value) => value !== "" && value !== 0) + 1;
   return values.slice(0, Math.max(2, length)) as unknown as AttemptValues;
+}
+
+function messageOf({ upstream, reason = "" }: TimedAttempt): string {
+  if (!upstream) return reason;
+  return upstream.message ? recordedVendorMessage(upstream.message) : "";
 }
 
 function selectionValues(selection: TargetSelection | undefined): SelectionValues {
@@ -191,6 +199,8 @@ interface Timeline {
     readonly isHedge: boolean;
     /** Absent: the attempt succeeded, or there was no error response. */
     readonly upstream?: UpstreamErrorResponse;
+    /** Why there was no response. Absent: there was one, or the reason is not known. */
+    readonly reason?: string;
     /** Absent: it is not recorded. */
     readonly selection?: AttemptSelection;
   }[];
@@ -231,6 +241,7 @@ function readAttempt(
         ...(message && { message }),
       },
     }),
+    ...(!status && message && { reason: message }),
     ...readSelection(selection),
   };
 }

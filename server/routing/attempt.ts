@@ -136,7 +136,10 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     const now = this.#end();
     if (this.#timed) {
       this.#timed.error = signal.aborted && !wasCutOff(signal) ? canceled : errorKindOf(error);
-      if (error instanceof GatewayError) this.#timed.upstream = error.details.upstream;
+      if (error instanceof GatewayError) {
+        this.#timed.upstream = error.details.upstream;
+        this.#timed.reason = error.details.logDetail;
+      }
     }
     if (!isUnsent(error)) this.#reportSent();
     const outcome = this.#classify(error, signal, now);

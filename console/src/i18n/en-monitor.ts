@@ -94,6 +94,7 @@ export const enMonitor = {
   "request.why.laterTier": "Tier {tier}: no target in an earlier tier was available.",
   "request.why.failed": "Failed: {error}",
   "request.why.vendor": "Vendor message: {message}",
+  "request.why.noResponse": "No response: {message}",
   "request.why.more":
     "{count, plural, one {# more attempt is} other {# more attempts are}} not listed.",
   "request.why.sticky": "Sticky: requests with this key go to this one of {count} targets.",

@@ -39,6 +39,7 @@ export const enUsage = {
     "This was the only available target in tier {tier}: no target in an earlier tier was available.",
   "request.failed": "Why it failed",
   "request.vendor": "{target} returned {response}.",
+  "request.noResponse": "{target} sent no response.",
   "requests.cached": "Cached",
   "requests.replayed": "Replayed",
   "requests.partlyCached": "{cached} of {inputs} inputs cached",

@@ -91,6 +91,7 @@ export const zhMonitor = {
   "request.why.laterTier": "优先级 {tier}：更高优先级没有可用目标。",
   "request.why.failed": "失败：{error}",
   "request.why.vendor": "供应商返回：{message}",
+  "request.why.noResponse": "无响应：{message}",
   "request.why.more": "另有 {count, number} 次尝试未列出。",
   "request.why.sticky": "固定目标：此密钥的请求总是发往 {count} 个目标中的这一个。",
   "request.why.unrecorded": "未记录选择原因。",

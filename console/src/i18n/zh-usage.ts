@@ -40,6 +40,7 @@ export const zhUsage: Readonly<Record<keyof typeof enUsage, string>> = {
   "request.why.onlyInLaterTier": "优先级 {tier} 中只有这一个可用目标，且更高优先级没有可用目标。",
   "request.failed": "失败原因",
   "request.vendor": "{target} 返回 {response}。",
+  "request.noResponse": "{target} 没有返回响应。",
   "requests.cached": "命中缓存",
   "requests.replayed": "重放",
   "requests.partlyCached": "{inputs} 个输入中 {cached} 个命中缓存",

@@ -63,7 +63,9 @@ export function showRequestDetail(
       upstream_status: attempt.upstream?.status ?? null,
       upstream_code: attempt.upstream?.code ?? null,
       upstream_request_id: attempt.upstream?.requestId ?? null,
-      upstream_message: isAdministrator ? (attempt.upstream?.message ?? null) : null,
+      upstream_message: isAdministrator
+        ? (attempt.upstream?.message ?? attempt.reason ?? null)
+        : null,
       selection: attempt.selection ? showSelection(attempt.selection) : null,
     })),
     batch_size: batchSize ?? null,

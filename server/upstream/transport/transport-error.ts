@@ -33,7 +33,18 @@ const decompressionErrors =
 export const responseTooLargeError = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's response is larger than ${max} bytes.`);
 
-export function toTransportError(error: unknown, signal: AbortSignal, max?: number): GatewayError {
+export interface FailedRequest {
+  /** The URL of the request. Absent: the connection was made, and its response broke. */
+  readonly url?: string;
+  /** The most bytes of the response. */
+  readonly maxBytes?: number;
+}
+
+export function toTransportError(
+  error: unknown,
+  signal: AbortSignal,
+  { url, maxBytes: max }: FailedRequest = {},
+): GatewayError {
   // The abort reason is a GatewayError: the deadline, or a client disconnect.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   if (error instanceof GatewayError) return error;
@@ -48,11 +59,20 @@ export function toTransportError(error: unknown, signal: AbortSignal, max?: numb
   // Bun reports a socket that could not be created as ECONNREFUSED, so the code does not show which side failed.
   const shortage = unsent ? descriptorShortage() : undefined;
   if (shortage) return outOfDescriptors(shortage, error);
+  const reason = error instanceof InvalidHttpResponse ? error.message : code || "connection lost";
   return new GatewayError("upstream_unreachable", messageOf(error, unsent), {
     cause: error,
-    logDetail: error instanceof InvalidHttpResponse ? error.message : code || "connection lost",
+    logDetail: url === undefined ? reason : `${hostOf(url)}: ${reason}`,
     ...(unsent && { notSent: true }),
   });
+}
+
+/** The host and port that the request was sent to. A path or query may have a key. */
+function hostOf(url: string): string {
+  const parsed = URL.parse(url);
+  if (!parsed) return "invalid URL";
+  const { hostname, port, protocol } = parsed;
+  return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
 /** The gateway's own shortage: it says nothing about the upstream, and must not count against its health. */

@@ -109,7 +109,7 @@ export class HttpClient {
         ? toUpstreamResponse(await this.#sendStreamed(request, signal), signal, maxBytes)
         : new BufferedResponse(await this.exchange(request, signal), maxBytes);
     } catch (error) {
-      throw toTransportError(error, signal, maxBytes);
+      throw toTransportError(error, signal, { url: request.url, maxBytes });
     }
   }
 
@@ -223,7 +223,7 @@ export async function sendByFetch(
       timeout: false,
     });
   } catch (error) {
-    throw toTransportError(error, signal);
+    throw toTransportError(error, signal, { url });
   }
   const { status, headers: responseHeaders } = response;
   return new BoundedResponse({

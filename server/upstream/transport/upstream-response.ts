@@ -112,7 +112,8 @@ export class BoundedResponse implements UpstreamResponse {
         yield chunk;
       }
     } catch (error) {
-      throw error instanceof GatewayError ? error : toTransportError(error, signal, max);
+      if (error instanceof GatewayError) throw error;
+      throw toTransportError(error, signal, { maxBytes: max });
     }
   }
 }

@@ -13,7 +13,10 @@ export function ErrorReason({ request }: { request: RequestDetail }) {
   const isTargetModel = error === "model_not_found" && request.attempts > 0;
   const definition =
     isKnown(error) && !isTargetModel ? { kind: error, ...errorTable[error] } : undefined;
-  const vendor = timeline.findLast(({ upstream_status }) => upstream_status !== null);
+  const vendor = timeline.findLast(
+    ({ upstream_status, upstream_message }) =>
+      upstream_status !== null || upstream_message !== null,
+  );
   return (
     <Card title={t("request.failed")}>
       <div className="flex flex-col gap-2 p-4">
@@ -37,10 +40,12 @@ export function ErrorReason({ request }: { request: RequestDetail }) {
         )}
         {vendor && (
           <p className="break-words text-muted">
-            {t("request.vendor", {
-              target: vendor.target,
-              response: `HTTP ${vendor.upstream_status} ${vendor.upstream_code ?? ""}`.trim(),
-            })}
+            {vendor.upstream_status === null
+              ? t("request.noResponse", { target: vendor.target })
+              : t("request.vendor", {
+                  target: vendor.target,
+                  response: `HTTP ${vendor.upstream_status} ${vendor.upstream_code ?? ""}`.trim(),
+                })}
             {vendor.upstream_message !== null && ` ${vendor.upstream_message}`}
           </p>
         )}

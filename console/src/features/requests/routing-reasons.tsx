@@ -52,7 +52,7 @@ export function RoutingReasons({ request }: { request: RequestDetail }) {
 
 function Attempt({ attempt }: { attempt: RequestAttempt }) {
   const t = useT();
-  const { target, selection, error, upstream_message } = attempt;
+  const { target, selection, error, upstream_status, upstream_message: message } = attempt;
   return (
     <div className="flex min-w-0 flex-col gap-1 break-words">
       <p className="font-medium">{target}</p>
@@ -60,8 +60,12 @@ function Attempt({ attempt }: { attempt: RequestAttempt }) {
       {error !== null && error !== "canceled" && (
         <p className="text-bad">{failureText(attempt, t)}</p>
       )}
-      {upstream_message !== null && (
-        <p className="text-muted">{t("request.why.vendor", { message: upstream_message })}</p>
+      {message !== null && (
+        <p className="text-muted">
+          {upstream_status === null
+            ? t("request.why.noResponse", { message })
+            : t("request.why.vendor", { message })}
+        </p>
       )}
     </div>
   );
