@@ -35,7 +35,8 @@ export const check: Command = {
 Validates FILE (or VEXEL_CONFIG, or ./vexel.yaml) and prints every error with file,
 line and key. Also checks the files of the TLS certificate (VEXEL_TLS_CERT and
 VEXEL_TLS_KEY). With --probe it also sends each upstream a request that is free of
-charge, such as one for the list of models, and loads each local model.
+charge, such as one for the list of models, and loads each local model. "unknown":
+the server has no such list, so the baseUrl may be wrong.
 
 Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
   run: async (args) => {
@@ -104,7 +105,7 @@ const unknownSettingWarnings = (path: string): string[] =>
 
 interface Probe {
   readonly upstream: string;
-  readonly ok: boolean;
+  readonly result: "ok" | "FAILED" | "unknown";
   readonly detail: string;
 }
 
@@ -126,9 +127,11 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
   };
   const probe = async (upstream: Upstream): Promise<Probe> => {
     const { problem, steps } = await testConnection(upstream, options);
-    const passed = steps.filter(({ step }) => step === "http" || step === "credential");
-    const detail = problem ?? passed.map((step) => step.detail).join(" ");
-    return { upstream: upstream.id, ok: problem === null, detail };
+    const checked = steps.filter(({ step }) => step === "http" || step === "credential");
+    const found = checked.map((step) => step.detail).join(" ");
+    if (problem !== null) return { upstream: upstream.id, result: "FAILED", detail: problem };
+    const isKnown = steps.every(({ result }) => result !== "unknown");
+    return { upstream: upstream.id, result: isKnown ? "ok" : "unknown", detail: found.trim() };
   };
   const outcomes = await Promise.all(
     [...snapshot.upstreams.values()].map((upstream) =>
@@ -136,10 +139,10 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
     ),
   );
   close();
-  for (const { upstream, ok, detail } of outcomes) {
-    process.stdout.write(`${ok ? "ok    " : "FAILED"} ${upstream}: ${detail}\n`);
+  for (const { upstream, result, detail } of outcomes) {
+    process.stdout.write(`${result.padEnd(7)} ${upstream}: ${detail}\n`);
   }
-  return outcomes.every(({ ok }) => ok);
+  return outcomes.every(({ result }) => result !== "FAILED");
 }
 
 /** Loads the model and embeds a word: only that proves that its files fit together. */
@@ -156,10 +159,11 @@ async function probeLocal(upstream: Upstream): Promise<Probe> {
     const target = { upstream, model: upstream.id };
     const { vectors } = await builtInModel.embeddings(query, target, AbortSignal.timeout(60_000));
     const detail = `the model loads and has ${vectors[0] && dimensionsOf(vectors[0])} dimensions`;
-    return { upstream: upstream.id, ok: true, detail };
+    return { upstream: upstream.id, result: "ok", detail };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return { upstream: upstream.id, ok: false, detail: error.details.logDetail ?? error.message };
+    const detail = error.details.logDetail ?? error.message;
+    return { upstream: upstream.id, result: "FAILED", detail };
   } finally {
     await builtInModel.close();
   }

@@ -49,8 +49,10 @@ const connectionStepSchema = z
   .strictObject({
     step: connectionStepNameSchema,
     result: z
-      .enum(["passed", "failed", "skipped"])
-      .describe("`skipped`: an earlier step failed, or the step does not apply."),
+      .enum(["passed", "failed", "skipped", "unknown"])
+      .describe(
+        "`skipped`: an earlier step failed, or the step does not apply. `unknown`: the server has no list of models at this address, so the base URL may be wrong.",
+      ),
     detail: z.string().describe("What was found, in words."),
     i18n: translatableSchema.optional(),
     duration_ms: z.number().nullable(),

@@ -23,6 +23,8 @@ export const statusMessages = {
   certificate_not_yet_valid: "it is not valid yet",
   certificate_other_host: "it is for another host",
   http_status: "The server responded with status {status}.",
+  http_no_list:
+    "{request} gave {status}: is the base URL right? It is not known, because some servers have no list of models.",
   http_timeout: "{host} did not respond within {seconds} s.",
   http_redirect:
     "{host} redirects to another address (status {status}). Set the base URL to that address.",

@@ -185,12 +185,20 @@ describe("check", () => {
     expect(err).not.toContain("sk-idle");
   });
 
+  test("warns about a key that has expired already, with exit code 0", async () => {
+    const expired = "  - { name: old, key: sk-old-0123456789abcdef, expires: 2020-01-31 }\n";
+    const path = file("expired.yaml", `${configFor(fake.url)}${expired}`);
+    const { code, err } = await run(["check", path]);
+    expect(code).toBe(0);
+    expect(err).toContain('warning: the key "old" expired at 2020-01-31T00:00:00.000Z');
+  });
+
   test("--probe passes a working upstream, and sends it only free requests", async () => {
     fake.clear();
     const path = file("good.yaml", configFor(fake.url));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(out).toContain(
-      "ok     fake: The server responded with status 200. The credential is valid.",
+      "ok      fake: The server responded with status 200. The credential is valid.",
     );
     expect(code).toBe(0);
     // The second request has no credential: only if it is refused is the credential known to be accepted.
@@ -207,7 +215,7 @@ describe("check", () => {
     );
     const { code, out, err } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
-    expect(out).toContain("FAILED fake: The server rejected the credential (status 401)");
+    expect(out).toContain("FAILED  fake: The server rejected the credential (status 401)");
     expect(`${out}${err}`).not.toContain("sk-wrong");
   });
 
@@ -221,7 +229,7 @@ describe("check", () => {
     const refused = await probe(400, { error: { message } });
     expect(refused.code).toBe(1);
     expect(refused.out).toMatch(
-      /^FAILED fake: \S+ rejected the request \(status 400\): The project \*\*\* has no access\. x{260,300}\. Check the base URL, the credential and the options\.$/m,
+      /^FAILED {2}fake: \S+ rejected the request \(status 400\): The project \*\*\* has no access\. x{260,300}\. Check the base URL, the credential and the options\.$/m,
     );
     const limited = await probe(429, { error: { message: "Slow down." } });
     expect(limited.out).toContain(
@@ -235,11 +243,11 @@ describe("check", () => {
     const path = file("unreachable.yaml", configFor("http://127.0.0.1:9/v1"));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
-    expect(out).toContain("FAILED fake: 127.0.0.1:9 refused the connection");
+    expect(out).toContain("FAILED  fake: 127.0.0.1:9 refused the connection");
     expect(out).toContain("Check the port, and whether the server is running.");
   });
 
-  test("--probe reports a failing upstream, and passes one without a model list", async () => {
+  test("--probe reports a failing upstream, and says that one without a model list is not known", async () => {
     const path = file("good.yaml", configFor(fake.url));
     fake.script({ fail: "server-error" });
     const failing = await run(["check", path, "--probe"]);
@@ -250,7 +258,12 @@ describe("check", () => {
     fake.script({ fail: "detail" });
     const listless = await run(["check", path, "--probe"]);
     expect(listless.code).toBe(0);
-    expect(listless.out).toContain("ok     fake: The server responded with status 404.");
+    expect(listless.out).toContain(
+      "unknown fake: GET /v1/models gave 404: is the base URL right? It is not known, because some servers have no list of models.\n",
+    );
+    const other = file("other-version.yaml", configFor(fake.url.replace("/v1", "/v2")));
+    const wrong = await run(["check", other, "--probe"]);
+    expect(wrong.out).toContain("unknown fake: GET /v2/models gave 404: is the base URL right?");
   });
 });
 

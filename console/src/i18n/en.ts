@@ -389,6 +389,7 @@ export const en = {
   "upstreams.result.passed": "passed",
   "upstreams.result.failed": "failed",
   "upstreams.result.skipped": "skipped",
+  "upstreams.result.unknown": "not known",
   "models.create": "Create model",
   "models.edit": "Edit model",
   "models.delete.title": "Delete model {name}?",

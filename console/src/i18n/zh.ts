@@ -370,6 +370,7 @@ export const zh: Messages = {
   "upstreams.result.passed": "通过",
   "upstreams.result.failed": "失败",
   "upstreams.result.skipped": "已跳过",
+  "upstreams.result.unknown": "未知",
   "models.create": "创建模型",
   "models.edit": "编辑模型",
   "models.delete.title": "删除模型 {name}？",

@@ -23,6 +23,7 @@ import { buildWebhooks } from "../validate/webhooks.ts";
 import { configuredModel, provisionedModels } from "./build-models.ts";
 import {
   embeddingWarnings,
+  expiredKeyWarnings,
   shutdownWarnings,
   unknownReferenceWarnings,
   unusedGlobWarnings,
@@ -140,7 +141,9 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       ...unusedGlobWarnings(configured.values(), models),
       ...unknownReferenceWarnings(storedKeys.byHash.values(), snapshot),
       ...embeddingWarnings(snapshot),
-      ...(now === undefined ? [] : shutdownWarnings(snapshot, now)),
+      ...(now === undefined
+        ? []
+        : [...expiredKeyWarnings(configured.values(), now), ...shutdownWarnings(snapshot, now)]),
     ],
   };
 }

@@ -102,6 +102,19 @@ function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] 
 const isAtVendorAddress = ({ upstream: { kind, baseUrl } }: Target): boolean =>
   Boolean(baseUrl?.startsWith("https:")) && baseUrl === kinds.get(kind)?.baseUrl;
 
+/** A configured key that is refused from its first request on is usually a mistake. */
+export const expiredKeyWarnings = (
+  keys: Iterable<Pick<Key, "name" | "expiresAt">>,
+  now: number,
+): string[] =>
+  [...keys].flatMap(({ name, expiresAt = Number.POSITIVE_INFINITY }) =>
+    expiresAt > now
+      ? []
+      : [
+          `the key ${JSON.stringify(name)} expired at ${new Date(expiresAt).toISOString()}, so its requests are refused`,
+        ],
+  );
+
 /** Later shutdown dates are only in `GET /v1/models`. */
 const warnDaysAhead = 180;
 

@@ -13,7 +13,7 @@ interface HealthCheckOptions {
 
 const timeoutMs = 5000;
 
-/** A refusal also shows that the upstream works, unless it is overloaded. */
+/** A refusal also shows that the upstream works, unless it is overloaded. 501: the server has no such request. */
 export async function isReachable(
   upstream: Upstream,
   { send, credentials }: HealthCheckOptions,
@@ -25,7 +25,7 @@ export async function isReachable(
   try {
     const request = await credentials.authenticate(free.request, adapter, upstream, signal);
     const { status } = await send(request, signal);
-    return status < 500 && status !== 429;
+    return (status < 500 && status !== 429) || status === 501;
   } catch (error) {
     if (error instanceof GatewayError || signal.aborted) return false;
     throw error;

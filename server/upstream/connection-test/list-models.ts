@@ -8,6 +8,8 @@ import { kinds } from "../kinds.ts";
 
 export interface FreeRequest {
   readonly request: UpstreamRequest;
+  /** The request asks for a list of models, which not every server has. */
+  readonly isList: boolean;
   /** The ids of models in the response. Undefined: the response lists none. */
   readonly modelIds: (body: unknown) => readonly unknown[] | undefined;
 }
@@ -19,11 +21,15 @@ export function freeRequest(upstream: Upstream): FreeRequest | undefined {
   const adapter = adapters.get(upstream.kind);
   if (!adapter) return undefined;
   if (adapter.models) {
-    return { request: adapter.models.request(upstream), modelIds: adapter.models.read };
+    return {
+      request: adapter.models.request(upstream),
+      isList: true,
+      modelIds: adapter.models.read,
+    };
   }
   return adapter.probe
-    ? { request: adapter.probe(upstream), modelIds: () => undefined }
-    : { request: openaiList(upstream), modelIds: openaiModelIds };
+    ? { request: adapter.probe(upstream), isList: false, modelIds: () => undefined }
+    : { request: openaiList(upstream), isList: true, modelIds: openaiModelIds };
 }
 
 /** OpenAI's list of models, which most servers have. */

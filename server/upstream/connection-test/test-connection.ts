@@ -84,7 +84,7 @@ type Checked = Pick<ConnectionTestResult, "steps" | "reachable" | "credential" |
 async function checkByHttp(
   upstream: Upstream,
   adapter: Adapter,
-  { request, modelIds }: FreeRequest,
+  { request, isList, modelIds }: FreeRequest,
   options: TestConnectionOptions,
 ): Promise<Checked> {
   const { send, credentials, timeoutMs, clock } = options;
@@ -100,6 +100,12 @@ async function checkByHttp(
     return notReached(error, signal, host, timeoutMs, took());
   }
   const { status } = response;
+  if (isList && hasNoList.has(status)) {
+    const asked = `${request.method ?? "GET"} ${new URL(request.url).pathname}`;
+    const detail = message("http_no_list", { request: asked, status });
+    const steps = [stepOf("http", "unknown", detail, took()), stepOf("credential", "skipped")];
+    return { steps, reachable: true, credential: "unverified", models: null };
+  }
   const refusal = isExpected(status) ? undefined : await readRefusal(response, adapter, upstream);
   if (refusal && !refusal.isAboutCredential) {
     const problem = statusProblem(status, host, refusal.message);
@@ -280,7 +286,10 @@ const isAnonymous = ({ apiKey, headers, options }: Upstream): boolean =>
 
 const isSuccess = (status: number): boolean => status >= 200 && status <= 299;
 
-/** Not every compatible server lists its models: 404 and 405 show that it is reachable. */
+/** Not every compatible server lists its models, and a server does not have a path that a wrong base URL names. */
+const hasNoList: ReadonlySet<number> = new Set([404, 405, 501]);
+
+/** 404 and 405 are a vendor's responses to a free request for something that does not exist. */
 const isExpected = (status: number): boolean =>
   isSuccess(status) || status === 404 || status === 405;
 

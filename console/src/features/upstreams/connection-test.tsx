@@ -54,6 +54,7 @@ const tones: Readonly<Record<ConnectionStep["result"], Tone>> = {
   passed: "good",
   failed: "bad",
   skipped: "neutral",
+  unknown: "warn",
 };
 
 function outcomeOf({ reachable, credential, problem }: ConnectionTest): MessageKey {

@@ -21,6 +21,8 @@ export const zhStatusMessages: Readonly<Record<keyof typeof statusMessages, stri
   certificate_not_yet_valid: "证书尚未生效",
   certificate_other_host: "证书属于其他域名",
   http_status: "服务器返回状态码 {status}。",
+  http_no_list:
+    "{request} 返回 {status}：Base URL 是否正确？无法确定，因为有些服务器不提供模型列表。",
   http_timeout: "{host} 在 {seconds} 秒内未响应。",
   http_redirect: "{host} 重定向到其他地址（状态码 {status}）。请将 Base URL 设为该地址。",
   http_rate_limit: "{host} 触发限流（状态码 429）{message}。请稍后重试，或检查账号配额。",
