@@ -144,7 +144,7 @@ wat: 1
     "vexel.yaml:13:34 models[1].targets[0].mdoel: unknown key (did you mean `model`?)",
     "vexel.yaml:16:5 models[2].id: duplicate key",
     "vexel.yaml:17:14 models[2].targets: must have at least one entry",
-    "vexel.yaml:19:23 keys[0].key: the environment variable NOPE is not set",
+    "vexel.yaml:19:23 keys[0].key: the environment variable NOPE is not set: set it, and restart a gateway that is running",
     "vexel.yaml:20:23 keys[1].key: must have at least 16 characters",
     "vexel.yaml:21:13 keys[2].name: must be text, not a number: put it in quotes",
     expect.stringMatching(
@@ -185,6 +185,53 @@ keys:
     'vexel.yaml:8:9 models[1].id: "m" is the same as models[0].id',
     'vexel.yaml:12:36 models[1].targets[1].model: "openai/text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") and "text-embedding-3-large" at "openai" (vector space "text-embedding-3-large") are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one model under two names',
     'vexel.yaml:15:13 keys[1].name: "web" is the same as keys[0].name',
+  ]);
+});
+
+test("problems of references are reported together with those of the schema", () => {
+  expect(
+    refused(
+      `upstreams:
+  - { id: gpu, kind: openai-compatible, apiky: sk-1 }
+  - { id: broken, kind: opnai }
+models:
+  - { id: m, kind: embedding, targets: [{ upstream: gpuu, model: x }] }
+  - { id: n, kind: embedding, targets: [{ upstream: broken, model: x }] }
+  - { id: m, kind: embedding, dimensions: many, targets: [{ upstream: gpu, model: x }] }
+keys:
+  - { name: web, key: sk-0123456789abcdef, project: shop }
+  - { name: app, key: sk-0123456789abcdeg, expires: next year }
+projects: [{ name: shopp }]
+defaults: { embedding: nope }
+`,
+    ),
+  ).toEqual([
+    "vexel.yaml:2:5 upstreams[0].baseUrl: is missing: an upstream of kind openai-compatible needs it",
+    "vexel.yaml:2:41 upstreams[0].apiky: unknown key (did you mean `apiKey`?)",
+    expect.stringContaining('vexel.yaml:3:25 upstreams[1].kind: "opnai" is no kind of upstream'),
+    'vexel.yaml:5:53 models[0].targets[0].upstream: there is no upstream "gpuu" (did you mean "gpu"?)',
+    "vexel.yaml:7:43 models[2].dimensions: must be a number, not text",
+    'vexel.yaml:9:53 keys[0].project: there is no project "shop" (did you mean "shopp"?)',
+    "vexel.yaml:10:53 keys[1].expires: must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
+    'vexel.yaml:12:24 defaults.embedding: there is no model "nope"',
+  ]);
+});
+
+test("a broken entry causes no second problem where other entries refer to it", () => {
+  const [only, ...more] = refused(
+    `upstreams:
+  - { id: moderator, kind: opnai, apiKey: sk-1 }
+models:
+  - { id: pictures, kind: imge, targets: [{ upstream: moderator, model: gpt-image-1 }] }
+keys:
+  - { name: web, key: sk-0123456789abcdef, project: shop, defaults: { image: pictures } }
+projects: [{ name: shop, limits: { requestsPerMinute: many } }]
+`,
+  );
+  expect(only).toContain("upstreams[0].kind");
+  expect(more.map((line) => line.split(" ")[1])).toEqual([
+    "models[0].kind:",
+    "projects[0].limits.requestsPerMinute:",
   ]);
 });
 

@@ -61,7 +61,7 @@ describe("a variable", () => {
 
   test("that is not set or malformed is reported with the location of the value", () => {
     expect(apiKeyOf("${NOPE}")).toBe(
-      "vexel.yaml:4:13 upstreams[0].apiKey: the environment variable NOPE is not set",
+      "vexel.yaml:4:13 upstreams[0].apiKey: the environment variable NOPE is not set: set it, and restart a gateway that is running",
     );
     expect(apiKeyOf('"ab${NOPE}"')).toStartWith("vexel.yaml:4:13 upstreams[0].apiKey: the env");
     for (const wrong of ["${}", "${MY-KEY}", "${1X}", "${A B}"])

@@ -19,9 +19,9 @@ export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show):
       message: () => unknownKey(key, path, raw),
     }));
   const value = valueAt(raw, path);
-  // Every union in the schema is discriminated by `kind`. Which other keys an entry may have depends on it.
-  if (issue.code === "invalid_union") {
-    const list = path[0] === "upstreams" ? "upstreams" : "models";
+  const [list] = path;
+  // The entries of these lists are discriminated by `kind`. Which other keys an entry may have depends on it.
+  if (issue.code === "invalid_union" && (list === "upstreams" || list === "models")) {
     return [{ path, message: () => wrongKind(value, list, show) }];
   }
   if (issue.code === "invalid_key")

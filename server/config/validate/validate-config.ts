@@ -7,6 +7,7 @@ import type { Note } from "../yaml/problem.ts";
 import { explainIssue, valueAt } from "./error-messages.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 import { type InspectFolder, validateReferences } from "./validate-references.ts";
+import { validateRest } from "./validate-rest.ts";
 
 export interface Config extends Omit<ConfigFile, "upstreams"> {
   readonly upstreams: readonly Upstream[];
@@ -24,7 +25,7 @@ export interface ValidationOptions {
 interface ValidatedConfig {
   /** Undefined if the schema refuses the configuration. A config that the schema accepts may have notes, too. */
   readonly config: Config | undefined;
-  /** All problems with the schema, or else all problems with references. */
+  /** All problems with the schema and with references. */
   readonly notes: readonly Note[];
 }
 
@@ -38,13 +39,18 @@ export function validateConfig(
     ...(valueAt(raw, ["builtInModels"]) === false ? [] : builtInUpstreams),
   ];
   const { data, error } = parsed;
+  const referencesOf = (file: ConfigFile) =>
+    validateReferences(file, available, show, inspectFolder);
   if (!data) {
     const notes = error.issues.flatMap((issue) => explainIssue(issue, raw, show));
-    return { config: undefined, notes };
+    return {
+      config: undefined,
+      notes: [...notes, ...validateRest(raw, error.issues, referencesOf)],
+    };
   }
   return {
     config: { ...data, upstreams: data.upstreams.map(asUpstream) },
-    notes: validateReferences(data, available, show, inspectFolder),
+    notes: referencesOf(data),
   };
 }
 

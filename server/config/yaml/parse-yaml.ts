@@ -57,6 +57,9 @@ export function parseYaml(source: string, env: Environment): ParsedYaml {
   }
 }
 
+/** A process has the variables that it was started with. */
+const howToSet = "set it, and restart a gateway that is running";
+
 /** Expands each `${...}` and adds values from the environment to `secrets`. */
 function expandVariables(
   document: Document.Parsed,
@@ -77,7 +80,7 @@ function expandVariables(
       return value;
     }
     if (fallback === undefined)
-      notes.push({ path, message: `the environment variable ${name} is not set` });
+      notes.push({ path, message: `the environment variable ${name} is not set: ${howToSet}` });
     return fallback ?? "";
   };
   visit(document, {
