@@ -1,5 +1,6 @@
 /** vexel keys: creates, lists and revokes API keys. A running gateway applies changes within a second. */
 
+import { existsSync } from "node:fs";
 import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
 import { ownCommand } from "../server/process/own-command.ts";
@@ -8,6 +9,7 @@ import type { KeyStore } from "../server/storage/sql/key-store.ts";
 import type { KeySettings, StoredKey } from "../server/storage/sql/stored-key.ts";
 import {
   type Command,
+  configNamedBy,
   readArguments,
   settingsOrUsage,
   table,
@@ -26,7 +28,7 @@ import { openKeys } from "./open-stores.ts";
 export const keys: Command = {
   name: "keys",
   summary: "Create, list and revoke API keys.",
-  help: `Usage: vexel keys create [--name NAME] [--models GLOB,GLOB] [--project NAME]
+  help: `Usage: vexel keys create --name NAME [--models GLOB,GLOB] [--project NAME]
                          [--requests-per-minute N] [--tokens-per-minute N]
                          [--images-per-minute N] [--megapixels-per-minute N]
                          [--concurrent N] [--expires YYYY-MM-DD]
@@ -45,8 +47,8 @@ of the models apply. Projects are those of vexel.yaml, the console and the admin
 Budgets are in US dollars; days and months are in UTC. --parameters sets what happens
 to parameters that an image model does not support. With --priority batch all requests
 of the key are batch requests. With --show-cost its responses have the header vexel-cost.
-Keys in vexel.yaml are managed there and not listed here. A running gateway applies
-changes within a second.`,
+Keys in vexel.yaml are managed there: "keys list" only says how many there are. A running
+gateway applies changes within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       name: { type: "string" },
@@ -80,7 +82,7 @@ interface Values {
 function readAction(
   action: string | undefined,
   target: string | undefined,
-  { name = "default", models = "*", json = false }: Values,
+  { name, models = "*", json = false }: Values,
   keySettings: KeySettings,
 ): (store: KeyStore, settings: Settings) => Promise<number> {
   const [given] = Object.keys(keySettings);
@@ -91,6 +93,11 @@ function readAction(
   }
   switch (action) {
     case "create": {
+      if (name === undefined) {
+        throw new UsageError(
+          "--name is missing: the console, the log and the ledger show the key by it, such as --name web.",
+        );
+      }
       const globs = readModelGlobs(name, models);
       checkDefaultModels(keySettings.defaults, globs);
       return async (store, settings) => {
@@ -101,7 +108,7 @@ function readAction(
       };
     }
     case "list":
-      return (store) => list(store, json);
+      return (store, settings) => list(store, settings, json);
     case "revoke":
       if (target === undefined)
         throw new UsageError("missing argument: the id or name of the key.");
@@ -169,8 +176,9 @@ const columnTitles = [
   "REVOKED",
 ];
 
-async function list(store: KeyStore, asJson: boolean): Promise<number> {
+async function list(store: KeyStore, settings: Settings, asJson: boolean): Promise<number> {
   const shown = (await allKeys(store)).map(({ hash, ...rest }) => rest);
+  await mentionFileKeys(settings);
   if (asJson) {
     process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
     return 0;
@@ -194,6 +202,24 @@ async function list(store: KeyStore, asJson: boolean): Promise<number> {
   ]);
   process.stdout.write(`${table([columnTitles, ...rows])}\n`);
   return 0;
+}
+
+/** Standard output has the stored keys alone. */
+async function mentionFileKeys(settings: Settings): Promise<void> {
+  const { VEXEL_CONFIG: path } = settings;
+  if (!existsSync(path)) return;
+  // Loaded on demand: other actions need no configuration.
+  const { loadConfig } = await import("./load-config.ts");
+  const loaded = await loadConfig(settings, configNamedBy("", undefined));
+  const count = loaded.ok
+    ? [...loaded.snapshot.keys.values()].filter(({ source }) => source === "yaml").length
+    : 0;
+  if (count > 0) {
+    const keys = count === 1 ? "1 key" : `${count} keys`;
+    process.stderr.write(
+      `${keys} of ${path} ${count === 1 ? "is" : "are"} managed there, and not in this list.\n`,
+    );
+  }
 }
 
 async function allKeys(store: KeyStore): Promise<StoredKey[]> {

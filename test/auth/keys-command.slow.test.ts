@@ -22,7 +22,7 @@ afterAll(async () => {
 const keys = (...args: string[]): Promise<Ended> =>
   vexel(["keys", ...args], { cwd: folder.path, env: { VEXEL_DATA: data } });
 const create = async (...args: string[]): Promise<string> => {
-  const { code, out } = await keys("create", ...args);
+  const { code, out } = await keys("create", "--name", "default", ...args);
   expect(code).toBe(0);
   return out.trim();
 };
@@ -85,6 +85,12 @@ describe("create", () => {
     expect(err).not.toContain(out.trim());
   });
 
+  test("without a name is refused, because keys are told apart by their names", async () => {
+    const { code, out, err } = await keys("create", "--models", "gpt-image-2");
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toStartWith("vexel keys: --name is missing: ");
+  });
+
   test("stores the hash of the key only", async () => {
     const key = await create("--name", "hashed");
     const db = new Database(join(data, "vexel.db"), { readonly: true });
@@ -96,15 +102,23 @@ describe("create", () => {
   });
 
   test("warns of a pattern that matches no model, and names the nearest model and all others", async () => {
-    const { code, out, err } = await keys("create", "--models", "gpt-imgae-2,text-*");
+    const { code, out, err } = await keys(
+      "create",
+      "--name",
+      "default",
+      "--models",
+      "gpt-imgae-2,text-*",
+    );
     expect(code).toBe(0);
     expect(out).toStartWith("sk-vx-");
     expect(err).toStartWith(
       'warning: the key "default" may use gpt-imgae-2, but no model id matches it (did you mean gpt-image-2?).\nModels that exist: ',
     );
     expect(err).toContain("text-embedding-3-small, ");
-    expect((await keys("create", "--models", "gpt-image-2")).err).not.toContain("warning");
-    expect((await keys("create")).err).not.toContain("warning");
+    expect(
+      (await keys("create", "--name", "default", "--models", "gpt-image-2")).err,
+    ).not.toContain("warning");
+    expect((await keys("create", "--name", "default")).err).not.toContain("warning");
   });
 
   test("refuses a project that does not exist, and warns of default models that do not exist", async () => {
@@ -113,15 +127,33 @@ describe("create", () => {
     expect(refused.err).toContain('--project is "alpah", but there is no such project');
     expect((await keys("list")).out).not.toContain("lost");
 
-    const { code, err } = await keys("create", "--default-embedding", "text-embedding-3-smal");
+    const { code, err } = await keys(
+      "create",
+      "--name",
+      "default",
+      "--default-embedding",
+      "text-embedding-3-smal",
+    );
     expect(code).toBe(0);
     expect(err).toContain(
       'the default embedding model "text-embedding-3-smal", but there is no embedding model',
     );
     expect(err).toContain("Models that exist: ");
-    const wrongKind = await keys("create", "--default-image", "text-embedding-3-small");
+    const wrongKind = await keys(
+      "create",
+      "--name",
+      "default",
+      "--default-image",
+      "text-embedding-3-small",
+    );
     expect(wrongKind.err).toContain("there is no image model of that name");
-    const right = await keys("create", "--default-embedding", "text-embedding-3-small");
+    const right = await keys(
+      "create",
+      "--name",
+      "default",
+      "--default-embedding",
+      "text-embedding-3-small",
+    );
     expect(right.err).not.toContain("warning");
   });
 
@@ -137,7 +169,7 @@ describe("create", () => {
       ["more"],
     ];
     for (const { code, out, err } of await Promise.all(
-      invalidArguments.map((args) => keys("create", ...args)),
+      invalidArguments.map((args) => keys("create", "--name", "default", ...args)),
     )) {
       expect({ code, out }).toEqual({ code: 2, out: "" });
       expect(err).toStartWith("vexel keys: ");
@@ -147,6 +179,13 @@ describe("create", () => {
 });
 
 describe("list", () => {
+  test("says how many keys of vexel.yaml are not in it", async () => {
+    const { code, out, err } = await keys("list");
+    expect(code).toBe(0);
+    expect(err).toBe("1 key of ./vexel.yaml is managed there, and not in this list.\n");
+    expect(out).not.toContain("managed");
+  });
+
   test("shows every key with a prefix that identifies it", async () => {
     const key = await create("--name", "to-be-listed", "--models", "a*,b");
     const { code, out } = await keys("list");
@@ -218,9 +257,12 @@ describe("with wrong usage", () => {
     using elsewhere = temporaryFolder();
     const today = new Date().toISOString().slice(0, 10);
     for (const date of ["2020-01-01", "2020-01-01T00:00:00Z", today]) {
-      const { code, out, err } = await vexel(["keys", "create", "--expires", date], {
-        cwd: elsewhere.path,
-      });
+      const { code, out, err } = await vexel(
+        ["keys", "create", "--name", "default", "--expires", date],
+        {
+          cwd: elsewhere.path,
+        },
+      );
       expect({ code, out }).toEqual({ code: 2, out: "" });
       expect(err).toStartWith(`vexel keys: --expires must be in the future`);
       expect(err).toContain(date);
@@ -248,7 +290,10 @@ describe("with wrong usage", () => {
 
   test("an unusable data folder gives exit code 1 and one line", async () => {
     const env = { VEXEL_DATA: "/proc/nope" };
-    const { code, out, err } = await vexel(["keys", "create"], { cwd: folder.path, env });
+    const { code, out, err } = await vexel(["keys", "create", "--name", "default"], {
+      cwd: folder.path,
+      env,
+    });
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toStartWith("vexel keys: The folder /proc/nope (VEXEL_DATA) cannot be used: ");
     expect(err.trim().split("\n")).toHaveLength(1);
