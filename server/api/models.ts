@@ -63,9 +63,13 @@ export function createModels({ snapshot, startedAt, now, responseMemory }: Model
     ready: true,
   });
   const find = (incoming: IncomingRequest, id: string): Model => {
-    const model = usable(incoming).models.find((candidate) => candidate.id === id);
-    if (!model) throw modelNotFound(id);
-    return model;
+    const { models } = usable(incoming);
+    const model = models.find((candidate) => candidate.id === id);
+    if (model) return model;
+    throw modelNotFound(
+      id,
+      models.map((each) => each.id),
+    );
   };
   return {
     list: async (incoming: IncomingRequest): Promise<OutgoingResponse> => list(incoming, show),

@@ -7,6 +7,7 @@
 import { keyBudgets, keyLimits } from "../config/build/limits-and-budgets.ts";
 import type { Key, Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
+import { nearestMatch } from "../lib/edit-distance.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import { secretHash } from "../lib/secret-hash.ts";
@@ -117,7 +118,9 @@ export function resolveModel(
 ): PermittedModel {
   const model = snapshot.models.get(id);
   // The same error for an unknown and for a forbidden model, so that a key cannot probe for the models of other keys.
-  if (!model || !mayUse(caller, model)) throw modelNotFound(id);
+  if (!model || !mayUse(caller, model)) {
+    throw modelNotFound(id, usableModels(caller, snapshot, kind), kind);
+  }
   if (model.kind !== kind) {
     throw kind === "embedding"
       ? new GatewayError(
@@ -141,14 +144,45 @@ export function allowsModel(list: readonly string[], { id }: Pick<Model, "id">):
 
 export const mayUse = (caller: Caller, model: Model): boolean => allowsModel(caller.models, model);
 
-export const modelNotFound = (id: string): GatewayError =>
-  new GatewayError(
+/** The most model IDs that an unknown one is compared with: the comparison takes some microseconds each. */
+const maxCompared = 100;
+
+/** `usable`: the models that the key may use. Other models are never named. */
+export function modelNotFound(
+  id: string,
+  usable: readonly string[],
+  kind?: Model["kind"],
+): GatewayError {
+  const nearest = nearestMatch(id, usable.slice(0, maxCompared));
+  const hint = nearest === undefined ? usableText(usable, kind) : `Did you mean '${nearest}'?`;
+  return new GatewayError(
     "model_not_found",
-    `The model \`${id.slice(0, 200)}\` does not exist or you do not have access to it.`,
+    `The model \`${id.slice(0, 200)}\` does not exist or you do not have access to it. ${hint}`,
   );
+}
+
+/** The ids of the models that the key may use. `kind`: of this kind only. */
+export function usableModels(
+  caller: Caller,
+  { models }: Pick<Snapshot, "models">,
+  kind?: Model["kind"],
+): string[] {
+  const usable: string[] = [];
+  for (const model of models.values()) {
+    if ((kind === undefined || model.kind === kind) && mayUse(caller, model)) usable.push(model.id);
+  }
+  return usable;
+}
 
 /** The most model IDs that an error message lists. */
 const maxListed = 20;
+
+function usableText(usable: readonly string[], kind?: Model["kind"]): string {
+  if (usable.length === 0) return `This API key may not use any ${kind ? `${kind} ` : ""}model.`;
+  const left = usable.length - maxListed;
+  const more = left > 0 ? ` and ${left} more (GET /v1/models lists them)` : "";
+  return `This API key may use: ${usable.slice(0, maxListed).join(", ")}${more}.`;
+}
 
 /**
  * The default model of a request without `model`: old clients, and some of OpenAI's own, omit it in image requests. The
@@ -159,23 +193,14 @@ export function defaultModel(kind: Model["kind"], caller: Caller, snapshot: Snap
     const model = id === undefined ? undefined : snapshot.models.get(id);
     if (model?.kind === kind && mayUse(caller, model)) return model.id;
   }
-  const usable: string[] = [];
-  for (const model of snapshot.models.values()) {
-    if (model.kind === kind && mayUse(caller, model)) usable.push(model.id);
-  }
+  const usable = usableModels(caller, snapshot, kind);
   const [only, another] = usable;
   if (only !== undefined && another === undefined) return only;
   throw missingModel(kind, usable);
 }
 
 function missingModel(kind: Model["kind"], usable: readonly string[]): GatewayError {
-  const listed = usable.slice(0, maxListed).join(", ");
-  const left = usable.length - maxListed;
-  const more = left > 0 ? ` and ${left} more (GET /v1/models lists them)` : "";
-  const choice =
-    usable.length === 0
-      ? `This API key may not use any ${kind} model.`
-      : `This API key may use: ${listed}${more}.`;
+  const choice = usableText(usable, kind);
   return kind === "embedding"
     ? new GatewayError("missing_model", `you must provide a model parameter. ${choice}`)
     : new GatewayError("missing_parameter", `Missing required parameter: 'model'. ${choice}`, {

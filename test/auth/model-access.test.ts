@@ -5,6 +5,8 @@ import { allowsModel } from "../../server/auth/authenticate.ts";
 import type { Key } from "../../server/config/snapshot.ts";
 import { matchesGlob } from "../../server/lib/glob.ts";
 import { startEntityGateway } from "../admin/entities-fixture.ts";
+import { startFake } from "../fake-upstream.ts";
+import { startGateway, testKey } from "../harness.ts";
 
 describe("a list of models", () => {
   test("allows the models that one of its ids or patterns matches", () => {
@@ -25,6 +27,41 @@ describe("a list of models", () => {
         expect([list, id, allowsModel(list, { id })]).toEqual([list, id, isAllowed]);
       }
     }
+  });
+});
+
+describe("an unknown model", () => {
+  const fake = startFake();
+  const gateway = startGateway({
+    yaml: `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
+models:
+  - { id: search-small, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+  - { id: search-secret, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-large }] }
+keys: [{ name: test, key: ${testKey}, models: [search-small, vexel-sketch] }]
+`,
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await fake.close();
+  });
+  const messageFor = async (model: string) => {
+    const response = await gateway.post("/v1/embeddings", { model, input: "a" });
+    const { error } = (await response.json()) as { error: { message: string; code: string } };
+    expect([response.status, error.code]).toEqual([404, "model_not_found"]);
+    return error.message;
+  };
+
+  test("is answered with the nearest model that the key may use", async () => {
+    expect(await messageFor("serach-small")).toEndWith(
+      "does not exist or you do not have access to it. Did you mean 'search-small'?",
+    );
+  });
+
+  test("is answered with the models that the key may use if none is near, and never with others", async () => {
+    expect(await messageFor("voyage-4")).toEndWith("This API key may use: search-small.");
+    expect(await messageFor("search-secret")).not.toMatch(/search-secret.*search-secret/s);
+    expect(await messageFor("search-secre")).not.toContain("search-secret");
   });
 });
 
