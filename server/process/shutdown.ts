@@ -106,7 +106,14 @@ interface StopOptions {
 export async function runUntilStopped(options: StopOptions): Promise<void> {
   const { gateway, stop, crash, drainMs, log, clock } = options;
   const reason = await Promise.race([stop.requested, crash.crashed.then(() => "crash")]);
-  log.info("shutdown", { reason, inFlight: gateway.inFlight() });
+  const inFlight = gateway.inFlight();
+  const requests = `${inFlight} request${inFlight === 1 ? "" : "s"}`;
+  const isAwaited = inFlight > 0 && reason === "SIGINT";
+  log.info("shutdown", {
+    reason,
+    inFlight,
+    message: isAwaited ? `waiting for ${requests}; Ctrl-C again stops now` : undefined,
+  });
   gateway.beginDrain();
   const began = clock();
   const graceMs = Math.min(gateway.drainGraceMs * 1.5, drainMs);

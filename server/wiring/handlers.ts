@@ -4,12 +4,18 @@ import { createImageFiles } from "../api/image-files.ts";
 import { createImageResultHandler } from "../api/image-results.ts";
 import { createModelHandlers } from "../api/route-handlers.ts";
 import { createStatusHandlers, type StatusHandlerOptions } from "../api/status-handlers.ts";
-import { unknownUrl } from "../http/dispatch.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { StoredRouteName } from "../http/stored-routes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import type { Metrics } from "../observe/metrics/open-metrics.ts";
 import type { RequestPath } from "./request-path.ts";
 import type { Runtime } from "./runtime.ts";
+
+const metricsOff = (): GatewayError =>
+  new GatewayError(
+    "unknown_url",
+    "Metrics are off: set VEXEL_METRICS_TOKEN for GET /metrics on this port, or VEXEL_METRICS_PORT for a port of their own.",
+  );
 
 interface HandlersOptions
   extends Pick<
@@ -55,8 +61,8 @@ export function wireHandlers(
       database: forwarding,
       replicas,
     }),
-    metrics: async ({ method, path, headers }) => {
-      if (!metrics?.respond) throw unknownUrl(method, path);
+    metrics: async ({ headers }) => {
+      if (!metrics?.respond) throw metricsOff();
       return metrics.respond(headers);
     },
   };

@@ -112,7 +112,9 @@ test("metrics need their token on both ports, and no API key opens them", async 
 test("without a metrics setting, a gateway has no metrics", async () => {
   const plain = startGateway({ yaml: configFor(fake.url) });
   try {
-    expect((await fetch(`${plain.url}/metrics`)).status).toBe(404);
+    const response = await fetch(`${plain.url}/metrics`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain("set VEXEL_METRICS_TOKEN");
   } finally {
     await plain.close();
   }

@@ -165,6 +165,18 @@ describe("at shutdown a request in flight", () => {
     expect(rows()).toEqual([expect.objectContaining(cutOff)]);
   });
 
+  test("is counted after Ctrl-C, with what a second Ctrl-C does", async () => {
+    await start(noTimeouts);
+    fake.script({ hang: "headers" });
+    const hanging = embed().catch(() => undefined);
+    await fake.arrived(1);
+    running().kill("SIGINT");
+    await until(() => running().output().includes('"event":"shutdown"'));
+    expect(running().output()).toContain("waiting for 1 request; Ctrl-C again stops now");
+    running().kill("SIGKILL");
+    await hanging;
+  });
+
   test("is not waited for after a second signal", async () => {
     await start(noTimeouts);
     fake.script({ hang: "headers" });

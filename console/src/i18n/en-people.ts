@@ -24,6 +24,8 @@ export const enPeople = {
   "newPassword.description": "An administrator requires you to change your password.",
   "newPassword.current": "Current password",
   "newPassword.new": "New password",
+  "newPassword.show": "Show password",
+  "newPassword.hide": "Hide password",
   "newPassword.submit": "Change password",
 
   "account.description": "Your password, sessions and access tokens.",

@@ -24,6 +24,8 @@ export const zhPeople = {
   "newPassword.description": "管理员要求您修改密码。",
   "newPassword.current": "当前密码",
   "newPassword.new": "新密码",
+  "newPassword.show": "显示密码",
+  "newPassword.hide": "隐藏密码",
   "newPassword.submit": "修改密码",
 
   "account.description": "您的密码、会话和访问令牌。",

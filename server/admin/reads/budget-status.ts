@@ -85,11 +85,14 @@ const showBudget = (
   project,
   period,
   limit,
-  spent,
-  reserved,
-  left: Math.max(0, limit - spent - reserved),
+  spent: roundedDollars(spent),
+  reserved: roundedDollars(reserved),
+  left: roundedDollars(Math.max(0, limit - spent - reserved)),
   resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
 });
+
+/** Sums of floating-point numbers have digits that are no money, such as 0.009899999999999999. */
+const roundedDollars = (dollars: number): number => Math.round(dollars * 1e9) / 1e9;
 
 interface LimitOwnerEntry extends Owner {
   readonly limits: Limits;

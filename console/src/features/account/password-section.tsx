@@ -9,6 +9,7 @@ import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { NewPasswordField } from "../../ui/new-password-field.tsx";
 import { useSchemaForm } from "../../ui/schema-form.ts";
 
 export function PasswordSection({ account: { user } }: { account: Account }) {
@@ -49,14 +50,7 @@ export function PasswordForm({ onSaved }: { onSaved: () => unknown }) {
         autoComplete="current-password"
         read={String}
       />
-      <TextField
-        name="new_password"
-        label={t("newPassword.new")}
-        hint={t("setup.passwordHint", { count: minPasswordLength })}
-        type="password"
-        autoComplete="new-password"
-        read={String}
-      />
+      <NewPasswordField name="new_password" label={t("newPassword.new")} />
     </Form>
   );
 }

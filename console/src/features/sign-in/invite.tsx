@@ -2,13 +2,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { type InvitePreview, minPasswordLength } from "../../../../contract/admin.ts";
+import type { InvitePreview } from "../../../../contract/admin.ts";
 import { acceptedInviteBody } from "../../../../contract/schemas/users.ts";
 import { call, errorText } from "../../api/client.ts";
 import { sessionQuery, signIn } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Form } from "../../ui/form.tsx";
-import { TextField } from "../../ui/form-fields.tsx";
+import { NewPasswordField } from "../../ui/new-password-field.tsx";
 import { useSchemaForm } from "../../ui/schema-form.ts";
 import { Loading } from "../../ui/states.tsx";
 import { SignInFrame } from "./frame.tsx";
@@ -65,14 +65,7 @@ function InviteForm({ name, token }: { name: string; token: string }) {
         }
       }}
     >
-      <TextField
-        name="password"
-        label={t("signIn.password")}
-        hint={t("setup.passwordHint", { count: minPasswordLength })}
-        type="password"
-        autoComplete="new-password"
-        read={String}
-      />
+      <NewPasswordField name="password" label={t("signIn.password")} />
     </Form>
   );
 }

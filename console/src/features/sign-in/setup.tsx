@@ -2,12 +2,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { minPasswordLength } from "../../../../contract/admin.ts";
 import { setupBody } from "../../../../contract/schemas/users.ts";
 import { sessionQuery, setUp } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
+import { NewPasswordField } from "../../ui/new-password-field.tsx";
 import { useSchemaForm } from "../../ui/schema-form.ts";
 import { SignInFrame } from "./frame.tsx";
 
@@ -30,14 +30,7 @@ export function SetupPage() {
         }}
       >
         <TextField name="name" label={t("signIn.name")} autoComplete="username" />
-        <TextField
-          name="password"
-          label={t("signIn.password")}
-          hint={t("setup.passwordHint", { count: minPasswordLength })}
-          type="password"
-          autoComplete="new-password"
-          read={String}
-        />
+        <NewPasswordField name="password" label={t("signIn.password")} />
       </Form>
     </SignInFrame>
   );
