@@ -132,7 +132,10 @@ test.each<[string, readonly string[]]>([
   ["--unknown-price must be allow or refuse", ["create", "--unknown-price", ""]],
   ["--parameters must be one of adapt, strict, drop, pass", ["create", "--parameters", "lax"]],
   ["--default-image must be a model id", ["create", "--default-image", "dall e"]],
-  ["add it to --models", ["create", "--name", "n", "--models", "text-*", "--default-image", "dall-e-3"]],
+  [
+    "add it to --models",
+    ["create", "--name", "n", "--models", "text-*", "--default-image", "dall-e-3"],
+  ],
   ['are options of "create"', ["list", "--budget-day", "5"]],
 ])("%s: %p", async (message, args) => {
   const { code, out, err } = await keys(...args);

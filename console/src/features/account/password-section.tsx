@@ -1,6 +1,6 @@
 /** Changes the password of the signed-in user. */
 import { useState } from "react";
-import { type Account, minPasswordLength } from "../../../../contract/admin.ts";
+import type { Account } from "../../../../contract/admin.ts";
 import { changedPasswordBody } from "../../../../contract/schemas/users.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
