@@ -10,6 +10,7 @@ import {
   jobErrorOf,
   type SegmentKind,
 } from "../jobs/job-kind.ts";
+import { linePaths } from "../jobs/line-request.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ClaimedRange, JobData, JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { type MayMerge, mergeLines } from "./merge-lines.ts";
@@ -49,9 +50,9 @@ type ChooseExecution = (
 ) => ReturnType<typeof chooseExecution>;
 
 /** The most ranges that one process runs at the same time: an image line takes a minute, and little memory. */
-const maxRanges = 32;
+const maxImageRanges = 64;
 /** Those of embeddings: their results are in memory until they are written. Other processes claim the other ranges. */
-const maxEmbeddingRanges = 4;
+const maxEmbeddingRanges = 8;
 /** Embedding lines run concurrently and take milliseconds; image lines of a range run one after the other. */
 const rangeLines = { embeddings: 2000, generations: 4, edits: 4 } as const;
 
@@ -59,8 +60,10 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
   const { files, limits, checkerOf } = options;
   return {
     name: "batch",
-    maxRanges,
-    endpointRanges: { endpoint: "/v1/embeddings", max: maxEmbeddingRanges },
+    ranges: [
+      { endpoints: [linePaths.embeddings], max: maxEmbeddingRanges },
+      { endpoints: [linePaths.generations, linePaths.edits], max: maxImageRanges },
+    ],
     priority: "batch",
     prepare: async (job) => {
       const data = batchDataOf(job);

@@ -13,6 +13,7 @@ import {
   jobErrorOf,
   type LineResult,
 } from "./job-kind.ts";
+import { linePaths } from "./line-request.ts";
 
 /** What an image job stores in its row. */
 export interface ImageJobData extends JobWebhook {
@@ -32,7 +33,7 @@ export const imageDataOf = ({ data }: Pick<StoredJob, "data">): ImageJobData =>
 
 export const createImageKind = (files: FileStore, maxRanges: number): JobKind => ({
   name: "image",
-  maxRanges,
+  ranges: [{ endpoints: [linePaths.generations, linePaths.edits], max: maxRanges }],
   priority: "interactive",
   /** Its process ended before the input was complete, and the client got no response. */
   prepare: async () => {

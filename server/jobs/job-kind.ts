@@ -85,10 +85,8 @@ export interface JobResults {
 
 export interface JobKind {
   readonly name: JobKindName;
-  /** The most ranges that one process runs at the same time. */
-  readonly maxRanges: number;
-  /** The most of them for one endpoint. Absent: as many as for all. */
-  readonly endpointRanges?: { readonly endpoint: string; readonly max: number };
+  /** The most ranges that one process runs at the same time, of jobs of these endpoints together. */
+  readonly ranges: readonly { readonly endpoints: readonly string[]; readonly max: number }[];
   /** Image jobs are interactive requests; lines of a batch wait behind them. */
   readonly priority: "interactive" | "batch";
   /** Reads and checks the input of a new job. Throws JobFailure: nothing runs. Absent: a new job has its ranges. */

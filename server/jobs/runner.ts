@@ -9,9 +9,10 @@ import { repeat } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
-import type { JobKindName, StoredJob } from "../storage/sql/stored-job.ts";
+import type { Claim, JobKindName, StoredJob, Work } from "../storage/sql/stored-job.ts";
 import { JobControl } from "./job-control.ts";
 import { type FinishedJob, JobFailure, type JobKind, jobErrorOf } from "./job-kind.ts";
+import { JobSlots } from "./job-slots.ts";
 import { RangeRun, type RunRangeOptions } from "./run-range.ts";
 import { jobFolder, resultsOf } from "./segments.ts";
 
@@ -45,18 +46,35 @@ const retryMs = 10_000;
 const finalizeMs = 3_600_000;
 /** The same for a job that failed: its results may be what fills the disk. */
 const finalizeFailedMs = 600_000;
+/** The most jobs of a kind that one process validates or finalizes at the same time. */
+const maxAdvanced = 16;
 const [deletedAtOnce, announcedAtOnce] = [100, 1000];
+
+/** Work on jobs of a kind, and the slots of this process for it. */
+interface SlottedWork extends Pick<Work, "endpoints"> {
+  readonly kind: JobKind;
+  readonly slots: JobSlots;
+}
+
+/** Jobs are validated and finalized beside each other, and never wait for a slot of a line. */
+const worksOf = (kind: JobKind): readonly SlottedWork[] => [
+  { kind, endpoints: null, slots: new JobSlots(maxAdvanced) },
+  ...kind.ranges.map(({ endpoints, max }) => ({ kind, endpoints, slots: new JobSlots(max) })),
+];
+
+/** What a slot is for. */
+interface Claimed {
+  readonly job: StoredJob;
+  readonly run: () => Promise<void>;
+}
 
 export class JobRunner {
   readonly #options: RunnerOptions;
-  readonly #running = new Map<JobKind, number>();
+  readonly #works: readonly SlottedWork[];
   readonly #tasks = new Set<Promise<void>>();
   readonly #stops: (() => Promise<void>)[] = [];
-  /**
-   * The holders of the claims that this process works on, with the endpoint of the job. A claim that it does not know of
-   * is not renewed.
-   */
-  readonly #held = new Map<string, string>();
+  /** The holders of the claims that this process works on. A claim that it does not know of is not renewed. */
+  readonly #held = new Set<string>();
   #claims = 0;
   #renewedAt: number;
   /** Every renewal since then was on time. */
@@ -66,6 +84,7 @@ export class JobRunner {
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#works = options.kinds.flatMap(worksOf);
     this.#renewedAt = options.now();
     this.#availableSince = this.#renewedAt;
   }
@@ -118,7 +137,7 @@ export class JobRunner {
     const { store, controls, now } = this.#options;
     await store.expire(now());
     if (this.#held.size > 0) {
-      for (const job of await store.renew([...this.#held.keys()], now() + leaseMs))
+      for (const job of await store.renew([...this.#held], now() + leaseMs))
         controls.get(job.id)?.update(job);
     }
     const at = now();
@@ -144,57 +163,61 @@ export class JobRunner {
     try {
       do {
         this.#claimAgain = false;
-        for (const kind of this.#options.kinds) await this.#claimOf(kind);
+        for (const work of this.#works) await this.#claimOf(work);
       } while (this.#claimAgain);
     } finally {
       this.#isClaiming = false;
     }
   }
 
-  async #claimOf(kind: JobKind): Promise<void> {
+  /** Claims in turns, while a slot is free. */
+  async #claimOf({ kind, endpoints, slots }: SlottedWork): Promise<void> {
     const { store, stopping, now } = this.#options;
-    while (!stopping.aborted && (this.#running.get(kind) ?? 0) < kind.maxRanges) {
+    if (!slots.hasFree) return;
+    const sought = (): Work => {
+      const exceptExpired = !this.#mayClaimExpired();
+      return { kind: kind.name, endpoints, now: now(), exceptExpired };
+    };
+    const waiting = new Set(await store.listWaiting(sought()));
+    slots.setWaiting([...waiting]);
+    while (!stopping.aborted) {
+      const next = slots.next(waiting);
+      if (!next) return;
       const holder = `${this.#options.holder}-${++this.#claims}`;
-      const claim = {
-        kind: kind.name,
-        holder,
-        now: now(),
-        until: now() + leaseMs,
-        exceptExpired: !this.#mayClaimExpired(),
-      };
-      const job = await store.claimJob(claim);
-      if (job) {
-        this.#run(kind, job, holder, () => this.#advance(kind, job, holder));
-        continue;
-      }
-      const range = await store.claimRange({ ...claim, exceptEndpoint: this.#fullEndpoint(kind) });
-      if (!range) return;
-      const rangeClaim = { jobId: range.job.id, number: range.number, holder };
-      const run = new RangeRun(this.#options, kind, range, rangeClaim);
-      this.#run(kind, range.job, holder, () => run.run());
+      const claim: Claim = { ...sought(), ...next, holder, until: now() + leaseMs };
+      const claimed = endpoints
+        ? await this.#claimRange(kind, claim)
+        : await this.#claimJob(kind, claim);
+      if (claimed) this.#run(slots, claimed, holder);
+      else waiting.delete(next);
     }
   }
 
-  /** The endpoint of which this process runs as many ranges as it may: other processes get the next ones. */
-  #fullEndpoint({ endpointRanges }: JobKind): string | undefined {
-    if (!endpointRanges) return undefined;
-    const { endpoint, max } = endpointRanges;
-    const held = [...this.#held.values()].filter((other) => other === endpoint).length;
-    return held >= max ? endpoint : undefined;
+  async #claimJob(kind: JobKind, claim: Claim): Promise<Claimed | undefined> {
+    const job = await this.#options.store.claimJob(claim);
+    return job && { job, run: () => this.#advance(kind, job, claim.holder) };
   }
 
-  #run(kind: JobKind, job: StoredJob, holder: string, work: () => Promise<void>): void {
-    this.#held.set(holder, job.endpoint);
-    this.#running.set(kind, (this.#running.get(kind) ?? 0) + 1);
+  async #claimRange(kind: JobKind, claim: Claim): Promise<Claimed | undefined> {
+    const range = await this.#options.store.claimRange(claim);
+    if (!range) return undefined;
+    const { job, number } = range;
+    const rangeClaim = { jobId: job.id, number, holder: claim.holder };
+    return { job, run: () => new RangeRun(this.#options, kind, range, rangeClaim).run() };
+  }
+
+  #run(slots: JobSlots, { job, run }: Claimed, holder: string): void {
+    this.#held.add(holder);
+    slots.take(job);
     const { controls } = this.#options;
     const control = controls.get(job.id) ?? new JobControl(job);
     control.update(job);
     control.claims++;
     controls.set(job.id, control);
-    const task = this.#guard(work).finally(() => {
+    const task = this.#guard(run).finally(() => {
       this.#tasks.delete(task);
       this.#held.delete(holder);
-      this.#running.set(kind, (this.#running.get(kind) ?? 1) - 1);
+      slots.release(job);
       if (--control.claims === 0) controls.delete(job.id);
       this.wake();
     });

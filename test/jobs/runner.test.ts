@@ -46,7 +46,7 @@ function startWorld({
   const stops: (() => Promise<void>)[] = [];
   const kind: JobKind = {
     name: "batch",
-    maxRanges: 4,
+    ranges: [{ endpoints: ["/v1/embeddings"], max: 8 }],
     priority: "batch",
     lines: async function* ({ firstLine, settled, lines: count }, record) {
       await record("created", null);
@@ -209,19 +209,19 @@ function slowImage() {
   return { runLine, sent: sent.promise, finish: () => done.resolve() };
 }
 
-/** What one process sees of the store: a database that may fail, and the number of claims that it has responded to. */
+/** What one process sees of the store: a database that may fail, and how often the process has looked for ranges. */
 function unreliable(store: JobStore) {
-  const state = { isDown: false, claims: 0 };
+  const state = { isDown: false, looks: 0 };
   const check = (): void => {
     if (state.isDown) throw new Error("The database is not available.");
   };
   const seen: JobStore = {
     ...store,
-    claimRange: async (claim) => {
+    listWaiting: async (work) => {
       check();
-      const range = await store.claimRange(claim);
-      state.claims++;
-      return range;
+      const waiting = await store.listWaiting(work);
+      if (work.endpoints) state.looks++;
+      return waiting;
     },
     renew: async (...leases) => {
       check();
@@ -253,17 +253,17 @@ test("an image in flight is delivered after an outage of the database that is lo
   world.pass(minute / 2);
   for (const { renew } of replicas) await expect(renew()).rejects.toThrow("not available");
   for (const { state, wake } of replicas) {
-    Object.assign(state, { isDown: false, claims: 0 });
+    Object.assign(state, { isDown: false, looks: 0 });
     wake();
   }
   // Before the process renews its lease, and after the other one has renewed its own.
-  await until(() => replicas.every(({ state }) => state.claims > 0));
+  await until(() => replicas.every(({ state }) => state.looks > 0));
   for (const { state, renew, wake } of replicas) {
     await renew();
-    state.claims = 0;
+    state.looks = 0;
     wake();
   }
-  await until(() => replicas.every(({ state }) => state.claims > 0));
+  await until(() => replicas.every(({ state }) => state.looks > 0));
   image.finish();
   await until(() => world.ended.length > 0);
   expect(world.results()).toEqual({ output: "0 200\n", error: "" });
@@ -307,12 +307,14 @@ test("the ranges of a process that died are claimed once the database was availa
   await using world = startWorld({ lines: 10, perRange: 10 });
   await world.submit();
   const at = Date.now();
-  const dead = { kind: "batch", holder: "dead", now: at, until: at + minute / 3 } as const;
+  const job = { kind: "batch", owner: "project:a", keyId: "key_a" } as const;
+  const times = { now: at, until: at + minute / 3 };
+  const dead = { ...job, ...times, endpoints: ["/v1/embeddings"], holder: "dead" };
   expect(await world.store.claimRange(dead)).toBeDefined();
   world.pass(minute / 2);
   const { state, store } = unreliable(world.store);
   const { renew, wake } = world.start("next", ok, store);
-  await until(() => state.claims > 0);
+  await until(() => state.looks > 0);
   expect(await world.store.find("project:a", "batch_1")).toMatchObject({ completed: 0 });
   for (let renewals = 0; renewals < 4; renewals++) {
     world.pass(minute / 12);

@@ -1,16 +1,6 @@
 /** The ranges of lines of a job in a SQL database. Every function runs in a transaction. */
 import { Parameters, type Queries } from "./database.ts";
-import {
-  type Claim,
-  type ClaimedRange,
-  type JobRow,
-  jobOf,
-  type NewRange,
-  type RangeClaim,
-  type RangeRow,
-  rangeOf,
-  type SettledLines,
-} from "./stored-job.ts";
+import type { NewRange, RangeClaim, SettledLines } from "./stored-job.ts";
 
 /** Rows of one INSERT. */
 const rangesPerInsert = 500;
@@ -40,37 +30,6 @@ export async function addRanges(
       parameters.values,
     );
   }
-}
-
-/** The job is locked first, so that its ranges are claimed one after the other. */
-export async function claimRange(
-  queries: Queries,
-  { kind, holder, now, until, exceptEndpoint = "", exceptExpired = false }: Claim,
-  lockRows: string,
-): Promise<ClaimedRange | undefined> {
-  const { rows: jobs } = await queries.query<JobRow>(
-    `UPDATE vexel.jobs SET served_at = $2, started_at = coalesce(started_at, $2) WHERE id = (
-       SELECT id FROM vexel.jobs
-       WHERE kind = $1 AND ended_at IS NULL AND status = 'in_progress' AND paused_at IS NULL
-         AND endpoint <> $3 AND EXISTS (SELECT 1 FROM vexel.job_ranges
-           WHERE job_id = vexel.jobs.id AND settled < job_ranges.lines
-             AND job_ranges.lease_until <= $2 AND (job_ranges.holder IS NULL OR NOT $4))
-       ORDER BY served_at LIMIT 1 ${lockRows}
-     ) RETURNING *`,
-    [kind, now, exceptEndpoint, exceptExpired],
-  );
-  if (!jobs[0]) return undefined;
-  const job = jobOf(jobs[0]);
-  const { rows } = await queries.query<RangeRow>(
-    `UPDATE vexel.job_ranges SET holder = $2, lease_until = $4, attempts = attempts + 1
-     WHERE job_id = $1 AND number = (
-       SELECT number FROM vexel.job_ranges
-       WHERE job_id = $1 AND settled < lines AND lease_until <= $3 AND (holder IS NULL OR NOT $5)
-       ORDER BY number LIMIT 1
-     ) RETURNING *`,
-    [job.id, holder, now, until, exceptExpired],
-  );
-  return rows[0] && rangeOf(rows[0], job);
 }
 
 /** The job is locked first: of the last two ranges that end at the same time, one sees that the other has ended. */

@@ -5,7 +5,8 @@
 
 import { createJob, findJob, onceOf } from "./create-job.ts";
 import { Parameters, type Queries, type SqlDatabase } from "./database.ts";
-import { addRanges, claimRange, linesOf, settleLines } from "./job-ranges.ts";
+import { claimJob, claimRange, listWaiting } from "./job-claims.ts";
+import { addRanges, linesOf, settleLines } from "./job-ranges.ts";
 import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
 import {
   type Claim,
@@ -15,6 +16,7 @@ import {
   type JobEnd,
   type JobError,
   type JobKindName,
+  type JobOwner,
   type JobPage,
   type JobQuota,
   type JobRow,
@@ -27,6 +29,7 @@ import {
   type ReservedCostRow,
   type SettledLines,
   type StoredJob,
+  type Work,
 } from "./stored-job.ts";
 
 /** Every method rejects once the store is closed. */
@@ -78,26 +81,11 @@ export const createJobStore = (db: SqlDatabase) => ({
     return count > 0;
   },
 
-  /**
-   * Claims a job that is to be validated, or to be finalized and of which no process holds a range. Two processes never
-   * claim the same one.
-   */
-  async claimJob(claim: Claim): Promise<StoredJob | undefined> {
-    const { kind, holder, now, until, exceptExpired = false } = claim;
-    const { rows } = await db.query<JobRow>(
-      `UPDATE vexel.jobs SET holder = $2, lease_until = $4 WHERE id = (
-         SELECT id FROM vexel.jobs
-         WHERE kind = $1 AND ended_at IS NULL AND status IN ('validating', 'finalizing')
-           AND lease_until <= $3 AND (holder IS NULL OR NOT $5)
-           AND NOT EXISTS (SELECT 1 FROM vexel.job_ranges
-             WHERE job_id = vexel.jobs.id AND job_ranges.holder IS NOT NULL
-               AND ($5 OR job_ranges.lease_until > $3))
-         ORDER BY served_at LIMIT 1 ${db.lockRows}
-       ) RETURNING *`,
-      [kind, holder, now, until, exceptExpired],
-    );
-    return rows[0] && jobOf(rows[0]);
-  },
+  /** The API keys whose jobs have such work, in no order. */
+  listWaiting: (work: Work): Promise<readonly JobOwner[]> => listWaiting(db, work),
+
+  /** Claims a job that is to be validated, or to be finalized and of which no process holds a range. */
+  claimJob: (claim: Claim): Promise<StoredJob | undefined> => claimJob(db, claim, db.lockRows),
 
   /** A validated job begins. False: the claim was lost. */
   start: (
@@ -146,7 +134,7 @@ export const createJobStore = (db: SqlDatabase) => ({
     );
   },
 
-  /** Claims the next range, of the job that waits longest for a claim. Two processes never claim the same one. */
+  /** Claims the next range, of the job that waits longest for a claim. */
   claimRange: (claim: Claim): Promise<ClaimedRange | undefined> =>
     db.transaction((queries) => claimRange(queries, claim, db.lockRows)),
 

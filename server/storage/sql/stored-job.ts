@@ -129,18 +129,25 @@ export interface RangeClaim {
   readonly holder: string;
 }
 
-export interface Claim {
+/** The project that a job belongs to, and the API key that submitted it. */
+export type JobOwner = Pick<NewJob, "owner" | "keyId">;
+
+/** What a process looks for. */
+export interface Work {
   readonly kind: JobKindName;
-  /** Another one for each claim, so that a process that lost a claim and got it again has only one of them. */
-  readonly holder: string;
+  /** Ranges of jobs of these endpoints. Null: jobs that are to be validated or finalized. */
+  readonly endpoints: readonly string[] | null;
   /** Unix milliseconds. */
   readonly now: number;
-  /** The end of the lease. */
-  readonly until: number;
-  /** Ranges of jobs of this endpoint are not claimed. Absent: those of every endpoint are. */
-  readonly exceptEndpoint?: string | undefined;
   /** What another process holds is not claimed after the end of its lease. Absent: it is. */
   readonly exceptExpired?: boolean;
+}
+
+export interface Claim extends Work, JobOwner {
+  /** Another one for each claim, so that a process that lost a claim and got it again has only one of them. */
+  readonly holder: string;
+  /** The end of the lease, in Unix milliseconds. */
+  readonly until: number;
 }
 
 export interface SettledLines {

@@ -7,6 +7,7 @@ import type {
   NewRange,
   RangeClaim,
   SettledLines,
+  Work,
 } from "../../../server/storage/sql/stored-job.ts";
 import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
@@ -39,8 +40,23 @@ const newJob = (id: string, more: Partial<NewJob> = {}): NewJob => ({
 const add = async (store: JobStore, id: string, more: Partial<NewJob> = {}) =>
   store.create(newJob(id, more), unlimited, unlimited);
 
+const [embeddings, images] = ["/v1/embeddings", "/v1/images/generations"] as const;
+const endpoints = [embeddings, images];
+
+/** Of a range. */
 const claimOf = (holder: string, at = now) =>
-  ({ kind: "batch", holder, now: at, until: at + minute }) as const;
+  ({
+    kind: "batch",
+    endpoints,
+    owner: "project-a",
+    keyId: "key_a",
+    holder,
+    now: at,
+    until: at + minute,
+  }) as const;
+
+/** Of a job that is to be validated or finalized. */
+const jobClaimOf = (holder: string, at = now) => ({ ...claimOf(holder, at), endpoints: null });
 
 const settled = (from: number, more: Partial<SettledLines> = {}): SettledLines => ({
   from,
@@ -241,15 +257,54 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect((await one.find("project-a", "batch_2"))?.startedAt).toBe(now + 2);
     });
 
-    law("a process that runs enough of one endpoint claims ranges of others", async (open) => {
+    law("a claim is of one kind of work, of one API key and project", async (open) => {
       const store = await open();
       await add(store, "batch_1", { endpoint: "/v1/embeddings" });
-      const exceptEndpoint = "/v1/embeddings";
-      expect(await store.claimRange({ ...claimOf("p"), exceptEndpoint })).toBeUndefined();
-      await add(store, "batch_2", { endpoint: "/v1/images/generations" });
-      const claimed = await store.claimRange({ ...claimOf("p"), exceptEndpoint });
-      expect(claimed?.job.id).toBe("batch_2");
-      expect((await store.claimRange(claimOf("q")))?.job.id).toBe("batch_1");
+      const imagesOnly = { ...claimOf("p"), endpoints: [images] };
+      expect(await store.claimRange(imagesOnly)).toBeUndefined();
+      await add(store, "batch_2", { endpoint: images });
+      await add(store, "batch_3", { endpoint: images, keyId: "key_b", owner: "project-b" });
+      expect((await store.claimRange(imagesOnly))?.job.id).toBe("batch_2");
+      const ofOther = { ...imagesOnly, keyId: "key_b" };
+      expect(await store.claimRange(ofOther)).toBeUndefined();
+      const found = await store.claimRange({ ...ofOther, owner: "project-b" });
+      expect(found?.job.id).toBe("batch_3");
+      const embeddingsOnly = { ...claimOf("q"), endpoints: [embeddings] };
+      expect((await store.claimRange(embeddingsOnly))?.job.id).toBe("batch_1");
+    });
+
+    law("the API keys whose jobs wait are listed, for each kind of work", async (open) => {
+      const store = await open();
+      const waiting = async (more: Partial<Work>) => {
+        const work = { kind: "batch", endpoints, now, ...more } as const;
+        const found = await store.listWaiting(work);
+        return found.map(({ owner, keyId }) => `${owner} ${keyId}`).sort();
+      };
+      expect(await waiting({})).toEqual([]);
+      for (let at = 0; at < 3; at++) await add(store, `batch_a${at}`);
+      await add(store, "batch_b", { keyId: "key_b" });
+      await add(store, "batch_c", {
+        keyId: "key_c",
+        owner: "project-c",
+        endpoint: "/v1/images/edits",
+      });
+      await add(store, "batch_d", { keyId: "key_d", status: "validating", ranges: [] });
+      await add(store, "imgjob_e", { keyId: "key_e", kind: "image" });
+      await add(store, "batch_f", { keyId: "key_f" });
+      await store.pause("project-a", "batch_f", now);
+      expect(await waiting({})).toEqual(["project-a key_a", "project-a key_b"]);
+      expect(await waiting({ endpoints: ["/v1/images/edits"] })).toEqual(["project-c key_c"]);
+      expect(await waiting({ endpoints: null })).toEqual(["project-a key_d"]);
+      expect(await waiting({ kind: "image" })).toEqual(["project-a key_e"]);
+      for (let at = 0; at < 6; at++) await claim(store, `p${at}`);
+      await store.claimJob({ ...jobClaimOf("q"), keyId: "key_d" });
+      expect(await waiting({})).toEqual(["project-a key_b"]);
+      expect(await waiting({ endpoints: null })).toEqual([]);
+      const afterLeases = { now: now + 2 * minute };
+      expect(await waiting(afterLeases)).toEqual(["project-a key_a", "project-a key_b"]);
+      expect(await waiting({ ...afterLeases, endpoints: null })).toEqual(["project-a key_d"]);
+      expect(await waiting({ ...afterLeases, exceptExpired: true })).toEqual(["project-a key_b"]);
+      expect(await waiting({ ...afterLeases, exceptExpired: true, endpoints: null })).toEqual([]);
     });
 
     law("concurrent claims are disjoint", async (open) => {
@@ -311,9 +366,9 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
       await store.fail("batch_1", error, now);
       await store.releaseRange(failing.by, now);
-      expect(await store.claimJob(claimOf("p"))).toBeUndefined();
+      expect(await store.claimJob(jobClaimOf("p"))).toBeUndefined();
       expect(await store.settle(running.by, settled(0))).toBe(true);
-      expect(await store.claimJob(claimOf("p"))).toMatchObject({ completed: 1 });
+      expect(await store.claimJob(jobClaimOf("p"))).toMatchObject({ completed: 1 });
     });
 
     law("a job that has ended counts with the size that it still stores", async (open) => {
@@ -321,7 +376,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "batch_1", { ranges: [range(0, 1)] });
       const { by } = await claim(store, "p");
       await store.settle(by, settled(0));
-      await store.claimJob(claimOf("p"));
+      await store.claimJob(jobClaimOf("p"));
       const end = { status: "completed", at: now, expiresAt: now + day, bytes: 0 } as const;
       expect(await store.end("batch_1", "p", end)).toMatchObject({ bytes: 0 });
     });
@@ -354,11 +409,11 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "batch_1");
       const [first, second] = [await claim(store, "p"), await claim(store, "q")];
       await store.settle(first.by, settled(0, { completed: 2 }));
-      expect(await store.claimJob(claimOf("p"))).toBeUndefined();
+      expect(await store.claimJob(jobClaimOf("p"))).toBeUndefined();
       await store.settle(second.by, settled(0, { completed: 0, failed: 1, now: now + 7 }));
-      const finalizing = await store.claimJob(claimOf("p"));
+      const finalizing = await store.claimJob(jobClaimOf("p"));
       expect(finalizing).toMatchObject({ status: "finalizing", finalizingAt: now + 7 });
-      expect(await store.claimJob(claimOf("q"))).toBeUndefined();
+      expect(await store.claimJob(jobClaimOf("q"))).toBeUndefined();
       const end = { status: "completed", at: now + 8, expiresAt: now + day } as const;
       expect(await store.end("batch_1", "q", end)).toBeUndefined();
       const error = { message: "m", type: "t", param: null, code: "c", status_code: 400 };
@@ -382,14 +437,14 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(one, "batch_1", { ranges: [range(0, 1), range(1, 1)] });
       const [first, second] = [await claim(one, "p"), await claim(other, "q")];
       await Promise.all([one.settle(first.by, settled(0)), other.settle(second.by, settled(0))]);
-      expect((await one.claimJob(claimOf("p")))?.completed).toBe(2);
+      expect((await one.claimJob(jobClaimOf("p")))?.completed).toBe(2);
     });
 
     law("a validated job starts with its ranges", async (open) => {
       const store = await open();
       await add(store, "batch_1", { status: "validating", ranges: [] });
       expect(await store.claimRange(claimOf("p"))).toBeUndefined();
-      expect((await store.claimJob(claimOf("p")))?.lines).toBe(0);
+      expect((await store.claimJob(jobClaimOf("p")))?.lines).toBe(0);
       expect(await store.start("batch_1", "q", [range(0, 1)], undefined)).toBe(false);
       const ranges = Array.from({ length: 1203 }, (_, at) => range(at * 3, 3));
       expect(await store.start("batch_1", "p", ranges, { model: "m" })).toBe(true);
@@ -430,7 +485,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect(await store.listExpired(now + 9 * day, 10)).toEqual([]);
       const { by } = await claim(store, "p");
       await store.settle(by, settled(0, { completed: 0, failed: 1 }));
-      await store.claimJob(claimOf("p"));
+      await store.claimJob(jobClaimOf("p"));
       await store.end("batch_1", "p", { status: "expired", at: now, expiresAt: now + 5 });
       expect(await store.listExpired(now + 4, 10)).toEqual([]);
       expect((await store.listExpired(now + 5, 10)).map(({ id }) => id)).toEqual(["batch_1"]);
@@ -448,7 +503,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await store.fail("batch_1", error, now + 1);
       expect(await numberOf(store, "q")).toBeUndefined();
       await store.releaseRange(by, now);
-      expect(await store.claimJob(claimOf("q"))).toMatchObject({
+      expect(await store.claimJob(jobClaimOf("q"))).toMatchObject({
         status: "finalizing",
         ending: "failed",
         error,
@@ -467,7 +522,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "batch_1", { ranges: [range(0, 2)] });
       const { by } = await claim(store, "p");
       await store.settle(by, settled(0, { completed: 2 }));
-      await store.claimJob(claimOf("p"));
+      await store.claimJob(jobClaimOf("p"));
       const end = { status: "failed", at: now, expiresAt: now, hasNoResults: true } as const;
       expect(await store.end("batch_1", "p", end)).toMatchObject({ completed: 0, failed: 2 });
     });
@@ -478,7 +533,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         await add(store, id, { ranges: [range(0, 1)] });
         const { by } = await claim(store, "p");
         await store.settle(by, settled(0));
-        expect(await store.claimJob(claimOf("p"))).toMatchObject({ id });
+        expect(await store.claimJob(jobClaimOf("p"))).toMatchObject({ id });
         await store.end(id, "p", { status: "completed", at: now, expiresAt: now + day });
       }
       const idsOf = async (limit: number) =>
@@ -498,10 +553,10 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         claim: { holder: "p", until },
       } as const;
       await add(store, "batch_1", unfinished);
-      expect(await store.claimJob(claimOf("q"))).toBeUndefined();
+      expect(await store.claimJob(jobClaimOf("q"))).toBeUndefined();
       expect(await store.start("batch_1", "p", [range(0, 1)], undefined)).toBe(true);
       await add(store, "batch_2", unfinished);
-      expect((await store.claimJob(claimOf("q", until)))?.id).toBe("batch_2");
+      expect((await store.claimJob(jobClaimOf("q", until)))?.id).toBe("batch_2");
       expect(await store.start("batch_2", "p", [range(0, 1)], undefined)).toBe(false);
     });
 
@@ -512,25 +567,26 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         await add(store, "batch_1", { ranges: [range(0, 1), range(1, 1)] });
         await add(store, "batch_2", { status: "validating", ranges: [] });
         const { by } = await claim(store, "one");
-        await store.claimJob(claimOf("two"));
+        await store.claimJob(jobClaimOf("two"));
         const later = { ...claimOf("three", now + 2 * minute), exceptExpired: true };
-        expect(await store.claimJob(later)).toBeUndefined();
+        const laterJob = { ...later, endpoints: null };
+        expect(await store.claimJob(laterJob)).toBeUndefined();
         expect(await store.claimRange(later)).toMatchObject({ number: 1 });
         expect(await store.claimRange(later)).toBeUndefined();
         await store.releaseRange(by, now);
         await store.releaseJob("batch_2", "two", now);
         expect(await store.claimRange(later)).toMatchObject({ number: 0 });
-        expect(await store.claimJob(later)).toMatchObject({ id: "batch_2" });
+        expect(await store.claimJob(laterJob)).toMatchObject({ id: "batch_2" });
       },
     );
 
     law("a claimed job that is given back is claimed again from that time on", async (open) => {
       const store = await open();
       await add(store, "batch_1", { status: "validating", ranges: [] });
-      await store.claimJob(claimOf("p"));
+      await store.claimJob(jobClaimOf("p"));
       await store.releaseJob("batch_1", "p", now + 5);
-      expect(await store.claimJob(claimOf("q", now + 4))).toBeUndefined();
-      expect((await store.claimJob(claimOf("q", now + 5)))?.id).toBe("batch_1");
+      expect(await store.claimJob(jobClaimOf("q", now + 4))).toBeUndefined();
+      expect((await store.claimJob(jobClaimOf("q", now + 5)))?.id).toBe("batch_1");
     });
   });
 }

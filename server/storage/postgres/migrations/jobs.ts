@@ -36,7 +36,7 @@ export const jobTables: readonly string[] = [
   )`,
   "CREATE INDEX jobs_by_owner ON vexel.jobs (owner, kind, id)",
   "CREATE INDEX jobs_by_time ON vexel.jobs (created_at, id)",
-  "CREATE INDEX jobs_open ON vexel.jobs (kind, served_at) WHERE ended_at IS NULL",
+  "CREATE INDEX jobs_open ON vexel.jobs (kind, key_id, status, served_at) WHERE ended_at IS NULL",
   "CREATE INDEX jobs_by_expiry ON vexel.jobs (expires_at)",
   "CREATE INDEX jobs_usage ON vexel.jobs (owner, ended_at, bytes)",
   `CREATE TABLE vexel.job_ranges (

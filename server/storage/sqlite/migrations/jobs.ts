@@ -58,7 +58,7 @@ const jobs: Migration = {
     ) WITHOUT ROWID`,
     "CREATE INDEX jobs_by_owner ON jobs (owner, kind, id)",
     "CREATE INDEX jobs_by_time ON jobs (created_at, id)",
-    "CREATE INDEX jobs_open ON jobs (kind, served_at) WHERE ended_at IS NULL",
+    "CREATE INDEX jobs_open ON jobs (kind, key_id, status, served_at) WHERE ended_at IS NULL",
     "CREATE INDEX jobs_by_expiry ON jobs (expires_at)",
     "CREATE INDEX jobs_usage ON jobs (owner, ended_at, bytes)",
     `CREATE TABLE job_ranges (
