@@ -1,6 +1,7 @@
 /** The interface of a CLI command, and what commands share: arguments, settings, tables. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../server/lib/edit-distance.ts";
+import { ownCommand } from "../server/process/own-command.ts";
 import { readSettings, type Settings, SettingsError } from "../server/settings.ts";
 
 export interface Command {
@@ -67,7 +68,8 @@ function checkOption(
   if (!Object.hasOwn(options, name)) {
     // The whole argument, because the parser splits -port into -p, -o, -r and -t.
     const [typed = given] = given.split("=");
-    const meant = didYouMean(typed.replace(/^-+/, ""), Object.keys(options), (own) => `--${own}`);
+    const known = [...Object.keys(options), "help", "version"];
+    const meant = didYouMean(typed.replace(/^-+/, ""), known, showOption);
     throw new UsageError(`unknown option ${typed}${meant}.`);
   }
   if (options[name]?.type === "boolean") {
@@ -81,6 +83,10 @@ function checkOption(
     );
   }
 }
+
+/** The version is that of the program: the commands have no such option. */
+const showOption = (name: string): string =>
+  name === "version" ? ownCommand("--version") : `--${name}`;
 
 /** The error for a word that is no action of the command. */
 export function unknownAction(

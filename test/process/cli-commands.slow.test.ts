@@ -66,6 +66,12 @@ describe("wrong usage gives exit code 2 and one line that names the mistake and 
       "unknown option --prot (did you mean --port?).",
     ],
     ["an option with one dash", ["-port=80"], "unknown option -port (did you mean --port?)."],
+    [
+      "a misspelled --version",
+      ["--verison"],
+      "unknown option --verison (did you mean vexel --version?).",
+    ],
+    ["a misspelled --help", ["keys", "list", "--hlep"], "(did you mean --help?)."],
     ["an option without its value", ["serve", "--port"], "--port needs a value."],
     [
       "an option without its value before another one",
