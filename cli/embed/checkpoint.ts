@@ -6,37 +6,32 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { UsageError } from "../command.ts";
 import type { Size } from "./estimate.ts";
-import type { RowId } from "./row.ts";
 
 /** The options that decide which vectors are written. They may not change between the runs. */
 export type RunSettings = Readonly<Record<string, string | number | null>>;
 
-export interface Checkpoint {
-  readonly settings: RunSettings;
-  /** Of the input. Null if it is standard input, which can be read only once. */
-  readonly size: Size | null;
-  /** Rows of the input that are settled: embedded or failed. */
-  rows: number;
-  failed: number;
-  lastId: RowId | null;
-  vectorBytes: number;
-  errorBytes: number;
-  /** Numbers in a vector. Null: there is no vector yet. */
-  vectorLength: number | null;
-  tokens: number;
-}
+const columnType = z.enum(["none", "boolean", "integer", "number", "time", "bytes", "text"]);
 
 const schema = z.object({
-  settings: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  settings: z.record(z.string(), z.union([z.string(), z.number(), z.null()])).readonly(),
+  /** Of the input. Null if it is standard input, which can be read only once. */
   size: z.object({ rows: z.number(), tokens: z.number() }).nullable(),
+  /** Rows of the input that are settled: embedded or failed. */
   rows: z.number(),
   failed: z.number(),
   lastId: z.union([z.string(), z.number(), z.null()]),
+  /** Of the settled rows (RowDigest). */
+  digest: z.string(),
   vectorBytes: z.number(),
   errorBytes: z.number(),
+  /** Numbers in a vector. Null: there is no vector yet. */
   vectorLength: z.number().nullable(),
+  /** The other columns of the rows with a vector. */
+  columns: z.array(z.tuple([z.string(), columnType])),
   tokens: z.number(),
 });
+
+export type Checkpoint = z.infer<typeof schema>;
 
 export const newCheckpoint = (settings: RunSettings, size: Size | null): Checkpoint => ({
   settings,
@@ -44,18 +39,24 @@ export const newCheckpoint = (settings: RunSettings, size: Size | null): Checkpo
   rows: 0,
   failed: 0,
   lastId: null,
+  digest: "",
   vectorBytes: 0,
   errorBytes: 0,
   vectorLength: null,
+  columns: [],
   tokens: 0,
 });
 
-/** Throws UsageError if the checkpoint belongs to a run with other options. */
-export function readCheckpoint(path: string, settings: RunSettings): Checkpoint {
+/**
+ * Undefined: the run has settled no row, so there is nothing to continue. Throws UsageError if the checkpoint belongs to
+ * a run with other options.
+ */
+export function readCheckpoint(path: string, settings: RunSettings): Checkpoint | undefined {
   const parsed = schema.safeParse(parseJson(readFileSync(path, "utf8")));
   if (!parsed.success)
     throw new UsageError(`${path} is not a checkpoint. Delete it to start from the beginning`);
   const checkpoint = parsed.data;
+  if (checkpoint.rows === 0) return undefined;
   const changed = Object.keys(settings).find(
     (name) => settings[name] !== checkpoint.settings[name],
   );

@@ -4,6 +4,7 @@ import { type FailedRow, isFailed, notFailed, type Result, type TextRow } from "
 import { ServerError } from "./server-error.ts";
 
 export interface EmbeddedBatch {
+  readonly rows: readonly (TextRow | FailedRow)[];
   /** In the order of the rows. */
   readonly results: readonly Result[];
   readonly tokens: number;
@@ -19,14 +20,18 @@ export async function embedBatch(
   const embedded = await embedTexts(texts, embed);
   const next = embedded.results.values();
   const results = rows.map((row): Result => (isFailed(row) ? row : next.next().value!));
-  return { results, tokens: embedded.tokens };
+  return { rows, results, tokens: embedded.tokens };
 }
 
-async function embedTexts(rows: readonly TextRow[], embed: Embed): Promise<EmbeddedBatch> {
+async function embedTexts(
+  rows: readonly TextRow[],
+  embed: Embed,
+): Promise<Omit<EmbeddedBatch, "rows">> {
   if (rows.length === 0) return { results: [], tokens: 0 };
   try {
     const { vectors, tokens = 0 } = await embed(rows.map(({ text }) => text));
-    return { results: rows.map(({ id }, at) => ({ id, vector: vectors[at]! })), tokens };
+    const results = rows.map(({ text, ...row }, at) => ({ ...row, vector: vectors[at]! }));
+    return { results, tokens };
   } catch (error) {
     if (!(error instanceof ServerError && error.refusesTexts)) throw error;
     const [first] = rows;

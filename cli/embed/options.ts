@@ -1,13 +1,17 @@
 /** Reads the arguments of `vexel embed`. */
+import { resolve } from "node:path";
+import { didYouMean } from "../../server/lib/edit-distance.ts";
 import { readArguments, UsageError } from "../command.ts";
 import type { RunSettings } from "./checkpoint.ts";
-import { type OutputPaths, outputPaths } from "./output/write-output.ts";
+import { type NumberType, numberTypes, typeNames } from "./number-types.ts";
+import { type OutputPaths, outputPaths, ownFiles } from "./output/write-output.ts";
 import type { InputOptions } from "./read-rows.ts";
 
 export interface EmbedOptions extends InputOptions {
   readonly model: string;
   readonly paths: OutputPaths;
   readonly dimensions: number | undefined;
+  readonly type: NumberType;
   readonly batchSize: number;
   readonly concurrency: number;
   readonly retries: number;
@@ -16,6 +20,8 @@ export interface EmbedOptions extends InputOptions {
   /** US dollars for a million tokens. */
   readonly price: number | undefined;
   readonly yes: boolean;
+  /** Nothing is sent or written. */
+  readonly dryRun: boolean;
 }
 
 export function readOptions(
@@ -29,6 +35,7 @@ export function readOptions(
     "id-column": { type: "string" },
     "text-column": { type: "string" },
     dimensions: { type: "string" },
+    "output-dtype": { type: "string" },
     "batch-size": { type: "string" },
     concurrency: { type: "string" },
     retries: { type: "string" },
@@ -38,6 +45,7 @@ export function readOptions(
     price: { type: "string" },
     "base-url": { type: "string" },
     yes: { type: "boolean" },
+    "dry-run": { type: "boolean" },
   });
   const [unexpected] = positionals;
   if (unexpected !== undefined) throw new UsageError(`unexpected argument "${unexpected}".`);
@@ -46,16 +54,24 @@ export function readOptions(
   const idColumn = values["id-column"];
   const baseUrl =
     values["base-url"] || env.OPENAI_BASE_URL || `http://127.0.0.1:${env.PORT || 8080}/v1`;
+  const input = required("input", values.input);
+  const paths = outputPaths(required("output", values.output));
+  const own = ownFiles(paths);
+  if (own.has(resolve(input)))
+    throw new UsageError(`--input: the run writes ${input} itself. Name another --output`);
   return {
     model: required("model", values.model),
-    input: required("input", values.input),
-    paths: outputPaths(required("output", values.output)),
+    input,
+    paths,
+    ownFiles: own,
+    otherColumns: paths.output.endsWith(".parquet"),
     idColumn,
     textColumn: values["text-column"] ?? "text",
     since: values.since,
     sinceColumn: values["since-column"] ?? idColumn ?? "id",
     limit: wholeNumber("limit", values.limit),
     dimensions: wholeNumber("dimensions", values.dimensions),
+    type: readType(values["output-dtype"]),
     batchSize: wholeNumber("batch-size", values["batch-size"], 2048) ?? 100,
     concurrency: wholeNumber("concurrency", values.concurrency, 256) ?? 4,
     retries: values.retries === "0" ? 0 : (wholeNumber("retries", values.retries, 100) ?? 8),
@@ -63,6 +79,7 @@ export function readOptions(
     apiKey: env.OPENAI_API_KEY || undefined,
     price: readPrice(values.price),
     yes: values.yes ?? false,
+    dryRun: values["dry-run"] ?? false,
   };
 }
 
@@ -71,6 +88,7 @@ export const runSettings = (options: EmbedOptions): RunSettings => ({
   model: options.model,
   input: options.input,
   dimensions: options.dimensions ?? null,
+  "output-dtype": options.type.name,
   "id-column": options.idColumn ?? null,
   "text-column": options.textColumn,
   since: options.since ?? null,
@@ -93,6 +111,15 @@ function wholeNumber(
   if (Number.isInteger(number) && number >= 1 && number <= max) return number;
   const range = max === Number.MAX_SAFE_INTEGER ? "of at least 1" : `from 1 to ${max}`;
   throw new UsageError(`--${name} must be a whole number ${range}, not "${value}".`);
+}
+
+function readType(value = "float"): NumberType {
+  const name = typeNames.find((each) => each === value);
+  if (name) return numberTypes[name];
+  const meant = didYouMean(value, typeNames, (each) => each);
+  throw new UsageError(
+    `--output-dtype must be ${typeNames.slice(0, -1).join(", ")} or ${typeNames.at(-1)}, not "${value}"${meant}.`,
+  );
 }
 
 function readPrice(value: string | undefined): number | undefined {

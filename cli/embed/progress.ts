@@ -10,6 +10,8 @@ export interface Screen {
 }
 
 const barWidth = 20;
+/** A server that fails would fill the screen. */
+const noteEveryMs = 5000;
 const clearLine = "\r\x1b[2K";
 
 export class ProgressBar {
@@ -19,6 +21,7 @@ export class ProgressBar {
   /** Rows of earlier runs do not count for the rate. */
   readonly #rowsBefore: number;
   #shownAt: number;
+  #notedAt = Number.NEGATIVE_INFINITY;
 
   constructor(screen: Screen, price: number | undefined, rowsBefore: number) {
     this.#screen = screen;
@@ -34,6 +37,14 @@ export class ProgressBar {
     this.#shownAt = now();
     const line = this.#describe(checkpoint);
     write(isTerminal ? `${clearLine}${line}` : `${line}\n`);
+  }
+
+  /** A line beside the progress. Others within five seconds are left out. */
+  note(text: string): void {
+    const { isTerminal, now, write } = this.#screen;
+    if (now() - this.#notedAt < noteEveryMs) return;
+    this.#notedAt = now();
+    write(`${isTerminal ? clearLine : ""}${text}\n`);
   }
 
   end(checkpoint: Checkpoint): void {

@@ -1,12 +1,15 @@
 /** The rows of the input that a run embeds: read, filtered by --since, limited, with id and text. */
 import { statSync } from "node:fs";
+import { errorCode, errorMessage } from "../../server/lib/error-code.ts";
 import { UsageError } from "../command.ts";
+import { type Cell, toCell } from "./cells.ts";
 import { readCsv } from "./input/read-csv.ts";
 import { readFolder } from "./input/read-folder.ts";
 import { readJsonl } from "./input/read-jsonl.ts";
 import { readParquet } from "./input/read-parquet.ts";
 import { isSince } from "./is-since.ts";
 import type { FailedRow, RowId, SourceRow, TextRow } from "./row.ts";
+import { SeenColumns } from "./seen-columns.ts";
 
 export interface InputOptions {
   /** A file, a folder, or "-" for JSON Lines on standard input. */
@@ -18,27 +21,46 @@ export interface InputOptions {
   readonly since: string | undefined;
   readonly sinceColumn: string;
   readonly limit: number | undefined;
+  /** Whether rows have their other columns. */
+  readonly otherColumns: boolean;
+  /** The files of the run, which are no input if they are in the input folder. */
+  readonly ownFiles: ReadonlySet<string>;
 }
 
-export async function* readRows(options: InputOptions): AsyncGenerator<TextRow | FailedRow> {
+/** Throws UsageError if the input cannot be read, or if no row has a column that an option names. */
+export async function* readRows(
+  options: InputOptions,
+  seen: SeenColumns = new SeenColumns(options),
+): AsyncGenerator<TextRow | FailedRow> {
   let number = 0;
   let taken = 0;
-  for await (const row of open(options)) {
-    if (taken === options.limit) return;
+  for await (const row of readSource(options)) {
+    if (taken === options.limit) break;
     number++;
+    seen.add(row);
     if (options.since !== undefined && !isSince(row.columns[options.sinceColumn], options.since))
       continue;
     taken++;
     yield toRow(row, number, options);
   }
+  seen.check();
 }
 
-function open(options: InputOptions): AsyncGenerator<SourceRow> {
-  const { input } = options;
+async function* readSource(options: InputOptions): AsyncGenerator<SourceRow> {
+  try {
+    yield* open(options);
+  } catch (error) {
+    // Of the operating system, such as EACCES.
+    if (error instanceof UsageError || !errorCode(error)) throw error;
+    throw new UsageError(`--input: ${options.input} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function open({ input, otherColumns, ...options }: InputOptions): AsyncGenerator<SourceRow> {
   if (input === "-") return readJsonl(input);
   const found = statSync(input, { throwIfNoEntry: false });
   if (!found) throw new UsageError(`--input: ${input} does not exist.`);
-  if (found.isDirectory()) return readFolder(input);
+  if (found.isDirectory()) return readFolder(input, options.ownFiles);
   switch (/\.(\w+)$/.exec(input)?.[1]?.toLowerCase()) {
     case "jsonl":
     case "ndjson":
@@ -46,9 +68,10 @@ function open(options: InputOptions): AsyncGenerator<SourceRow> {
     case "csv":
       return readCsv(input);
     case "parquet":
-      return readParquet(input, [
-        ...new Set([options.idColumn ?? "id", options.textColumn, options.sinceColumn]),
-      ]);
+      return readParquet(input, {
+        named: new Set([options.idColumn ?? "id", options.textColumn, options.sinceColumn]),
+        others: otherColumns,
+      });
     default:
       throw new UsageError(
         `--input must be a .jsonl, .csv or .parquet file, a folder, or "-", not ${input}.`,
@@ -56,18 +79,32 @@ function open(options: InputOptions): AsyncGenerator<SourceRow> {
   }
 }
 
-function toRow(
-  { columns, problem }: SourceRow,
-  number: number,
-  { idColumn, textColumn }: InputOptions,
-): TextRow | FailedRow {
+function toRow(source: SourceRow, number: number, options: InputOptions): TextRow | FailedRow {
+  const { columns, problem } = source;
+  const { idColumn, textColumn } = options;
   const given = toId(columns[idColumn ?? "id"]);
-  const id = given ?? number;
   const value = columns[textColumn];
   const text = typeof value === "string" ? value : undefined;
   const error = problem ?? problemOf(text, textColumn, given, idColumn);
-  return error === undefined ? { id, text: text ?? "" } : { id, text, error };
+  const row = {
+    id: given ?? number,
+    ...(options.otherColumns && { cells: cellsOf(source, options) }),
+  };
+  return error === undefined ? { ...row, text: text ?? "" } : { ...row, text, error };
 }
+
+/** The columns that the output has under these names, whatever they are in the input. */
+const outputColumns: readonly string[] = ["id", "embedding"];
+
+export const isOtherColumn = (
+  name: string,
+  { idColumn = "id", textColumn }: Pick<InputOptions, "idColumn" | "textColumn">,
+): boolean => name !== idColumn && name !== textColumn && !outputColumns.includes(name);
+
+const cellsOf = ({ columns, fractional }: SourceRow, options: InputOptions): Cell[] =>
+  Object.entries(columns)
+    .filter(([name]) => isOtherColumn(name, options))
+    .map(([name, value]) => toCell(name, value, fractional?.has(name)));
 
 function problemOf(
   text: string | undefined,

@@ -1,29 +1,36 @@
 /** The rows of `vexel embed`: as they are read, and as they are stored. */
+import type { Cell } from "./cells.ts";
+import type { Vector } from "./number-types.ts";
 
 /** A row of the input with its columns. `problem`: why the row could not be read. */
 export interface SourceRow {
   readonly columns: Readonly<Record<string, unknown>>;
   readonly problem?: string;
+  /** Columns of fractions by the schema of the input: a whole number in them is a fraction too. */
+  readonly fractional?: ReadonlySet<string>;
 }
 
 export type RowId = string | number;
 
-/** A row to embed. */
-export interface TextRow {
+interface Row {
   readonly id: RowId;
+  /** The columns besides id and text that the output has too. Absent: the output has none. */
+  readonly cells?: readonly Cell[];
+}
+
+/** A row to embed. */
+export interface TextRow extends Row {
   readonly text: string;
 }
 
-/** A row without a vector, as it is written to the error file, which can be the input of another run. */
-export interface FailedRow {
-  readonly id: RowId;
+/** A row without a vector. */
+export interface FailedRow extends Row {
   readonly text: string | undefined;
   readonly error: string;
 }
 
-export interface VectorRow {
-  readonly id: RowId;
-  readonly vector: Float32Array;
+export interface VectorRow extends Row {
+  readonly vector: Vector;
 }
 
 /** What became of a row. */

@@ -2,11 +2,15 @@
 import { existsSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { UsageError } from "../command.ts";
+import { addTypes, type ColumnTypes } from "./cells.ts";
 import type { RunSettings } from "./checkpoint.ts";
 import { type Checkpoint, newCheckpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import type { EmbeddedBatch } from "./embed-batch.ts";
 import type { Size } from "./estimate.ts";
+import type { NumberType } from "./number-types.ts";
 import { type OutputPaths, writeOutput } from "./output/write-output.ts";
-import { isFailed, notFailed, type Result, type VectorRow } from "./row.ts";
+import { type FailedRow, isFailed, notFailed, type VectorRow } from "./row.ts";
+import { RowDigest } from "./row-digest.ts";
 import { ServerError } from "./server-error.ts";
 import { encodeRecord, readRecords } from "./vector-file.ts";
 
@@ -15,9 +19,12 @@ const saveEveryMs = 1000;
 
 export class RunStore {
   readonly checkpoint: Checkpoint;
-  readonly #paths: OutputPaths;
+  readonly paths: OutputPaths;
   readonly #vectors: FileHandle;
   readonly #errors: FileHandle;
+  readonly #columns: ColumnTypes;
+  /** Of the settled rows. A run that continues adds those of earlier runs while it skips them. */
+  readonly digest = new RowDigest();
   #savedAt = performance.now();
 
   private constructor(
@@ -27,14 +34,18 @@ export class RunStore {
     errors: FileHandle,
   ) {
     this.checkpoint = checkpoint;
-    this.#paths = paths;
+    this.paths = paths;
     this.#vectors = vectors;
     this.#errors = errors;
+    this.#columns = new Map(checkpoint.columns);
   }
 
   /** Undefined: the output belongs to no unfinished run. Throws UsageError if it exists, or if the options differ. */
   static find(paths: OutputPaths, settings: RunSettings): Checkpoint | undefined {
-    if (existsSync(paths.checkpoint)) return readCheckpoint(paths.checkpoint, settings);
+    if (existsSync(paths.checkpoint)) {
+      const found = readCheckpoint(paths.checkpoint, settings);
+      if (found) return found;
+    }
     if (existsSync(paths.output))
       throw new UsageError(`--output: ${paths.output} exists. Delete it, or name another file`);
     return undefined;
@@ -56,7 +67,7 @@ export class RunStore {
   }
 
   /** Throws ServerError if the vectors of the server have another length than before. */
-  async append(results: readonly Result[], tokens: number): Promise<void> {
+  async append({ rows, results, tokens }: EmbeddedBatch): Promise<void> {
     const { checkpoint } = this;
     const failed = results.filter(isFailed);
     const embedded = notFailed<VectorRow>(results);
@@ -68,9 +79,13 @@ export class RunStore {
       }
     }
     const vectorBytes = Buffer.concat(embedded.map(encodeRecord));
-    const errorBytes = Buffer.from(failed.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    const errorBytes = Buffer.from(failed.map(errorLine).join(""));
     await this.#vectors.write(vectorBytes, 0, vectorBytes.length, checkpoint.vectorBytes);
     await this.#errors.write(errorBytes, 0, errorBytes.length, checkpoint.errorBytes);
+    for (const { cells } of embedded) if (cells) addTypes(this.#columns, cells);
+    for (const row of rows) this.digest.add(row);
+    checkpoint.columns = [...this.#columns];
+    checkpoint.digest = this.digest.hex();
     checkpoint.vectorBytes += vectorBytes.length;
     checkpoint.errorBytes += errorBytes.length;
     checkpoint.rows += results.length;
@@ -84,7 +99,7 @@ export class RunStore {
   async save(): Promise<void> {
     await this.#vectors.datasync();
     await this.#errors.datasync();
-    writeCheckpoint(this.#paths.checkpoint, this.checkpoint);
+    writeCheckpoint(this.paths.checkpoint, this.checkpoint);
     this.#savedAt = performance.now();
   }
 
@@ -95,25 +110,34 @@ export class RunStore {
 
   /** Deletes the files of the run: it has no vector. */
   discard(): void {
-    for (const path of [this.#paths.checkpoint, this.#paths.vectors, this.#paths.errors])
+    for (const path of [this.paths.checkpoint, this.paths.vectors, this.paths.errors])
       rmSync(path, { force: true });
   }
 
   /** Writes the output, and deletes the files of the run. A run that is killed here is finished by the next one. */
-  async finish(): Promise<void> {
+  async finish(type: NumberType): Promise<void> {
     await this.save();
-    const { vectorBytes, vectorLength, rows, failed } = this.checkpoint;
-    const length = vectorLength ?? 0;
-    await writeOutput(this.#paths, {
+    const { vectorBytes: bytes, rows, failed } = this.checkpoint;
+    const vectorLength = this.checkpoint.vectorLength ?? 0;
+    const path = this.paths.vectors;
+    await writeOutput(this.paths, {
       count: rows - failed,
-      vectorLength: length,
-      rows: readRecords(this.#paths.vectors, vectorBytes, length),
+      vectorLength,
+      type,
+      columns: this.#columns,
+      rows: readRecords({ path, bytes, vectorLength, type }),
     });
-    rmSync(this.#paths.checkpoint);
-    rmSync(this.#paths.vectors);
-    if (failed === 0) rmSync(this.#paths.errors);
+    rmSync(this.paths.checkpoint);
+    rmSync(this.paths.vectors);
+    if (failed === 0) rmSync(this.paths.errors);
   }
 }
+
+/** A row of the error file, which can be the input of another run. */
+const errorLine = ({ id, text, error, cells = [] }: FailedRow): string => {
+  const others = Object.fromEntries(cells.map(({ name, value }) => [name, value]));
+  return `${JSON.stringify({ ...others, id, text, error })}\n`;
+};
 
 /** Opens the file and cuts off what follows the checkpoint. */
 async function openAt(path: string, bytes: number): Promise<FileHandle> {

@@ -48,19 +48,27 @@ async function runBatches(
   const settleOldest = async (): Promise<void> => {
     const batch = await pending.shift();
     if (!batch) return;
-    await store.append(batch.results, batch.tokens);
+    await store.append(batch);
     checkStart(store, batch);
     options.onProgress();
   };
+  let hasFailed = false;
   for (;;) {
     const next = await nextUnless(stop, batches);
     if (!next || next.done) {
       const isDrained = await drain(pending, settleOldest, stop);
       return isDrained && next !== undefined;
     }
-    const work = turns.take(() => {
+    const work = turns.take(async () => {
       stop.throwIfAborted();
-      return embedBatch(next.value, (texts) => client.embed(texts));
+      // The batch that has failed is before this one, so its error is the one that is reported.
+      if (hasFailed) throw new Error("not sent");
+      try {
+        return await embedBatch(next.value, (texts) => client.embed(texts));
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
     });
     // An earlier batch may fail first.
     ignoreRejection(work);
@@ -108,22 +116,29 @@ function checkStart(store: RunStore, { results }: EmbeddedBatch): void {
 /** Leaves out the rows that earlier runs have settled. Throws UsageError if the input has changed. */
 async function* skipRows(
   rows: AsyncIterable<TextRow | FailedRow>,
-  { checkpoint }: RunStore,
+  { checkpoint, digest, paths }: RunStore,
 ): AsyncGenerator<TextRow | FailedRow> {
-  const { rows: settled, lastId } = checkpoint;
+  const { rows: settled, lastId, digest: before } = checkpoint;
+  const changed = (what: string): UsageError =>
+    new UsageError(
+      `--input has changed since the run began: ${what}. Give the input as it was, or delete ${paths.checkpoint} to embed all of it from the beginning`,
+    );
   let number = 0;
   for await (const row of rows) {
     number++;
-    if (number > settled) yield row;
-    else if (number === settled && row.id !== lastId) throw changedInput(settled, lastId, row.id);
+    if (number > settled) {
+      yield row;
+      continue;
+    }
+    digest.add(row);
+    if (number < settled) continue;
+    if (row.id !== lastId) throw changed(`the id of row ${settled} was ${lastId} and is ${row.id}`);
+    if (digest.hex() !== before)
+      throw changed(`the first ${settled} rows, which it has embedded, are not the same`);
   }
-  if (number < settled) throw changedInput(settled, lastId, "absent");
+  if (number < settled)
+    throw changed(`it has ${number} rows, and the run has embedded ${settled} already`);
 }
-
-const changedInput = (row: number, before: unknown, now: unknown): UsageError =>
-  new UsageError(
-    `--input has changed since the run began: the id of row ${row} was ${before} and is ${now}. Delete the checkpoint to start from the beginning`,
-  );
 
 /** Limits how many tasks run at the same time, in the order of arrival. */
 class Turns {

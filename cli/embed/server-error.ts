@@ -1,5 +1,6 @@
 /** An error of the embedding server, and what follows from it: a retry, a failed text, or the end of the run. */
-import { errorMessage } from "../../server/lib/error-code.ts";
+import { errorCode, errorMessage } from "../../server/lib/error-code.ts";
+import { oneLine } from "./one-line.ts";
 
 interface Details {
   readonly status?: number;
@@ -7,7 +8,14 @@ interface Details {
   readonly param?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly isTemporary: boolean;
+  readonly isUnreachable?: boolean;
 }
+
+/** No server at the address, or one that does not speak HTTP there. */
+const unreachable =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EPROTO|EHOSTUNREACH|ENETUNREACH|ConnectionRefused|FailedToOpenSocket)$|CERT|TLS|SSL|SIGNATURE/;
+
+const maxMessageLength = 300;
 
 /** A longer wait ends the run, which can be continued later. */
 const maxRetryAfterMs = 600_000;
@@ -20,18 +28,23 @@ export class ServerError extends Error {
   readonly retryAfterMs: number | undefined;
   /** A later request may succeed. */
   readonly isTemporary: boolean;
+  /** No connection could be made. */
+  readonly isUnreachable: boolean;
 
-  constructor(message: string, { status, code, param, retryAfterMs, isTemporary }: Details) {
+  constructor(message: string, details: Details) {
     super(message);
+    const { status, code, param, retryAfterMs, isTemporary, isUnreachable = false } = details;
     this.status = status;
     this.code = code;
     this.param = param;
     this.retryAfterMs = retryAfterMs;
     this.isTemporary = isTemporary;
+    this.isUnreachable = isUnreachable;
   }
 
   static ofConnection(url: string, cause: unknown): ServerError {
-    return new ServerError(`${url}: ${errorMessage(cause)}`, { isTemporary: true });
+    const isUnreachable = unreachable.test(errorCode(cause));
+    return new ServerError(`${url}: ${errorMessage(cause)}`, { isTemporary: true, isUnreachable });
   }
 
   /** The response is a 200, but not the vectors of the texts. */
@@ -47,8 +60,14 @@ export class ServerError extends Error {
       headers.get("x-should-retry") !== "false" &&
       code !== "insufficient_quota" &&
       (retryAfterMs ?? 0) <= maxRetryAfterMs;
-    const text = `${status}: ${message ?? (body.slice(0, 300) || "an empty response")}`;
-    return new ServerError(text, { status, code, param, retryAfterMs, isTemporary });
+    const text = oneLine(message ?? body, maxMessageLength) || "an empty response";
+    return new ServerError(`${status}: ${text}`, {
+      status,
+      code,
+      param,
+      retryAfterMs,
+      isTemporary,
+    });
   }
 
   isAbout(parameter: string): boolean {
@@ -61,7 +80,7 @@ export class ServerError extends Error {
   /** The server refuses at least one of the texts. Other parameters are the same for every text. */
   get refusesTexts(): boolean {
     const isAboutAll =
-      ["model", "dimensions", "encoding_format"].includes(this.param ?? "") ||
+      ["model", "dimensions", "encoding_format", "output_dtype"].includes(this.param ?? "") ||
       ["model_not_found", "billing_hard_limit_reached"].includes(this.code ?? "");
     return this.#refusesRequest() && !isAboutAll;
   }

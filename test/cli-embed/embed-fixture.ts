@@ -46,7 +46,10 @@ export function readNpy(folder: string, name: string) {
   const bytes = readFileSync(join(folder, name));
   const headerLength = bytes.readUInt16LE(8);
   const header = bytes.toString("latin1", 10, 10 + headerLength);
-  const numbers = new Float32Array(new Uint8Array(bytes.subarray(10 + headerLength)).buffer);
+  const data = new Uint8Array(bytes.subarray(10 + headerLength));
+  const arrays = { "<f4": Float32Array, "|i1": Int8Array, "|u1": Uint8Array };
+  const [, type] = /'descr': '([^']+)'/.exec(header) ?? [];
+  const numbers = new arrays[type as keyof typeof arrays](data.buffer);
   const magic = bytes.toString("latin1", 0, 8);
   return { magic, header, numbers, isAligned: (10 + headerLength) % 64 === 0 };
 }

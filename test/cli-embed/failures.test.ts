@@ -127,7 +127,7 @@ test("an unfinished run is not continued with another model or a changed input",
   expect(fake.requests).toHaveLength(0);
 });
 
-test("an invalid API key and an unknown model end the run after one request", async () => {
+test("an invalid API key and an unknown model end the run at the first answer", async () => {
   writeJsonl(folder.path, "docs.jsonl", texts(300));
   const wrongKey = await vexel(["embed", "--model", "text-embedding-3-small", ...files], {
     cwd: folder.path,
@@ -135,6 +135,47 @@ test("an invalid API key and an unknown model end the run after one request", as
   });
   expect(wrongKey.code).toBe(1);
   expect(wrongKey.err).toContain("401: ");
+  expect(wrongKey.err).toContain(`OPENAI_API_KEY must be an API key of ${fake.url}`);
+  expect(wrongKey.err).not.toContain("same command");
+  fake.clear();
+  const body = JSON.stringify({ error: { message: "No such model.", code: "model_not_found" } });
+  fake.script({ response: { status: 404, body } }, { times: 1000 });
+  const wrongModel = await embed("--batch-size", "1", "--concurrency", "4");
+  expect(wrongModel.code).toBe(1);
+  expect(wrongModel.err).toContain("404: No such model.");
+  expect(wrongModel.err).toContain("Check --model (text-embedding-3-small), and --base-url");
+  expect(wrongModel.err).not.toContain("same command");
+  // Those that were sent before the first answer, of 300.
+  expect(fake.requests.length).toBeLessThanOrEqual(4);
+  // So that a corrected command starts anew.
+  expect(readdirSync(folder.path)).toEqual(["docs.jsonl"]);
+});
+
+test("an address without a server ends the run after three attempts, and names the settings of the address", async () => {
+  writeJsonl(folder.path, "docs.jsonl", texts(3));
+  const listener = Bun.serve({ port: 0, fetch: () => new Response() });
+  const port = listener.port;
+  await listener.stop(true);
+  const { code, err } = await vexel(["embed", "--model", "m", ...files, "--yes"], {
+    cwd: folder.path,
+    env: { PORT: `${port}` },
+  });
+  expect(code).toBe(1);
+  expect(err).toContain("ECONNREFUSED");
+  expect(err).toMatch(/Retry 1 of 2 in 0\.\d s\./);
+  expect(err).toContain(
+    `Is the server running at http://127.0.0.1:${port}/v1? The address is --base-url, or else OPENAI_BASE_URL, or else the gateway on this machine at PORT.`,
+  );
+  expect(err).not.toContain("same command");
+  expect(readdirSync(folder.path)).toEqual(["docs.jsonl"]);
+});
+
+test("a retry is reported with its reason, its number and its wait", async () => {
+  writeJsonl(folder.path, "docs.jsonl", texts(3));
+  fake.script({ fail: "rate-limit", retryAfterMs: 5 }, { times: 2 });
+  const { code, err } = await embed();
+  expect(code).toBe(0);
+  expect(err).toMatch(/^429: .* Retry 1 of 8 in 0\.0 s\.$/m);
 });
 
 test("when the first 100 texts are all refused, the run ends and leaves no files", async () => {
@@ -169,8 +210,8 @@ test("a server that refuses base64 sends numbers", async () => {
 
 test("the checkpoint has no API key", async () => {
   writeJsonl(folder.path, "docs.jsonl", texts(4));
-  fake.script({ fail: "quota" }, { times: 100 });
-  await embed();
+  fake.script({ fail: "quota" }, { times: 100, when: hasText("text number 2") });
+  await embed("--batch-size", "2", "--concurrency", "1");
   const text = readFileSync(join(folder.path, "vectors.jsonl.checkpoint"), "utf8");
   expect(text).not.toContain("sk-fake");
 });

@@ -43,6 +43,17 @@ test("without a terminal there is a line every ten seconds", () => {
   ]);
 });
 
+test("a server that fails at every request does not fill the screen", () => {
+  const { screen, written } = screenAt(true);
+  const bar = new ProgressBar(screen, undefined, 0);
+  for (screen.ms = 0; screen.ms < 12_000; screen.ms += 100) bar.note(`at ${screen.ms}`);
+  expect(written.map((line) => line.replace("\r\x1b[2K", ""))).toEqual([
+    "at 0\n",
+    "at 5000\n",
+    "at 10000\n",
+  ]);
+});
+
 test("a duration has hours only if there are any", () => {
   expect([5, 65, 3725].map(duration)).toEqual(["0:05", "1:05", "1:02:05"]);
 });

@@ -112,6 +112,80 @@ test("Ctrl-C stores the requests in flight, exits with 130, and the next run goe
   );
 });
 
+/** Starts a run and kills it after it has stored some of its rows. */
+async function runAndKill(args: readonly string[], output: string): Promise<number> {
+  const child = start(serverEnvironment(fake), args);
+  await until(() => settledRows(output) > 0);
+  child.kill("SIGKILL");
+  await child.exited;
+  return settledRows(output);
+}
+
+test("an input of which an embedded row was changed after kill -9 is refused, and as it was it is continued", async () => {
+  const rows = texts(400);
+  writeJsonl(folder.path, "docs.jsonl", rows);
+  fake.script({ delayMs: 60 }, { times: 100_000 });
+  const output = "vectors.jsonl";
+  const args = [
+    ...[...modelArguments, "--input", "docs.jsonl", "--output", output],
+    ...["--batch-size", "5", "--concurrency", "2"],
+  ];
+  const settled = await runAndKill(args, output);
+  fake.clear();
+  for (const changed of [
+    rows.with(0, { id: "doc-0", text: "text number 0, corrected" }),
+    rows.with(1, { id: "doc-x", text: "text number 1" }),
+    rows.slice(0, settled - 1),
+  ]) {
+    writeJsonl(folder.path, "docs.jsonl", changed);
+    const child = start(serverEnvironment(fake), args);
+    const err = await new Response(child.stderr).text();
+    expect(err).toContain("--input has changed since the run began");
+    expect(err).toContain(`delete ${output}.checkpoint to embed all of it from the beginning.`);
+    expect(await child.exited).toBe(2);
+  }
+  expect(fake.requests).toHaveLength(0);
+  // A row that was not embedded yet may change.
+  const last = rows.with(-1, { id: "doc-399", text: "another text" });
+  writeJsonl(folder.path, "docs.jsonl", last);
+  expect(await start(serverEnvironment(fake), args).exited).toBe(0);
+  const read = readJsonLines(folder.path, output);
+  expect(read.map(({ embedding }) => [...new Float32Array(embedding)])).toEqual(
+    last.map(({ text }) => vectorOf(text)),
+  );
+});
+
+test("a second run with the same output exits with 2 and pays for nothing; after kill -9 of the first it continues", async () => {
+  const rows = texts(400);
+  writeJsonl(folder.path, "docs.jsonl", rows);
+  fake.script({ delayMs: 60 }, { times: 100_000 });
+  const output = "vectors.parquet";
+  const args = [
+    ...[...modelArguments, "--input", "docs.jsonl", "--output", output],
+    ...["--batch-size", "5", "--concurrency", "2"],
+  ];
+  const first = start(serverEnvironment(fake), args);
+  await until(() => settledRows(output) > 0);
+  const second = start(serverEnvironment(fake, "sk-second"), args);
+  const err = await new Response(second.stderr).text();
+  expect(err).toContain(`--output: another run is writing ${output}.`);
+  expect(await second.exited).toBe(2);
+  const ofSecond = fake.requests.filter(({ headers }) =>
+    headers.authorization?.includes("sk-second"),
+  );
+  expect(ofSecond).toHaveLength(0);
+  first.kill("SIGKILL");
+  await first.exited;
+  expect(existsSync(join(folder.path, `${output}.lock`))).toBe(true);
+  fake.clear();
+  const third = start(serverEnvironment(fake), args);
+  expect(await new Response(third.stderr).text()).toContain("Continues after");
+  expect(await third.exited).toBe(0);
+  const read = await readParquetFile(folder.path, output);
+  expect(read).toEqual(rows.map(({ id, text }) => ({ id, embedding: vectorOf(text) })));
+  expect(readdirSync(folder.path).sort()).toEqual(["docs.jsonl", output]);
+});
+
 test("JSON Lines on standard input are embedded", async () => {
   const rows = texts(7);
   const stdin = new Blob([rows.map((row) => JSON.stringify(row)).join("\n")]);

@@ -1,4 +1,5 @@
 /** Reads CSV (RFC 4180): the first record names the columns; quoted fields may contain commas, quotes and line breaks. */
+import { UsageError } from "../../command.ts";
 import type { SourceRow } from "../row.ts";
 import { checkLength, decodeText } from "./decode-text.ts";
 
@@ -31,12 +32,17 @@ class CsvParser {
   #state: State = "start";
   #field = "";
   #record: string[] = [];
+  /** The number of the line, and the line of the last quote that has opened a field. */
+  #line = 1;
+  #quoteLine = 1;
 
   *parse(chunk: string): Generator<string[]> {
     let at = 0;
     while (at < chunk.length) {
       const end = this.#endOfRun(chunk, at);
-      this.#field += chunk.slice(at, end);
+      const run = chunk.slice(at, end);
+      this.#field += run;
+      if (this.#state === "quoted") this.#line += run.split("\n").length - 1;
       checkLength(this.#field, "field");
       if (end > at && this.#state === "start") this.#state = "plain";
       if (end === chunk.length) return;
@@ -46,7 +52,12 @@ class CsvParser {
     }
   }
 
+  /** Throws UsageError if a quote is not closed: the rest of the file is in its field. */
   *end(): Generator<string[]> {
+    if (this.#state === "quoted")
+      throw new UsageError(
+        `--input: the quote that opens a field in line ${this.#quoteLine} is not closed`,
+      );
     const record = this.#endRecord();
     if (record) yield record;
   }
@@ -73,6 +84,7 @@ class CsvParser {
         this.#endField();
         return undefined;
       case "\n":
+        this.#line++;
         return this.#endRecord();
       case "\r":
         // Part of the line break, as in files of Windows.
@@ -87,6 +99,7 @@ class CsvParser {
   #takeQuote(): void {
     // A second quote within a quoted field is a quote; a quote within a plain field is an ordinary character.
     if (this.#state !== "start") this.#field += '"';
+    else this.#quoteLine = this.#line;
     this.#state = this.#state === "plain" ? "plain" : "quoted";
   }
 

@@ -1,13 +1,19 @@
 /**
- * Reads a folder: each file is a row, in the order of the names. Files and folders whose name begins with "." are left
- * out.
+ * Reads a folder: each file is a row, in the order of the names. Files and folders whose name begins with ".", and
+ * the files of the run itself, are left out.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { SourceRow } from "../row.ts";
 
-export async function* readFolder(folder: string): AsyncGenerator<SourceRow> {
-  for await (const path of filesBelow(folder, "")) yield await readTextFile(folder, path);
+/** `ownFiles`: absolute paths. */
+export async function* readFolder(
+  folder: string,
+  ownFiles: ReadonlySet<string>,
+): AsyncGenerator<SourceRow> {
+  for await (const path of filesBelow(folder, "")) {
+    if (!ownFiles.has(resolve(folder, path))) yield await readTextFile(folder, path);
+  }
 }
 
 async function* filesBelow(folder: string, below: string): AsyncGenerator<string> {

@@ -1,5 +1,8 @@
 /** Reads Parquet, one row group at a time, and only the columns that are needed. */
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import type { SchemaElement } from "hyparquet";
+import { errorCode, errorMessage } from "../../../server/lib/error-code.ts";
+import { UsageError } from "../../command.ts";
 import type { SourceRow } from "../row.ts";
 
 /** The codecs that hyparquet leaves to its callers, besides Snappy, which it has. */
@@ -9,29 +12,69 @@ const compressors = {
   BROTLI: (bytes: Uint8Array) => brotliDecompressSync(bytes),
 };
 
-export async function* readParquet(
-  path: string,
-  wanted: readonly string[],
-): AsyncGenerator<SourceRow> {
+interface Wanted {
+  readonly named: ReadonlySet<string>;
+  /** Whether rows have their other columns too. */
+  readonly others: boolean;
+}
+
+/** The first row has the names of all columns of the file, also of those that are not read. */
+export async function* readParquet(path: string, wanted: Wanted): AsyncGenerator<SourceRow> {
   // Loaded here: the other formats do not need it.
   const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } =
     await import("hyparquet");
   const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file);
-  const present = new Set(parquetSchema(metadata).children.map(({ element }) => element.name));
-  const columns = wanted.filter((name) => present.has(name));
+  const metadata = await readable(path, () => parquetMetadataAsync(file));
+  const elements = parquetSchema(metadata).children.map(({ element }) => element);
+  const all = elements.map(({ name }) => name);
+  const columns = wanted.others ? all : all.filter((name) => wanted.named.has(name));
+  const fractional = new Set(elements.filter(isFractional).map(({ name }) => name));
+  let names = Object.fromEntries(all.map((name) => [name, undefined]));
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
-    const rows = await parquetReadObjects({
-      file,
-      metadata,
-      columns,
-      rowStart,
-      rowEnd,
-      compressors,
-    });
-    for (const row of rows) yield { columns: row };
+    const read = { file, metadata, columns, rowStart, rowEnd, compressors, utf8: false };
+    const rows =
+      columns.length === 0
+        ? Array.from({ length: rowEnd - rowStart }, () => ({}))
+        : await readable(path, () => parquetReadObjects(read));
+    for (const row of rows) {
+      yield { columns: { ...names, ...row, ...textsOf(row, wanted.named) }, fractional };
+      names = {};
+    }
     rowStart = rowEnd;
+  }
+}
+
+const utf8 = new TextDecoder();
+
+/** Older writers do not say that the bytes of a column are a text. */
+const textsOf = (
+  row: Readonly<Record<string, unknown>>,
+  named: ReadonlySet<string>,
+): Record<string, string> => {
+  const texts: Record<string, string> = {};
+  for (const name of named) {
+    const value = row[name];
+    if (value instanceof Uint8Array) texts[name] = utf8.decode(value);
+  }
+  return texts;
+};
+
+const isFractional = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
+  type === "FLOAT" ||
+  type === "DOUBLE" ||
+  converted_type === "DECIMAL" ||
+  logical_type?.type === "FLOAT16";
+
+/** Throws UsageError for a file that is damaged, or no Parquet at all. */
+async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (errorCode(error)) throw error;
+    throw new UsageError(
+      `--input: ${path} is not a Parquet file that can be read: ${errorMessage(error)}`,
+    );
   }
 }

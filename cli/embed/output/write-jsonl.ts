@@ -9,7 +9,8 @@ export async function writeJsonl(path: string, { rows, vectorLength }: Vectors):
   const text = Buffer.allocUnsafe(maxTextBytes(vectorLength));
   for await (const { id, vector } of rows) {
     sink.write(`{"id":${JSON.stringify(id)},"embedding":`);
-    sink.write(text.subarray(0, printFloats(vector, text, 0)));
+    if (vector instanceof Float32Array) sink.write(text.subarray(0, printFloats(vector, text, 0)));
+    else sink.write(`[${vector.join(",")}]`);
     await sink.write("}\n");
   }
   await sink.end();

@@ -1,16 +1,16 @@
-/** Writes NumPy's format: a matrix of float32, one row per vector; the ids go to a file of their own, one per line. */
+/** Writes NumPy's format: a matrix of numbers, one row per vector; the ids go to a file of their own, one per line. */
 import type { Vectors } from "./vectors.ts";
 
 const flushBytes = 1024 * 1024;
 
 export async function writeNpy(
   path: string,
-  { rows, count, vectorLength }: Vectors,
+  { rows, count, vectorLength, type }: Vectors,
   idsPath: string,
 ): Promise<void> {
   const matrix = Bun.file(path).writer({ highWaterMark: flushBytes });
   const ids = Bun.file(idsPath).writer({ highWaterMark: flushBytes });
-  matrix.write(npyHeader(count, vectorLength));
+  matrix.write(npyHeader(type.numpy, count, vectorLength));
   for await (const { id, vector } of rows) {
     await matrix.write(vector);
     await ids.write(`${JSON.stringify(id)}\n`);
@@ -20,8 +20,8 @@ export async function writeNpy(
 }
 
 /** Version 1.0 (numpy.org/doc/stable/reference/generated/numpy.lib.format.html): padded to a multiple of 64 bytes. */
-function npyHeader(rows: number, columns: number): Buffer {
-  const shape = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${columns}), }`;
+function npyHeader(type: string, rows: number, columns: number): Buffer {
+  const shape = `{'descr': '${type}', 'fortran_order': False, 'shape': (${rows}, ${columns}), }`;
   const prefix = 10;
   const bytes = Math.ceil((prefix + shape.length + 1) / 64) * 64;
   const header = Buffer.alloc(bytes, " ");

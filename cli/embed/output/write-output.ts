@@ -1,5 +1,6 @@
 /** Writes the vectors of a run in the format of the output, under another name until the file is complete. */
 import { type FileHandle, open, rename } from "node:fs/promises";
+import { resolve } from "node:path";
 import { UsageError } from "../../command.ts";
 import type { Vectors } from "./vectors.ts";
 import { writeJsonl } from "./write-jsonl.ts";
@@ -22,6 +23,7 @@ export interface OutputPaths {
   readonly ids: string;
   readonly checkpoint: string;
   readonly vectors: string;
+  readonly lock: string;
 }
 
 /** Throws UsageError for another format. */
@@ -35,8 +37,13 @@ export function outputPaths(output: string): OutputPaths {
     ids: `${stem}.ids.jsonl`,
     checkpoint: `${output}.checkpoint`,
     vectors: `${output}.unfinished`,
+    lock: `${output}.lock`,
   };
 }
+
+/** Every file that a run writes, as absolute paths. */
+export const ownFiles = (paths: OutputPaths): ReadonlySet<string> =>
+  new Set(Object.values(paths).flatMap((path: string) => [resolve(path), resolve(`${path}.new`)]));
 
 export async function writeOutput({ output, ids }: OutputPaths, vectors: Vectors): Promise<void> {
   const extension = output.slice(output.lastIndexOf(".") + 1);
