@@ -3,6 +3,7 @@ import { z } from "zod";
 import { limitsValueSchema, modelEntitySchema, originSchema } from "./entities.ts";
 import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
+import { listBounds } from "./list-bounds.ts";
 
 const pricePartSchema = z
   .strictObject({
@@ -134,13 +135,15 @@ export const modelAccessSchema = z
     key_count: z
       .number()
       .describe("The number of all such keys, also if `keys` does not list all of them."),
-    keys: z.array(
-      z.strictObject({
-        id: z.string(),
-        name: z.string(),
-        project: z.string().nullable(),
-      }),
-    ),
+    keys: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          name: z.string(),
+          project: z.string().nullable(),
+        }),
+      )
+      .max(listBounds.accessKeys),
   })
   .meta({
     id: "ModelAccess",

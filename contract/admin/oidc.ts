@@ -26,7 +26,7 @@ export const oidcStatusSchema = z
       })
       .nullable()
       .describe("`null`: there is no sign-in with OpenID Connect."),
-    missing: z.array(z.string()).describe("The settings that are needed and not set."),
+    missing: z.array(z.string()).max(10).describe("The settings that are needed and not set."),
     issuer_problem: z
       .string()
       .nullable()

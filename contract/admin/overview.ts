@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
+import { listBounds } from "./list-bounds.ts";
 import { usageIntervalSchema, usageRowSchema, usageSumsSchema } from "./usage.ts";
 
 const attentionItemSchema = z
@@ -58,8 +59,14 @@ export const overviewSchema = z
     to: z.string(),
     interval: usageIntervalSchema,
     totals: usageSumsSchema,
-    series: z.array(usageRowSchema).describe("One row per period with requests, the oldest first."),
-    attention: z.array(attentionGroupSchema).describe("Groups with errors first."),
+    series: z
+      .array(usageRowSchema)
+      .max(listBounds.points)
+      .describe("One row per period with requests, the oldest first."),
+    attention: z
+      .array(attentionGroupSchema)
+      .max(attentionItemSchema.shape.type.options.length)
+      .describe("Groups with errors first."),
     guide: firstRunGuideSchema,
   })
   .meta({ id: "Overview" });

@@ -2,10 +2,11 @@
 import { z } from "zod";
 import type { Infer } from "./infer.ts";
 
-export const pageSchema = <Item extends z.ZodType>(item: Item) =>
+/** `max`: the most entries of one response. */
+export const pageSchema = <Item extends z.ZodType>(item: Item, max: number) =>
   z.strictObject({
     object: z.literal("list"),
-    data: z.array(item),
+    data: z.array(item).max(max),
     next_cursor: z
       .string()
       .nullable()

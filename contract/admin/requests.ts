@@ -3,6 +3,7 @@ import { z } from "zod";
 import { selectionReasons } from "./constants.ts";
 import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
+import { listBounds } from "./list-bounds.ts";
 import { pageSchema } from "./page.ts";
 
 export const shownRequestSchema = z
@@ -47,7 +48,7 @@ export const shownRequestSchema = z
   });
 export type ShownRequest = Infer<typeof shownRequestSchema>;
 
-export const requestPageSchema = pageSchema(shownRequestSchema)
+export const requestPageSchema = pageSchema(shownRequestSchema, listBounds.page)
   .extend({
     scanned_until: z
       .string()

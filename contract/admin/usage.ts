@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { usageDimensions, usageIntervals } from "./constants.ts";
 import type { Infer } from "./infer.ts";
+import { listBounds } from "./list-bounds.ts";
 import { pageSchema } from "./page.ts";
 
 export const usageIntervalSchema = z.enum(usageIntervals).meta({ id: "UsageInterval" });
@@ -53,7 +54,7 @@ export const usageRowSchema = usageSumsSchema
   });
 export type UsageRow = Infer<typeof usageRowSchema>;
 
-export const usagePageSchema = pageSchema(usageRowSchema)
+export const usagePageSchema = pageSchema(usageRowSchema, listBounds.usage)
   .extend({
     has_more: z
       .boolean()

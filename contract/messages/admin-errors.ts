@@ -24,6 +24,8 @@ export const adminErrors = {
   user_sees_all_projects:
     "{name} has access to all projects. Limit the user to projects on the Users page first.",
   user_name_taken: "Another user has this name. Choose a different one.",
+  too_many_users:
+    "There are {max} users, which is the maximum. Delete users who no longer sign in.",
   last_admin: "This is the last administrator who can sign in. Create another one first.",
   user_disabled: "An administrator disabled this user. Ask an administrator to enable it.",
   enable_user_first: "The user is disabled. Enable the user first.",

@@ -1,5 +1,6 @@
 /** Pagination: the query parameters `cursor` and `limit` of a list. */
 import { z } from "zod";
+import { listBounds } from "../../contract/admin/list-bounds.ts";
 import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { PageRequest } from "../storage/sql/page.ts";
@@ -7,7 +8,7 @@ import type { AdminApiContext } from "./admin-route.ts";
 import { readQuery } from "./read-query.ts";
 
 export const defaultLimit = 50;
-const maxLimit = 200;
+const maxLimit = listBounds.page;
 
 export const pageQuery = z.object({
   cursor: z.string().max(500).optional().describe("The `next_cursor` of the previous page."),

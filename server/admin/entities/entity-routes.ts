@@ -17,6 +17,8 @@ interface EntityRoutesOptions<Schema extends z.ZodType> {
   /** The documented members of a body. */
   readonly body: z.ZodType;
   readonly scope: AdminOperation["scope"];
+  /** Of the list. */
+  readonly maxEntries: number;
   readonly show: (
     view: EntityView,
     context: AdminApiContext,
@@ -28,7 +30,7 @@ type Method = "list" | "create" | "get" | "replace" | "remove";
 export function entityRoutes<Schema extends z.ZodType>(
   options: EntityRoutesOptions<Schema>,
 ): Readonly<Record<Method, AdminRoute>> {
-  const { changes, path, noun, entity, body, scope, show } = options;
+  const { changes, path, noun, entity, body, scope, maxEntries, show } = options;
   const one = `${path}/:id` as const;
   return {
     list: {
@@ -37,7 +39,7 @@ export function entityRoutes<Schema extends z.ZodType>(
       role: "admin",
       scope,
       summary: `List every ${noun.replace(/^an? /, "")}, with its origin.`,
-      response: pageSchema(entity),
+      response: pageSchema(entity, maxEntries),
       handle: async (context) => {
         const data = [];
         for (const view of await changes.list()) data.push(await show(view, context));

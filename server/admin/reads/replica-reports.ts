@@ -3,6 +3,7 @@
  * Replicas share reports through Redis, workers of one gateway through their supervisor. The reports are shown and
  * nothing else: each process routes by what it has seen itself.
  */
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import type { ShownReplica, ShownTarget } from "../../../contract/admin.ts";
 import { repeat } from "../../lib/timers.ts";
 import { mergeStatistics, mergeTargets, type ShownStatistics } from "./merge-workers.ts";
@@ -75,7 +76,8 @@ export function openReplicaReports({
     replicas: async () =>
       [own(), ...(await others())]
         .map(({ replica }) => replica)
-        .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)),
+        .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+        .slice(0, listBounds.replicas),
     statistics: async () =>
       mergeStatistics(
         own().statistics,

@@ -1,5 +1,6 @@
 /** /account/tokens: the signed-in user's own tokens of the admin API. */
 import { adminTokenSchema, createdAdminTokenSchema } from "../../../contract/admin/account.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { AdminToken, CreatedAdminToken } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
@@ -58,7 +59,7 @@ export function accountTokenRoutes({
       role: "viewer",
       scope: "gateway",
       summary: "List your tokens.",
-      response: pageSchema(adminTokenSchema),
+      response: pageSchema(adminTokenSchema, listBounds.tokens),
       handle: list,
     },
     {

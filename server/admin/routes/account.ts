@@ -5,6 +5,7 @@ import {
   recoveryCodesSchema,
   totpEnrollmentSchema,
 } from "../../../contract/admin/account.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type {
   Account,
@@ -157,7 +158,7 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
       method: "GET",
       path: "/account/sessions",
       summary: "List your sessions.",
-      response: pageSchema(accountSessionSchema),
+      response: pageSchema(accountSessionSchema, listBounds.sessions),
       handle: listSessions,
     },
     {

@@ -1,5 +1,7 @@
 /** /alerts: the alert rules with their state. */
+
 import { alertEntitySchema } from "../../../contract/admin/alerts.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import type { AlertEntity, AlertValue } from "../../../contract/admin.ts";
 import { alert } from "../../../contract/schemas/alerts.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
@@ -27,6 +29,7 @@ export function alertRoutes(options: AdminDependencies): readonly AdminRoute[] {
     noun: "an alert rule",
     entity: alertEntitySchema,
     body: alert,
+    maxEntries: listBounds.alerts,
     scope: "all-projects",
     show,
   });

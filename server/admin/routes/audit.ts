@@ -1,6 +1,7 @@
 /** /audit: the audit log. */
 import { z } from "zod";
 import { auditEntrySchema } from "../../../contract/admin/audit.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { AuditEntry } from "../../../contract/admin.ts";
 import type { AuditLog, StoredAuditEntry } from "../../storage/sql/audit-log.ts";
@@ -31,7 +32,7 @@ export function auditRoutes(audit: AuditLog): readonly AdminRoute[] {
       scope: "all-projects",
       summary: "List the entries of the audit log, newest first.",
       query: auditQuery,
-      response: pageSchema(auditEntrySchema),
+      response: pageSchema(auditEntrySchema, listBounds.page),
       handle: list,
     },
   ];

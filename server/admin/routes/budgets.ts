@@ -1,6 +1,7 @@
 /** /budgets and /limits: the used, reserved and remaining amounts, and when they reset. */
 import { z } from "zod";
 import { shownBudgetSchema, shownLimitSchema } from "../../../contract/admin/budgets.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
@@ -105,14 +106,14 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
       ...route,
       path: "/budgets",
       summary: "List budgets with the amounts spent, reserved and left.",
-      response: pageSchema(shownBudgetSchema),
+      response: pageSchema(shownBudgetSchema, listBounds.ownerLines),
       handle: listBudgets,
     },
     {
       ...route,
       path: "/limits",
       summary: "List limits with the amounts used and left.",
-      response: pageSchema(shownLimitSchema),
+      response: pageSchema(shownLimitSchema, listBounds.ownerLines),
       handle: listLimits,
     },
   ];

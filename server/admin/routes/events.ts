@@ -1,6 +1,7 @@
 /** /events: recorded events, newest first, page by page. */
 import { z } from "zod";
 import { shownEventSchema } from "../../../contract/admin/events.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { eventTypes } from "../../../contract/events.ts";
 import { message } from "../../../contract/messages/message.ts";
@@ -65,7 +66,7 @@ export function eventRoutes({ eventViews, audit }: AdminDependencies): readonly 
       scope: "all-projects",
       summary: "List events, newest first.",
       query: eventsQuery,
-      response: pageSchema(shownEventSchema),
+      response: pageSchema(shownEventSchema, listBounds.page),
       handle: list,
     },
   ];

@@ -1,6 +1,7 @@
 /** /jobs: batches and image jobs of clients: their progress and their results, and how they are stopped. */
 import { z } from "zod";
 import { jobDetailSchema, shownJobSchema } from "../../../contract/admin/jobs.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { findKey } from "../../auth/authenticate.ts";
@@ -120,7 +121,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
       role: "viewer",
       summary: "List batches and image jobs, newest first.",
       query: pageQuery,
-      response: pageSchema(shownJobSchema),
+      response: pageSchema(shownJobSchema, listBounds.page),
       handle: list,
     },
     {

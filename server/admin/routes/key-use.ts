@@ -1,6 +1,7 @@
 /** /key-use: what some API keys were used for in the last 30 days, for the list of keys. */
 import { z } from "zod";
 import { keyUseSchema } from "../../../contract/admin/keys.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { KeyUse } from "../../../contract/admin.ts";
 import { dayMs } from "../../lib/timers.ts";
@@ -47,7 +48,7 @@ export function keyUseRoutes({
       scope: "project",
       summary: "Show requests, cost and last use of API keys in the last 30 days.",
       query,
-      response: pageSchema(keyUseSchema),
+      response: pageSchema(keyUseSchema, listBounds.page),
       handle: list,
     },
   ];

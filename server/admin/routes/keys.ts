@@ -1,6 +1,7 @@
 /** /keys: API keys of applications. A key is shown once, when it is created or rotated. */
 import { z } from "zod";
 import { apiKeySchema, createdApiKeySchema } from "../../../contract/admin/keys.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { CreatedApiKey } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
@@ -40,26 +41,34 @@ export function keyRoutes({
   now,
 }: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const page = readPage(context);
+    const { cursor, limit } = readPage(context);
     const { search } = readQuery(context, keysQuery);
-    const { projects } = context.get("actor");
-    const { entries, next } = await keys.search({
-      ...page,
-      projects: projects ?? undefined,
-      text: search,
-    });
-    // Keys of the file are few: they come with the first page.
+    const actor = context.get("actor");
+    // Keys of the file come first.
+    const position = positionInFile(cursor);
     const configured =
-      page.cursor === undefined
-        ? [...snapshot().keys.values()].filter((key) => isConfiguredMatch(key, search))
-        : [];
-    const shown = [
-      ...configured.map((each) => shownConfigured(each, snapshot(), now())),
-      ...entries.map((each) => shownStored(each, now())),
-    ];
+      position === undefined
+        ? []
+        : [...snapshot().keys.values()]
+            .filter(
+              (key) => isConfiguredMatch(key, search) && maySeeProject(actor, key.project ?? null),
+            )
+            .slice(position, position + limit);
+    const isFull = position !== undefined && configured.length === limit;
+    const { entries, next } = isFull
+      ? { entries: [], next: `${fileCursor}${position + limit}` }
+      : await keys.search({
+          cursor: position === undefined ? cursor : undefined,
+          limit: limit - configured.length,
+          projects: actor.projects ?? undefined,
+          text: search,
+        });
     return context.json({
       object: "list",
-      data: shown.filter(({ project }) => maySeeProject(context.get("actor"), project)),
+      data: [
+        ...configured.map((each) => shownConfigured(each, snapshot(), now())),
+        ...entries.map((each) => shownStored(each, now())),
+      ],
       next_cursor: nextCursor(context, next),
     });
   };
@@ -223,7 +232,7 @@ export function keyRoutes({
       scope: "project",
       summary: "List the API keys, without the keys themselves, newest first.",
       query: keysQuery,
-      response: pageSchema(apiKeySchema),
+      response: pageSchema(apiKeySchema, listBounds.page),
       handle: list,
     },
     {
@@ -279,6 +288,13 @@ export function keyRoutes({
     },
   ];
 }
+
+/** The cursor of a page that begins with keys of the file, or with the first stored key after them. */
+const fileCursor = "file ";
+
+/** How many keys of the file the pages before had. Undefined: the page begins with a later stored key. */
+const positionInFile = (cursor = `${fileCursor}0`): number | undefined =>
+  cursor.startsWith(fileCursor) ? Number(cursor.slice(fileCursor.length)) : undefined;
 
 const isConfiguredMatch = ({ id, name, source }: Key, search: string | undefined): boolean =>
   source !== "store" &&

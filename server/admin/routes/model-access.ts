@@ -1,5 +1,6 @@
 /** /model-access: which API keys may use a model. */
 import { z } from "zod";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { modelAccessSchema } from "../../../contract/admin/models.ts";
 import type { ModelAccess } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
@@ -11,7 +12,6 @@ import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 
 const query = z.object({ model: z.string().min(1).max(500).describe("The id of the model.") });
-const maxKeys = 100;
 
 export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonly AdminRoute[] {
   const get = async (context: AdminApiContext): Promise<Response> => {
@@ -34,7 +34,7 @@ export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonl
       model,
       key_count: allowed.length,
       keys: allowed
-        .slice(0, maxKeys)
+        .slice(0, listBounds.accessKeys)
         .map(({ id, name, project }) => ({ id, name, project: project ?? null })),
     } satisfies ModelAccess);
   };

@@ -1,6 +1,7 @@
 /** /models: the catalog that the console shows, with the live health of the targets, and the models of the store. */
 import { z } from "zod";
 import { modelEntitySchema } from "../../../contract/admin/entities.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { modelDetailSchema, shownModelSchema } from "../../../contract/admin/models.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type {
@@ -74,6 +75,7 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
     noun: "a model",
     entity: modelEntitySchema,
     body,
+    maxEntries: listBounds.models,
     scope: "all-projects",
     show: showEntity,
   });
@@ -83,7 +85,7 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
       role: "viewer",
       scope: "gateway",
       summary: "List the models with the health of their targets.",
-      response: pageSchema(shownModelSchema),
+      response: pageSchema(shownModelSchema, listBounds.models),
       handle: list,
     },
     entities.create,

@@ -1,5 +1,6 @@
 /** /overview: totals, a series for the charts, conditions that need attention, and the first-run guide. */
 import { z } from "zod";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { overviewSchema } from "../../../contract/admin/overview.ts";
 import type { Overview } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
@@ -19,7 +20,6 @@ import { noUsage, showSums, showUsage } from "../reads/show-usage.ts";
 
 /** A range up to this length has hourly points, a longer range daily points. */
 const hourlyMs = 7 * dayMs;
-const maxPoints = 1000;
 
 const overviewQuery = z.object({
   from: time("ISO 8601, rounded down to a whole hour. Default: 24 hours before `to`."),
@@ -45,7 +45,7 @@ export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[
     };
     const interval = to - from <= hourlyMs ? "hour" : "day";
     const [series, total] = await Promise.all([
-      queries.usage({ ...filter, from, to, interval, limit: maxPoints }),
+      queries.usage({ ...filter, from, to, interval, limit: listBounds.points }),
       queries.usage({ ...filter, from, to, interval: "total", limit: 1 }),
     ]);
     const totals = total.groups[0] ? showSums(total.groups[0]) : noUsage;

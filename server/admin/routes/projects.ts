@@ -1,5 +1,7 @@
 /** /projects: groups of keys with shared limits and budgets, and the users that belong to them. */
+
 import { projectEntitySchema } from "../../../contract/admin/entities.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import type { ProjectEntity, ProjectValue } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { membersBody, project } from "../../../contract/schemas/keys.ts";
@@ -103,6 +105,7 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     noun: "a project",
     entity: projectEntitySchema,
     body: project,
+    maxEntries: listBounds.projects,
     scope: "all-projects",
     show: showOne,
   });

@@ -1,4 +1,5 @@
 /** /replicas: the processes that serve. */
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { shownReplicaSchema } from "../../../contract/admin/replicas.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -11,7 +12,7 @@ export const replicaRoutes = ({ replicas }: AdminDependencies): readonly AdminRo
     role: "viewer",
     scope: "gateway",
     summary: "List the processes that serve, with their version, load and health.",
-    response: pageSchema(shownReplicaSchema),
+    response: pageSchema(shownReplicaSchema, listBounds.replicas),
     handle: async (context) =>
       context.json({ object: "list", data: await replicas(), next_cursor: null }),
   },

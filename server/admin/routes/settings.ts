@@ -1,5 +1,6 @@
 /** /settings: the settings in force, without secrets. */
 import type { z } from "zod";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { settingSchema } from "../../../contract/admin/settings.ts";
 import { type Setting, type SettingGroup, secretMask } from "../../../contract/admin.ts";
@@ -43,7 +44,7 @@ export function settingsRoutes({
       role: "admin",
       scope: "all-projects",
       summary: "List the settings in force. Secrets are masked.",
-      response: pageSchema(settingSchema),
+      response: pageSchema(settingSchema, listBounds.settings),
       handle: list,
     },
   ];

@@ -1,6 +1,7 @@
 /** /upstreams: the vendors and servers of models, and /upstream-kinds. The credentials of upstreams are write-only. */
 import { z } from "zod";
 import { upstreamEntitySchema } from "../../../contract/admin/entities.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { upstreamKindSchema } from "../../../contract/admin/upstreams.ts";
 import type { UpstreamValue } from "../../../contract/admin.ts";
@@ -25,6 +26,7 @@ export function upstreamRoutes(options: AdminDependencies): readonly AdminRoute[
     noun: "an upstream",
     entity: upstreamEntitySchema,
     body,
+    maxEntries: listBounds.upstreams,
     scope: "all-projects",
     show: (view) => shownEntity<UpstreamValue>(view),
   });
@@ -35,7 +37,7 @@ export function upstreamRoutes(options: AdminDependencies): readonly AdminRoute[
       role: "viewer",
       scope: "gateway",
       summary: "List the kinds of upstreams with the fields of their forms.",
-      response: pageSchema(upstreamKindSchema),
+      response: pageSchema(upstreamKindSchema, listBounds.upstreamKinds),
       handle: async (context) =>
         context.json({ object: "list", data: upstreamKinds(), next_cursor: null }),
     },

@@ -2,6 +2,7 @@
  * /usage, the usage report: by hour, day or month, and by model, key, project, target and others. Also as CSV.
  */
 import { z } from "zod";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { usagePageSchema } from "../../../contract/admin/usage.ts";
 import {
   type UsageDimension,
@@ -24,7 +25,7 @@ import { showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
 
 /** Rows of one response. They cross from the query thread to the one that serves requests, so there are few. */
-const maxRows = 2000;
+const maxRows = listBounds.usage;
 /** Days of one CSV file by hour or day. */
 const maxCsvDays = 400;
 const groupNames = usageDimensions.join(", ");

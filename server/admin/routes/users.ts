@@ -1,5 +1,6 @@
 /** /users: the users who may sign in to the console. */
 import type { z } from "zod";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { userSchema } from "../../../contract/admin/users.ts";
 import type { Role, User } from "../../../contract/admin.ts";
@@ -123,7 +124,7 @@ export function userRoutes({
       role: "admin",
       scope: "all-projects",
       summary: "List the users of the console.",
-      response: pageSchema(userSchema),
+      response: pageSchema(userSchema, listBounds.users),
       handle: list,
     },
     {

@@ -1,7 +1,9 @@
 /** /webhooks: the webhooks with the state of their deliveries, and a test delivery. */
+
 import { z } from "zod";
 import { webhookEntitySchema } from "../../../contract/admin/entities.ts";
 import { webhookTestSchema } from "../../../contract/admin/events.ts";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import {
   type ShownWebhook,
   type WebhookEntity,
@@ -54,6 +56,7 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
     noun: "a webhook",
     entity: webhookEntitySchema,
     body,
+    maxEntries: listBounds.webhooks,
     scope: "all-projects",
     show,
   });

@@ -3,6 +3,7 @@
  * at the time of the request. Its text is shown once; only its hash is stored.
  */
 import { randomBytes } from "node:crypto";
+import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
@@ -11,7 +12,7 @@ import type { StoredUser, UserStore } from "../../storage/sql/user-store.ts";
 
 const prefix = "vxa-";
 const tokenBytes = 32;
-const maxTokens = 50;
+const maxTokens = listBounds.tokens;
 /** `lastUsedAt` is written at most this often. */
 const touchEveryMs = 60_000;
 

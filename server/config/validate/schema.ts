@@ -1,5 +1,11 @@
 /** The schema of `vexel.yaml`. References between entries are checked in validate-references.ts. */
 import { z } from "zod";
+import {
+  maxAlerts,
+  maxAllTargets,
+  maxProjects,
+  maxUpstreams,
+} from "../../../contract/admin/list-bounds.ts";
 import { alert } from "../../../contract/schemas/alerts.ts";
 import { defaults, key, project } from "../../../contract/schemas/keys.ts";
 import { budget, limits } from "../../../contract/schemas/limits.ts";
@@ -57,11 +63,7 @@ const image = z.strictObject({
     .optional(),
 });
 
-/** The admin API lists all upstreams, and all projects, in one response. */
-const [maxUpstreams, maxProjects] = [1000, 10_000];
 const maxKeys = 100_000;
-/** Each is evaluated every minute. */
-const maxAlerts = 100;
 
 export const fileSchema = z.strictObject({
   upstreams: z
@@ -71,6 +73,10 @@ export const fileSchema = z.strictObject({
   models: z
     .array(z.discriminatedUnion("kind", [embedding, image]))
     .max(maxConfiguredModels)
+    .refine(
+      (models) => models.reduce((sum, { targets }) => sum + targets.length, 0) <= maxAllTargets,
+      `all models together may have at most ${maxAllTargets} targets`,
+    )
     .default([]),
   keys: z.array(key).max(maxKeys).default([]),
   projects: z.array(project).max(maxProjects).default([]),

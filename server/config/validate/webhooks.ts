@@ -1,5 +1,7 @@
 /** The webhooks of `vexel.yaml`: their URLs, signing secrets and event types. */
+
 import { z } from "zod";
+import { maxWebhooks } from "../../../contract/admin/list-bounds.ts";
 import { eventTypes } from "../../../contract/events.ts";
 import { schemaText } from "../../../contract/messages/schema-messages.ts";
 import { webhook as webhookSchema } from "../../../contract/schemas/webhooks.ts";
@@ -7,8 +9,6 @@ import { nearestMatch } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { Webhook } from "../snapshot.ts";
-
-const maxWebhooks = 20;
 
 const types = Object.keys(eventTypes);
 

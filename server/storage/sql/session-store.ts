@@ -2,6 +2,7 @@
  * The sessions of the console in a SQL database: valid on every replica that shares it. Only hashes of tokens are
  * stored.
  */
+import { maxSessions } from "../../../contract/admin/list-bounds.ts";
 import { integerOrNull, type Queries, type SqlDatabase, type SqlInteger } from "./database.ts";
 
 export interface StoredSession {
@@ -37,7 +38,18 @@ interface Row {
 
 /** Every method rejects once the store is closed. */
 export const createSessionStore = (db: SqlDatabase) => ({
-  create: (session: StoredSession): Promise<void> => insert(db, session),
+  /** Of the sessions of the user, the `max` that were used last are kept. */
+  create: (session: StoredSession, max = maxSessions): Promise<void> =>
+    db.transaction(async (queries) => {
+      await insert(queries, session);
+      await queries.query(
+        `DELETE FROM vexel.sessions WHERE user_id = $1 AND id NOT IN (
+           SELECT id FROM vexel.sessions WHERE user_id = $1 AND replaced_at IS NULL
+           ORDER BY last_seen_at DESC, id LIMIT $2
+         )`,
+        [session.userId, max],
+      );
+    }),
 
   async find(tokenHash: string): Promise<StoredSession | undefined> {
     const { rows } = await db.query<Row>("SELECT * FROM vexel.sessions WHERE token_hash = $1", [

@@ -2,7 +2,10 @@
  * The users of the console in a SQL database. Passwords are stored as argon2id hashes, invitations and recovery codes as
  * SHA-256 hashes, and the secret of the second factor is encrypted.
  */
+import { maxUsers } from "../../../contract/admin/list-bounds.ts";
 import type { Role } from "../../../contract/admin.ts";
+import { message } from "../../../contract/messages/message.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
 import {
   integerOrNull,
   type Queries,
@@ -85,10 +88,16 @@ export function createUserStore(db: SqlDatabase) {
     return rows[0] && userOf(rows[0]);
   };
   return {
-    /** False: another user has the name or the subject. */
-    create: (user: StoredUser): Promise<boolean> =>
+    /** False: another user has the name or the subject. Rejects with GatewayError: there are too many users. */
+    create: (user: StoredUser, max = maxUsers): Promise<boolean> =>
       db.transaction(async (queries) => {
         await lockUsers(queries);
+        const { rows } = await queries.query("SELECT 1 FROM vexel.users LIMIT 1 OFFSET $1", [
+          max - 1,
+        ]);
+        if (rows.length > 0) {
+          throw new GatewayError("invalid_value", message("too_many_users", { max }));
+        }
         return insert(queries, user);
       }),
 

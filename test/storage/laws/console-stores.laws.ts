@@ -229,6 +229,29 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
     },
   );
 
+  law(
+    "a sign-in beyond the maximum ends the session that was used least recently",
+    async (stores) => {
+      const { sessions } = stores;
+      const create = (id: string, lastSeenAt: number, userId = "user_1") =>
+        sessions.create(session({ id, tokenHash: id, lastSeenAt, userId }), 2);
+      await create("a", 10);
+      await create("b", 30);
+      await create("other", 5, "user_2");
+      await create("c", 40);
+      expect((await sessions.listOfUser("user_1")).map(({ id }) => id)).toEqual(["c", "b"]);
+      expect(await sessions.find("other")).toBeDefined();
+    },
+  );
+
+  law("a user beyond the maximum is refused", async ({ users }) => {
+    expect(await users.create(user(), 2)).toBe(true);
+    expect(await users.create(user({ id: "user_2", name: "Bob" }), 2)).toBe(true);
+    const refused = users.create(user({ id: "user_3", name: "Eve" }), 2);
+    await expect(refused).rejects.toThrow("There are 2 users");
+    expect(await users.list()).toHaveLength(2);
+  });
+
   law("a token is replaced once, although two requests try", async ({ sessions }) => {
     await sessions.create(session());
     const replacements = ["token-2", "token-3"].map((tokenHash) =>

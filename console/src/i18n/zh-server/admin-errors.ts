@@ -16,6 +16,7 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   unknown_user: "ID 为 {id} 的用户不存在。",
   user_sees_all_projects: "{name} 可访问所有项目。请先在“用户”页面限制其可访问的项目。",
   user_name_taken: "用户名已被占用，请换一个。",
+  too_many_users: "已有 {max} 个用户，已达上限。请删除不再登录的用户。",
   last_admin: "这是最后一位可登录的管理员，请先创建另一位。",
   user_disabled: "此用户已被管理员停用，请联系管理员启用。",
   enable_user_first: "该用户已停用，请先启用。",
