@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ImageContent, LoadedImage } from "../upstream/contract.ts";
-import { imageTypeOf, type RequestedMetadata } from "./image-head.ts";
+import { imageTypeOf, type RequestedMetadata, readAlpha } from "./image-head.ts";
 import type { PostProcessing } from "./plan/image-plan.ts";
 
 export interface OutputConversion {
@@ -41,7 +41,9 @@ export async function convertOutput(
   options: ConversionOptions,
   tools: ConversionTools,
 ): Promise<ProcessedImage<LoadedImage>> {
-  const planned = planConversion(imageTypeOf(image), options);
+  const { opaque } = options.postProcessing;
+  const mustFlatten = opaque === true && (await readAlpha(image)) !== false;
+  const planned = planConversion(imageTypeOf(image), mustFlatten, options);
   if (!planned) return { image, flattened: false };
   const { names, ...conversion } = planned;
   try {
@@ -60,14 +62,14 @@ export async function convertOutput(
 /** Undefined if the image needs no conversion. `names`: the parameters that the conversion applies. */
 function planConversion(
   type: string | undefined,
+  mustFlatten: boolean,
   { postProcessing, requested }: ConversionOptions,
 ): (OutputConversion & { readonly names: readonly string[] }) | undefined {
-  const { format, opaque } = postProcessing;
+  const { format } = postProcessing;
   const isRequestedFormat = format === undefined || type === `image/${format}`;
   const quality =
     postProcessing.compression ??
     (isRequestedFormat ? undefined : postProcessing.fallbackCompression);
-  const mustFlatten = opaque === true && type !== "image/jpeg";
   const names = [
     ...(mustFlatten ? ["background"] : []),
     ...(isRequestedFormat ? [] : ["output_format"]),

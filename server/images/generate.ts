@@ -54,6 +54,9 @@ export interface ImageTools extends SourceTools {
 
 type ImageQuery = GenerationQuery | EditQuery;
 
+/** Reported like a parameter, so that nothing is lost in silence. */
+const lostProvenance = "provenance";
+
 const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "images" in query;
 
 const policyOf = <Q>({ model, context }: StageRequest<Q>): ParameterPolicy =>
@@ -226,7 +229,8 @@ async function deliver<Q extends ImageQuery>(
     },
     {
       download: (url) => tools.download(url, target, signal, temp),
-      convert: (image, to) => tools.convert(image, to, job),
+      convert: (image, to) =>
+        tools.convert(image, to, { ...job, onManifestLost: () => dropped.add(lostProvenance) }),
       isPrivate: tools.isPrivate,
       onFailure: (error) => {
         postProcessError = error;

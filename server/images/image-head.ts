@@ -42,7 +42,7 @@ async function readDimensions(image: LoadedImage): Promise<ReturnType<typeof ima
 }
 
 /** Whether the image has an alpha channel. Undefined where its head does not say. */
-async function readAlpha(image: LoadedImage): Promise<boolean | undefined> {
+export async function readAlpha(image: LoadedImage): Promise<boolean | undefined> {
   const { alpha } = imageSize(headInMemory(image)) ?? {};
   return alpha ?? imageSize(await readHead(image))?.alpha;
 }

@@ -7,6 +7,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageContent, ImageEvent } from "../../server/upstream/contract.ts";
 import { fullQueueError } from "../../server/workers/process/worker-process.ts";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
+import { encodeImage } from "../fake-upstream/fake-image.ts";
 
 const png = { kind: "base64", base64: base64Of(grayImage("an otter")) } as const;
 
@@ -77,10 +78,11 @@ describe("a paid image is delivered as the upstream sent it when", () => {
 });
 
 test("a paid image that could not be flattened is delivered, and its background is reported as dropped", async () => {
-  const { response, reported } = await convertWith(new GatewayError("overloaded", "ended"), {
-    opaque: true,
-  });
-  expect(response).toMatchObject({ results: [{ image: png }] });
+  const shape = { width: 16, height: 16, shade: 90, format: "png", transparent: true } as const;
+  const image = { kind: "base64", base64: base64Of(encodeImage(shape)) } as const;
+  const ended = new GatewayError("overloaded", "ended");
+  const { response, reported } = await convertWith(ended, { opaque: true }, { image });
+  expect(response).toMatchObject({ results: [{ image }] });
   expect(reported.dropped).toEqual(["background"]);
 });
 

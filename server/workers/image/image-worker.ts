@@ -47,6 +47,8 @@ export interface ImageJob {
   readonly temp: RequestTemp;
   /** The API key that the job runs for. */
   readonly key?: string | undefined;
+  /** Called if the image has a C2PA manifest, which its conversion removes. */
+  readonly onManifestLost?: () => void;
 }
 
 export interface ImageWorkerOptions {
@@ -141,8 +143,11 @@ export function createImageWorker({
   return {
     inspect: (source, signal, field, key) =>
       runJob({ source, task: { kind: "inspect" }, signal, field, key }, inspectionIn),
-    convert: (source, to, job) =>
-      runJob({ source, task: { kind: "convert", to }, ...job }, imageIn),
+    convert: (source, to, { onManifestLost, ...job }) =>
+      runJob({ source, task: { kind: "convert", to }, ...job }, (parts, file) => {
+        if (parts.some(({ kind }) => kind === "manifest-lost")) onManifestLost?.();
+        return imageIn(parts, file);
+      }),
     mask: (source, to, job) => runJob({ source, task: { kind: "mask", to }, ...job }, imageIn),
     close: () => pool.close(),
   };

@@ -72,6 +72,8 @@ export type ImageWorkerResponsePart =
   /** The file is open, and decoding begins. `pixels`: of all pages. */
   | { readonly kind: "opened"; readonly pixels: number }
   | { readonly kind: "inspected"; readonly inspection: ImageInspection }
+  /** The image has a C2PA manifest, which the converted image does not have. */
+  | { readonly kind: "manifest-lost" }
   /** The next chunk of the result. Chunks, because a large message would block the gateway's event loop. */
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   /** The result is in the file. */

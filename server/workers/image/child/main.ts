@@ -18,6 +18,7 @@ import { convertMask } from "./convert-mask.ts";
 import { UnprocessableImageError, withImageInput } from "./image-input.ts";
 import { inspect } from "./inspect.ts";
 import { type Library, openImage, restrictLoaders, toUnprocessable } from "./open-image.ts";
+import { hasManifest } from "./provenance.ts";
 
 const chunkBytes = 256 * 1024;
 /** Results up to this size are sent in messages, larger ones through a file. */
@@ -67,6 +68,9 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
         if (task.kind === "inspect") {
           responder.send(id, { kind: "inspected", inspection: await inspect(openedImage) }, true);
           return;
+        }
+        if (task.kind === "convert" && hasManifest(input, openedImage.type)) {
+          responder.send(id, { kind: "manifest-lost" }, false);
         }
         const result =
           task.kind === "convert"
