@@ -225,6 +225,15 @@ export const errorTable = {
     ),
     retry: "never",
   },
+  job_not_validated: {
+    ...temporaryGatewayError(
+      500,
+      "server_error",
+      "job_not_validated",
+      "The gateway stopped or failed three times while it validated the input of the job.",
+    ),
+    retry: "never",
+  },
   job_input_missing: {
     ...temporaryGatewayError(
       500,

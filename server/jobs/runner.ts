@@ -48,6 +48,8 @@ const finalizeMs = 3_600_000;
 const finalizeFailedMs = 600_000;
 /** The most jobs of a kind that one process validates or finalizes at the same time. */
 const maxAdvanced = 16;
+/** A process that dies while it validates a job has tried too: its input may be what ended the process. */
+const maxValidations = 3;
 const [deletedAtOnce, announcedAtOnce] = [100, 1000];
 
 /** Work on jobs of a kind, and the slots of this process for it. */
@@ -232,7 +234,9 @@ export class JobRunner {
       else await this.#prepare(kind, job, holder);
     } catch (error) {
       log.warn("job-not-advanced", { job: job.id, reason: errorMessage(error) });
-      if (now() < lastAttemptAt(job)) await store.releaseJob(job.id, holder, now() + retryMs);
+      const isUnused = job.status === "validating" && isStorageUnavailable(error);
+      if (now() < lastAttemptAt(job))
+        await store.releaseJob(job.id, holder, now() + retryMs, isUnused);
       else
         await this.#end(job, holder, {
           status: "failed",
@@ -245,6 +249,8 @@ export class JobRunner {
   async #prepare(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
     const { store } = this.#options;
     if (job.ending) return this.#end(job, holder, { status: job.ending });
+    if (job.validations > maxValidations)
+      return this.#end(job, holder, { status: "failed", error: jobErrorOf(notValidated()) });
     try {
       const { ranges, data } = (await kind.prepare?.(job)) ?? { ranges: [], data: undefined };
       await store.start(job.id, holder, ranges, data);
@@ -255,7 +261,7 @@ export class JobRunner {
           error: error.error,
           ...(error.data && { data: error.data }),
         });
-      if (!(error instanceof GatewayError) || error.kind === "storage_unavailable") throw error;
+      if (!(error instanceof GatewayError) || isStorageUnavailable(error)) throw error;
       return this.#end(job, holder, { status: "failed", error: jobErrorOf(error) });
     }
   }
@@ -283,6 +289,15 @@ export class JobRunner {
   readonly #onFailure = (error: unknown): void =>
     this.#options.log.error("jobs-stalled", { reason: errorMessage(error) });
 }
+
+const isStorageUnavailable = (error: unknown): boolean =>
+  error instanceof GatewayError && error.kind === "storage_unavailable";
+
+const notValidated = (): GatewayError =>
+  new GatewayError(
+    "job_not_validated",
+    `The input could not be validated in ${maxValidations} attempts: each time the gateway stopped or failed. Split the input into several jobs, and tell the gateway's operator.`,
+  );
 
 const lastAttemptAt = ({ ending, finalizingAt, deadline }: StoredJob): number =>
   ending === "failed" && finalizingAt !== null

@@ -44,7 +44,7 @@ function startWorld({
   let results = { output: "", error: "" };
   let hasInput = true;
   const stops: (() => Promise<void>)[] = [];
-  const kind: JobKind = {
+  const kind: { -readonly [Name in keyof JobKind]: JobKind[Name] } = {
     name: "batch",
     ranges: [{ endpoints: ["/v1/embeddings"], max: 8 }],
     priority: "batch",
@@ -85,10 +85,14 @@ function startWorld({
     fillDisk: () => {
       hasSpace = false;
     },
+    /** The job is validated. */
+    prepareWith: (prepare: NonNullable<JobKind["prepare"]>) => {
+      kind.prepare = prepare;
+    },
     removeInput: () => {
       hasInput = false;
     },
-    submit: async () => {
+    submit: async (status: "in_progress" | "validating" = "in_progress") => {
       const ranges = Array.from({ length: Math.ceil(lines / perRange) }, (_, at) => ({
         firstLine: at * perRange,
         lines: Math.min(perRange, lines - at * perRange),
@@ -105,10 +109,10 @@ function startWorld({
           endpoint: "/v1/embeddings",
           owner,
           keyId: "key_a",
-          status: "in_progress",
+          status,
           bytes: 0,
           data: {},
-          ranges,
+          ranges: status === "validating" ? [] : ranges,
           ...times,
         },
         quota,
@@ -194,6 +198,42 @@ test("a database that fails while the batch of a vendor is recorded delays the j
   world.pass(minute / 4);
   await until(() => world.ended.length > 0);
   expect(world.ended).toMatchObject([{ status: "completed", completed: 10, failed: 0 }]);
+});
+
+test("a validation that fails for an unknown reason is tried three times, and then fails its job", async () => {
+  await using world = startWorld();
+  let attempts = 0;
+  world.prepareWith(async () => {
+    attempts++;
+    throw new TypeError("A bug.");
+  });
+  await world.submit("validating");
+  const { wake } = world.start("a", ok);
+  await until(() => {
+    world.pass(5000);
+    wake();
+    return world.ended.length > 0;
+  });
+  expect(attempts).toBe(3);
+  expect(world.ended).toMatchObject([{ status: "failed", error: { code: "job_not_validated" } }]);
+});
+
+test("a validation without storage is tried until there is storage", async () => {
+  await using world = startWorld();
+  let attempts = 0;
+  world.prepareWith(async () => {
+    if (++attempts < 5) throw new GatewayError("storage_unavailable", "The store is down.");
+    return { ranges: [{ firstLine: 0, lines: 1, position: 0 }] };
+  });
+  await world.submit("validating");
+  const { wake } = world.start("a", ok);
+  await until(() => {
+    world.pass(attempts < 5 ? 1000 : 0);
+    wake();
+    return world.ended.length > 0;
+  });
+  expect(attempts).toBe(5);
+  expect(world.ended).toMatchObject([{ status: "completed", completed: 1 }]);
 });
 
 /** An image that an upstream without a queue generates. It is billed when it is sent. */

@@ -69,7 +69,8 @@ export async function claimJob(
   const parameters = new Parameters();
   const [holder, until] = [parameters.add(claim.holder), parameters.add(claim.until)];
   const { rows } = await queries.query<JobRow>(
-    `UPDATE vexel.jobs SET holder = ${holder}, lease_until = ${until}
+    `UPDATE vexel.jobs SET holder = ${holder}, lease_until = ${until},
+       validations = validations + CASE status WHEN 'validating' THEN 1 ELSE 0 END
      WHERE id = (${nextJob(claim, parameters, lockRows)}) RETURNING *`,
     parameters.values,
   );

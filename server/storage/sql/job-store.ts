@@ -126,11 +126,12 @@ export const createJobStore = (db: SqlDatabase) => ({
     await db.query("UPDATE vexel.jobs SET event_at = NULL WHERE id = $1", [id]);
   },
 
-  /** Gives a claimed job back: it is claimed again from `at` on. */
-  async releaseJob(id: string, holder: string, at: number): Promise<void> {
+  /** Gives a claimed job back: it is claimed again from `at` on. `isUnused`: the claim was no attempt to validate it. */
+  async releaseJob(id: string, holder: string, at: number, isUnused = false): Promise<void> {
     await db.query(
-      "UPDATE vexel.jobs SET holder = NULL, lease_until = $3 WHERE id = $1 AND holder = $2",
-      [id, holder, at],
+      `UPDATE vexel.jobs SET holder = NULL, lease_until = $3, validations = validations - $4
+       WHERE id = $1 AND holder = $2`,
+      [id, holder, at, isUnused ? 1 : 0],
     );
   },
 

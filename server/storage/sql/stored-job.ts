@@ -76,6 +76,8 @@ export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempoten
   readonly cancellingAt: number | null;
   readonly finalizingAt: number | null;
   readonly endedAt: number | null;
+  /** How often it was claimed to be validated, this claim included. */
+  readonly validations: number;
   readonly lines: number;
   /** Lines that have ended, by success. */
   readonly completed: number;
@@ -198,6 +200,7 @@ export interface JobRow {
   readonly ended_at: number | null;
   readonly deadline: number;
   readonly expires_at: number;
+  readonly validations: number;
   readonly lines: number;
   readonly completed: number;
   readonly failed: number;
@@ -243,6 +246,7 @@ export const jobOf = (row: JobRow): StoredJob => ({
   endedAt: row.ended_at,
   deadline: row.deadline,
   expiresAt: row.expires_at,
+  validations: row.validations,
   lines: row.lines,
   completed: row.completed,
   failed: row.failed,

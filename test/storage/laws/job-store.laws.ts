@@ -98,6 +98,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
           cancellingAt: null,
           finalizingAt: null,
           endedAt: null,
+          validations: 0,
           lines: 3,
           completed: 0,
           failed: 0,
@@ -588,5 +589,26 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect(await store.claimJob(jobClaimOf("q", now + 4))).toBeUndefined();
       expect((await store.claimJob(jobClaimOf("q", now + 5)))?.id).toBe("batch_1");
     });
+
+    law(
+      "every claim to validate a job counts, unless it was given back as unused",
+      async (open) => {
+        const store = await open();
+        await add(store, "batch_1", { status: "validating", ranges: [] });
+        const validations = async (holder: string, at: number) =>
+          (await store.claimJob(claimOf(holder, at)))?.validations;
+        expect(await validations("p", now)).toBe(1);
+        // Its process has died, or is restarted.
+        expect(await validations("q", now + minute)).toBe(2);
+        await store.releaseAll();
+        expect(await validations("r", now + minute)).toBe(3);
+        await store.releaseJob("batch_1", "r", now + minute, true);
+        expect(await validations("s", now + minute)).toBe(3);
+        await store.start("batch_1", "s", [range(0, 1)], undefined);
+        const { by } = await claim(store, "s", now + minute);
+        await store.settle(by, settled(0));
+        expect(await validations("t", now + minute)).toBe(3);
+      },
+    );
   });
 }

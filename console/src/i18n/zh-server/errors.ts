@@ -52,6 +52,7 @@ export const zhErrors: Readonly<Record<`error.${ErrorKind}`, string>> = {
   "error.job_cancelled": "任务在结束前被取消。",
   "error.job_expired": "任务在结束前已超过截止时间。",
   "error.job_interrupted": "网关在生成图像时停止，图像已丢失。该图像可能已计费，不会重新生成。",
+  "error.job_not_validated": "网关在校验任务输入时三次停止或出错。",
   "error.job_input_missing": "任务保存的输入缺失或不完整。",
   "error.invalid_idempotency_key":
     "请求头 `Idempotency-Key` 为空、过长或包含不可打印的 ASCII 字符。",

@@ -2,7 +2,8 @@
  * Jobs and their ranges of lines.
  *
  * `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
- * `lease_until`: the process that validates or finalizes the job, or runs the range. `intent`: the line that was sent.
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `validations`: how often the job was
+ * claimed to be validated. `intent`: the line that was sent.
  */
 
 export const jobTables: readonly string[] = [
@@ -30,6 +31,7 @@ export const jobTables: readonly string[] = [
     holder        TEXT,
     lease_until   DOUBLE PRECISION NOT NULL,
     served_at     DOUBLE PRECISION NOT NULL,
+    validations   INTEGER NOT NULL DEFAULT 0,
     error         TEXT,
     data          TEXT NOT NULL,
     once          TEXT UNIQUE

@@ -23,7 +23,8 @@ const files: Migration = {
 
 /**
  * `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
- * `lease_until`: the process that validates or finalizes the job, or runs the range. `intent`: the line that was sent.
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `validations`: how often the job was
+ * claimed to be validated. `intent`: the line that was sent.
  */
 const jobs: Migration = {
   name: "0002-jobs",
@@ -52,6 +53,7 @@ const jobs: Migration = {
       holder        TEXT,
       lease_until   INTEGER NOT NULL,
       served_at     INTEGER NOT NULL,
+      validations   INTEGER NOT NULL DEFAULT 0,
       error         TEXT,
       data          TEXT NOT NULL,
       once          TEXT UNIQUE
