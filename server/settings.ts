@@ -357,7 +357,7 @@ export const settingsTable = {
   ),
   VEXEL_BATCH_MAX_BYTES: bytes(200 * MiB).describe("Maximum size of the input file of a batch."),
   VEXEL_BATCH_MAX_LINES: wholeNumber(50_000, 1).describe(
-    "Maximum number of lines of a batch, and of the embeddings inputs of all its lines together. A repeated `custom_id` is found among the first 100,000.",
+    "Maximum number of lines of a batch, of blank lines beside them, and of the embeddings inputs of all lines together. A repeated `custom_id` is found among the first 100,000.",
   ),
   VEXEL_DOWNLOAD_PRIVATE: text.describe(
     "Private hosts that images may be downloaded from, as `host` or `host:port`, separated by commas. The upstream's own is always allowed.",

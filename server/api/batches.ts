@@ -3,11 +3,13 @@ import { z } from "zod";
 import { ownerOf } from "../auth/owner.ts";
 import { type Batches, showBatch } from "../batches/batches.ts";
 import type { BatchEndpoint } from "../batches/stored-batch.ts";
-import { batchEndpoints } from "../batches/stored-batch.ts";
+import { batchDataOf, batchEndpoints } from "../batches/stored-batch.ts";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
+import type { StoredJob } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import { expiresAfter } from "./files.ts";
 import { createSendList, type ListMemory } from "./send-list.ts";
@@ -42,10 +44,15 @@ export const createBatchBody = z.strictObject({
 type BatchHandlers = Pick<Handlers, "createBatch" | "batches" | "batch" | "cancelBatch">;
 
 export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers {
-  const { batches } = options;
+  const { batches, snapshot } = options;
   const sendList = createSendList(options);
   const callerOf = createCallerOf(options);
-  const ownerOfRequest = (incoming: IncomingRequest): string => ownerOf(callerOf(incoming));
+  /** The key that reads the batch decides, and not the key that created it. */
+  const show = (job: StoredJob, { showCost }: Caller) => {
+    const { model } = batchDataOf(job);
+    const isShown = showCost ?? (model !== undefined && snapshot().models.get(model)?.showCost);
+    return showBatch(job, isShown === true);
+  };
   return {
     createBatch: async (incoming) => {
       const caller = callerOf(incoming);
@@ -59,7 +66,7 @@ export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers
         outputSeconds: body.output_expires_after?.seconds ?? null,
         publicUrl: incoming.publicUrl,
       });
-      return json(showBatch(created));
+      return json(show(created, caller));
     },
     batches: async (incoming) => {
       const caller = callerOf(incoming);
@@ -69,17 +76,24 @@ export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers
         maxBytes: limit * maxListedBytes,
         read: async () => {
           const found = await batches.list(ownerOf(caller), { after, limit: limit + 1 });
-          if (found) return showPage(found.map(showBatch), limit);
+          if (found) {
+            const shown = found.map((job) => show(job, caller));
+            return showPage(shown, limit);
+          }
           throw new GatewayError("invalid_value", "Invalid 'after': there is no such batch.", {
             param: "after",
           });
         },
       });
     },
-    batch: async (incoming, { id }) =>
-      json(showBatch(await batches.find(ownerOfRequest(incoming), decodePathSegment(id)))),
-    cancelBatch: async (incoming, { id }) =>
-      json(showBatch(await batches.cancel(ownerOfRequest(incoming), decodePathSegment(id)))),
+    batch: async (incoming, { id }) => {
+      const caller = callerOf(incoming);
+      return json(show(await batches.find(ownerOf(caller), decodePathSegment(id)), caller));
+    },
+    cancelBatch: async (incoming, { id }) => {
+      const caller = callerOf(incoming);
+      return json(show(await batches.cancel(ownerOf(caller), decodePathSegment(id)), caller));
+    },
   };
 }
 

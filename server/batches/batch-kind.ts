@@ -15,11 +15,12 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { ClaimedRange, JobData, JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { type MayMerge, mergeLines } from "./merge-lines.ts";
 import { formatLine, UsageCounter } from "./output-lines.ts";
+import { parseLine } from "./parse-line.ts";
 import { readLines } from "./read-lines.ts";
 import { type BatchData, batchDataOf } from "./stored-batch.ts";
 import {
   type BatchLimits,
-  parseLine,
+  lineLimitsOf,
   type ValidateInputOptions,
   type ValidInput,
   validateInput,
@@ -42,6 +43,8 @@ interface BatchKindOptions {
   /** When an output file expires, in Unix milliseconds. Null: never. */
   readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
   readonly mayMerge: MayMerge;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
 }
 
 type ChooseExecution = (
@@ -57,7 +60,7 @@ const maxEmbeddingRanges = 8;
 const rangeLines = { embeddings: 2000, generations: 4, edits: 4 } as const;
 
 export function createBatchKind(options: BatchKindOptions): JobKind {
-  const { files, limits, checkerOf } = options;
+  const { files, limits, checkerOf, clock } = options;
   return {
     name: "batch",
     ranges: [
@@ -76,14 +79,16 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
         size: input.size,
         open: () => input.read(),
         check: checkerOf(job, operation),
+        clock,
       });
       if ("errors" in result) throw invalidInput(data, result.errors);
       const { ranges, model } = result;
+      // Every line fails: nothing is sent to a vendor.
+      if (result.validLines === 0) return { ranges, data: { ...data, execution: "now" } };
       const chosen = options.chooseExecution(job, result);
       if ("refusal" in chosen) throw noVendorBatch(data, chosen.refusal);
-      const { execution, estimate, showsCost } = chosen;
-      const found = { ...(model !== undefined && { model }), execution, estimate, showsCost };
-      const checked = { ...data, ...found };
+      const { execution, estimate } = chosen;
+      const checked = { ...data, ...(model !== undefined && { model }), execution, estimate };
       if (chosen.execution === "now") return { ranges, data: checked };
       const { upstream, model: name } = chosen.target;
       const vendorTarget = { upstream: upstream.id, model: name };
@@ -130,7 +135,8 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
   const { operation, publicUrl } = data;
   const input = await inputOf(options.files, data);
   let at = 0;
-  for await (const line of readLines(input.read(position), { position, ...options.limits })) {
+  const reading = { position, ...lineLimitsOf(options.limits), clock: options.clock };
+  for await (const line of readLines(input.read(position), reading)) {
     if (at >= settled) {
       const { customId, body } = parseLine(line, job.endpoint);
       const number = firstLine + at;

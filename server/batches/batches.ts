@@ -99,8 +99,8 @@ export function createBatches({ jobs, files, findWebhook, maxBytes, now }: Batch
 
 const seconds = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));
 
-/** OpenAI sends absent values as null. */
-export function showBatch(job: StoredJob) {
+/** OpenAI sends absent values as null. `showsCost`: the API key that reads it may see costs. */
+export function showBatch(job: StoredJob, showsCost: boolean) {
   const data = batchDataOf(job);
   const status = statusOf(job);
   const endedAt = (end: StoredJob["status"]) => (status === end ? seconds(job.endedAt) : null);
@@ -127,14 +127,15 @@ export function showBatch(job: StoredJob) {
     request_counts: { total: job.lines, completed: job.completed, failed: job.failed },
     usage: usageOf(data),
     metadata: data.metadata,
-    vexel: vexelOf(job, data),
+    vexel: vexelOf(job, data, showsCost),
   };
 }
 
 /** Where the lines run, and what they cost: estimated before, and as charged. In US dollars. */
 const vexelOf = (
   { cost, listCost }: StoredJob,
-  { execution, estimate, showsCost = false }: BatchData,
+  { execution, estimate }: BatchData,
+  showsCost: boolean,
 ) => ({
   batch: execution ?? null,
   estimated_cost: (showsCost && estimate) || null,

@@ -77,6 +77,9 @@ function textsOf({ operation, body, vendor, failure }: JobLine): readonly string
   return isShort && input.every(isText) ? input : undefined;
 }
 
-/** A model that reads images takes a data URL as an image. */
+/**
+ * A model that reads images takes a data URL as an image. No model takes an empty text, which would fail the request of
+ * all merged lines.
+ */
 const isText = (input: unknown): input is string =>
-  typeof input === "string" && !input.startsWith("data:");
+  typeof input === "string" && input !== "" && !input.startsWith("data:");

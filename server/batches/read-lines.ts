@@ -1,6 +1,11 @@
-/** Reads the lines of a JSONL file as a stream, with one line at a time in memory. Blank lines are skipped. */
+/**
+ * Reads the lines of a JSONL file as a stream, with one line at a time in memory, and parses them. Blank lines are
+ * skipped, up to a maximum.
+ */
 import { isUtf8 } from "node:buffer";
-import { exceedsJsonBounds } from "../lib/json-bounds.ts";
+import { cutDataUrls } from "../lib/cut-inline-images.ts";
+import { exceededJsonBound } from "../lib/json-bounds.ts";
+import { Turns } from "../lib/turns.ts";
 import { type SplitLine, splitLines } from "./split-lines.ts";
 
 export interface InputLine {
@@ -8,44 +13,81 @@ export interface InputLine {
   readonly position: number;
   /** The line of the file, from 1, blank lines included. Only if it was read from the beginning. */
   readonly number: number;
-  /** Undefined: it is not valid UTF-8, longer than allowed, or has too many values to parse it. */
-  readonly text: string | undefined;
+  /** Undefined: the line is not valid JSON, or larger than allowed. */
+  readonly value?: unknown;
+  /** Why it has no value. */
   readonly problem?: string;
 }
 
-interface ReadLinesOptions {
-  /** Where the first chunk begins in the file. */
-  readonly position: number;
+export interface LineLimits {
   /** The longest line in bytes. */
   readonly maxLineBytes: number;
+  /** The same without its long `data:` URLs. */
+  readonly maxTextBytes: number;
+  /** After so many blank lines, the next one is a problem, and the last line that is read. */
+  readonly maxBlankLines: number;
+}
+
+interface ReadLinesOptions extends LineLimits {
+  /** Where the first chunk begins in the file. */
+  readonly position: number;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
 }
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
-  { position, maxLineBytes }: ReadLinesOptions,
+  options: ReadLinesOptions,
 ): AsyncGenerator<InputLine> {
+  const { position: from, maxLineBytes: maxBytes, maxBlankLines, clock } = options;
+  const turns = new Turns(clock);
   let number = 0;
-  for await (const split of splitLines(chunks, position, maxLineBytes)) {
-    const line = readLine(split, ++number, maxLineBytes);
-    if (line) yield line;
+  let blank = 0;
+  for await (const line of splitLines(chunks, { position: from, maxBytes, turns })) {
+    number++;
+    const { position } = line;
+    const parsed = line.length === 0 ? undefined : await turns.run(parse(line, options));
+    if (parsed) yield { position, number, ...parsed };
+    else if (++blank > maxBlankLines) {
+      const problem = `The file has more than ${maxBlankLines} blank lines. Remove them.`;
+      yield { position, number, problem };
+      return;
+    }
   }
 }
 
-/** Undefined: it is blank. */
-function readLine(
+/** In parts of a few milliseconds each. Undefined: the line is blank. */
+function* parse(
   { position, length, bytes }: SplitLine,
-  number: number,
-  maxLineBytes: number,
-): InputLine | undefined {
-  const refused = (problem: string): InputLine => ({ position, number, text: undefined, problem });
-  if (!bytes) return refused(`The line has ${length} bytes, and a line may have ${maxLineBytes}.`);
-  if (!isUtf8(bytes)) return refused("The line is not valid UTF-8.");
+  { maxLineBytes, maxTextBytes }: LineLimits,
+): Generator<void, Pick<InputLine, "value" | "problem"> | undefined> {
+  if (!bytes)
+    return { problem: `The line has ${length} bytes, and a line may have ${maxLineBytes}.` };
+  const problem = yield* exceededJsonBound(bytes);
+  if (problem !== undefined) return { problem };
+  const { json, restore } = yield* cutDataUrls(bytes);
+  if (json.length > maxTextBytes)
+    return {
+      problem: `The line has ${json.length} bytes besides the 'data:' URLs of images, and may have ${maxTextBytes}.`,
+    };
+  if (!isUtf8(json)) return { problem: "The line is not valid UTF-8." };
   // A byte order mark is not part of the text.
-  const isMarked = position === 0 && bytes.subarray(0, 3).equals(byteOrderMark);
-  const text = bytes.toString("utf8", isMarked ? 3 : 0);
-  const problem = exceedsJsonBounds(bytes, text);
-  if (problem !== undefined) return refused(problem);
-  return text.trim() === "" ? undefined : { position, number, text };
+  const isMarked = position === 0 && json.subarray(0, 3).equals(byteOrderMark);
+  const text = json.toString("utf8", isMarked ? 3 : 0);
+  if (text.trim() === "") return undefined;
+  yield;
+  const value = parseOrUndefined(text);
+  if (value === undefined) return { problem: "This line is not parseable as valid JSON." };
+  yield;
+  return { value: restore(value) };
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

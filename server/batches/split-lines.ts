@@ -1,4 +1,8 @@
-/** Splits a stream of bytes into lines, with one line at a time in memory. */
+/**
+ * Splits a stream of bytes into lines, with one line at a time in memory. Blank lines are lines. It takes the turns for
+ * all work over the lines: the time that their reader takes counts toward a step too.
+ */
+import type { Turns } from "../lib/turns.ts";
 
 const lineFeed = 10;
 
@@ -11,11 +15,17 @@ export interface SplitLine {
   readonly bytes: Buffer | undefined;
 }
 
-/** `position`: where the first chunk begins in the file. */
+interface SplitLinesOptions {
+  /** Where the first chunk begins in the file. */
+  readonly position: number;
+  /** The longest line. */
+  readonly maxBytes: number;
+  readonly turns: Turns;
+}
+
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
-  position: number,
-  maxBytes: number,
+  { position, maxBytes, turns }: SplitLinesOptions,
 ): AsyncGenerator<SplitLine> {
   let start = position;
   /** The beginning of a line that continues in the next chunk. */
@@ -42,9 +52,11 @@ export async function* splitLines(
     for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, from)) {
       add(chunk.subarray(from, end));
       yield take();
+      if (turns.isDue(end + 1 - from)) await turns.next();
       from = end + 1;
     }
-    if (from < chunk.length) add(Uint8Array.from(chunk.subarray(from)));
+    if (from < chunk.length) add(chunk.slice(from));
+    if (turns.isDue(chunk.length - from)) await turns.next();
   }
   if (length > 0) yield take();
 }

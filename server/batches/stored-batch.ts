@@ -30,11 +30,9 @@ export interface BatchData extends JobWebhook {
   readonly execution?: BatchExecution;
   /** The upstream whose batches run the lines, and its own name for the model. Absent: the lines run now. */
   readonly vendorTarget?: { readonly upstream: string; readonly model: string };
-  /** Absent: the input is not checked yet. */
+  /** Of valid lines. Absent: the input is not checked yet, or no line is valid. */
   readonly estimate?: EstimatedCost;
-  /** The client sees costs: its model has `showCost`. */
-  readonly showsCost?: boolean;
-  /** The model of all lines. Absent: it is not known yet, or there are several. */
+  /** The model of all valid lines. Absent: it is not known yet, or there are several, or none. */
   readonly model?: string;
   /** Why the input file is invalid. */
   readonly errors?: readonly BatchError[];

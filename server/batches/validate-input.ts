@@ -1,18 +1,24 @@
 /**
  * Validates the input file of a batch before anything runs: every line, as a stream. Errors name the line, the code and
- * the parameter.
+ * the parameter. As at OpenAI, a line that is no request of the batch, a model that is not served, a required parameter
+ * that is missing, and `stream` fail the file. Any other invalid value fails its line alone, when the line runs.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { nextTurn } from "../lib/tasks.ts";
-import { type InputLine, readLines } from "./read-lines.ts";
+import { LineError, parseLine } from "./parse-line.ts";
+import { type InputLine, type LineLimits, readLines } from "./read-lines.ts";
 import type { BatchError } from "./stored-batch.ts";
 import type { SizedRange } from "./vendor/choose-execution.ts";
 
-export interface BatchLimits {
-  /** Lines, and inputs of all embeddings requests together. */
+export interface BatchLimits extends Omit<LineLimits, "maxBlankLines"> {
+  /** Lines, blank lines, and inputs of all embeddings requests together: so many of each. */
   readonly maxLines: number;
-  readonly maxLineBytes: number;
 }
+
+/** The limits of one line, and of blank lines. */
+export const lineLimitsOf = ({ maxLines, ...limits }: BatchLimits): LineLimits => ({
+  ...limits,
+  maxBlankLines: maxLines,
+});
 
 export interface ValidateInputOptions {
   readonly limits: BatchLimits;
@@ -26,6 +32,8 @@ export interface ValidateInputOptions {
   readonly open: () => AsyncIterable<Uint8Array>;
   /** Checks the body of a line. Returns its model and the number of its inputs. Rejects with GatewayError. */
   readonly check: (body: unknown) => Promise<CheckedBody>;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
 }
 
 interface CheckedBody {
@@ -39,17 +47,17 @@ interface CheckedBody {
 
 type ValidatedInput = { readonly errors: readonly BatchError[] } | ValidInput;
 
-/** `tokens` and `imageDollars`: estimated, of all lines. */
+/** `tokens` and `imageDollars`: estimated, of all valid lines. */
 export interface ValidInput extends Pick<CheckedBody, "tokens" | "imageDollars"> {
   readonly ranges: readonly SizedRange[];
-  /** Undefined: there are several. */
+  /** Lines that the endpoint accepts. The others are in the ranges too, and fail when they run. */
+  readonly validLines: number;
+  /** That of all valid lines. Undefined: there are several, or none. */
   readonly model: string | undefined;
 }
 
 /** The most errors that are reported. */
 const maxErrors = 100;
-/** Other requests are served after this many lines. */
-const linesPerTurn = 50;
 /**
  * custom_ids that are compared, about 40 MB: twice the lines that OpenAI allows. In longer files, repeated ids after them
  * are not found; the gateway itself does not depend on unique ids.
@@ -57,27 +65,21 @@ const linesPerTurn = 50;
 const maxComparedIds = 100_000;
 
 export async function validateInput(options: ValidateInputOptions): Promise<ValidatedInput> {
+  const { open, limits, clock } = options;
   const validation = new Validation(options);
-  for await (const line of linesOf(options)) {
+  for await (const line of readLines(open(), { position: 0, ...lineLimitsOf(limits), clock })) {
     await validation.add(line);
     if (validation.isFull) break;
   }
   validation.end();
-  const { errors, ranges, model, tokens, imageDollars } = validation;
-  return errors.length > 0 ? { errors } : { ranges, model, tokens, imageDollars };
-}
-
-async function* linesOf({ open, limits }: ValidateInputOptions): AsyncGenerator<InputLine> {
-  let count = 0;
-  for await (const line of readLines(open(), { position: 0, ...limits })) {
-    yield line;
-    if (++count % linesPerTurn === 0) await nextTurn();
-  }
+  const { errors, ranges, validLines, model, tokens, imageDollars } = validation;
+  return errors.length > 0 ? { errors } : { ranges, validLines, model, tokens, imageDollars };
 }
 
 class Validation {
   readonly errors: BatchError[] = [];
   readonly ranges: { -readonly [Name in keyof SizedRange]: SizedRange[Name] }[] = [];
+  validLines = 0;
   tokens = 0;
   imageDollars: number | null = 0;
   readonly #options: ValidateInputOptions;
@@ -113,7 +115,10 @@ class Validation {
     try {
       const { customId, body } = parseLine(line, this.#options.endpoint);
       this.#addId(customId);
-      const { model, inputs, tokens, imageDollars } = await this.#options.check(body);
+      const checked = await this.#options.check(body).catch(undefinedIfOfLine);
+      if (!checked) return;
+      const { model, inputs, tokens, imageDollars } = checked;
+      this.validLines++;
       this.#inputs += inputs;
       range.inputs += inputs;
       this.tokens += tokens;
@@ -156,6 +161,23 @@ class Validation {
   }
 }
 
+/** A parameter of the body itself, and not a member of one. */
+const ownParameter = /^\w+$/;
+
+/**
+ * OpenAI's service fails the file for a model that it does not serve and for a missing parameter, as the tests of
+ * llama-stack recorded it (tests/integration/batches/test_batches_errors.py), and only the line for other values
+ * (openai-openapi#302).
+ */
+function failsFile({ kind, details: { param } }: GatewayError): boolean {
+  if (param === undefined || param === null) return false;
+  return param === "model" || (kind === "missing_parameter" && ownParameter.test(param));
+}
+
+function undefinedIfOfLine(error: unknown): undefined {
+  if (!(error instanceof GatewayError) || failsFile(error)) throw error;
+}
+
 const plus = (sum: number | null, dollars: number | null): number | null =>
   sum === null || dollars === null ? null : sum + dollars;
 
@@ -165,74 +187,6 @@ const maxRangeInputs = 8192;
 
 const isLarge = ({ bytes, inputs }: SizedRange): boolean =>
   bytes >= maxRangeBytes || inputs >= maxRangeInputs;
-
-/** An error of a line, with the code that OpenAI and Azure have for it. */
-class LineError extends Error {
-  override readonly name = "LineError";
-  readonly code: string;
-  readonly param: string | null;
-
-  constructor(code: string, message: string, param: string | null = null) {
-    super(message);
-    this.code = code;
-    this.param = param;
-  }
-}
-
-interface ParsedLine {
-  readonly customId: string;
-  readonly body: unknown;
-}
-
-/** `endpoint`: the url of every line. Azure's clients leave out /v1. Throws LineError. */
-export function parseLine({ text, problem }: InputLine, endpoint: string): ParsedLine {
-  if (text === undefined) throw new LineError("invalid_json_line", problem ?? "");
-  const fields = parseObject(text);
-  const { custom_id: customId, method, url, body } = fields;
-  for (const name of ["custom_id", "method", "url", "body"]) {
-    if (fields[name] === undefined || fields[name] === null)
-      throw new LineError(
-        "missing_required_parameter",
-        `Missing required parameter: '${name}'.`,
-        name,
-      );
-  }
-  if (typeof customId !== "string" || customId === "" || customId.length > 512)
-    throw new LineError(
-      "invalid_request",
-      "Invalid 'custom_id': expected a string of 1 to 512 characters.",
-      "custom_id",
-    );
-  if (method !== "POST")
-    throw new LineError("invalid_request", "Invalid 'method': expected 'POST'.", "method");
-  if (url !== endpoint && url !== endpoint.replace("/v1", ""))
-    throw new LineError(
-      "url_mismatch",
-      `Invalid 'url': the endpoint of the batch is '${endpoint}'.`,
-      "url",
-    );
-  if (typeof body !== "object" || Array.isArray(body))
-    throw new LineError("invalid_request", "Invalid 'body': expected an object.", "body");
-  if ("stream" in (body as object) && (body as { stream: unknown }).stream === true)
-    throw new LineError(
-      "invalid_request",
-      "Invalid 'body.stream': a line of a batch cannot be a stream.",
-      "body.stream",
-    );
-  return { customId, body };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new LineError("invalid_json_line", "The line is not valid JSON.");
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new LineError("invalid_json_line", "The line is not a JSON object.");
-  return value as Record<string, unknown>;
-}
 
 function batchErrorOf(error: LineError | GatewayError, line: number): BatchError {
   const { message } = error;

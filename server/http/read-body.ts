@@ -7,13 +7,13 @@ import { isAscii, isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import { viewOf } from "../lib/borrowed-bytes.ts";
 import { GrowingBytes, lendEach } from "../lib/byte-memory.ts";
+import { cutDataUrls } from "../lib/cut-inline-images.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { jsonBounds, parsedMemory, scanWithinBounds, smallBytes } from "../lib/json-bounds.ts";
 import { JsonScan, mayExceedDepth } from "../lib/json-scan.ts";
 import { nextTurn, runInSteps, type Serialize } from "../lib/tasks.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
-import { cutDataUrls } from "./cut-inline-images.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 import { validationError } from "./validation-error.ts";
 

@@ -48,11 +48,19 @@ export function scanWithinBounds(bytes: BorrowedBytes, scan = new JsonScan()): v
 /** A JSON body below this size can exceed none of `jsonBounds` except the nesting depth. */
 export const smallBytes = 16 * 1024;
 
-/** Which bound a JSON text exceeds, as a sentence for its author. */
-export function exceedsJsonBounds(bytes: Uint8Array, text: string): string | undefined {
-  if (bytes.length < smallBytes && !mayExceedDepth(text, jsonBounds.depth)) return undefined;
+/** Bytes that are scanned in one part: about a millisecond. */
+const partBytes = 256 * 1024;
+
+/** Which bound a JSON text exceeds, as a sentence for its author. In parts, between which other requests may be served. */
+export function* exceededJsonBound(bytes: Buffer): Generator<void, string | undefined> {
+  const isSmall = bytes.length < smallBytes;
+  if (isSmall && !mayExceedDepth(bytes.toString("latin1"), jsonBounds.depth)) return undefined;
+  const scan = new JsonScan();
   try {
-    scanWithinBounds(bytes);
+    for (let from = 0; from < bytes.length; from += partBytes) {
+      scanWithinBounds(bytes.subarray(from, from + partBytes), scan);
+      yield;
+    }
   } catch (error) {
     if (error instanceof GatewayError) return error.message;
     throw error;

@@ -65,7 +65,7 @@ interface BatchesWiringOptions {
 }
 
 export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
-  const { settings, snapshot, log, now } = runtime;
+  const { settings, snapshot, log, now, clock } = runtime;
   const { jobs, files, budget, findWebhook, requestPath, stopping } = options;
   const { jobs: store, contents } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
@@ -132,6 +132,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     budget,
     log,
     now,
+    clock,
   });
   const maxBytes = settings.VEXEL_BATCH_MAX_BYTES;
   const batches = createBatches({ jobs, files, findWebhook, maxBytes, now });
@@ -153,7 +154,6 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
           requested: execution,
           operation,
           model: model === undefined ? undefined : pinned.models.get(model),
-          keyShowsCost: callerOfKey(job.keyId, pinned, now()).showCost === true,
           tokens,
           imageDollars: dollars,
           isSupported: (vendor, target) => endpointOf(vendor, target, operation) !== undefined,
@@ -161,6 +161,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       },
       limits: {
         maxLines: settings.VEXEL_BATCH_MAX_LINES,
+        maxTextBytes: settings.VEXEL_MAX_BODY_BYTES + lineOverheadBytes,
         // Edits may have images as data: URLs.
         maxLineBytes:
           settings.VEXEL_MAX_BODY_BYTES + settings.VEXEL_MAX_FILE_BYTES + lineOverheadBytes,
@@ -177,6 +178,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
         };
       },
       mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),
+      clock,
       expiryOf: (createdAt, seconds) =>
         expiryOf(
           createdAt,

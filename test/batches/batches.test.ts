@@ -158,6 +158,64 @@ test("an invalid file fails before anything runs, and the errors name line, code
   expect(fake.requests.length).toBe(before);
 });
 
+const invalidLines: readonly [string, object][] = [
+  ["empty", { input: "" }],
+  ["no inputs", { input: [] }],
+  ["dimensions", { input: "a", dimensions: 0 }],
+  ["encoding", { input: "a", encoding_format: "words" }],
+  ["user", { input: "a", user: 4 }],
+];
+const invalidText = invalidLines
+  .map(([id, body]) => line(id, "/v1/embeddings", { model: "embedding-model", ...body }))
+  .join("");
+
+test("a line with an invalid value fails alone with 400, and is not sent", async () => {
+  fake.clear();
+  const before = fake.requests.length;
+  const batch = await run(first, embeddingLine("one") + invalidText + embeddingLine("two"));
+  expect(batch).toMatchObject({
+    status: "completed",
+    errors: null,
+    model: "embedding-model",
+    request_counts: { total: 7, completed: 2, failed: 5 },
+  });
+  const results = await resultLines(first, batch.output_file_id as string);
+  expect(results.map(({ custom_id }) => custom_id).sort()).toEqual(["one", "two"]);
+  const errors = await resultLines(first, batch.error_file_id as string);
+  expect(errors.map(({ custom_id }) => custom_id).sort()).toEqual(
+    invalidLines.map(([id]) => id).toSorted(),
+  );
+  const rows = gateway.rows();
+  for (const { response, error } of errors) {
+    expect(error).toBeNull();
+    expect(response).toMatchObject({
+      status_code: 400,
+      body: { error: { type: "invalid_request_error", message: expect.stringMatching(/.{10}/) } },
+    });
+    const row = rows.find(({ requestId }) => requestId === response?.request_id);
+    expect(row).toMatchObject({ status: 400, attempts: 0, estimatedCost: null });
+  }
+  const sent = fake.requests.slice(before).flatMap(({ json }) => [(json as Body).input].flat());
+  expect(sent.sort()).toEqual(["one", "two"]);
+});
+
+interface Body {
+  readonly input: string | readonly string[];
+}
+
+test("a batch whose lines are all invalid is completed, with an error file and no output file", async () => {
+  const before = fake.requests.length;
+  const batch = await run(first, invalidText);
+  expect(batch).toMatchObject({
+    status: "completed",
+    output_file_id: null,
+    model: null,
+    request_counts: { total: 5, completed: 0, failed: 5 },
+  });
+  expect(await resultLines(first, batch.error_file_id as string)).toHaveLength(5);
+  expect(fake.requests.length).toBe(before);
+});
+
 test("a canceled batch keeps the results that it has", async () => {
   fake.clear();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -57,16 +57,16 @@ test("a batch whose end failed once has each file once, and its usage", async ()
   const files = createClientFiles({ index: createFileIndex(db), store, quotas, log, now });
   const kind = createBatchKind({
     files,
-    limits: { maxLines: 1, maxLineBytes: 1 },
+    limits: { maxLines: 1, maxLineBytes: 1, maxTextBytes: 1 },
     checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1, imageDollars: 0 }),
     chooseExecution: () => ({
       execution: "now",
       estimate: { now: null, vendor: null },
-      showsCost: false,
     }),
     vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
+    clock: () => 0,
   });
   const broken = results(async function* () {
     yield Buffer.from("hal");
@@ -126,16 +126,16 @@ test("a batch whose storage is not available at the moment does not take its inp
         throw unavailable;
       },
     },
-    limits: { maxLines: 1, maxLineBytes: 1 },
+    limits: { maxLines: 1, maxLineBytes: 1, maxTextBytes: 1 },
     checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1, imageDollars: 0 }),
     chooseExecution: () => ({
       execution: "now",
       estimate: { now: null, vendor: null },
-      showsCost: false,
     }),
     vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
+    clock: () => 0,
   });
   const stored = { ...job, data: { ...job.data, operation: "embeddings", inputFileId: "file-1" } };
   await expect(kind.prepare?.(stored)).rejects.toBe(unavailable);

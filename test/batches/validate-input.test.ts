@@ -1,4 +1,4 @@
-/** The input file of a batch is validated as a stream, and every error names its line, code and parameter. */
+/** The input file of a batch is validated as a stream, in steps, and every error names its line, code and parameter. */
 import { describe, expect, test } from "bun:test";
 import { type InputLine, readLines } from "../../server/batches/read-lines.ts";
 import { type BatchLimits, validateInput } from "../../server/batches/validate-input.ts";
@@ -10,7 +10,9 @@ async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);
 }
 
-const limits: BatchLimits = { maxLines: 100, maxLineBytes: 10_000 };
+const limits: BatchLimits = { maxLines: 100, maxLineBytes: 10_000, maxTextBytes: 10_000 };
+/** A clock that stands still: there are no turns by time. */
+const clock = (): number => 0;
 
 const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) => {
   const bytes = Buffer.from(text);
@@ -23,6 +25,10 @@ const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) =>
     check: async (body) => {
       const { model, input } = body as { model: string; input: unknown };
       if (input === 1) throw new GatewayError("invalid_type", "Invalid type.", { param: "input" });
+      if (input === undefined)
+        throw new GatewayError("missing_parameter", "Missing parameter.", { param: "input" });
+      if (model === "none")
+        throw new GatewayError("model_not_found", "No such model.", { param: "model" });
       return {
         model,
         inputs: Array.isArray(input) ? input.length : 1,
@@ -30,33 +36,105 @@ const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) =>
         imageDollars: 0.5,
       };
     },
+    clock,
   });
 };
 
 describe("lines", () => {
-  const read = async (text: string | Uint8Array, size: number, maxLineBytes = 100) => {
+  const read = async (text: string | Uint8Array, size: number, maxBlankLines = 100) => {
     const lines: InputLine[] = [];
     const chunks = inChunks(Buffer.from(text), size);
-    for await (const each of readLines(chunks, { position: 0, maxLineBytes })) lines.push(each);
+    const reading = { position: 0, maxLineBytes: 100, maxTextBytes: 90, maxBlankLines, clock };
+    for await (const each of readLines(chunks, reading)) lines.push(each);
     return lines;
   };
   test.each([1, 2, 3, 5, 1000])("are the same in chunks of %i bytes", async (size) => {
-    expect(await read("ä\n\n \r\nb c\r\nlast", size)).toEqual([
-      { position: 0, number: 1, text: "ä" },
-      { position: 7, number: 4, text: "b c\r" },
-      { position: 12, number: 5, text: "last" },
+    expect(await read('"ä"\n\n \r\n"b c"\r\n"last"', size)).toEqual([
+      { position: 0, number: 1, value: "ä" },
+      { position: 9, number: 4, value: "b c" },
+      { position: 16, number: 5, value: "last" },
     ]);
-    expect(await read("\ufeffa\nb\n", size)).toEqual([
-      { position: 0, number: 1, text: "a" },
-      { position: 5, number: 2, text: "b" },
+    expect(await read("\ufeff1\n2\n", size)).toEqual([
+      { position: 0, number: 1, value: 1 },
+      { position: 5, number: 2, value: 2 },
     ]);
-    const [invalid, long, fine] = await read(
-      Buffer.concat([Buffer.from([0xff, 10]), Buffer.from(`${"x".repeat(101)}\nok`)]),
+    const [invalid, long, longText, notJson, fine] = await read(
+      Buffer.concat([
+        Buffer.from([0xff, 10]),
+        Buffer.from(`${"x".repeat(101)}\n${"x".repeat(91)}\nno\n"ok"`),
+      ]),
       size,
     );
-    expect(invalid).toMatchObject({ number: 1, text: undefined });
-    expect(long).toMatchObject({ number: 2, text: undefined });
-    expect(fine).toEqual({ position: 104, number: 3, text: "ok" });
+    expect(invalid).toMatchObject({ number: 1, problem: expect.stringContaining("UTF-8") });
+    expect(long).toMatchObject({ number: 2, problem: expect.stringContaining("may have 100") });
+    expect(longText).toMatchObject({ number: 3, problem: expect.stringContaining("may have 90") });
+    expect(notJson).toMatchObject({ number: 4, problem: expect.stringContaining("JSON") });
+    expect(fine).toEqual({ position: 199, number: 5, value: "ok" });
+  });
+
+  test("that are blank are skipped up to a maximum, and nothing is read after it", async () => {
+    expect(await read("\n \n1\n", 3, 2)).toMatchObject([{ number: 3, value: 1 }]);
+    expect(await read("\n \n1\n\n2\n", 3, 2)).toMatchObject([
+      { number: 3, value: 1 },
+      { number: 4, problem: expect.stringContaining("more than 2 blank lines") },
+    ]);
+  });
+
+  test("with a long data: URL may be longer than other lines", async () => {
+    const text = (start: string) => JSON.stringify({ image_url: `${start}${"A".repeat(70_000)}` });
+    const lines: InputLine[] = [];
+    const chunks = inChunks(Buffer.from(`${text("data:image/png;base64,")}\n${text("x")}\n`), 999);
+    const sizes = { maxLineBytes: 100_000, maxTextBytes: 1000, maxBlankLines: 0 };
+    for await (const each of readLines(chunks, { position: 0, ...sizes, clock })) lines.push(each);
+    expect(lines[0]?.value).toEqual(JSON.parse(text("data:image/png;base64,")));
+    expect(lines[1]).toMatchObject({ problem: expect.stringContaining("may have 1000") });
+  });
+});
+
+describe("other requests are served while lines are read", () => {
+  const sizes = { position: 0, maxLineBytes: 1e9, maxTextBytes: 1e9, maxBlankLines: 1e9 };
+  const blank = (bytes: number) => inChunks(Buffer.alloc(bytes, "\n"), 100_000);
+
+  /** How often the event loop has run meanwhile. */
+  async function turnsDuring(work: () => Promise<void>): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const onTurn = (): void => {
+      turns++;
+      if (!isOver) setImmediate(onTurn);
+    };
+    onTurn();
+    await work();
+    isOver = true;
+    return turns;
+  }
+  const readAll = async (lines: AsyncIterable<InputLine>): Promise<void> => {
+    for await (const _ of lines);
+  };
+
+  test("after 512 KiB, also if they are blank", async () => {
+    const turns = await turnsDuring(() => readAll(readLines(blank(2 ** 20), { ...sizes, clock })));
+    expect(turns).toBeGreaterThanOrEqual(2);
+  });
+
+  test("after 5 ms, also if they are blank", async () => {
+    // Each time that it is read, a millisecond has passed.
+    let ms = 0;
+    const ticking = (): number => ms++;
+    const lines = readLines(blank(10_000), { ...sizes, clock: ticking });
+    expect(await turnsDuring(() => readAll(lines))).toBeGreaterThan(1000);
+  });
+
+  test("also within one large line, before and after it is parsed", async () => {
+    let ms = 0;
+    const slow = (): number => (ms += 10);
+    const texts = Array.from({ length: 2000 }, (_, at) => `${at} ${"word ".repeat(600)}`);
+    const large = Buffer.from(embeddingLine("large", texts));
+    const whole = async function* () {
+      yield large;
+    };
+    const turns = await turnsDuring(() => readAll(readLines(whole(), { ...sizes, clock: slow })));
+    expect(turns).toBeGreaterThan(large.length / 2 ** 18);
   });
 });
 
@@ -74,6 +152,7 @@ test("a valid file is divided into ranges of lines", async () => {
   const text = `${embeddingLine("a")}\n${embeddingLine("b")}${embeddingLine("c")}`;
   const end = text.length - embeddingLine("c").length;
   expect(await validate(text)).toEqual({
+    validLines: 3,
     ranges: [
       { firstLine: 0, lines: 2, position: 0, bytes: end, inputs: 2 },
       { firstLine: 2, lines: 1, position: end, bytes: text.length - end, inputs: 1 },
@@ -100,10 +179,12 @@ describe("an error names its line, code and parameter", () => {
     [raw({ custom_id: "1", method: "POST", url }), "missing_required_parameter", "body"],
     [raw({ custom_id: 1, method: "POST", url, body }), "invalid_request", "custom_id"],
     [raw({ custom_id: "1", method: "GET", url, body }), "invalid_request", "method"],
-    [line("1", "/v1/images/edits", body), "url_mismatch", "url"],
+    [line("1", "/v1/images/edits", body), "invalid_url", "url"],
     [line("1", url, [body]), "invalid_request", "body"],
-    [line("1", url, { ...body, stream: true }), "invalid_request", "body.stream"],
-    [line("1", url, { ...body, input: 1 }), "invalid_type", "body.input"],
+    [line("1", url, null), "missing_required_parameter", "body"],
+    [line("1", url, { ...body, stream: true }), "streaming_unsupported", "body.stream"],
+    [line("1", url, { ...body, model: "none" }), "model_not_found", "body.model"],
+    [line("1", url, { model: "m" }), "missing_required_parameter", "body.input"],
     [good, "duplicate_custom_id", "custom_id"],
     [line("1", url, { ...body, input: "x".repeat(10_000) }), "invalid_json_line", null],
   ] as const)("line %#", async (bad, code, param) => {
@@ -118,8 +199,25 @@ describe("an error names its line, code and parameter", () => {
   ])("a line with too many %s is refused before it is parsed", async (what, input) => {
     const text = `{"custom_id":"1","method":"POST","url":"${url}","body":{"model":"m","input":${input}}}\n`;
     const message = expect.stringContaining(what);
-    expect(await validate(text, { maxLineBytes: 1_000_000 })).toEqual({
+    expect(await validate(text, { maxLineBytes: 1_000_000, maxTextBytes: 1_000_000 })).toEqual({
       errors: [{ code: "invalid_json_line", message, param: null, line: 1 }],
+    });
+  });
+
+  test("a line with another invalid value does not fail the file, and counts nothing but a line", async () => {
+    const bad = line("bad", url, { ...body, input: 1 });
+    expect(await validate(`${good}${bad}${embeddingLine("last")}`)).toMatchObject({
+      ranges: [
+        { firstLine: 0, lines: 2, inputs: 1 },
+        { firstLine: 2, lines: 1, inputs: 1 },
+      ],
+      validLines: 2,
+      model: "embedding-model",
+      tokens: 6,
+    });
+    expect(await validate(bad)).toMatchObject({ validLines: 0, model: undefined, tokens: 0 });
+    expect(await validate(`${bad}${bad}`)).toMatchObject({
+      errors: [{ code: "duplicate_custom_id", line: 2 }],
     });
   });
 
@@ -135,6 +233,17 @@ describe("an error names its line, code and parameter", () => {
     });
     const result = await validate("{\n".repeat(1000), { maxLines: 2000 });
     expect("errors" in result && result.errors).toHaveLength(100);
+  });
+
+  test("a file with more blank lines than it may have lines is refused, wherever they are", async () => {
+    const blank = "\n".repeat(limits.maxLines);
+    expect(await validate(`${blank}${good}`)).toMatchObject({ validLines: 1 });
+    const message = expect.stringContaining("more than 100 blank lines");
+    const number = limits.maxLines + 2;
+    expect(await validate(`${good}${blank} \n${good}`)).toEqual({
+      errors: [{ code: "invalid_json_line", message, param: null, line: number }],
+    });
+    expect(await validate("\n".repeat(100_000))).toMatchObject({ errors: [{ line: 101 }] });
   });
 
   test.each([

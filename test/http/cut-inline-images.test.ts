@@ -1,7 +1,7 @@
 /** Long `data:` URLs are cut out of a JSON body before it is parsed, and the parsed value has them again. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { cutDataUrls } from "../../server/http/cut-inline-images.ts";
+import { cutDataUrls } from "../../server/lib/cut-inline-images.ts";
 import { tries } from "../depth.ts";
 
 /** Runs the steps at once. */

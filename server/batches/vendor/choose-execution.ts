@@ -12,8 +12,6 @@ interface ExecutionQuestion {
   readonly operation: BatchOperation;
   /** The model of all lines. Undefined: there are several. */
   readonly model: Model | undefined;
-  /** The API key has `showCost`. */
-  readonly keyShowsCost: boolean;
   /** Estimated, of all lines of embeddings. */
   readonly tokens: number;
   /** The estimated cost of all lines of images now, in US dollars. Null: unknown. */
@@ -23,23 +21,18 @@ interface ExecutionQuestion {
 }
 
 type Execution =
-  | ({ readonly execution: "now" } & Costs)
-  | ({
+  | { readonly execution: "now"; readonly estimate: EstimatedCost }
+  | {
       readonly execution: "vendor" | "cheapest";
       readonly target: Target;
       readonly limits: VendorLimits;
-    } & Costs)
+      readonly estimate: EstimatedCost;
+    }
   /** The client, or the model, requires a batch of the vendor, and there is none. */
   | { readonly refusal: string };
 
-interface Costs {
-  readonly estimate: EstimatedCost;
-  /** Whether the client sees them. */
-  readonly showsCost: boolean;
-}
-
 export function chooseExecution(question: ExecutionQuestion): Execution {
-  const { requested, model, operation, keyShowsCost } = question;
+  const { requested, model, operation } = question;
   const execution = requested ?? model?.batches ?? "now";
   const found = findTarget(question);
   const nowPrice = lowest(model?.targets.map(({ tokenPrice }) => tokenPrice) ?? []);
@@ -47,17 +40,16 @@ export function chooseExecution(question: ExecutionQuestion): Execution {
     operation === "embeddings"
       ? estimateEmbeddings(question, nowPrice, found)
       : estimateImages(question, found);
-  const costs = { estimate, showsCost: keyShowsCost || model?.showCost === true };
-  if (execution === "now") return { execution, ...costs };
+  if (execution === "now") return { execution, estimate };
   if ("reason" in found)
-    return execution === "vendor" ? { refusal: found.reason } : { execution: "now", ...costs };
+    return execution === "vendor" ? { refusal: found.reason } : { execution: "now", estimate };
   const price = batchPrice(found);
   // A target that is cheaper now than another one is in a batch.
   const isDearer = price !== undefined && nowPrice !== undefined && price >= nowPrice;
-  if (execution === "cheapest" && isDearer) return { execution: "now", ...costs };
+  if (execution === "cheapest" && isDearer) return { execution: "now", estimate };
   const { target, api } = found;
   const limits = (operation !== "embeddings" && api.imageLimits) || api.limits;
-  return { execution, ...costs, target, limits };
+  return { execution, estimate, target, limits };
 }
 
 const estimateEmbeddings = (

@@ -130,6 +130,11 @@ export class VendorBatch {
     }
   }
 
+  /** Reading the results begins, has ended (0), or has failed for another reason than the results. */
+  async setReadings(sent: Created, readings: number): Promise<void> {
+    await this.#save({ ...sent, readings });
+  }
+
   /** The vendor, or the storage, does not respond as it should. */
   tryAgain(error: Error): RangeWaits {
     const { log } = this.#options;

@@ -1,7 +1,6 @@
 /** Writes the input file of a vendor's batch: the upstream requests of the lines, as the vendor's adapter writes them. */
 import { createHash } from "node:crypto";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { nextTurn } from "../../lib/tasks.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import type { JsonObject, VendorApi } from "./vendor-api.ts";
@@ -30,9 +29,6 @@ interface NumberedLine {
   readonly number: number;
 }
 
-/** Other requests are served after this many lines. */
-const linesPerTurn = 32;
-
 export class VendorInput {
   readonly #api: VendorApi;
   readonly #path: string;
@@ -59,18 +55,19 @@ export class VendorInput {
     return JSON.parse(this.#shared ?? "{}") as JsonObject;
   }
 
-  /** `plan` throws GatewayError if the line is invalid. Throws VendorRefusal. */
+  /**
+   * `lines`: other requests are served while they are read. `plan` throws GatewayError if the line is invalid. Throws
+   * VendorRefusal.
+   */
   async *write<L extends NumberedLine>(
     lines: AsyncIterable<L>,
     plan: (line: L) => Promise<PlannedLine>,
   ): AsyncGenerator<Uint8Array> {
-    let read = 0;
     for await (const line of lines) {
       const { requests, dollars } = await plan(line).catch(noneIfInvalid);
       if (requests.length === 0) this.skipped.push(line.number);
       else this.#addCost(dollars);
       for (const planned of requests) yield* this.#linesOf(line.number, planned);
-      if (++read % linesPerTurn === 0) await nextTurn();
     }
   }
 

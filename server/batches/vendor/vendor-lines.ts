@@ -51,7 +51,12 @@ interface VendorLinesOptions extends VendorBatchOptions {
   readonly runsNow: (job: StoredJob) => boolean;
   readonly notRun: (ending: StoredJob["ending"]) => GatewayError;
   readonly log: Pick<Log, "warn">;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
 }
+
+/** A process that dies while it reads the results has tried too. */
+const maxReadings = 3;
 
 export const createVendorLines = (options: VendorLinesOptions) => ({
   /** `plain`: the lines as they would run now. */
@@ -175,7 +180,7 @@ class RangeLines {
     { sent, status }: { readonly sent: Created; readonly status: Ended },
   ): AsyncGenerator<BatchLine> {
     this.#isSent = true;
-    const results = await this.#openResults(batch, at, status);
+    const results = await this.#openResults(batch, at, sent, status);
     await batch.deleteFiles([sent.fileId, ...status.files]);
     const skipped = new Set(sent.skipped);
     await batch.reserveOnly(results.lines / (this.#range.lines - skipped.size), sent);
@@ -193,14 +198,23 @@ class RangeLines {
   async #openResults(
     batch: VendorBatch,
     { api, endpoint }: VendorTarget,
+    sent: Created,
     { files: fileIds }: Ended,
   ): Promise<VendorResults> {
-    const { files, now } = this.#options;
+    const { files, now, clock } = this.#options;
     const { job, number } = this.#range;
+    const { readings = 0 } = sent;
+    if (readings >= maxReadings)
+      throw failedError(`its results could not be read in ${maxReadings} attempts`);
     const name = `${jobFolder(job.id)}/vendor-${number}.results`;
+    const open = () => download(api, endpoint, fileIds);
+    await batch.setReadings(sent, readings + 1);
     try {
-      return await VendorResults.open(files, name, api, () => download(api, endpoint, fileIds));
+      const results = await VendorResults.open(files, name, api, open, clock);
+      await batch.setReadings(sent, 0);
+      return results;
     } catch (error) {
+      if (isUnavailable(error)) await batch.setReadings(sent, readings);
       const isExternal = error instanceof VendorError || error instanceof GatewayError;
       if (isExternal && now() < job.deadline + cancelMs) throw batch.tryAgain(error);
       throw error instanceof VendorError ? failedError(error.message) : error;
@@ -218,6 +232,11 @@ class RangeLines {
     return failedError(reason ?? `it was ${outcome}`);
   }
 }
+
+/** The vendor or the storage does not respond, which says nothing about the results. */
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof VendorError ||
+  (error instanceof GatewayError && error.kind === "storage_unavailable");
 
 const failedError = (reason: string): GatewayError =>
   new GatewayError("vendor_batch_failed", `The batch at the vendor failed: ${reason}`);

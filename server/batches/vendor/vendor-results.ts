@@ -4,12 +4,13 @@
  */
 import { copyAll } from "../../lib/borrowed-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { nextTurn } from "../../lib/tasks.ts";
+import { Turns } from "../../lib/turns.ts";
 import type { FileStore, FoundFile } from "../../storage/ports/file-store.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
+import { largeJsonBytes, parseLargeJson } from "../../upstream/parse-large-json.ts";
 import { splitLines } from "../split-lines.ts";
-import type { VendorApi, VendorResult } from "./vendor-api.ts";
+import type { JsonObject, VendorApi, VendorResult } from "./vendor-api.ts";
 
 /** Where a result is in the file. */
 interface Position {
@@ -21,8 +22,8 @@ interface Position {
 
 /** Longer than the response to any request. */
 const maxLineBytes = 512 * 1024 * 1024;
-/** Other requests are served after this many bytes. */
-const bytesPerTurn = 256 * 1024;
+/** Lines that are blank or no JSON: as many as a vendor's batch may have results. */
+const maxOtherLines = 100_000;
 
 export class VendorResults {
   readonly #file: FoundFile | undefined;
@@ -35,12 +36,16 @@ export class VendorResults {
     this.#api = api;
   }
 
-  /** `download`: the chunks of all files of results. It is called once, also if the process is restarted. */
+  /**
+   * `download`: the chunks of all files of results. It is called once, also if the process is restarted. `clock`:
+   * monotonic milliseconds. Throws GatewayError if the file is not one of results.
+   */
   static async open(
     files: FileStore,
     name: string,
     api: VendorApi,
     download: () => AsyncIterable<Uint8Array>,
+    clock: () => number,
   ): Promise<VendorResults> {
     let file = await files.find(name);
     if (!file) {
@@ -48,21 +53,22 @@ export class VendorResults {
       file = await files.find(name);
     }
     const results = new VendorResults(file, api);
-    if (file) await results.#index(file);
+    if (file) await results.#index(file, new Turns(clock));
     return results;
   }
 
-  async #index(file: FoundFile): Promise<void> {
-    let bytes = 0;
-    for await (const line of splitLines(file.read(), 0, maxLineBytes)) {
-      if (!line.bytes) throw invalidResponse("a line of the results is too long");
-      const result = this.#read(line.bytes);
-      const from = line.position;
-      if (result) this.#add(result.id, { from, to: from + line.length });
-      bytes += line.length;
-      if (bytes < bytesPerTurn) continue;
-      bytes = 0;
-      await nextTurn();
+  async #index(file: FoundFile, turns: Turns): Promise<void> {
+    let others = 0;
+    const lines = splitLines(file.read(), { position: 0, maxBytes: maxLineBytes, turns });
+    for await (const { bytes, position: from, length } of lines) {
+      if (!bytes) throw invalidResponse("a line of the results is too long");
+      const fields = await fieldsOf(bytes);
+      const result = fields && this.#api.readResult(fields);
+      if (result) this.#add(result.id, { from, to: from + length });
+      if (!fields && ++others > maxOtherLines)
+        throw invalidResponse(
+          `more than ${maxOtherLines} lines of the results are no JSON objects`,
+        );
     }
   }
 
@@ -73,17 +79,6 @@ export class VendorResults {
     const earlier = known.get(id);
     if (earlier) earlier.isRepeated = true;
     else known.set(id, position);
-  }
-
-  #read(line: Buffer): VendorResult | undefined {
-    let value: unknown;
-    try {
-      value = JSON.parse(line.toString());
-    } catch {
-      return undefined;
-    }
-    const fields = asObject(value);
-    return fields && this.#api.readResult(fields);
   }
 
   /** The number of lines of the job that have a result. */
@@ -110,8 +105,20 @@ export class VendorResults {
   }
 
   async #resultAt({ from, to }: Position): Promise<VendorResult> {
-    const result = this.#read(await copyAll(this.#file?.read(from, to) ?? []));
+    const fields = await fieldsOf(await copyAll(this.#file?.read(from, to) ?? []));
+    const result = fields && this.#api.readResult(fields);
     if (result) return result;
     throw new GatewayError("storage_unavailable", "The results of the batch cannot be read.");
+  }
+}
+
+/** A line with many vectors is parsed in steps. Undefined: it is blank, or no JSON object. */
+async function fieldsOf(line: Buffer): Promise<JsonObject | undefined> {
+  if (line.length === 0) return undefined;
+  try {
+    const isLarge = line.length > largeJsonBytes;
+    return asObject(isLarge ? await parseLargeJson(line) : JSON.parse(line.toString()));
+  } catch {
+    return undefined;
   }
 }

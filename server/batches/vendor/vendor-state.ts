@@ -28,6 +28,8 @@ export interface Created extends Sent {
   readonly id: string;
   /** When its cancellation was requested. */
   readonly cancelledAt?: number;
+  /** How often a process began to read its results and did not end. Absent: never. */
+  readonly readings?: number;
 }
 
 export type VendorState =

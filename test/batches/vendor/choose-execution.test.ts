@@ -26,7 +26,6 @@ const choose = (model: Model | undefined, requested?: Model["batches"]) =>
     operation: "embeddings",
     model,
     tokens: 1_000_000,
-    keyShowsCost: false,
     imageDollars: 0,
     isSupported: () => true,
   });
@@ -73,7 +72,6 @@ describe("execution", () => {
         model,
         tokens: 0,
         imageDollars: 4,
-        keyShowsCost: false,
         isSupported: () => true,
       });
     const model: Model = { ...modelWith([openai]), kind: "image" };

@@ -114,6 +114,7 @@ const linesOf = (
     payerOf,
     vendorBatches: async () => [],
     runsNow: () => false,
+    clock: () => 0,
     notRun: () => new GatewayError("job_expired", "The batch has expired."),
   }).linesOf(
     { job: { ...job, ...more }, number: 0, vendorBatch: JSON.stringify(creating) } as ClaimedRange,
@@ -157,6 +158,7 @@ test("the vendor's batches of a job that failed are canceled", async () => {
     payerOf: () => ({}) as ChargedLines,
     vendorBatches: async () => states.map((state) => JSON.stringify(state)),
     runsNow: () => false,
+    clock: () => 0,
     notRun: () => new Error() as never,
   });
   await lines.abandon(job);
@@ -166,4 +168,64 @@ test("the vendor's batches of a job that failed are canceled", async () => {
     "cancel batch_known",
     "delete file-2",
   ]);
+});
+
+/** The steps of a process that reads the results of a vendor's batch. `readings`: how often one began before. */
+async function readResults(readings: number, files: Partial<FileStore>) {
+  const batch = startBatch("/v1/embeddings", async () => undefined);
+  const recorded: VendorState[] = [];
+  const created: VendorState = { ...creating, kind: "created", id: "batch_at_vendor", readings };
+  Object.assign(batch.at.api, {
+    poll: async () => ({ kind: "ended", outcome: "completed", files: ["file-2"] }),
+    readResult: () => undefined,
+  });
+  const lines = createVendorLines({
+    ...batch.options,
+    files: files as FileStore,
+    targetOf: () => batch.at,
+    payerOf: () => ({}) as ChargedLines,
+    vendorBatches: async () => [],
+    runsNow: () => false,
+    notRun: () => new GatewayError("job_expired", "The batch has expired."),
+    clock: () => 0,
+  }).linesOf(
+    { job: batch.job, number: 0, lines: 1, vendorBatch: JSON.stringify(created) } as ClaimedRange,
+    async function* () {},
+    async (state) => void recorded.push(JSON.parse(state)),
+  );
+  const error = await lines.next().catch((reason: unknown) => reason);
+  const counts = recorded.map((state) => (state.kind === "created" ? state.readings : undefined));
+  return { error, readings: counts };
+}
+
+const resultsFile = (text: string): Partial<FileStore> => ({
+  find: async () => ({ size: text.length, read: () => new Blob([text]).stream() }),
+});
+
+test("each attempt to read the results of a vendor's batch is recorded before it begins", async () => {
+  const { readings, error } = await readResults(2, resultsFile("{}\n\n{}\n"));
+  expect(readings.slice(0, 2)).toEqual([3, 0]);
+  expect(error).toMatchObject({ done: true });
+});
+
+test("results that no process could read in three attempts fail the batch, with the reason", async () => {
+  const blank = await readResults(2, resultsFile("\n".repeat(100_001)));
+  expect(blank.readings).toEqual([3]);
+  expect(blank.error).toBeInstanceOf(RangeWaits);
+  const { readings, error } = await readResults(3, resultsFile("{}\n"));
+  expect(readings).toEqual([]);
+  expect(error).toMatchObject({
+    kind: "vendor_batch_failed",
+    message: expect.stringContaining("3 attempts"),
+  });
+});
+
+test("results that cannot be read because the storage is not available are read again without end", async () => {
+  const { readings, error } = await readResults(2, {
+    find: async () => {
+      throw new GatewayError("storage_unavailable", "The store is down.");
+    },
+  });
+  expect(readings).toEqual([3, 2]);
+  expect(error).toBeInstanceOf(RangeWaits);
 });

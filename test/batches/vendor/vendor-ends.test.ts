@@ -171,6 +171,36 @@ test("a missing, a repeated and a wrong result fail their lines only", async () 
   expect(results.get("b")?.response?.status_code).toBe(200);
 });
 
+const invalidLine = (id: string): string =>
+  inputLine(id, "x".repeat(4000)).replace('"input"', '"dimensions":0,"input"');
+
+test("an invalid line is not sent to the vendor, and nothing is reserved for it", async () => {
+  const batch = await run(atVendor, file + invalidLine("invalid"));
+  expect(batch).toMatchObject({
+    status: "completed",
+    request_counts: { total: 4, completed: 3, failed: 1 },
+    vexel: { estimated_cost: (await run(atVendor)).vexel.estimated_cost },
+  });
+  expect(vendor.batches[0]?.results).toHaveLength(3);
+  const { response } = (await resultsOf(client, batch)).get("invalid") ?? {};
+  expect(response).toMatchObject({
+    status_code: 400,
+    body: { error: { message: expect.any(String) } },
+  });
+});
+
+test("a batch whose lines are all invalid is completed without a batch at the vendor", async () => {
+  const batch = await run(atVendor, invalidLine("one") + invalidLine("two"));
+  expect(batch).toMatchObject({
+    status: "completed",
+    output_file_id: null,
+    error_file_id: expect.any(String),
+    request_counts: { total: 2, completed: 0, failed: 2 },
+    vexel: { estimated_cost: null },
+  });
+  expect(vendor.batches).toHaveLength(0);
+});
+
 test("a batch whose creation has an unknown outcome is found by its name, and not created twice", async () => {
   vendor.control.losesResponse = true;
   const batch = await run(atVendor);

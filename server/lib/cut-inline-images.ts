@@ -5,7 +5,7 @@
  */
 
 import { isAscii } from "node:buffer";
-import { JsonPlaceholders } from "../lib/json-placeholders.ts";
+import { JsonPlaceholders } from "./json-placeholders.ts";
 
 /** Shorter URLs stay in the JSON. */
 const minBytes = 64 * 1024;
