@@ -596,7 +596,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         const store = await open();
         await add(store, "batch_1", { status: "validating", ranges: [] });
         const validations = async (holder: string, at: number) =>
-          (await store.claimJob(claimOf(holder, at)))?.validations;
+          (await store.claimJob(jobClaimOf(holder, at)))?.validations;
         expect(await validations("p", now)).toBe(1);
         // Its process has died, or is restarted.
         expect(await validations("q", now + minute)).toBe(2);
