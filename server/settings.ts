@@ -136,7 +136,7 @@ export const settingsTable = {
     .regex(/^(https?:\/\/[^\s?#]+)?$/i, "must be an http:// or https:// URL")
     .default("")
     .describe(
-      "URL under which clients reach the gateway, for image links. Without it, the URL of the request is used.",
+      "URL under which clients reach the gateway, for image links and invitations. Without it, the URL of the request is used.",
     ),
   VEXEL_TRUSTED_PROXIES: z
     .string()
@@ -146,7 +146,7 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The client's address is taken from their `X-Forwarded-For`, for log lines, the audit log and the limit of failed sign-ins.",
+      "IP addresses and networks (CIDR) of reverse proxies, separated by commas. The client's address is taken from their `X-Forwarded-For`, for log lines, the audit log and the limit of failed sign-ins, and the scheme of links from their `X-Forwarded-Proto`.",
     ),
   VEXEL_CORS_ORIGINS: text.describe(
     "Origins that browsers may send requests from (CORS), separated by commas, or `*`.",

@@ -1,6 +1,6 @@
 /**
- * The IP address of the client behind reverse proxies. Only the entries of `X-Forwarded-For` that trusted proxies have
- * appended are used: a client can send any value itself.
+ * The IP address and the scheme of the client behind reverse proxies. Only `X-Forwarded-Proto` of a trusted proxy, and
+ * the entries of `X-Forwarded-For` that trusted proxies have appended, are used: a client can send any value itself.
  */
 import { isIP } from "node:net";
 import { isInAddressList, parseAddressList } from "../lib/address-list.ts";
@@ -26,5 +26,18 @@ export function createClientAddress(trustedProxies: string): (request: Addressed
       address = previous;
     }
     return address;
+  };
+}
+
+/** The scheme of the client's request. Undefined: no trusted proxy says it, so it is that of the connection. */
+export function createForwardedScheme(
+  trustedProxies: string,
+): (request: AddressedRequest) => "http" | "https" | undefined {
+  if (trustedProxies === "") return () => undefined;
+  const trusted = parseAddressList(trustedProxies);
+  return ({ remoteAddress, headers }) => {
+    if (!trusted || !isInAddressList(trusted, remoteAddress)) return undefined;
+    const scheme = headers.get("x-forwarded-proto");
+    return scheme === "https" || scheme === "http" ? scheme : undefined;
   };
 }

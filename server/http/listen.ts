@@ -4,7 +4,7 @@ import { createSerialize } from "../lib/tasks.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
-import { createClientAddress } from "./client-address.ts";
+import { createClientAddress, createForwardedScheme } from "./client-address.ts";
 import { createDispatch, type DispatchOptions, matchPath, routeName } from "./dispatch.ts";
 import { type BodyLimits, newRequestId } from "./received-request.ts";
 import type { RouteName } from "./routes.ts";
@@ -53,6 +53,7 @@ export function listen(options: ListenOptions): Listener {
     ...options,
     scheme,
     clientAddress: createClientAddress(options.trustedProxies),
+    forwardedScheme: createForwardedScheme(options.trustedProxies),
     bodyTimeout,
     parseInTurn: createSerialize(),
   };

@@ -5,7 +5,7 @@ import type { Serialize } from "../lib/tasks.ts";
 import type { DisconnectListener } from "../request/deadline.ts";
 import type { Form, FormPart, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
-import type { createClientAddress } from "./client-address.ts";
+import type { createClientAddress, createForwardedScheme } from "./client-address.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm, readFormParts } from "./form.ts";
 import { takeJsonMemory } from "./json-memory.ts";
@@ -25,6 +25,7 @@ export interface ReceivedRequestOptions extends BodyLimits {
   /** The scheme on which the gateway listens. A proxy in front may serve another one. */
   readonly scheme: "http" | "https";
   readonly clientAddress: ReturnType<typeof createClientAddress>;
+  readonly forwardedScheme: ReturnType<typeof createForwardedScheme>;
   readonly bodyTimeout: BodyTimeout;
   /** Large JSON bodies are parsed one after the other. */
   readonly parseInTurn: Serialize;
@@ -82,8 +83,9 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
 
   get publicUrl(): string {
     if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
-    const forwarded = this.headers.get("x-forwarded-proto");
-    const scheme = forwarded === "https" || forwarded === "http" ? forwarded : this.#options.scheme;
+    const { remoteAddress } = this.#request;
+    const forwarded = this.#options.forwardedScheme({ remoteAddress, headers: this.headers });
+    const scheme = forwarded ?? this.#options.scheme;
     const host = this.headers.get("host") ?? "";
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${scheme}://${host}` : "";
   }

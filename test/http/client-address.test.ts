@@ -1,7 +1,10 @@
 /** The address of a client behind reverse proxies, in the log lines of requests and in the audit log. */
 import { expect, test } from "bun:test";
 import type { AuditEntry, Page } from "../../contract/admin.ts";
+import { SignInThrottle } from "../../server/admin/sign-in/sign-in-throttle.ts";
 import { createClientAddress } from "../../server/http/client-address.ts";
+import type { ByteSocket } from "../../server/http/server/client-socket.ts";
+import { ClientConnection } from "../../server/http/server/connection.ts";
 import { readSettings } from "../../server/settings.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { adminToken, getAdmin } from "../events/webhooks-fixture.ts";
@@ -9,6 +12,8 @@ import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";
 import { until } from "../until.ts";
 import { jsonHeaders, RawConnection, toHttpText } from "./gateway-fixture.ts";
+import { respondWith } from "./http-server-fixture.ts";
+import { contextWith, NarrowSocket } from "./narrow-socket.ts";
 
 const fake = startFake();
 const gateway = startGateway({
@@ -100,6 +105,35 @@ test.each([
   const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
   const clientAddress = createClientAddress("10.0.0.0/8");
   expect(clientAddress({ remoteAddress, headers })).toBe(expected);
+});
+
+test.each([
+  ["of a trusted proxy", "127.0.0.1", "https"],
+  ["of a client", "10.0.0.1", "http"],
+])("image links follow the X-Forwarded-Proto %s", async (_name, trusted, scheme) => {
+  const own = startGateway({
+    yaml: configFor(fake.url),
+    settings: { VEXEL_TRUSTED_PROXIES: trusted },
+  });
+  const body = { model: "gpt-image-2", prompt: "an otter", response_format: "url" };
+  const response = await own.post("/v1/images/generations", body, {
+    "x-forwarded-proto": "https",
+  });
+  const { data } = (await response.json()) as { data: { url: string }[] };
+  await own.close();
+  expect(data[0]?.url).toStartWith(own.url.replace("http", scheme));
+});
+
+test("the sign-in of a client that left before its connection was accepted is an ordinary attempt", async () => {
+  // Bun has no address for a socket that is closed, and this one has none either.
+  const socket = new NarrowSocket() as unknown as ByteSocket;
+  const { remoteAddress } = new ClientConnection(
+    socket,
+    contextWith(async () => respondWith("")),
+  );
+  expect(remoteAddress).toBe("");
+  const throttle = new SignInThrottle({ now: () => 0 });
+  await throttle.waitInLine(remoteAddress);
 });
 
 test.each(["proxy.internal", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0"])(

@@ -11,12 +11,16 @@ export type ByteSocket = Pick<
   "write" | "pause" | "resume" | "shutdown" | "end" | "terminate" | "remoteAddress"
 >;
 
+/** Bun declares a string, and has undefined for a socket that is closed. */
+const addressOf = ({ remoteAddress }: { readonly remoteAddress: string | undefined }): string =>
+  remoteAddress ?? "";
+
 export class ClientSocket {
   readonly phase: ConnectionPhase;
   readonly writer: SocketWriter;
   readonly flow: ReadFlow;
   readonly halfClose = new HalfClose();
-  /** Read once: a closed socket has none. */
+  /** Read once: a closed socket has none. Empty: the client had left before its connection was accepted. */
   readonly remoteAddress: string;
   readonly #socket: ByteSocket;
   /** Called once, when the socket is closed by either side. */
@@ -24,7 +28,7 @@ export class ClientSocket {
 
   constructor(socket: ByteSocket, phase: ConnectionPhase, onClosed: () => void) {
     this.#socket = socket;
-    this.remoteAddress = socket.remoteAddress;
+    this.remoteAddress = addressOf(socket);
     this.#onClosed = onClosed;
     this.phase = phase;
     this.writer = new SocketWriter(socket);

@@ -31,9 +31,9 @@ export const zhSettings: Readonly<Record<string, string>> = {
   OTEL_TRACES_SAMPLER_ARG: "`traceidratio` 的采样比例，从 0 到 1。",
   VEXEL_TLS_CERT: "TLS 证书文件（PEM 格式）。留空则使用未加密的 HTTP。",
   VEXEL_TLS_KEY: "TLS 证书的私钥文件（PEM 格式）。",
-  VEXEL_PUBLIC_URL: "客户端访问网关的 URL，用于生成图像链接。留空则取自请求。",
+  VEXEL_PUBLIC_URL: "客户端访问网关的 URL，用于生成图像链接和邀请链接。留空则取自请求。",
   VEXEL_TRUSTED_PROXIES:
-    "反向代理的 IP 地址和网段（CIDR），用逗号分隔。日志、审计日志和登录失败限制所用的客户端地址取自其 `X-Forwarded-For`。留空则使用连接的地址。",
+    "反向代理的 IP 地址和网段（CIDR），用逗号分隔。日志、审计日志和登录失败限制所用的客户端地址取自其 `X-Forwarded-For`，链接的协议取自其 `X-Forwarded-Proto`。留空则使用连接的地址。",
   VEXEL_CORS_ORIGINS: "允许浏览器跨域请求的来源（CORS），用逗号分隔，或 `*`。留空则不允许。",
   VEXEL_ADMIN_TOKEN:
     "管理令牌：脚本可用它访问管理 API（`/admin/api`），拥有全部权限。至少 16 个字符。留空则不启用。",
