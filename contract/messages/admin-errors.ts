@@ -31,6 +31,7 @@ export const adminErrors = {
   enable_user_first: "The user is disabled. Enable the user first.",
   user_needs_no_password: "The user signs in with OpenID Connect and needs no password.",
   wrong_password: "The password is wrong.",
+  password_needed: "Confirm this with your password, in `password`.",
   password_unchanged: "The new password must differ from the current one.",
   choose_password_first:
     "Choose a new password first, with POST /admin/api/account/password or in the console.",
@@ -83,6 +84,8 @@ export const adminErrors = {
     "Requests from {origin} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.",
   wrong_host:
     "The console and the admin API are not served under the host '{host}'. If this is the address of the console, add the host to VEXEL_CONSOLE_HOSTS.",
+  unknown_link_host:
+    "The invitation would lead to the host '{host}', which is not known as an address of this gateway. Set VEXEL_PUBLIC_URL to the address that users open, or add the host to VEXEL_CONSOLE_HOSTS.",
 
   // Keys
   no_active_key: "No active key has this ID.",

@@ -86,6 +86,9 @@ const maxTokenDays = 366;
 export const newTokenBody = z.strictObject({
   name: userName,
   expires_in_days: z.int().min(1).max(maxTokenDays),
+  password: currentPassword
+    .optional()
+    .describe("Your password. Users of OpenID Connect have none and leave it out."),
 });
 
 /** The text after # in the address to which a test sign-in returns. */

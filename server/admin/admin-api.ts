@@ -67,7 +67,7 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
 
 /** Throws GatewayError. */
 function authorize({ actor, session }: Authenticated, route: AdminRoute, role: Role): void {
-  if (!route.isForPasswordChange) refuseOldPassword(session);
+  if (!route.isForPasswordChange) refuseOldPassword(session?.user);
   requireRole(actor, role);
   if (route.scope === "all-projects") requireAllProjects(actor);
 }

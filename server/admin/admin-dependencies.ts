@@ -86,6 +86,8 @@ export interface SignInDependencies extends Pick<AdminDependencies, "users" | "a
   readonly passwords: Pick<Passwords, "hash" | "verify">;
   readonly throttle: SignInThrottle;
   readonly setupToken: SetupToken;
+  /** Whether a one-time link may lead to this `host` header. */
+  readonly mayLinkTo: (host: string | null) => boolean;
   /** Undefined: there is no sign-in with OpenID Connect. */
   readonly oidc: Oidc | undefined;
 }

@@ -25,21 +25,41 @@ export function createCheckHost({
   publicUrl,
   adminToken,
 }: AllowedHostsOptions): (request: Pick<IncomingRequest, "headers">) => void {
-  const names = commaList(hosts.toLowerCase());
-  const publicHost = URL.canParse(publicUrl) ? [new URL(publicUrl).hostname] : [];
-  const allowed = new Set([...names, ...publicHost, "localhost"]);
+  const isAllowed = createIsAllowedHost({ hosts, publicUrl });
   return ({ headers }) => {
     const header = headers.get("host");
     // Browsers always send a host.
-    if (hosts === "" || header === null) return;
-    const host = hostName(header);
-    if (allowed.has(host) || isIP(host) !== 0) return;
+    if (hosts === "" || header === null || isAllowed(header)) return;
     // A page of another site can send any `authorization`, but does not know the admin token.
     if (isAdminToken(bearerToken(headers.get("authorization")), adminToken)) return;
     throw new GatewayError(
       "permission_denied",
-      message("wrong_host", { host: host.slice(0, 200) }),
+      message("wrong_host", { host: hostName(header).slice(0, 200) }),
     );
+  };
+}
+
+/**
+ * Whether a one-time link may lead to the host of the request: the link opens an account, so it must not lead to a host
+ * that only this request names. With VEXEL_PUBLIC_URL links lead there, and any host is right.
+ */
+export function createMayLinkTo(
+  options: Pick<AllowedHostsOptions, "hosts" | "publicUrl">,
+): (host: string | null) => boolean {
+  const isAllowed = createIsAllowedHost(options);
+  return (host) => options.publicUrl !== "" || (host !== null && isAllowed(host));
+}
+
+function createIsAllowedHost({
+  hosts,
+  publicUrl,
+}: Pick<AllowedHostsOptions, "hosts" | "publicUrl">): (header: string) => boolean {
+  const names = commaList(hosts.toLowerCase());
+  const publicHost = URL.canParse(publicUrl) ? [new URL(publicUrl).hostname] : [];
+  const allowed = new Set([...names, ...publicHost, "localhost"]);
+  return (header) => {
+    const host = hostName(header);
+    return allowed.has(host) || isIP(host) !== 0;
   };
 }
 

@@ -55,7 +55,8 @@ import { type HashCost, Passwords } from "./sign-in/passwords.ts";
 import { createSecondFactor } from "./sign-in/second-factor.ts";
 import { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 
-interface SignInOptions extends Pick<SignInDependencies, "sessions" | "tokens" | "setupToken"> {
+interface SignInOptions
+  extends Pick<SignInDependencies, "sessions" | "tokens" | "setupToken" | "mayLinkTo"> {
   /** Encrypts the secrets of second factors. */
   readonly secrets: SecretBox;
   /** Undefined: there is no sign-in with OpenID Connect. */

@@ -71,7 +71,7 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
     };
     checkOrigin(request.header, incoming.publicUrl);
     const { actor, session } = await authenticateActor(request, options);
-    refuseOldPassword(session);
+    refuseOldPassword(session?.user);
     requireRole(actor, "developer");
     return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
   };

@@ -1,6 +1,6 @@
 /** Constructs the admin API, its users and their sessions, and the console. */
 import { version } from "../../package.json";
-import { createCheckHost } from "../admin/allowed-hosts.ts";
+import { createCheckHost, createMayLinkTo } from "../admin/allowed-hosts.ts";
 import { startAuditRetention } from "../admin/audit-retention.ts";
 import type { OpenAdminApiOptions } from "../admin/open-admin-api.ts";
 import { responseHeaders } from "../admin/response-headers.ts";
@@ -52,7 +52,14 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const sessions = new Sessions({ sessions: stores.sessions, users, now: storedNow });
   const tokens = new UserTokens({ store: stores.adminTokens, users, now: storedNow });
   const oidcSettings = readOidcSettings(settings);
-  const signIn = isConsoleOn ? { sessions, tokens, secrets, setupToken, oidcSettings } : undefined;
+  const hosts = {
+    hosts: settings.VEXEL_CONSOLE_HOSTS,
+    publicUrl: settings.VEXEL_PUBLIC_URL,
+  };
+  const mayLinkTo = createMayLinkTo(hosts);
+  const signIn = isConsoleOn
+    ? { sessions, tokens, secrets, setupToken, mayLinkTo, oidcSettings }
+    : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
   const load = async (): Promise<Mount["handle"]> => {
     const { openAdminApi } = await import("../admin/open-admin-api.ts");
@@ -75,11 +82,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
       signIn,
     });
   };
-  const checkHost = createCheckHost({
-    hosts: settings.VEXEL_CONSOLE_HOSTS,
-    publicUrl: settings.VEXEL_PUBLIC_URL,
-    adminToken: settings.VEXEL_ADMIN_TOKEN,
-  });
+  const checkHost = createCheckHost({ ...hosts, adminToken: settings.VEXEL_ADMIN_TOKEN });
   let loading: ReturnType<typeof load> | undefined;
   const api: Mount = {
     name: "admin",

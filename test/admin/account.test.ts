@@ -1,5 +1,5 @@
 /** The account of a user: invitation, password, sessions, tokens and second factor. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type AdminFixture, password, signedInFixture, TestBrowser } from "./admin-fixture.ts";
 import { totpCode } from "./totp-code.ts";
 
@@ -24,6 +24,9 @@ const patch = (browser: TestBrowser, id: string, body: object) =>
 
 const withToken = (browser: TestBrowser, path: string, token: string, method = "GET") =>
   browser.call(path, { method, headers: { cookie: "", authorization: `Bearer ${token}` } });
+
+const newToken = (browser: TestBrowser, body: object = {}) =>
+  post(browser, "/account/tokens", { name: "deploy", expires_in_days: 30, password, ...body });
 
 async function invited(fixture: Pick<AdminFixture, "app"> & { browser: TestBrowser }) {
   const { browser } = fixture;
@@ -128,7 +131,7 @@ test("a user lists the sessions and ends one of them", async () => {
 
 test("a token acts with the role of its user, is shown once, expires and is revoked", async () => {
   const { bob, browser, app, bobId, clock } = await withBob("admin");
-  const created = await post(bob, "/account/tokens", { name: "deploy", expires_in_days: 30 });
+  const created = await newToken(bob);
   const { token, id } = created.json;
   const script = new TestBrowser({ app });
   expect((await withToken(script, "/users", token)).status).toBe(200);
@@ -142,14 +145,78 @@ test("a token acts with the role of its user, is shown once, expires and is revo
   clock.now += 30 * 86_400_000;
   expect((await withToken(script, "/users", token)).status).toBe(401);
   await bob.signIn("Bob");
-  const second = await post(bob, "/account/tokens", { name: "second", expires_in_days: 1 });
+  const second = await newToken(bob, { name: "second", expires_in_days: 1 });
   await bob.call(`/account/tokens/${second.json.id}`, { method: "DELETE" });
   expect((await withToken(script, "/users", second.json.token)).status).toBe(401);
 });
 
+test("a token is created only with the password of its user, and guesses are throttled", async () => {
+  const { bob } = await withBob();
+  const missing = await newToken(bob, { password: undefined });
+  expect([missing.status, missing.json.error.param]).toEqual([400, "password"]);
+  for (let at = 0; at < 5; at++)
+    expect((await newToken(bob, { password: "wrong password" })).status).toBe(400);
+  expect((await newToken(bob)).status).toBe(429);
+  expect((await bob.call("/account/tokens")).json.data).toEqual([]);
+});
+
+describe("the tokens of a user end", () => {
+  test.each<[string, (setup: Awaited<ReturnType<typeof withBob>>) => Promise<unknown>]>([
+    [
+      "when the user changes the password",
+      ({ bob }) =>
+        post(bob, "/account/password", { current_password: password, new_password: newPassword }),
+    ],
+    [
+      "when an administrator sets a password",
+      ({ browser, bobId }) => patch(browser, bobId, { password: newPassword }),
+    ],
+    [
+      "when an invitation is accepted",
+      async ({ app, browser, bobId }) => {
+        const invite = await post(browser, `/users/${bobId}/invite`);
+        const body = { token: invite.json.url.split("#")[1], password: newPassword };
+        return post(new TestBrowser({ app }), "/session/invite/accept", body);
+      },
+    ],
+  ])("%s", async (_, change) => {
+    const setup = await withBob("admin");
+    const { token } = (await newToken(setup.bob)).json;
+    const script = new TestBrowser(setup);
+    expect((await withToken(script, "/users", token)).status).toBe(200);
+    await change(setup);
+    expect((await withToken(script, "/users", token)).status).toBe(401);
+    const other = new TestBrowser(setup);
+    await other.signIn("Bob", newPassword);
+    expect((await other.call("/account/tokens")).json.data).toEqual([]);
+  });
+});
+
+test("a token of a user who must change the password opens nothing", async () => {
+  const { browser, bob, bobId, app } = await withBob("admin");
+  const { token } = (await newToken(bob)).json;
+  await patch(browser, bobId, { must_change_password: true });
+  const refused = await withToken(new TestBrowser({ app }), "/users", token);
+  expect([refused.status, refused.json.error.code]).toEqual([403, "password_change_required"]);
+});
+
+test("an invitation leads only to a host that is known as an address of the gateway", async () => {
+  const { browser } = await signedInFixture();
+  const { json: user } = await post(browser, "/users", { name: "Eve", role: "viewer" });
+  const inviteUnder = (host: string) =>
+    browser.call(`/users/${user.id}/invite`, { method: "POST", body: {}, headers: { host } });
+  const refused = await inviteUnder("evil.example");
+  expect([refused.status, refused.json.error.message]).toEqual([
+    400,
+    expect.stringContaining("Set VEXEL_PUBLIC_URL"),
+  ]);
+  for (const host of ["gateway.test:8080", "localhost:8080", "192.0.2.1"])
+    expect((await inviteUnder(host)).json.url).toStartWith(`http://${host}/console/invite#`);
+});
+
 test("a token cannot create tokens or change the account", async () => {
   const { bob, app } = await withBob();
-  const { json } = await post(bob, "/account/tokens", { name: "deploy", expires_in_days: 30 });
+  const { json } = await newToken(bob);
   const headers = { cookie: "", authorization: `Bearer ${json.token}` };
   const script = new TestBrowser({ app });
   const refused = await script.call("/account/tokens", {
@@ -163,7 +230,7 @@ test("a token cannot create tokens or change the account", async () => {
 
 test("changes by a token name the user and the token in the audit log", async () => {
   const { bob, app, auditLog } = await withBob("admin");
-  const { json } = await post(bob, "/account/tokens", { name: "deploy", expires_in_days: 30 });
+  const { json } = await newToken(bob);
   await new TestBrowser({ app }).call("/users", {
     method: "POST",
     body: { name: "Carol", password, role: "viewer" },
@@ -175,7 +242,7 @@ test("changes by a token name the user and the token in the audit log", async ()
 
 test("the sessions and tokens of a disabled user end at once, and the user cannot sign in", async () => {
   const { browser, bob, bobId, app } = await withBob("admin");
-  const { json } = await post(bob, "/account/tokens", { name: "deploy", expires_in_days: 30 });
+  const { json } = await newToken(bob);
   const disabled = await patch(browser, bobId, { disabled: true });
   expect(disabled.json.status).toBe("disabled");
   const script = new TestBrowser({ app });

@@ -4,6 +4,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAdminApi } from "../../server/admin/admin-api.ts";
+import { createMayLinkTo } from "../../server/admin/allowed-hosts.ts";
 import { createAudit } from "../../server/admin/audit.ts";
 import { buildAdminOpenapi } from "../../server/admin/openapi/admin-openapi.ts";
 import { accountRoutes } from "../../server/admin/routes/account.ts";
@@ -57,6 +58,7 @@ export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify">
     passwords,
     throttle: new SignInThrottle({ now, sleep: async () => undefined }),
     setupToken,
+    mayLinkTo: createMayLinkTo({ hosts: "gateway.test", publicUrl: "" }),
     audit,
     oidc: undefined,
     now,
@@ -115,9 +117,9 @@ export class TestBrowser {
     { method = "GET", body, headers = {}, address = "127.0.0.1" }: RequestOptions = {},
   ) {
     const incoming = {
-      publicUrl: origin,
+      publicUrl: `http://${headers.host ?? "gateway.test"}`,
       search: "",
-      headers: new Headers(),
+      headers: new Headers({ host: headers.host ?? "gateway.test" }),
       parts: () => {
         throw new Error("The request has no form.");
       },

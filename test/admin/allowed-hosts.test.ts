@@ -1,6 +1,6 @@
 /** The hosts under which browsers may open the console (DNS rebinding). */
 import { afterAll, describe, expect, test } from "bun:test";
-import { createCheckHost } from "../../server/admin/allowed-hosts.ts";
+import { createCheckHost, createMayLinkTo } from "../../server/admin/allowed-hosts.ts";
 import { testKey } from "../harness.ts";
 import {
   expectError,
@@ -81,4 +81,16 @@ test("the host of the public URL is allowed, and without the setting every host 
   check(requestOf("gateway.example"));
   expect(() => check(requestOf("evil.example"))).toThrow("evil.example");
   createCheckHost({ hosts: "", publicUrl, adminToken })(requestOf("evil.example"));
+});
+
+test("links lead to the public URL, or to a host that the operator has named", () => {
+  const named = createMayLinkTo({ hosts: "vexel.example", publicUrl: "" });
+  expect(["vexel.example", "localhost", "evil.example", null].map(named)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  // The link has the public URL, whatever the host of the request is.
+  expect(createMayLinkTo({ hosts: "", publicUrl: "https://vexel.example" })("any")).toBe(true);
 });

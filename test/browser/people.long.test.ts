@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import { totpCode } from "../admin/totp-code.ts";
 import { browserTest, settled } from "./browser-test.ts";
+import { adminPassword } from "./console-gateway.ts";
 
 const password = "a password of the user";
 /** After a sign-in or a change, the console loads a page. */
@@ -72,6 +73,10 @@ browserTest("a user creates a token that opens the admin API, and revokes it", a
   await page.getByRole("button", { name: "Create token" }).click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Name").fill("deploy");
+  // Without the password there is no token.
+  await form.getByRole("button", { name: "Create token" }).click();
+  await form.getByRole("alert").waitFor();
+  await form.getByLabel("Confirm your password").fill(adminPassword);
   await form.getByRole("button", { name: "Create token" }).click();
   const text = page.getByRole("dialog").locator("code");
   await text.waitFor();

@@ -73,7 +73,7 @@ testWithPostgres(
     const bobSession = (await signedIn.json()) as Session;
     const made = await postAs(
       `${b.url}/admin/api/account/tokens`,
-      { name: "script", expires_in_days: 1 },
+      { name: "script", expires_in_days: 1, password: bob.password },
       { cookie: bobCookie, "x-csrf-token": bobSession.csrf_token },
     );
     const { token: script } = (await made.json()) as CreatedAdminToken;

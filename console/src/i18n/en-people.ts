@@ -32,7 +32,7 @@ export const enPeople = {
   "account.profile": "Profile",
   "account.preferences": "Preferences",
   "account.password": "Password",
-  "account.password.hint": "Changing it ends your other sessions.",
+  "account.password.hint": "Changing it ends your other sessions and your access tokens.",
   "account.password.oidc":
     "You sign in with OpenID Connect. Your identity provider manages your password.",
   "account.twoFactor": "Two-factor authentication",

@@ -32,7 +32,7 @@ export const zhPeople = {
   "account.profile": "个人资料",
   "account.preferences": "偏好设置",
   "account.password": "密码",
-  "account.password.hint": "修改密码后，其他会话将失效。",
+  "account.password.hint": "修改密码后，其他会话和访问令牌将失效。",
   "account.password.oidc": "您通过 OpenID Connect 登录，密码由身份提供商管理。",
   "account.twoFactor": "两步验证",
   "account.twoFactor.on": "已开启",

@@ -8,16 +8,25 @@ import { newTokenBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { StoredAdminToken } from "../../storage/sql/admin-token-store.ts";
+import type { StoredUser } from "../../storage/sql/user-store.ts";
 import type { SignInDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { readBody } from "../read-body.ts";
+import { confirmPassword } from "../sign-in/confirm-password.ts";
 import { requireSession } from "./account.ts";
 
-export function accountTokenRoutes({
-  tokens,
-  audit,
-  now,
-}: SignInDependencies): readonly AdminRoute[] {
+export function accountTokenRoutes(options: SignInDependencies): readonly AdminRoute[] {
+  const { users, tokens, audit, now } = options;
+
+  /**
+   * Checked after the token is stored: a change of the password that is not visible here ends the stored token.
+   */
+  const refuseChangedPassword = async (user: StoredUser, token: StoredAdminToken) => {
+    if ((await users.findById(user.id))?.passwordHash === user.passwordHash) return;
+    await tokens.revoke(user.id, token.id);
+    throw new GatewayError("invalid_credentials", message("user_changed"));
+  };
+
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { user } = requireSession(context);
     const data = (await tokens.listOfUser(user.id)).map(shownToken);
@@ -25,9 +34,16 @@ export function accountTokenRoutes({
   };
 
   const create = async (context: AdminApiContext): Promise<Response> => {
-    const { name, expires_in_days: days } = await readBody(context, newTokenBody);
-    const { user } = requireSession(context);
+    const { name, expires_in_days: days, password } = await readBody(context, newTokenBody);
+    const session = requireSession(context);
+    const { user } = session;
+    // A user of OpenID Connect has no password.
+    if (user.passwordHash !== null) {
+      if (password === undefined) throw passwordNeeded();
+      await confirmPassword(session, password, options);
+    }
     const { text, token } = await tokens.create(user.id, name, now() + days * dayMs);
+    await refuseChangedPassword(user, token);
     const after = shownToken(token);
     await audit.record({
       ...senderOf(context),
@@ -67,7 +83,7 @@ export function accountTokenRoutes({
       path: "/account/tokens",
       role: "viewer",
       scope: "gateway",
-      summary: "Create a token with your role and your projects.",
+      summary: "Create a token with your role and your projects. Needs your password.",
       body: newTokenBody,
       response: createdAdminTokenSchema,
       status: 201,
@@ -84,6 +100,9 @@ export function accountTokenRoutes({
     },
   ];
 }
+
+const passwordNeeded = (): GatewayError =>
+  new GatewayError("invalid_value", message("password_needed"), { param: "password" });
 
 const shownToken = (token: StoredAdminToken): AdminToken => ({
   object: "admin_token",

@@ -31,6 +31,7 @@ import {
 } from "../admin-route.ts";
 import { setDeviceCookie } from "../cookies.ts";
 import { readBody } from "../read-body.ts";
+import { confirmPassword } from "../sign-in/confirm-password.ts";
 import type { ActiveSession } from "../sign-in/sessions.ts";
 import { shownUser } from "./users.ts";
 
@@ -38,24 +39,13 @@ import { shownUser } from "./users.ts";
 const ownAccount = { role: "viewer", scope: "gateway" } as const satisfies Partial<AdminOperation>;
 
 export function accountRoutes(options: SignInDependencies): readonly AdminRoute[] {
-  const { users, sessions, passwords, throttle, secondFactor, audit } = options;
+  const { users, sessions, tokens, passwords, secondFactor, audit } = options;
 
   const record = (context: AdminApiContext, action: string): Promise<void> =>
     audit.record({ ...senderOf(context), action, subject: context.get("actor").name });
 
-  /** The user, if the password is right. Guesses of a stolen session are throttled as sign-ins are. */
-  const confirm = async (context: AdminApiContext, password: string): Promise<StoredUser> => {
-    const { user, id } = requireSession(context);
-    if (user.passwordHash === null) throw withoutPassword();
-    const attempt = { name: user.name, device: id };
-    throttle.check(attempt);
-    throttle.fail(attempt);
-    if (!(await passwords.verify(password, user.passwordHash))) {
-      throw new GatewayError("invalid_value", message("wrong_password"), { param: "password" });
-    }
-    throttle.succeed(attempt);
-    return user;
-  };
+  const confirm = (context: AdminApiContext, password: string): Promise<StoredUser> =>
+    confirmPassword(requireSession(context), password, options);
 
   const show = async (context: AdminApiContext): Promise<Response> => {
     const { user } = requireSession(context);
@@ -78,6 +68,7 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
     const passwordHash = await passwords.hash(body.new_password);
     await users.update(id, { passwordHash, mustChangePassword: false, invite: null });
     await sessions.endOfUser(id, context.get("session")?.tokenHash);
+    await tokens.revokeOfUser(id);
     // The device cookie is signed with the password hash.
     setDeviceCookie(context, passwordHash);
     await record(context, "account.password_changed");
@@ -148,7 +139,7 @@ export function accountRoutes(options: SignInDependencies): readonly AdminRoute[
       method: "POST",
       path: "/account/password",
       isForPasswordChange: true,
-      summary: "Change your password. Your other sessions end.",
+      summary: "Change your password. Your other sessions and your tokens end.",
       body: changedPasswordBody,
       response: null,
       handle: changePassword,
@@ -214,9 +205,6 @@ export function requireSession(context: AdminApiContext): ActiveSession {
   if (session) return session;
   throw new GatewayError("permission_denied", message("only_signed_in_users"));
 }
-
-const withoutPassword = (): GatewayError =>
-  new GatewayError("invalid_value", message("account_at_issuer"));
 
 const shownSession = (stored: StoredSession, current: string): AccountSession => ({
   object: "account_session",

@@ -22,13 +22,16 @@ import { readBody } from "../read-body.ts";
 const tokenBytes = 32;
 
 export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[] {
-  const { users, sessions, passwords, throttle, audit, now } = options;
+  const { users, sessions, tokens, passwords, throttle, mayLinkTo, audit, now } = options;
 
   const create = async (context: AdminApiContext): Promise<Response> => {
     const { expires_in_hours: hours } = await readBody(context, newInviteBody);
     const user = await users.findById(context.req.param("id") ?? "");
     if (!user) throw new GatewayError("entity_not_found", message("no_such_user"));
     refuseWithoutPassword(user);
+    const { headers, publicUrl } = context.env.incoming;
+    const host = headers.get("host");
+    if (publicUrl === "" || !mayLinkTo(host)) throw unknownHost(host ?? "");
     const token = randomBytes(tokenBytes).toString("base64url");
     const expiresAt = now() + hours * hourMs;
     await users.update(user.id, { invite: { hash: secretHash(token), expiresAt } });
@@ -36,7 +39,7 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
     const shown: Invite = {
       object: "invite",
       user: user.id,
-      url: `${context.env.incoming.publicUrl}/console/invite#${token}`,
+      url: `${publicUrl}/console/invite#${token}`,
       expires_at: new Date(expiresAt).toISOString(),
     };
     return context.json(shown, 201);
@@ -70,6 +73,7 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
     const passwordHash = await passwords.hash(password);
     if (!(await users.acceptInvite(id, invite.hash, passwordHash))) throw invalidLink();
     await sessions.endOfUser(id);
+    await tokens.revokeOfUser(id);
     await audit.record({ actor: name, action: "user.invite_accepted", subject: name, address });
     return context.body(null, 204);
   };
@@ -101,7 +105,7 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
       path: "/session/invite/accept",
       role: "anyone",
       scope: "gateway",
-      summary: "Choose a password with a one-time link. The sessions of the user end.",
+      summary: "Choose a password with a one-time link. The sessions and tokens of the user end.",
       body: acceptedInviteBody,
       response: null,
       handle: accept,
@@ -116,6 +120,9 @@ function refuseWithoutPassword({ disabledAt, oidcSubject, passwordHash }: Stored
   if (oidcSubject === null || passwordHash !== null) return;
   throw new GatewayError("invalid_value", message("user_needs_no_password"));
 }
+
+const unknownHost = (host: string): GatewayError =>
+  new GatewayError("invalid_value", message("unknown_link_host", { host: host.slice(0, 200) }));
 
 const invalidLink = (): GatewayError =>
   new GatewayError("invalid_credentials", message("invite_link_invalid"));

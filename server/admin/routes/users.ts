@@ -94,7 +94,8 @@ export function userRoutes({
     if (!(await users.update(user.id, changes).catch(refuseLastAdministrator))) throw nameTaken();
     // A new password or a smaller role must not leave old sessions behind. The session of this request stays.
     await sessions.endOfUser(user.id, context.get("session")?.tokenHash);
-    if (changed.disabledAt !== null) await tokens.revokeOfUser(user.id);
+    if (changed.disabledAt !== null || passwordHash !== undefined)
+      await tokens.revokeOfUser(user.id);
     await record(context, "user.updated", user, changed);
     return context.json(shownUser(changed));
   };

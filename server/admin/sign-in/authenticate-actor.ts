@@ -54,9 +54,14 @@ export async function authenticateActor(
   if (token === undefined) return authenticateSession(request, options);
   const own = isUserToken(token) ? await options.tokens?.find(token) : undefined;
   if (own) {
+    refuseOldPassword(own.user);
     const { id: userId, name, role, projects } = own.user;
     const actor: Actor = { name: `${name} (token ${own.token.name})`, userId, role, projects };
-    const isStillAllowed = () => hasSameAccess(own.user, async () => options.tokens?.find(token));
+    const isStillAllowed = () =>
+      hasSameAccess(own.user, async () => {
+        const found = await options.tokens?.find(token);
+        return found && !needsNewPassword(found.user) ? found : undefined;
+      });
     return { actor, session: undefined, isStillAllowed };
   }
   await checkAdminToken(token, request, options);
@@ -129,8 +134,8 @@ export const needsNewPassword = ({ mustChangePassword, passwordHash }: StoredUse
   mustChangePassword && passwordHash !== null;
 
 /** A user whose password an administrator has declared to be old may do nothing but choose a new one. */
-export function refuseOldPassword(session: ActiveSession | undefined): void {
-  if (!session || !needsNewPassword(session.user)) return;
+export function refuseOldPassword(user: StoredUser | undefined): void {
+  if (!user || !needsNewPassword(user)) return;
   throw new GatewayError("password_change_required", message("choose_password_first"));
 }
 

@@ -35,7 +35,7 @@ export function AccountPage() {
               <TwoFactorSection account={account} onChanged={reload} />
             </div>
             <SessionTable />
-            <TokenTable />
+            <TokenTable user={account.user} />
           </>
         )}
       </QueryView>

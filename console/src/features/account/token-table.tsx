@@ -1,7 +1,7 @@
 /** The signed-in user's own tokens of the admin API: create, shown once, revoke. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { AdminToken, CreatedAdminToken } from "../../../../contract/admin.ts";
+import type { Account, AdminToken, CreatedAdminToken } from "../../../../contract/admin.ts";
 import { newTokenBody } from "../../../../contract/schemas/users.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -21,7 +21,7 @@ import { accountTokensQuery } from "./account-query.ts";
 
 const validDays = [7, 30, 90, 365];
 
-export function TokenTable() {
+export function TokenTable({ user }: Pick<Account, "user">) {
   const t = useT();
   const query = useQuery(accountTokensQuery);
   const queryClient = useQueryClient();
@@ -94,6 +94,7 @@ export function TokenTable() {
         onClose={() => setCreating(false)}
       >
         <TokenForm
+          hasPassword={user.sign_in === "password"}
           onCreated={async (token) => {
             setCreating(false);
             setCreated(token);
@@ -111,7 +112,13 @@ export function TokenTable() {
   );
 }
 
-function TokenForm({ onCreated }: { onCreated: (token: CreatedAdminToken) => unknown }) {
+interface TokenFormProps {
+  /** A user of OpenID Connect has none. */
+  readonly hasPassword: boolean;
+  readonly onCreated: (token: CreatedAdminToken) => unknown;
+}
+
+function TokenForm({ hasPassword, onCreated }: TokenFormProps) {
   const t = useT();
   const form = useSchemaForm(newTokenBody, { expires_in_days: 30 });
   return (
@@ -133,6 +140,16 @@ function TokenForm({ onCreated }: { onCreated: (token: CreatedAdminToken) => unk
           label: t("account.tokens.dayCount", { count: days }),
         }))}
       />
+      {hasPassword && (
+        <TextField
+          name="password"
+          label={t("account.twoFactor.confirm")}
+          type="password"
+          autoComplete="current-password"
+          required
+          read={String}
+        />
+      )}
     </Form>
   );
 }

@@ -22,6 +22,7 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   enable_user_first: "该用户已停用，请先启用。",
   user_needs_no_password: "该用户通过 OpenID Connect 登录，不需要密码。",
   wrong_password: "密码错误。",
+  password_needed: "请在 `password` 中提供您的密码以确认此操作。",
   password_unchanged: "新密码不能与当前密码相同。",
   choose_password_first: "请先在控制台中或通过 POST /admin/api/account/password 设置新密码。",
   no_such_session: "会话不存在。",
@@ -62,6 +63,8 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   wrong_origin: "不允许来自 {origin} 的请求。如果这是控制台的地址，请将其设为 VEXEL_PUBLIC_URL。",
   wrong_host:
     "控制台和管理 API 不在主机 {host} 上提供服务。如果这是控制台的地址，请将该主机加入 VEXEL_CONSOLE_HOSTS。",
+  unknown_link_host:
+    "邀请链接将指向主机 {host}，但该主机不是此网关的已知地址。请将 VEXEL_PUBLIC_URL 设为用户打开的地址，或将该主机加入 VEXEL_CONSOLE_HOSTS。",
   no_active_key: "没有此 ID 的有效密钥。",
   no_active_api_key: "没有此 ID 的有效 API 密钥。",
   key_in_file: "此密钥在配置文件中定义，请在配置文件中修改。",
