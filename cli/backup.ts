@@ -14,6 +14,7 @@ import {
 import { dumpDatabase, restoreDatabase } from "../server/storage/backup/postgres-tools.ts";
 import { checkStoredSchema } from "../server/storage/sqlite/check-stored-schema.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
+import { writeOutput } from "./write.ts";
 
 const dumpName = "database.dump";
 
@@ -50,7 +51,7 @@ export async function backup(
       createdAt: new Date().toISOString(),
     });
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    process.stdout.write(
+    writeOutput(
       `Wrote ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB, to ${target}.\n${notIncluded(settings, withSecrets)}`,
     );
     return 0;
@@ -100,7 +101,7 @@ export async function restore(settings: Settings, source: string): Promise<numbe
     const paths = manifest.files.map(({ path }) => path);
     await restoreFolder(source, paths, folder);
   }
-  process.stdout.write(
+  writeOutput(
     `Restored the backup of ${manifest.createdAt} into ${isDatabase ? "the database" : folder}.\n`,
   );
   return 0;

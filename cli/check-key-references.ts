@@ -9,6 +9,7 @@ import type { Settings } from "../server/settings.ts";
 import type { KeyUpdate } from "../server/storage/sql/stored-key.ts";
 import { configNamedBy, UsageError } from "./command.ts";
 import { loadConfig } from "./load-config.ts";
+import { writeError } from "./write.ts";
 
 /** The most model ids that the warning lists. */
 const maxListed = 20;
@@ -43,5 +44,5 @@ function writeWarnings(warnings: readonly string[], models: ReadonlyMap<string, 
   const more = ids.length > maxListed ? ` and ${ids.length - maxListed} more` : "";
   const list = ids.length === 0 ? "none" : `${ids.slice(0, maxListed).join(", ")}${more}`;
   const lines = [...warnings.map((warning) => `warning: ${warning}`), `Models that exist: ${list}`];
-  process.stderr.write(lines.map((line) => `${line}.\n`).join(""));
+  writeError(lines.map((line) => `${line}.\n`).join(""));
 }

@@ -24,6 +24,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { loadConfig } from "./load-config.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 const probeTimeoutMs = 10_000;
 
@@ -52,19 +53,19 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
       ...(loaded.ok ? [] : [describeProblems(loaded.problems)]),
       ...certificateProblems(settings),
     ];
-    if (problems.length > 0) process.stderr.write(`${problems.join("\n")}\n`);
+    if (problems.length > 0) writeError(`${problems.join("\n")}\n`);
     if (!loaded.ok || problems.length > 0) return 1;
     for (const warning of [...loaded.warnings, ...unknownSettingWarnings(path)]) {
-      process.stderr.write(`warning: ${warning}\n`);
+      writeError(`warning: ${warning}\n`);
     }
     const { snapshot } = loaded;
     const about = existsSync(path)
       ? `${path} is valid`
       : `${path} does not exist, so the defaults apply`;
-    process.stdout.write(
+    writeOutput(
       `${about}: ${count(snapshot.upstreams, "upstream")}, ${count(snapshot.models, "model")}, ${count(snapshot.keys, "key")}.\n`,
     );
-    process.stdout.write(describeDefaults(snapshot));
+    writeOutput(describeDefaults(snapshot));
     return !values.probe || (await probeAll(snapshot)) ? 0 : 1;
   },
 };
@@ -140,7 +141,7 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
   );
   close();
   for (const { upstream, result, detail } of outcomes) {
-    process.stdout.write(`${result.padEnd(7)} ${upstream}: ${detail}\n`);
+    writeOutput(`${result.padEnd(7)} ${upstream}: ${detail}\n`);
   }
   return outcomes.every(({ result }) => result !== "FAILED");
 }

@@ -1,8 +1,10 @@
 /** The interface of a CLI command, and what commands share: arguments, settings, tables. */
+
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../server/lib/edit-distance.ts";
 import { ownCommand } from "../server/process/own-command.ts";
 import { readSettings, type Settings, SettingsError } from "../server/settings.ts";
+import { onOneLine } from "./write.ts";
 
 export interface Command {
   readonly name: string;
@@ -141,7 +143,8 @@ const withoutUndefined = (given: Readonly<Record<string, string | undefined>>) =
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 
 /** Rows as text with aligned columns. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function table(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(onOneLine));
   const widths = (rows[0] ?? []).map((_, at) =>
     rows.reduce((width, row) => Math.max(width, row[at]?.length ?? 0), 0),
   );

@@ -28,6 +28,7 @@ import {
   unknownAction,
 } from "./command.ts";
 import { openEntities, withWebhookEndpoints } from "./open-stores.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 export const config: Command = {
   name: "config",
@@ -66,7 +67,7 @@ applies changes within a second.`,
       return await runAction(entitiesOf(store, settings), settings);
     } catch (error) {
       if (!(error instanceof EntityRefused || error instanceof VersionConflict)) throw error;
-      process.stderr.write(`vexel config: ${error.message}\n`);
+      writeError(`vexel config: ${error.message}\n`);
       return 1;
     } finally {
       await store.close();
@@ -176,7 +177,7 @@ async function list(entities: ConfigEntities, asJson: boolean): Promise<number> 
           problem ?? "",
         ]),
       ]);
-  process.stdout.write(`${text}\n`);
+  writeOutput(`${text}\n`);
   return 0;
 }
 
@@ -185,8 +186,8 @@ async function get(entities: ConfigEntities, kind: string, id: string): Promise<
   if (!found) return notFound(kind, id);
   const { value, version, problem } = found;
   const warning = problem === undefined ? "" : ` The gateway does not use it: ${problem}.`;
-  process.stderr.write(`Version ${version}.${warning}\n`);
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  writeError(`Version ${version}.${warning}\n`);
+  writeOutput(`${JSON.stringify(value, null, 2)}\n`);
   return 0;
 }
 
@@ -198,7 +199,7 @@ async function put(
   expected: number | undefined,
 ): Promise<number> {
   const { version } = await entities.put(kind, id, value, expected);
-  process.stdout.write(`Stored the ${kind} "${id}" as version ${version}.\n`);
+  writeOutput(`Stored the ${kind} "${id}" as version ${version}.\n`);
   return 0;
 }
 
@@ -209,7 +210,7 @@ async function remove(
   expected: number | undefined,
 ): Promise<number> {
   if (!(await entities.delete(kind, id, expected))) return notFound(kind, id);
-  process.stdout.write(`Deleted the ${kind} "${id}".\n`);
+  writeOutput(`Deleted the ${kind} "${id}".\n`);
   return 0;
 }
 
@@ -218,14 +219,14 @@ async function reencrypt(entities: ConfigEntities, settings: Settings): Promise<
   const endpoints = await withWebhookEndpoints(settings, (store) =>
     reencryptEndpoints(store, secretBoxFor(settings)),
   );
-  process.stdout.write(
+  writeOutput(
     `Encrypted the secrets of ${written} entities and ${endpoints} webhook endpoints with the current key.\n`,
   );
   return 0;
 }
 
 function notFound(kind: string, id: string): number {
-  process.stderr.write(
+  writeError(
     `There is no stored ${kind} "${id}". "${ownCommand("config list")}" lists all entities.\n`,
   );
   return 1;

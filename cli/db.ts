@@ -18,6 +18,7 @@ import {
   UsageError,
   unknownAction,
 } from "./command.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 export const db: Command = {
   name: "db",
@@ -81,7 +82,7 @@ async function connect({ DATABASE_URL: url }: Settings): Promise<PostgresDatabas
 }
 
 function reportMigrated(): number {
-  process.stdout.write("The database has the tables of this version.\n");
+  writeOutput("The database has the tables of this version.\n");
   return 0;
 }
 
@@ -97,7 +98,7 @@ async function move(database: PostgresDatabase, { VEXEL_DATA: folder }: Settings
     const { moveFromSqlite } = await import("../server/storage/postgres/move-from-sqlite.ts");
     const moved = await moveFromSqlite(database, folder);
     const rows = moved.map(({ table: name, rows }) => [name, String(rows)]);
-    process.stdout.write(`${table([["TABLE", "ROWS"], ...rows])}\n`);
+    writeOutput(`${table([["TABLE", "ROWS"], ...rows])}\n`);
     return 0;
   } finally {
     lock.release();
@@ -115,7 +116,7 @@ async function prepareFolder(folder: string): Promise<void> {
     const { damaged } = recovery;
     await recovery.recover();
     for (const { path, records } of damaged) {
-      process.stderr.write(`${path} has ${records} damaged records, which were not moved.\n`);
+      writeError(`${path} has ${records} damaged records, which were not moved.\n`);
     }
   } finally {
     await ledger.close();

@@ -15,6 +15,7 @@ import { isOtherColumn, readRows } from "./embed/read-rows.ts";
 import { run } from "./embed/run.ts";
 import { RunStore } from "./embed/run-store.ts";
 import { ServerError } from "./embed/server-error.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 export const embed: Command = {
   name: "embed",
@@ -73,9 +74,7 @@ but some texts failed; 130 stopped by Ctrl-C.`,
   },
 };
 
-const print = (text: string): void => {
-  process.stderr.write(text);
-};
+const print = writeError;
 
 const priceFor = async ({ price, model, baseUrl }: EmbedOptions): Promise<ModelPrice> =>
   price === undefined ? priceOf(model, baseUrl) : { dollars: price, isListed: false };
@@ -109,7 +108,7 @@ async function dryRun(options: EmbedOptions, price: ModelPrice): Promise<number>
     describeSize(options, found, price),
     "Nothing was sent.\n",
   ];
-  process.stdout.write(lines.join(""));
+  writeOutput(lines.join(""));
   return 0;
 }
 
@@ -192,7 +191,8 @@ function report(options: EmbedOptions, { checkpoint: { rows, failed } }: RunStor
 
 const screen: Screen = {
   isTerminal: process.stderr.isTTY ?? false,
-  write: print,
+  // The progress bar moves the cursor.
+  write: (text) => void process.stderr.write(text),
   now: () => performance.now(),
 };
 

@@ -21,6 +21,7 @@ import type { ImportPlan, Secret } from "./import/plan.ts";
 import { printYaml } from "./import/print-yaml.ts";
 import { printReport, Report } from "./import/report.ts";
 import { openEntities, openKeys } from "./open-stores.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 export const importCommand: Command = {
   name: "import",
@@ -135,19 +136,17 @@ async function fromNewApi(values: Values, report: Report): Promise<ImportPlan> {
 async function present(plan: ImportPlan, report: Report, values: Values): Promise<number> {
   if (values.yaml) {
     const { text, newVariables } = printYaml(plan);
-    process.stdout.write(text);
-    process.stderr.write(`${printReport(report)}\n${variablesNote(newVariables)}`);
+    writeOutput(text);
+    writeError(`${printReport(report)}\n${variablesNote(newVariables)}`);
     return 0;
   }
   const applied = values.apply ? await apply(plan) : undefined;
   if (values.json) {
     const { keys, ...entities } = plan;
     const counts = { ...sizes(entities), keys: keys.length };
-    process.stdout.write(`${JSON.stringify({ counts, lines: report.lines, applied }, null, 2)}\n`);
+    writeOutput(`${JSON.stringify({ counts, lines: report.lines, applied }, null, 2)}\n`);
   } else {
-    process.stdout.write(
-      `${printReport(report)}\n\n${applied ? printApplied(applied) : dryRunNote(plan)}`,
-    );
+    writeOutput(`${printReport(report)}\n\n${applied ? printApplied(applied) : dryRunNote(plan)}`);
   }
   return applied?.some(({ result }) => result === "refused") ? 1 : 0;
 }

@@ -24,6 +24,7 @@ import {
   settingArguments,
 } from "./key-settings.ts";
 import { openKeys } from "./open-stores.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 export const keys: Command = {
   name: "keys",
@@ -153,8 +154,8 @@ async function create(
   const { text, key } = generateKey(name, globs, settings, Date.now());
   await store.create(key);
   // Standard output has the key alone, so that a script can read it.
-  process.stderr.write(`Created key "${key.name}" (${key.id}). It is shown only once:\n`);
-  process.stdout.write(`${text}\n`);
+  writeError(`Created key "${key.name}" (${key.id}). It is shown only once:\n`);
+  writeOutput(`${text}\n`);
   return 0;
 }
 
@@ -180,7 +181,7 @@ async function list(store: KeyStore, settings: Settings, asJson: boolean): Promi
   const shown = (await allKeys(store)).map(({ hash, ...rest }) => rest);
   await mentionFileKeys(settings);
   if (asJson) {
-    process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+    writeOutput(`${JSON.stringify(shown, null, 2)}\n`);
     return 0;
   }
   const date = (at: number | null): string =>
@@ -200,7 +201,7 @@ async function list(store: KeyStore, settings: Settings, asJson: boolean): Promi
     date(more.expiresAt ?? null),
     date(revokedAt),
   ]);
-  process.stdout.write(`${table([columnTitles, ...rows])}\n`);
+  writeOutput(`${table([columnTitles, ...rows])}\n`);
   return 0;
 }
 
@@ -216,7 +217,7 @@ async function mentionFileKeys(settings: Settings): Promise<void> {
     : 0;
   if (count > 0) {
     const keys = count === 1 ? "1 key" : `${count} keys`;
-    process.stderr.write(
+    writeError(
       `${keys} of ${path} ${count === 1 ? "is" : "are"} managed there, and not in this list.\n`,
     );
   }
@@ -235,10 +236,10 @@ async function revoke(store: KeyStore, target: string): Promise<number> {
   const found = await store.findActive(target);
   const [only] = found;
   if (only && found.length === 1 && (await store.revoke(only.id, Date.now()))) {
-    process.stdout.write(`Revoked "${only.name}" (${only.id}).\n`);
+    writeOutput(`Revoked "${only.name}" (${only.id}).\n`);
     return 0;
   }
-  process.stderr.write(
+  writeError(
     found.length > 1
       ? `${found.length} keys have the name "${target}". Revoke one of them by its id.\n`
       : `No active key has the id or name "${target}". "${ownCommand("keys list")}" lists the keys.\n`,

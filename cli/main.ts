@@ -1,13 +1,14 @@
 /** The `vexel` command. */
 import { errorStack } from "../server/lib/error-code.ts";
 import { runCommand } from "./run-command.ts";
+import { writeError } from "./write.ts";
 
 /**
  * The gateway installs a handler of uncaught exceptions, so an unhandled rejection here would end the process with exit
  * code 0.
  */
 function reportFailure(error: unknown): number {
-  process.stderr.write(`${errorStack(error)}\n`);
+  writeError(`${errorStack(error)}\n`);
   return 1;
 }
 

@@ -9,6 +9,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { loadConfig } from "./load-config.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 export const models: Command = {
   name: "models",
@@ -29,7 +30,7 @@ built-in models. Exit code 1: the configuration is invalid.`,
     const settings = settingsOrUsage({ VEXEL_CONFIG: values.config });
     const loaded = await loadConfig(settings, configNamedBy("--config", values.config));
     if (!loaded.ok) {
-      process.stderr.write(`${describeProblems(loaded.problems)}\n`);
+      writeError(`${describeProblems(loaded.problems)}\n`);
       return 1;
     }
     const rows = [...loaded.snapshot.models.values()].map((model) => ({
@@ -45,10 +46,10 @@ built-in models. Exit code 1: the configuration is invalid.`,
           ["MODEL", "KIND", "SOURCE", "TARGETS"],
           ...rows.map(({ id, kind, source, targets }) => [id, kind, source, targets.join(", ")]),
         ]);
-    process.stdout.write(`${text}\n`);
+    writeOutput(`${text}\n`);
     // The warnings say why there are no models.
     for (const warning of rows.length === 0 ? loaded.warnings : []) {
-      process.stderr.write(`warning: ${warning}\n`);
+      writeError(`warning: ${warning}\n`);
     }
     return 0;
   },

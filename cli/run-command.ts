@@ -5,6 +5,7 @@ import { GatewayError } from "../server/lib/gateway-error.ts";
 import { ownCommand, ownCommandNote } from "../server/process/own-command.ts";
 import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { type Command, UsageError } from "./command.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 /** Commands are loaded on demand: `vexel keys list` need not load the whole gateway. */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
@@ -36,12 +37,12 @@ Settings are environment variables; docs/settings.md lists them.
 export async function runCommand(argv: readonly string[]): Promise<number> {
   const [first, ...others] = argv;
   if (first === "help" || isHelpOption(first)) {
-    process.stdout.write(await overview());
+    writeOutput(await overview());
     return 0;
   }
   if (first === "--version" || first === "-v") {
     const { version } = await import("../package.json");
-    process.stdout.write(`${version}\n`);
+    writeOutput(`${version}\n`);
     return 0;
   }
   const isServe = first === undefined || first.startsWith("-");
@@ -50,25 +51,25 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   if (!load) {
     const meant = didYouMean(name, commands.keys(), (known) => JSON.stringify(known));
     const hint = `"${ownCommand("help")}" lists the commands.`;
-    process.stderr.write(`vexel: unknown command "${name}"${meant}. ${hint}\n`);
+    writeError(`vexel: unknown command "${name}"${meant}. ${hint}\n`);
     return 2;
   }
   const command = await load();
   const args = isServe ? argv : others;
   if (args.some(isHelpOption)) {
-    process.stdout.write(`${command.help}\n${ownCommandNote()}`);
+    writeOutput(`${command.help}\n${ownCommandNote()}`);
     return 0;
   }
   try {
     return await command.run(args);
   } catch (error) {
     if (error instanceof StoreError || isStorageUnavailable(error)) {
-      process.stderr.write(`vexel ${command.name}: ${error.message}\n`);
+      writeError(`vexel ${command.name}: ${error.message}\n`);
       return 1;
     }
     if (!(error instanceof UsageError)) throw error;
     const message = error.message.replace(/\.?$/, ".");
-    process.stderr.write(`vexel ${command.name}: ${message} ${hintFor(error, command)}\n`);
+    writeError(`vexel ${command.name}: ${message} ${hintFor(error, command)}\n`);
     return 2;
   }
 }

@@ -1,4 +1,5 @@
 /** What became of each field of the imported gateway: carried, approximated or dropped, with the reason. */
+import { onOneLine } from "../write.ts";
 
 type Outcome = "carried" | "approximated" | "dropped";
 
@@ -45,7 +46,9 @@ export interface SubjectReport {
 /** The report as text: the lines of each subject under its name, and the numbers of the outcomes. */
 export function printReport({ lines }: Report): string {
   const bySubject = Map.groupBy(lines, ({ subject }) => subject);
-  const parts = [...bySubject].map(([subject, own]) => [subject, ...own.map(printLine)].join("\n"));
+  const parts = [...bySubject].map(([subject, own]) =>
+    [onOneLine(subject), ...own.map(printLine)].join("\n"),
+  );
   const count = (outcome: Outcome): number =>
     lines.filter((line) => line.outcome === outcome).length;
   const sums = `${count("carried")} carried, ${count("approximated")} approximated, ${count("dropped")} dropped`;
@@ -53,4 +56,4 @@ export function printReport({ lines }: Report): string {
 }
 
 const printLine = ({ field, outcome, note }: ReportLine): string =>
-  `  ${outcome.padEnd(12)} ${field === "" ? "" : `${field}: `}${note}`;
+  `  ${outcome.padEnd(12)} ${onOneLine(`${field === "" ? "" : `${field}: `}${note}`)}`;

@@ -3,6 +3,8 @@
  * and times; never a key, prompt, vector or image. Secrets are not redacted here: callers must not pass them.
  */
 
+import { escapeControls } from "./escape-controls.ts";
+
 export type Level = "debug" | "info" | "warn" | "error";
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -94,11 +96,4 @@ function asText(at: Date, level: Level, event: string, fields: Fields): string {
 const printable = (text: string): string =>
   /^[\x21-\x7e]+$/.test(text) && !text.includes('"') ? text : quoted(text);
 
-/** JSON escapes only some control characters: terminals also act on C1 controls and on bidirectional marks. */
-const unescaped = /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-
-const escapeCharacter = (character: string): string =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-
-const quoted = (value: unknown): string =>
-  JSON.stringify(value).replace(unescaped, escapeCharacter);
+const quoted = (value: unknown): string => escapeControls(JSON.stringify(value));

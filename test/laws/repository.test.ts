@@ -495,6 +495,14 @@ describe("side effects are confined:", () => {
     expect(callers).toEqual(["server/upstream/transport/transport.ts"]);
   });
 
+  test("commands write to the terminal through one file, which escapes control characters", () => {
+    const writers = sources().filter(
+      (file) => file.startsWith("cli/") && /std(?:out|err)\.write\(/.test(codeOf(file)),
+    );
+    // The progress bar of `vexel embed` moves the cursor.
+    expect(writers).toEqual(["cli/embed.ts", "cli/write.ts"]);
+  });
+
   test("only the owner of memory releases it", () => {
     const releasing = /\.transfer(?:ToFixedLength)?\(/;
     expect(server.filter((file) => releasing.test(codeOf(file)))).toEqual([

@@ -313,3 +313,31 @@ describe("models", () => {
     expect(err).toContain("bad.yaml:1:");
   });
 });
+
+test("names from another gateway, from a key and from the configuration cannot control the terminal", async () => {
+  // YAML's \\e is the escape character: the first name blinks, and the second one forges a line.
+  const config = file(
+    "hostile.yaml",
+    `model_list:
+  - model_name: "a\\e[5mb\\u009b31m"
+    litellm_params: { model: "custom\\e]0;title\\a/embedding", api_base: "http://127.0.0.1:1" }
+  - model_name: "c\\n  carried      api_key"
+    litellm_params: { model: openai/text-embedding-3-small, api_key: sk-a }
+`,
+  );
+  const env = { VEXEL_DATA: join(folder.path, "hostile") };
+  const name = "evil\x1b[2J\u202e\nname";
+  const outputs = [
+    await run(["import", "litellm", "--config", config], env),
+    await run(["keys", "create", "--name", name], env),
+    await run(["keys", "list"], env),
+    await run([
+      "check",
+      file("hostile-vexel.yaml", `models: [{ id: "x\\e[5m", kind: embedding }]`),
+    ]),
+  ];
+  const text = outputs.map(({ out, err }) => out + err).join("");
+  expect(text).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+  expect(text).toContain("\\u001b[5m");
+  expect(text).not.toMatch(/^ {2}carried {6}api_key$/m);
+});
