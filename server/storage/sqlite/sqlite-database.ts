@@ -5,9 +5,11 @@
  */
 import type { Database } from "bun:sqlite";
 import { errorCode } from "../../lib/error-code.ts";
-import { createSerialize } from "../../lib/tasks.ts";
+import { createSerialize, nextTurn } from "../../lib/tasks.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
 
+/** A commit waits for the disk, and the event loop with it: after this many, other requests run. */
+const commitsPerTurn = 4;
 /** Another process, such as the command line, holds the write lock only for one change. */
 const maxAttempts = 1000;
 const retryMs = 5;
@@ -17,6 +19,7 @@ export class SqliteDatabase implements SqlDatabase {
   readonly lockRows = "";
   readonly #db: Database;
   readonly #inTurn = createSerialize();
+  #commits = 0;
 
   constructor(db: Database) {
     db.run("PRAGMA busy_timeout = 0");
@@ -33,6 +36,7 @@ export class SqliteDatabase implements SqlDatabase {
       try {
         const result = await work({ query: async (text, values = []) => this.#send(text, values) });
         this.#db.run("COMMIT");
+        if (++this.#commits % commitsPerTurn === 0) await nextTurn();
         return result;
       } catch (error) {
         // A full disk has rolled it back already.
