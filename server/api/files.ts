@@ -1,7 +1,7 @@
 /** /v1/files: upload, list, get, delete and content. A file belongs to the project of its API key. */
 import { z } from "zod";
 import { ownerOf } from "../auth/owner.ts";
-import type { ClientFiles, NewFile, StoredFile } from "../files/client-files.ts";
+import type { ClientFiles, ReceivedFile, StoredFile } from "../files/client-files.ts";
 import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
@@ -134,29 +134,33 @@ export const showFile = ({ id, bytes, createdAt, expiresAt, filename, purpose }:
   status: "processed",
 });
 
-/** Streams the file of a form to the storage. The other fields may come before or after it. */
+/**
+ * Receives the file of a form, and stores it when the whole form is valid. The other fields may come before or after it.
+ */
 export async function receiveFile(
   incoming: Pick<IncomingRequest, "headers" | "parts">,
   owner: string,
-  options: ReceiveOptions,
+  { files, maxFileBytes, maxBatchBytes, batchFileMs }: ReceiveOptions,
 ): Promise<StoredFile> {
-  const { files, maxFileBytes } = options;
-  const announced = Number(incoming.headers.get("content-length") ?? maxFileBytes);
+  const announced = Number(incoming.headers.get("content-length") ?? 0);
   const parts = incoming.parts(maxFileBytes + maxFieldBytes);
-  const file = await files.begin(owner, Math.min(announced, maxFileBytes));
+  // Refused before the body is read, if the file certainly has no space.
+  await files.ensureSpace(owner, Math.max(0, Math.min(announced, maxFileBytes) - maxFieldBytes));
+  let file: ReceivedFile | undefined;
   try {
-    const form = await readForm(parts, file, maxFileBytes);
-    if (form.filename === undefined) throw missingFile();
-    const { purpose, expires_after } = validate(createFileForm, form.fields);
-    if (purpose === "batch") checkBatchSize(form.bytes, options.maxBatchBytes);
-    return await file.complete({
-      purpose,
-      filename: form.filename,
-      expiresAt: expiryOf(file.createdAt, purpose, expires_after?.seconds, options.batchFileMs),
+    const { filename, fields } = await readForm(parts, async (body) => {
+      file = await files.receive(owner, atMost(body, maxFileBytes, "file"));
     });
-  } catch (error) {
-    await file.discard();
-    throw error;
+    if (file === undefined) throw missingFile();
+    const { purpose, expires_after } = validate(createFileForm, fields);
+    if (purpose === "batch") checkBatchSize(file.bytes, maxBatchBytes);
+    return await file.store((createdAt) => ({
+      purpose,
+      filename,
+      expiresAt: expiryOf(createdAt, purpose, expires_after?.seconds, batchFileMs),
+    }));
+  } finally {
+    await file?.discard();
   }
 }
 
@@ -190,21 +194,17 @@ export function checkBatchSize(bytes: number, maxBytes: number, param = "file"):
 }
 
 interface ReceivedForm {
-  /** Undefined: the form has no file. */
-  readonly filename: string | undefined;
-  readonly bytes: number;
+  readonly filename: string;
   /** Nested fields, such as `expires_after[seconds]`, are objects. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 async function readForm(
   parts: AsyncIterable<FormPart>,
-  file: NewFile,
-  maxFileBytes: number,
+  receive: (body: BorrowedChunks) => Promise<void>,
 ): Promise<ReceivedForm> {
   const fields: Record<string, unknown> = {};
   let filename: string | undefined;
-  let bytes = 0;
   let count = 0;
   for await (const part of parts) {
     if (++count > maxFields)
@@ -219,9 +219,9 @@ async function readForm(
     if (filename !== undefined) throw duplicate("file");
     filename = part.filename ?? "";
     checkFilename(filename);
-    bytes = await file.write(atMost(part.body, maxFileBytes, "file"), "upload");
+    await receive(part.body);
   }
-  return { filename, bytes, fields };
+  return { filename: filename ?? "", fields };
 }
 
 /** Throws GatewayError if there are more bytes. `param`: the field of the form. */

@@ -44,7 +44,7 @@ export const completeUploadBody = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{32}$/i, "it must have 32 hexadecimal digits")
     .optional()
-    .describe("The MD5 checksum of the file, which is verified."),
+    .describe("The MD5 checksum of the file, which is verified. A wrong one cancels the upload."),
 });
 
 /** The form of a part has only the file. */

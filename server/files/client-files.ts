@@ -10,16 +10,17 @@ import type { FileChunks, FileStore, FoundFile } from "../storage/ports/file-sto
 import type {
   FileIndex,
   FileListQuery,
-  FileQuotas,
   ReservedFile,
   StoredFile,
 } from "../storage/sql/file-index.ts";
 import type { DiskUse } from "../temp-storage/disk-reserve.ts";
+import { joinedParts } from "./joined-parts.ts";
+import { quotaExceeded, type ReceivingFiles } from "./receiving-files.ts";
 
 interface ClientFilesOptions {
   readonly index: FileIndex;
   readonly store: FileStore;
-  readonly quotas: FileQuotas;
+  readonly receiving: ReceivingFiles;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -30,13 +31,21 @@ export type { StoredFile };
 /** What is known of a file when its content is complete. */
 type FileFacts = Pick<StoredFile, "purpose" | "filename" | "expiresAt">;
 
-/** A file that is being stored. Exactly one of `complete` and `discard` ends it. */
-export interface NewFile {
-  readonly id: string;
+/** A file whose bytes have arrived. It must be discarded, also after it was stored. */
+export interface ReceivedFile {
+  readonly bytes: number;
+  /** `factsAt`: what is known of the file, which is created at that time. Rejects with GatewayError. */
+  store(factsAt: (createdAt: number) => FileFacts): Promise<StoredFile>;
+  /** Never rejects. */
+  discard(): Promise<void>;
+}
+
+/** The result of paid requests that is being stored. Exactly one of `complete` and `discard` ends it. */
+interface NewResult {
   /** Unix milliseconds. */
   readonly createdAt: number;
   /** Stores the content. Returns its size. Rejects with GatewayError. */
-  write(chunks: FileChunks, use?: DiskUse): Promise<number>;
+  write(chunks: FileChunks, use: DiskUse): Promise<number>;
   complete(facts: FileFacts): Promise<StoredFile>;
   /** Never rejects. */
   discard(): Promise<void>;
@@ -48,9 +57,10 @@ export type ClientFiles = ReturnType<typeof createClientFiles>;
 const abandonedMs = 24 * 3_600_000;
 const deletedAtOnce = 100;
 
-export function createClientFiles({ index, store, quotas, log, now }: ClientFilesOptions) {
+export function createClientFiles({ index, store, receiving, log, now }: ClientFilesOptions) {
   const remove = async (id: string): Promise<void> => {
-    await store.remove(id);
+    const parts = await index.parts(id);
+    await (parts ? store.removeFolder(parts.folder) : store.remove(id));
     await index.remove(id);
   };
   const removeLater = async (id: string): Promise<void> => {
@@ -62,32 +72,33 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
     }
   };
 
-  /** A file whose space is reserved. */
-  const resume = ({ id, owner, createdAt }: Omit<ReservedFile, "bytes">): NewFile => {
-    let size = 0;
-    return {
-      id,
-      createdAt,
-      write: async (chunks, use) => {
-        size = await store.write(id, chunks, use);
-        return size;
-      },
-      complete: async (facts) => {
-        const file = { ...facts, id, owner, bytes: size, createdAt };
-        if (await index.complete(file)) return file;
-        throw new GatewayError("storage_unavailable", "The file took too long to store. Retry.");
-      },
-      discard: () => removeLater(id),
-    };
+  const complete = async (file: StoredFile): Promise<StoredFile> => {
+    if (await index.complete(file)) return file;
+    throw new GatewayError("storage_unavailable", "The file took too long to store. Retry.");
   };
 
-  /** `bytes`: the expected size. Throws GatewayError. */
-  const begin = async (owner: string, bytes: number): Promise<NewFile> => {
-    const createdAt = now();
-    const id = newId("file-", createdAt);
-    const outcome = await index.reserve({ id, owner, bytes, createdAt }, quotas);
-    if (outcome !== "reserved") throw quotaExceeded(outcome, quotas[outcome]);
-    return resume({ id, owner, createdAt });
+  /** Receives the content. Nothing is stored yet. Rejects with GatewayError or the error of the source. */
+  const receive = async (owner: string, chunks: FileChunks): Promise<ReceivedFile> => {
+    const draft = await receiving.receive(owner, chunks);
+    return {
+      bytes: draft.size,
+      store: async (factsAt) => {
+        const createdAt = now();
+        const file = { id: newId("file-", createdAt), owner, bytes: draft.size, createdAt };
+        const { quotas } = receiving;
+        const outcome = await index.reserve(file, quotas);
+        if (outcome !== "reserved") throw quotaExceeded(outcome, quotas);
+        draft.settle();
+        try {
+          await draft.store(file.id);
+          return await complete({ ...file, ...factsAt(createdAt) });
+        } catch (error) {
+          await removeLater(file.id);
+          throw error;
+        }
+      },
+      discard: () => draft.discard(),
+    };
   };
 
   /**
@@ -98,12 +109,22 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
     id: string,
     owner: string,
     bytes: number,
-  ): Promise<NewFile | undefined> => {
+  ): Promise<NewResult | undefined> => {
     const createdAt = now();
     if (await index.find(owner, id, createdAt)) return undefined;
     await remove(id);
-    await index.reserve({ id, owner, bytes, createdAt });
-    return resume({ id, owner, createdAt });
+    const reserved: ReservedFile = { id, owner, bytes, createdAt };
+    await index.reserve(reserved);
+    let size = 0;
+    return {
+      createdAt,
+      write: async (chunks, use) => {
+        size = await store.write(id, chunks, use);
+        return size;
+      },
+      complete: (facts) => complete({ ...facts, id, owner, bytes: size, createdAt }),
+      discard: () => removeLater(id),
+    };
   };
 
   const find = async (owner: string, id: string): Promise<StoredFile> => {
@@ -112,10 +133,16 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
     return file;
   };
 
+  /** Undefined: it was deleted. Rejects if the storage is not available. */
+  const findContent = async ({ id }: Pick<StoredFile, "id">): Promise<FoundFile | undefined> => {
+    const parts = await index.parts(id);
+    return parts ? joinedParts(store, parts) : store.find(id);
+  };
+
   return {
-    begin,
+    ensureSpace: receiving.ensureSpace,
+    receive,
     beginResult,
-    resume,
     find,
     /** By creation. */
     list: (query: Omit<FileListQuery, "now">) => index.list({ ...query, now: now() }),
@@ -124,10 +151,9 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
       if (!(await index.hide(owner, id, now()))) throw fileNotFound(id);
       await removeLater(id);
     },
-    /** Undefined: it was deleted. Rejects if the storage is not available. */
-    findContent: ({ id }: Pick<StoredFile, "id">) => store.find(id),
+    findContent,
     content: async ({ id }: Pick<StoredFile, "id">): Promise<FoundFile> => {
-      const found = await store.find(id);
+      const found = await findContent({ id });
       if (found) return found;
       throw new GatewayError(
         "storage_unavailable",
@@ -148,11 +174,3 @@ export function createClientFiles({ index, store, quotas, log, now }: ClientFile
 
 const fileNotFound = (id: string): GatewayError =>
   new GatewayError("object_not_found", `No such File object: ${id.slice(0, 100)}`, { param: "id" });
-
-function quotaExceeded(scope: keyof FileQuotas, bytes: number): GatewayError {
-  const whose = scope === "owner" ? "of this project" : "of this gateway";
-  return new GatewayError(
-    "file_quota_exceeded",
-    `The files ${whose} may have ${bytes} bytes together. Delete files, or ask the gateway's operator to raise VEXEL_FILES_MAX_BYTES.`,
-  );
-}

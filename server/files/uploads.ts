@@ -1,19 +1,30 @@
 /**
- * Uploads of large files in parts. The space of the file is reserved when the upload is created. The parts may arrive
- * in any order and at any replica; completing the upload joins them into the file.
+ * Uploads of large files in parts. The parts may arrive in any order and at any replica, and take space as they arrive.
+ * Completing the upload copies nothing: the parts, in their order, are the content of the file. An MD5 checksum is of the
+ * whole file, and cannot be joined from checksums of its parts, whose order is unknown when they arrive. So the parts are
+ * read once more, in turns, if the client sends a checksum; a wrong one ends the upload.
  */
+
+import type { ByteTurns } from "../lib/byte-turns.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { newId } from "../lib/new-id.ts";
 import type { FileChunks, FileStore } from "../storage/ports/file-store.ts";
+import type { FileIndex, FileParts } from "../storage/sql/file-index.ts";
 import type { StoredPart, StoredUpload, UploadStore } from "../storage/sql/upload-store.ts";
 import type { ClientFiles, StoredFile } from "./client-files.ts";
+import { joinedParts } from "./joined-parts.ts";
+import { quotaExceeded, type ReceivingFiles } from "./receiving-files.ts";
 
 interface UploadsOptions {
   readonly store: UploadStore;
   readonly contents: FileStore;
-  readonly files: Pick<ClientFiles, "begin" | "resume" | "find">;
+  readonly files: Pick<ClientFiles, "find">;
+  readonly index: Pick<FileIndex, "remove">;
+  readonly receiving: ReceivingFiles;
+  /** For reading parts whose checksum is verified. */
+  readonly turns: ByteTurns;
   /** When a file expires, in Unix milliseconds. Null: never. */
   readonly expiryOf: (createdAt: number, purpose: string, seconds: number | null) => number | null;
   readonly log: Pick<Log, "warn">;
@@ -29,6 +40,11 @@ export interface AddedPart {
   readonly createdAt: number;
 }
 
+interface CompletedUpload {
+  readonly upload: StoredUpload;
+  readonly file: StoredFile;
+}
+
 export type Uploads = ReturnType<typeof createUploads>;
 export type { StoredUpload };
 
@@ -39,7 +55,11 @@ const maxParts = 10_000;
 const sparePartsFactor = 2;
 const sweptAtOnce = 100;
 
-export function createUploads({ store, contents, files, expiryOf, log, now }: UploadsOptions) {
+export function createUploads(options: UploadsOptions) {
+  const { store, contents, files, index, receiving, turns, expiryOf, log, now } = options;
+  const { quotas } = receiving;
+  /** The requests that complete an upload, by its id. */
+  const completing = new Map<string, Promise<unknown>>();
   const folderOf = (id: string): string => `uploads/${id}`;
   const nameOf = (uploadId: string, partId: string): string => `${folderOf(uploadId)}/${partId}`;
 
@@ -54,107 +74,143 @@ export function createUploads({ store, contents, files, expiryOf, log, now }: Up
     if (upload.expiresAt <= now()) throw notPending("expired");
     return upload;
   };
-  /** Deletes what the upload holds. If it fails, the sweep after the expiry repeats it. */
-  const clear = async ({ id }: StoredUpload): Promise<void> => {
+  /** If it fails, a sweep repeats it. */
+  const orLater = async (id: string, work: () => Promise<void>): Promise<void> => {
     try {
-      await contents.removeFolder(folderOf(id));
+      await work();
     } catch (error) {
       log.warn("file-not-deleted", { file: id, reason: errorMessage(error) });
     }
   };
+  /** Deletes the parts, and then the row that has their space. */
+  const clear = async ({ id, fileId }: StoredUpload): Promise<void> => {
+    await contents.removeFolder(folderOf(id));
+    await index.remove(fileId);
+  };
+  /** False: it is not pending any more. */
+  const end = async (upload: StoredUpload): Promise<boolean> => {
+    if (!(await store.cancel(upload.id))) return false;
+    await orLater(upload.id, () => clear(upload));
+    return true;
+  };
 
-  const join = async (
-    upload: StoredUpload,
-    parts: readonly StoredPart[],
-    md5: string | undefined,
-  ): Promise<StoredFile> => {
-    const file = files.resume({ id: upload.fileId, owner: upload.owner, createdAt: now() });
+  const md5Of = async (owner: string, content: FileParts): Promise<string> => {
     const hash = new Bun.CryptoHasher("md5");
-    const chunks = async function* (): AsyncGenerator<Uint8Array> {
-      for (const { id } of parts) {
-        const found = await contents.find(nameOf(upload.id, id));
-        if (!found) throw partMissing(id);
-        for await (const chunk of found.read()) {
-          hash.update(chunk);
-          yield chunk;
-        }
+    for await (const chunk of turns.read(owner, joinedParts(contents, content).read())) {
+      hash.update(chunk);
+    }
+    return hash.digest("hex");
+  };
+
+  const complete = async (
+    owner: string,
+    id: string,
+    partIds: readonly string[],
+    md5: string | undefined,
+  ): Promise<CompletedUpload> => {
+    const known = await find(owner, id);
+    // The response to the first request may have been lost.
+    if (known.status === "completed")
+      return { upload: known, file: await files.find(owner, known.fileId) };
+    const upload = await findPending(owner, id);
+    const stored = await store.parts(id);
+    const content: FileParts = { folder: folderOf(id), parts: partsInOrder(stored, partIds) };
+    const bytes = content.parts.reduce((sum, part) => sum + part.bytes, 0);
+    if (bytes !== upload.bytes) throw wrongSize(bytes, upload.bytes);
+    if (md5 !== undefined) {
+      const actual = await md5Of(owner, content);
+      if (md5.toLowerCase() !== actual) {
+        await end(upload);
+        throw wrongChecksum(actual);
       }
-      const actual = hash.digest("hex");
-      // Thrown from the source, so that the file is not stored.
-      if (md5 !== undefined && md5.toLowerCase() !== actual) throw wrongChecksum(actual);
-    };
-    await file.write(chunks(), "upload");
-    // Another request may have completed or cancelled it meanwhile.
-    if (!(await store.end(upload.id, "completed"))) throw notPending("completed");
-    const { filename, purpose, fileSeconds } = upload;
-    const expiresAt = expiryOf(file.createdAt, purpose, fileSeconds);
-    return file.complete({ filename, purpose, expiresAt });
+    }
+    const createdAt = now();
+    const { fileId, filename, purpose, fileSeconds } = upload;
+    const expiresAt = expiryOf(createdAt, purpose, fileSeconds);
+    const file = { id: fileId, owner, purpose, filename, bytes, createdAt, expiresAt };
+    // It may have been cancelled meanwhile, or completed by another replica.
+    if (!(await store.complete(upload, file, content))) {
+      throw notPending((await find(owner, id)).status);
+    }
+    const used = new Set(partIds);
+    await orLater(id, async () => {
+      for (const part of stored) if (!used.has(part.id)) await contents.remove(nameOf(id, part.id));
+    });
+    return { upload: { ...upload, status: "completed" }, file };
   };
 
   return {
     create: async (owner: string, fields: NewUpload): Promise<StoredUpload> => {
-      const { id: fileId } = await files.begin(owner, fields.bytes);
+      await receiving.ensureSpace(owner, fields.bytes);
       const at = now();
-      const upload: StoredUpload = {
+      const upload = {
         ...fields,
         id: newId("upload_", at),
         owner,
-        fileId,
+        fileId: newId("file-", at),
         createdAt: at,
         expiresAt: at + uploadMs,
-        status: "pending",
       };
-      await store.create(upload);
-      return upload;
+      const outcome = await store.create(upload, quotas);
+      if (outcome !== "created") throw quotaExceeded(outcome, quotas);
+      return { ...upload, status: "pending", parts: 0, partBytes: 0 };
     },
     addPart: async (owner: string, id: string, chunks: FileChunks): Promise<AddedPart> => {
       const upload = await findPending(owner, id);
-      const createdAt = now();
-      const partId = newId("part_", createdAt);
-      const bytes = await contents.write(nameOf(id, partId), chunks, "upload");
       const maxBytes = upload.bytes * sparePartsFactor;
-      if (await store.addPart(id, { id: partId, bytes }, { maxBytes, maxParts })) {
-        return { id: partId, createdAt };
+      if (upload.parts >= maxParts || upload.partBytes >= maxBytes)
+        throw tooManyParts(upload.bytes);
+      const draft = await receiving.receive(owner, chunks);
+      try {
+        if (draft.size === 0) throw emptyPart();
+        const createdAt = now();
+        const part = { id: newId("part_", createdAt), bytes: draft.size };
+        await draft.store(nameOf(id, part.id));
+        const outcome = await store.addPart(upload, part, { maxBytes, maxParts, quotas });
+        if (outcome === "added") return { id: part.id, createdAt };
+        await orLater(id, () => contents.remove(nameOf(id, part.id)));
+        throw outcome === "refused" ? tooManyParts(upload.bytes) : quotaExceeded(outcome, quotas);
+      } finally {
+        await draft.discard();
       }
-      await contents.remove(nameOf(id, partId));
-      throw tooManyParts(upload.bytes);
     },
-    /** Joins the parts in the order of `partIds`. Rejects with GatewayError. */
+    /**
+     * The file has the parts in the order of `partIds`. Requests that complete the same upload follow each other, so that
+     * one that is repeated does not read the parts at the same time. Rejects with GatewayError.
+     */
     complete: async (
       owner: string,
       id: string,
       partIds: readonly string[],
       md5: string | undefined,
-    ): Promise<{ upload: StoredUpload; file: StoredFile }> => {
-      const known = await find(owner, id);
-      // The response to the first request may have been lost.
-      if (known.status === "completed")
-        return { upload: known, file: await files.find(owner, known.fileId) };
-      const upload = await findPending(owner, id);
-      const parts = partsInOrder(await store.parts(id), partIds);
-      const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-      if (bytes !== upload.bytes) throw wrongSize(bytes, upload.bytes);
-      const file = await join(upload, parts, md5);
-      await clear(upload);
-      return { upload: { ...upload, status: "completed" }, file };
+    ): Promise<CompletedUpload> => {
+      await find(owner, id);
+      for (let before = completing.get(id); before; before = completing.get(id)) {
+        await before.catch(() => undefined);
+      }
+      const work = complete(owner, id, partIds, md5);
+      completing.set(id, work);
+      try {
+        return await work;
+      } finally {
+        completing.delete(id);
+      }
     },
     cancel: async (owner: string, id: string): Promise<StoredUpload> => {
       const upload = await find(owner, id);
       if (upload.status === "cancelled") return upload;
       await findPending(owner, id);
-      if (!(await store.end(id, "cancelled"))) throw notPending("completed");
-      await files.resume({ id: upload.fileId, owner, createdAt: upload.createdAt }).discard();
-      await clear(upload);
+      if (!(await end(upload))) throw notPending("completed");
       return { ...upload, status: "cancelled" };
     },
     /** Deletes uploads whose hour is over. */
     sweep: async (): Promise<void> => {
       for (;;) {
         const expired = await store.expired(now(), sweptAtOnce);
-        for (const { id, fileId, owner, createdAt, status } of expired) {
-          await contents.removeFolder(folderOf(id));
-          if (status === "pending") await files.resume({ id: fileId, owner, createdAt }).discard();
-          await store.remove(id);
+        for (const upload of expired) {
+          // The parts of a completed upload are the content of its file.
+          if (upload.status !== "completed") await clear(upload);
+          await store.remove(upload.id);
         }
         if (expired.length < sweptAtOnce) return;
       }
@@ -200,6 +256,9 @@ const tooManyParts = (bytes: number): GatewayError =>
     { param: "data" },
   );
 
+const emptyPart = (): GatewayError =>
+  new GatewayError("invalid_value", "Invalid 'data': the part has no bytes.", { param: "data" });
+
 const wrongSize = (actual: number, expected: number): GatewayError =>
   new GatewayError(
     "invalid_value",
@@ -208,6 +267,8 @@ const wrongSize = (actual: number, expected: number): GatewayError =>
   );
 
 const wrongChecksum = (actual: string): GatewayError =>
-  new GatewayError("invalid_value", `Invalid 'md5': the checksum of the parts is ${actual}.`, {
-    param: "md5",
-  });
+  new GatewayError(
+    "invalid_value",
+    `Invalid 'md5': the checksum of the parts is ${actual}. The upload is cancelled. Create another upload.`,
+    { param: "md5" },
+  );

@@ -6,6 +6,7 @@ import { createUploadHandlers } from "../api/uploads.ts";
 import { findKey } from "../auth/authenticate.ts";
 import { ownerOf } from "../auth/owner.ts";
 import { type ClientFiles, createClientFiles } from "../files/client-files.ts";
+import { createReceivingFiles } from "../files/receiving-files.ts";
 import { createUploads } from "../files/uploads.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { dayMs, repeat } from "../lib/timers.ts";
@@ -69,11 +70,18 @@ export function wireFiles(runtime: Runtime, data: StoredData) {
   const { settings, snapshot, byteTurns, responseMemory, log, now } = runtime;
   const maxBatchBytes = settings.VEXEL_BATCH_MAX_BYTES;
   const batchFileMs = settings.VEXEL_FILES_DAYS * dayMs;
-  const files = createFiles(runtime, data);
+  const { index, contents } = data;
+  const maxBytes = settings.VEXEL_FILES_MAX_BYTES;
+  const quotas = { owner: maxBytes / 2, all: maxBytes };
+  const receiving = createReceivingFiles({ index, store: contents, quotas });
+  const files = createClientFiles({ index, store: contents, receiving, log, now });
   const uploads = createUploads({
     store: data.uploads,
-    contents: data.contents,
+    contents,
     files,
+    index,
+    receiving,
+    turns: byteTurns,
     expiryOf: (createdAt, purpose, seconds) =>
       expiryOf(createdAt, purpose, seconds ?? undefined, batchFileMs),
     log,
@@ -93,45 +101,34 @@ export function wireFiles(runtime: Runtime, data: StoredData) {
     ),
   );
   const maxFileBytes = settings.VEXEL_MAX_UPLOAD_BYTES;
-  const receiving = { files, maxFileBytes, maxBatchBytes, batchFileMs };
+  const fileOptions = { files, maxFileBytes, maxBatchBytes, batchFileMs };
   return {
     files,
     /** Files of clients become images of edits. */
     resolveFileIds: createResolveFileIds(
-      createFindImage(runtime, data),
+      createFindImage(runtime, index, files),
       settings.VEXEL_MAX_FILE_BYTES,
     ),
     /** Stores the file of a form. */
     receive: (incoming: Pick<IncomingRequest, "headers" | "parts">, owner: string) =>
-      receiveFile(incoming, owner, receiving),
+      receiveFile(incoming, owner, fileOptions),
     handlers: {
-      ...createFileHandlers({ ...receiving, snapshot, responseMemory, turns: byteTurns, now }),
+      ...createFileHandlers({ ...fileOptions, snapshot, responseMemory, turns: byteTurns, now }),
       ...createUploadHandlers({ snapshot, uploads, maxBatchBytes, now }),
     },
   };
 }
 
 const createFindImage =
-  ({ snapshot, now }: Runtime, { index, contents }: StoredData): FindStoredImage =>
+  (
+    { snapshot, now }: Runtime,
+    index: FileIndex,
+    files: Pick<ClientFiles, "findContent">,
+  ): FindStoredImage =>
   async (keyId, fileId) => {
     // A user of the console has no key, and no files.
     const key = findKey(keyId, snapshot());
     const file = key && (await index.find(ownerOf(key), fileId, now()));
-    const content = file && (await contents.find(file.id));
+    const content = file && (await files.findContent(file));
     return content && { ...content, purpose: file.purpose, filename: file.filename };
   };
-
-const createFiles = (
-  { settings, log, now }: Runtime,
-  { index, contents }: StoredData,
-): ClientFiles =>
-  createClientFiles({
-    index,
-    store: contents,
-    quotas: {
-      owner: settings.VEXEL_FILES_MAX_BYTES / 2,
-      all: settings.VEXEL_FILES_MAX_BYTES,
-    },
-    log,
-    now,
-  });

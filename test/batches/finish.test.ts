@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createBatchKind } from "../../server/batches/batch-kind.ts";
 import { createClientFiles } from "../../server/files/client-files.ts";
+import { createReceivingFiles } from "../../server/files/receiving-files.ts";
 import type { JobResults } from "../../server/jobs/job-kind.ts";
 import { resultsOf } from "../../server/jobs/segments.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -54,7 +55,9 @@ test("a batch whose end failed once has each file once, and its usage", async ()
   const store = new StoredFiles({ folder: join(folder.path, "files"), disk: unlimitedDisk, now });
   const quotas = { owner: 1, all: 1 };
   const log = { warn: () => undefined };
-  const files = createClientFiles({ index: createFileIndex(db), store, quotas, log, now });
+  const index = createFileIndex(db);
+  const receiving = createReceivingFiles({ index, store, quotas });
+  const files = createClientFiles({ index, store, receiving, log, now });
   const kind = createBatchKind({
     files,
     limits: { maxLines: 1, maxLineBytes: 1, maxTextBytes: 1 },

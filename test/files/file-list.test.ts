@@ -19,8 +19,8 @@ function storeFiles(owner: string, count: number, filename: string): void {
   using db = new Database(join(gateway.folder, "jobs.db"));
   db.run("PRAGMA busy_timeout = 5000");
   const insert = db.query(
-    `INSERT INTO files (id, owner, purpose, filename, bytes, created_at, state)
-     VALUES (?, ?, 'user_data', ?, 1, ?, 'stored')`,
+    `INSERT INTO files (id, owner, purpose, filename, bytes, space, created_at, state)
+     VALUES (?, ?, 'user_data', ?, 1, 4096, ?, 'stored')`,
   );
   db.transaction(() => {
     for (let at = 1; at <= count; at++)

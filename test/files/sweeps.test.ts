@@ -2,86 +2,55 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { createClientFiles } from "../../server/files/client-files.ts";
-import { createUploads } from "../../server/files/uploads.ts";
-import { StoredFiles } from "../../server/storage/files/stored-files.ts";
-import { createFileIndex } from "../../server/storage/sql/file-index.ts";
-import { createUploadStore } from "../../server/storage/sql/upload-store.ts";
-import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
 import type { DiskUse } from "../../server/temp-storage/disk-reserve.ts";
 import { temporaryFolder } from "../harness.ts";
 import { unlimitedDisk } from "../unlimited-disk.ts";
+import { openFiles, owner } from "./open-files.ts";
 
 const [hour, day] = [3_600_000, 86_400_000];
 const bytes = (text: string): Buffer[] => [Buffer.from(text)];
-const owner = "project:one";
 const facts = { purpose: "user_data", filename: "a" };
-
-function open(folder: string, disk: ConstructorParameters<typeof StoredFiles>[0]["disk"]) {
-  const clock = { now: Date.now() };
-  const now = (): number => clock.now;
-  const warnings: unknown[] = [];
-  const log = { warn: (event: string, fields?: unknown) => void warnings.push({ event, fields }) };
-  const db = openJobDatabase(folder, now);
-  const contents = new StoredFiles({ folder: join(folder, "files"), disk, now });
-  const quotas = { owner: 100_000, all: 100_000 };
-  const files = createClientFiles({
-    index: createFileIndex(db),
-    store: contents,
-    quotas,
-    log,
-    now,
-  });
-  const uploads = createUploads({
-    store: createUploadStore(db),
-    contents,
-    files,
-    expiryOf: () => null,
-    log,
-    now,
-  });
-  const stored = (): string[] =>
-    readdirSync(join(folder, "files"), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ name }) => name)
-      .sort();
-  return { clock, contents, files, uploads, stored, warnings, close: () => db.close() };
-}
 
 test("a sweep deletes expired and unfinished files, and frees their space", async () => {
   using folder = temporaryFolder();
-  const { clock, files, stored, close } = open(folder.path, unlimitedDisk);
+  const { clock, contents, files, index, space, stored, close } = openFiles(
+    folder.path,
+    unlimitedDisk,
+  );
   const add = async (expiresAt: number | null): Promise<string> => {
-    const file = await files.begin(owner, 30_000);
-    await file.write(bytes("content"));
-    await file.complete({ ...facts, expiresAt });
-    return file.id;
+    const received = await files.receive(owner, [Buffer.alloc(30_000)]);
+    try {
+      return (await received.store(() => ({ ...facts, expiresAt }))).id;
+    } finally {
+      await received.discard();
+    }
   };
   const kept = await add(null);
   const expiring = await add(clock.now + hour);
-  const unfinished = await files.begin(owner, 90_000);
-  await unfinished.write(bytes("half"));
-  await expect(files.begin(owner, 30_000)).rejects.toMatchObject({ kind: "file_quota_exceeded" });
+  // A process that ended while it stored a file.
+  await index.reserve({ id: "file-half", owner, bytes: 30_000, createdAt: clock.now });
+  await contents.write("file-half", bytes("half"));
+  await expect(add(null)).rejects.toMatchObject({ kind: "file_quota_exceeded" });
   await files.sweep();
-  expect(stored()).toEqual([kept, expiring, unfinished.id].sort());
+  expect(stored()).toEqual([kept, expiring, "file-half"].sort());
   clock.now += hour;
   await expect(files.find(owner, expiring)).rejects.toMatchObject({ kind: "object_not_found" });
   await files.sweep();
-  expect(stored()).toEqual([kept, unfinished.id].sort());
+  expect(stored()).toEqual([kept, "file-half"].sort());
+  expect(await space()).toBe(60_000);
   clock.now += day;
   await files.sweep();
   expect(stored()).toEqual([kept]);
-  await expect(unfinished.complete({ ...facts, expiresAt: null })).rejects.toThrow();
-  await (await files.begin(owner, 90_000)).discard();
+  expect(await space()).toBe(30_000);
   await close();
 });
 
 test("a sweep deletes the parts of an upload whose hour is over, and frees its space", async () => {
   using folder = temporaryFolder();
-  const { clock, files, uploads, stored, close } = open(folder.path, unlimitedDisk);
+  const { clock, uploads, space, stored, close } = openFiles(folder.path, unlimitedDisk);
   const fields = { bytes: 90_000, filename: "a", purpose: "batch", fileSeconds: null };
   const upload = await uploads.create(owner, fields);
-  await uploads.addPart(owner, upload.id, bytes("part"));
+  await uploads.addPart(owner, upload.id, [Buffer.alloc(50_000)]);
   await uploads.sweep();
   expect(stored()).toHaveLength(1);
   clock.now += hour;
@@ -91,16 +60,49 @@ test("a sweep deletes the parts of an upload whose hour is over, and frees its s
   });
   await uploads.sweep();
   expect(stored()).toEqual([]);
+  expect(await space()).toBe(0);
   await expect(uploads.cancel(owner, upload.id)).rejects.toMatchObject({
     kind: "object_not_found",
   });
-  await (await files.begin(owner, 90_000)).discard();
+  await close();
+});
+
+test("the file of a completed upload outlives its upload, and is deleted with its parts", async () => {
+  using folder = temporaryFolder();
+  const { clock, files, uploads, space, stored, close } = openFiles(folder.path, unlimitedDisk);
+  const fields = { bytes: 50_000, filename: "a", purpose: "batch", fileSeconds: null };
+  const upload = await uploads.create(owner, fields);
+  const parts: string[] = [];
+  for (const [at, size] of [20_000, 30_000, 7000].entries())
+    parts.push((await uploads.addPart(owner, upload.id, [Buffer.alloc(size, at)])).id);
+  const used = parts.slice(0, 2);
+  const { file } = await uploads.complete(owner, upload.id, used, undefined);
+  expect(stored()).toEqual(used.toSorted());
+  expect(await space()).toBe(50_000);
+  clock.now += day;
+  await uploads.sweep();
+  await files.sweep();
+  const content = await files.content(file);
+  const joined = Buffer.concat([Buffer.alloc(20_000, 0), Buffer.alloc(30_000, 1)]);
+  for (const [from, to] of [
+    [0, 50_000],
+    [0, 20_000],
+    [19_999, 20_001],
+    [20_000, 50_000],
+    [49_999, 50_000],
+  ] as const) {
+    const read = await new Response(content.read(from, to)).bytes();
+    expect(Buffer.from(read).equals(joined.subarray(from, to))).toBe(true);
+  }
+  await files.remove(owner, file.id);
+  expect(stored()).toEqual([]);
+  expect(await space()).toBe(0);
   await close();
 });
 
 test("a sweep deletes what a process that has ended was writing", async () => {
   using folder = temporaryFolder();
-  const { clock, contents, close } = open(folder.path, unlimitedDisk);
+  const { clock, contents, close } = openFiles(folder.path, unlimitedDisk);
   const drafts = join(folder.path, "files", ".drafts");
   await contents.writeDraft(bytes("of a dead process"), "upload");
   const [name = ""] = readdirSync(drafts);
@@ -116,18 +118,16 @@ describe("when the disk is almost full", () => {
     using folder = temporaryFolder();
     let free = 100;
     const reserve: Readonly<Record<DiskUse, number>> = { upload: 80, request: 60, response: 40 };
-    const { files, stored, close } = open(folder.path, {
+    const { files, stored, close } = openFiles(folder.path, {
       hasSpace: (size, use) => free - size >= reserve[use],
       recordWrite: (size) => {
         free -= size;
       },
     });
-    const upload = await files.begin(owner, 40);
     const chunks = [Buffer.alloc(10), Buffer.alloc(10), Buffer.alloc(10)];
-    await expect(upload.write(chunks, "upload")).rejects.toMatchObject({
+    await expect(files.receive(owner, chunks)).rejects.toMatchObject({
       kind: "storage_unavailable",
     });
-    await upload.discard();
     expect(stored()).toEqual([]);
     const result = await files.beginResult("file-result", owner, 1_000_000);
     expect(await result?.write(chunks, "response")).toBe(30);

@@ -35,11 +35,7 @@ test("parts that arrive in any order become a file in the order of part_ids", as
   );
   expect(partsOf(upload.id)).toHaveLength(4);
   const md5 = new Bun.CryptoHasher("md5").update("abcdefghi").digest("hex");
-  const wrong = await refusalOf(
-    first.uploads.complete(upload.id, { part_ids: [a, b, unused] as string[], md5 }),
-    BadRequestError,
-  );
-  expect(wrong.param).toBe("md5");
+  expect(unused).toStartWith("part_");
   const part_ids = [a, b, c] as string[];
   const completed = await first.uploads.complete(upload.id, { part_ids, md5 });
   expect(completed).toMatchObject({ id: upload.id, status: "completed" });
@@ -47,7 +43,10 @@ test("parts that arrive in any order become a file in the order of part_ids", as
   expect(file).toMatchObject({ bytes: 9, filename: "corpus.jsonl", purpose: "batch" });
   expect(await (await first.files.content(file.id)).text()).toBe("abcdefghi");
   expect(await first.files.retrieve(file.id)).toEqual(file);
-  expect(partsOf(upload.id)).toEqual([]);
+  // The file is its parts: nothing was copied.
+  expect(partsOf(upload.id).toSorted()).toEqual([a, b, c].toSorted() as string[]);
+  const range = await first.files.content(file.id, { headers: { range: "bytes=2-6" } });
+  expect(await range.text()).toBe("cdefg");
   // The response may have been lost.
   expect(await first.uploads.complete(upload.id, { part_ids, md5 })).toEqual(completed);
   await refusalOf(add(first, upload.id, "late"), BadRequestError);
@@ -67,9 +66,71 @@ test("the parts must have the size of the upload, and belong to it", async () =>
   await first.uploads.complete(upload.id, { part_ids: [part, second] });
 });
 
+test("a wrong checksum ends the upload, and a right one in any case completes it", async () => {
+  const upload = await begin(first, 6);
+  const part_ids = [await add(first, upload.id, "abc"), await add(first, upload.id, "def")];
+  const md5 = new Bun.CryptoHasher("md5").update("abcdef").digest("hex");
+  const wrong = await refusalOf(
+    first.uploads.complete(upload.id, { part_ids: part_ids.toReversed(), md5 }),
+    BadRequestError,
+  );
+  expect(wrong).toMatchObject({ param: "md5", code: "invalid_value" });
+  expect(wrong.message).toContain("Create another upload");
+  expect(partsOf(upload.id)).toEqual([]);
+  const again = await refusalOf(
+    first.uploads.complete(upload.id, { part_ids, md5 }),
+    BadRequestError,
+  );
+  expect(again.message).toContain("The upload is cancelled");
+  const next = await begin(first, 6);
+  const parts = [await add(first, next.id, "abc"), await add(first, next.id, "def")];
+  const complete = () =>
+    first.uploads.complete(next.id, { part_ids: parts, md5: md5.toUpperCase() });
+  // Repeated while the first request still reads the parts.
+  const [completed, repeated] = await Promise.all([complete(), complete()]);
+  expect(completed.status).toBe("completed");
+  expect(repeated).toEqual(completed);
+});
+
+test("a part without bytes is refused, and takes no file on the disk", async () => {
+  const upload = await begin(first, 6);
+  const empty = await refusalOf(add(first, upload.id, ""), BadRequestError);
+  expect(empty).toMatchObject({ param: "data", code: "invalid_value" });
+  expect(partsOf(upload.id)).toEqual([]);
+});
+
+test("an upload takes space as its parts arrive, and none before", async () => {
+  const uploads = await Promise.all(
+    [first, mate, other].map((client) => begin(client, 900_000, "user_data")),
+  );
+  const file = await mate.files.create({
+    file: await toFile(Buffer.alloc(500_000), "a"),
+    purpose: "user_data",
+  });
+  await add(first, uploads[0]?.id as string, "x".repeat(450_000));
+  const full = await refusalOf(
+    add(mate, uploads[1]?.id as string, "x".repeat(450_000)),
+    OpenAI.APIError,
+  );
+  expect(full).toMatchObject({ status: 403, code: "file_quota_exceeded" });
+  const [own, large] = [uploads[0]?.id as string, uploads[1]?.id as string];
+  expect(partsOf(own)).toHaveLength(1);
+  expect(partsOf(large)).toEqual([]);
+  await first.uploads.cancel(own);
+  await add(mate, large, "x".repeat(450_000));
+  await mate.uploads.cancel(large);
+  await other.uploads.cancel(uploads[2]?.id as string);
+  await mate.files.delete(file.id);
+});
+
+test("an upload that the space cannot hold is refused when it begins", async () => {
+  const full = await refusalOf(begin(first, 1_000_001, "user_data"), OpenAI.APIError);
+  expect(full).toMatchObject({ status: 403, code: "file_quota_exceeded" });
+});
+
 test("a cancelled upload frees its space, and has no file", async () => {
   const upload = await begin(first, 700_000, "user_data");
-  await add(first, upload.id, "abc");
+  await add(first, upload.id, "x".repeat(600_000));
   const full = await refusalOf(begin(mate, 700_000, "user_data"), OpenAI.APIError);
   expect(full).toMatchObject({ status: 403, code: "file_quota_exceeded" });
   expect((await first.uploads.cancel(upload.id)).status).toBe("cancelled");

@@ -28,11 +28,7 @@ function tablesOf(data: string): string[] {
 }
 
 /** PostgreSQL has its own. */
-const unmoved: ReadonlySet<string> = new Set([
-  "schema_migrations",
-  "sqlite_sequence",
-  "file_quota_lock",
-]);
+const unmoved: ReadonlySet<string> = new Set(["schema_migrations", "sqlite_sequence"]);
 
 testWithPostgres(
   "a data folder moves into the database with every key, row and sum, and its gateway continues there",

@@ -1,14 +1,12 @@
 /** Files in the data folder: each is written as a draft, and renamed when all of it is on the disk. */
-import { closeSync, fsync, mkdirSync, openSync } from "node:fs";
-import { readdir, rename, rm } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { type BorrowedBytes, viewOf } from "../../lib/borrowed-bytes.ts";
-import { errorCode, errorMessage } from "../../lib/error-code.ts";
-import { GatewayError } from "../../lib/gateway-error.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import type { DiskReserve, DiskUse } from "../../temp-storage/disk-reserve.ts";
-import type { FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
-import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
+import type { Draft, FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
+import { removeIfExists, statIfExists } from "./expiring-files.ts";
+import { notStored, type WrittenDraft, writeDraft } from "./write-draft.ts";
 
 interface StoredFilesOptions {
   readonly folder: string;
@@ -17,7 +15,6 @@ interface StoredFilesOptions {
   readonly now: () => number;
 }
 
-const flush = promisify(fsync);
 const namePattern = /^[\w-]{1,200}(?:\/[\w-][\w.-]{0,199}){0,4}$/;
 export const isFileName = (name: string): boolean => namePattern.test(name);
 /** Drafts have a folder of their own, which a sweep lists. No name begins with a dot. */
@@ -34,37 +31,38 @@ export class StoredFiles implements FileStore {
   }
 
   async write(name: string, chunks: FileChunks, use: DiskUse = "response"): Promise<number> {
-    const path = this.#pathOf(name);
-    const draft = await this.writeDraft(chunks, use);
+    const draft = await this.draft(chunks, use);
     try {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      await rename(draft.path, path);
-    } catch (error) {
-      await removeIfExists(draft.path);
-      throw notStored(error);
+      await draft.store(name);
+    } finally {
+      await draft.discard();
     }
     return draft.size;
   }
 
-  /** Writes a file without a name, which the caller renames or deletes. */
-  async writeDraft(chunks: FileChunks, use: DiskUse): Promise<{ path: string; size: number }> {
-    const path = join(this.#options.folder, draftFolder, Bun.randomUUIDv7());
-    const file = openDraft(path);
-    let size = 0;
-    try {
-      for await (const chunk of chunks) {
-        this.#append(file, chunk, use);
-        size += chunk.length;
+  async draft(chunks: FileChunks, use: DiskUse): Promise<Draft> {
+    const { path: from, size } = await this.writeDraft(chunks, use);
+    let isStored = false;
+    const store = async (name: string): Promise<void> => {
+      const path = this.#pathOf(name);
+      try {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await rename(from, path);
+        isStored = true;
+      } catch (error) {
+        throw notStored(error);
       }
-      await flush(file);
-    } catch (error) {
-      // If it cannot be deleted now, a sweep does it.
-      await removeIfExists(path);
-      throw error;
-    } finally {
-      closeSync(file);
-    }
-    return { path, size };
+    };
+    const discard = async (): Promise<void> => {
+      if (!isStored) await removeIfExists(from);
+    };
+    return { size, store, discard };
+  }
+
+  /** Writes a file without a name, which the caller renames or deletes. */
+  writeDraft(chunks: FileChunks, use: DiskUse): Promise<WrittenDraft> {
+    const { folder, disk } = this.#options;
+    return writeDraft({ folder: join(folder, draftFolder), disk }, chunks, use);
   }
 
   async find(name: string): Promise<FoundFile | undefined> {
@@ -108,42 +106,8 @@ export class StoredFiles implements FileStore {
     }
   }
 
-  /** Synchronously, into the page cache: a reader that waited here would read ahead from the socket. */
-  #append(file: number, chunk: BorrowedBytes, use: DiskUse): void {
-    const { disk } = this.#options;
-    if (!disk.hasSpace(chunk.length, use)) throw diskFull();
-    disk.recordWrite(chunk.length);
-    try {
-      writeAll(file, viewOf(chunk));
-    } catch (error) {
-      throw notStored(error);
-    }
-  }
-
   #pathOf(name: string): string {
     if (!isFileName(name)) throw new Error(`${name} is not the name of a stored file`);
     return join(this.#options.folder, name);
   }
 }
-
-function openDraft(path: string): number {
-  try {
-    return openSync(path, "wx", 0o600);
-  } catch (error) {
-    throw notStored(error);
-  }
-}
-
-const notStored = (cause: unknown): GatewayError =>
-  new GatewayError("storage_unavailable", "The file could not be stored. Retry later.", {
-    cause,
-    retryAfterMs: 5000,
-    logDetail: errorMessage(cause),
-  });
-
-const diskFull = (): GatewayError =>
-  new GatewayError(
-    "storage_unavailable",
-    "The gateway's disk is almost full, and the rest is kept for its ledger. Ask its operator to free space on the disk under VEXEL_DATA.",
-    { retryAfterMs: 60_000 },
-  );

@@ -13,11 +13,22 @@ export interface FoundFile {
 
 export type FileChunks = AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>;
 
+/** Bytes on the local disk that have no name yet. It must be discarded, also after it was stored. */
+export interface Draft {
+  readonly size: number;
+  /** Rejects with GatewayError. */
+  store(name: string): Promise<void>;
+  /** Never rejects. */
+  discard(): Promise<void>;
+}
+
 export interface FileStore {
   /**
-   * Stores the file completely or not at all, with a chunk at a time in memory. Returns its size. `use`: how much of
-   * the disk reserve it must leave free; absent: as a response. Rejects with GatewayError or the error of the source.
+   * Writes the bytes to the local disk, with a chunk at a time in memory. `use`: how much of the disk reserve must stay
+   * free. Rejects with GatewayError or the error of the source.
    */
+  draft(chunks: FileChunks, use: DiskUse): Promise<Draft>;
+  /** Stores the file completely or not at all, from a draft. Returns its size. Absent `use`: as a response. */
   write(name: string, chunks: FileChunks, use?: DiskUse): Promise<number>;
   /** Undefined: it does not exist. */
   find(name: string): Promise<FoundFile | undefined>;

@@ -71,6 +71,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "files" },
     { table: "uploads" },
     { table: "upload_parts" },
+    { table: "file_space" },
     { table: "jobs" },
     { table: "job_ranges" },
   ],

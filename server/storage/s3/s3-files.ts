@@ -5,7 +5,7 @@
 import type { DiskUse } from "../../temp-storage/disk-reserve.ts";
 import { removeIfExists } from "../files/expiring-files.ts";
 import { isFileName, type StoredFiles } from "../files/stored-files.ts";
-import type { FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
+import type { Draft, FileChunks, FileStore, FoundFile } from "../ports/file-store.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 const prefix = "files/";
@@ -20,14 +20,22 @@ export class S3Files implements FileStore {
   }
 
   async write(name: string, chunks: FileChunks, use: DiskUse = "response"): Promise<number> {
-    const { path, size } = await this.#drafts.writeDraft(chunks, use);
+    const draft = await this.draft(chunks, use);
     try {
-      const content = Bun.file(path).stream();
-      await this.#objects.write(prefix + name, content, "application/octet-stream", size);
+      await draft.store(name);
     } finally {
-      await removeIfExists(path);
+      await draft.discard();
     }
-    return size;
+    return draft.size;
+  }
+
+  async draft(chunks: FileChunks, use: DiskUse): Promise<Draft> {
+    const { path, size } = await this.#drafts.writeDraft(chunks, use);
+    const store = (name: string): Promise<void> => {
+      const content = Bun.file(path).stream();
+      return this.#objects.write(prefix + name, content, "application/octet-stream", size);
+    };
+    return { size, store, discard: async () => void (await removeIfExists(path)) };
   }
 
   async find(name: string): Promise<FoundFile | undefined> {

@@ -10,6 +10,14 @@ import {
   type SqlDatabase,
   type SqlInteger,
 } from "./database.ts";
+import {
+  changeSpace,
+  type FileQuotas,
+  lockSpace,
+  spaceFor,
+  spaceOf,
+  takeSpace,
+} from "./file-space.ts";
 
 export interface StoredFile {
   readonly id: string;
@@ -27,10 +35,11 @@ export interface StoredFile {
 /** A file whose content is not complete. Its bytes count toward the quotas, and no client sees it. */
 export type ReservedFile = Pick<StoredFile, "id" | "owner" | "bytes" | "createdAt">;
 
-/** The most bytes of all files of the owner, and of all files. */
-export interface FileQuotas {
-  readonly owner: number;
-  readonly all: number;
+/** The content of a file that was uploaded in parts: the parts, in their order. */
+export interface FileParts {
+  /** Their folder in the file store. */
+  readonly folder: string;
+  readonly parts: readonly { readonly id: string; readonly bytes: number }[];
 }
 
 export interface FileListQuery {
@@ -55,50 +64,35 @@ interface FileRow {
   readonly expires_at: SqlInteger | null;
 }
 
-/** A small file takes a row and a block of the disk, and counts as this many bytes toward the quotas. */
-const minCountedBytes = 4096;
-const counted = `CASE WHEN bytes < ${minCountedBytes} THEN ${minCountedBytes} ELSE bytes END`;
+/** All but `parts`, which may be long. */
+const columns = "id, owner, purpose, filename, bytes, created_at, expires_at";
 
 /** Every method rejects once the store is closed. */
 export const createFileIndex = (db: SqlDatabase) => ({
   /** Inserts a file without content. Otherwise returns which quota it would exceed. Absent quotas: none applies. */
-  reserve: (
-    { id, owner, bytes, createdAt }: ReservedFile,
-    quotas?: FileQuotas,
-  ): Promise<"reserved" | keyof FileQuotas> =>
-    db.transaction(async (queries) => {
-      const exceeded = quotas && (await exceededQuota(queries, owner, bytes, quotas));
-      if (exceeded) return exceeded;
-      await queries.query(
-        `INSERT INTO vexel.files (id, owner, purpose, filename, bytes, created_at, state)
-         VALUES ($1, $2, '', '', $3, $4, 'reserved')`,
-        [id, owner, bytes, createdAt],
-      );
-      return "reserved";
-    }),
+  reserve: (file: ReservedFile, quotas?: FileQuotas): Promise<"reserved" | keyof FileQuotas> =>
+    db.transaction((queries) => reserveFile(queries, file, quotas)),
+
+  /** The space that files take, of the owner and of all owners. */
+  space: (owner: string): Promise<FileQuotas> => spaceOf(db, owner),
 
   /** The content is complete. False: the reservation was deleted meanwhile. */
-  async complete({
-    id,
-    purpose,
-    filename,
-    bytes,
-    createdAt,
-    expiresAt,
-  }: StoredFile): Promise<boolean> {
-    const { count } = await db.query(
-      `UPDATE vexel.files SET purpose = $2, filename = $3, bytes = $4, created_at = $5,
-         expires_at = $6, state = 'stored'
-       WHERE id = $1 AND state = 'reserved'`,
-      [id, purpose, filename, bytes, createdAt, expiresAt],
+  complete: (file: StoredFile): Promise<boolean> => completeFile(db, file),
+
+  /** Undefined: the content of the file is not in parts, or the file does not exist. */
+  async parts(id: string): Promise<FileParts | undefined> {
+    const { rows } = await db.query<{ parts: string | null }>(
+      "SELECT parts FROM vexel.files WHERE id = $1",
+      [id],
     );
-    return count > 0;
+    const text = rows[0]?.parts ?? null;
+    return text === null ? undefined : (JSON.parse(text) as FileParts);
   },
 
   /** Undefined: it does not exist, has expired, is incomplete, or belongs to another owner. `now`: Unix milliseconds. */
   async find(owner: string, id: string, now: number): Promise<StoredFile | undefined> {
     const { rows } = await db.query<FileRow>(
-      `SELECT * FROM vexel.files WHERE id = $1 AND owner = $2 AND state = 'stored'
+      `SELECT ${columns} FROM vexel.files WHERE id = $1 AND owner = $2 AND state = 'stored'
          AND (expires_at IS NULL OR expires_at > $3)`,
       [id, owner, now],
     );
@@ -124,7 +118,7 @@ export const createFileIndex = (db: SqlDatabase) => ({
     if (after !== undefined)
       conditions.push(`id ${order === "asc" ? ">" : "<"} ${parameters.add(after)}`);
     const { rows } = await db.query<FileRow>(
-      `SELECT * FROM vexel.files WHERE ${conditions.join(" AND ")}
+      `SELECT ${columns} FROM vexel.files WHERE ${conditions.join(" AND ")}
        ORDER BY id ${order === "asc" ? "ASC" : "DESC"} LIMIT ${parameters.add(limit)}`,
       parameters.values,
     );
@@ -147,38 +141,61 @@ export const createFileIndex = (db: SqlDatabase) => ({
    */
   async deletable(now: number, abandonedBefore: number, limit: number): Promise<readonly string[]> {
     const { rows } = await db.query<{ id: string }>(
-      `SELECT id FROM vexel.files WHERE state = 'hidden'
-         OR (state = 'stored' AND expires_at <= $1) OR (state = 'reserved' AND created_at < $2)
-       ORDER BY id LIMIT $3`,
+      `SELECT id FROM (
+         SELECT id FROM vexel.files WHERE state = 'stored' AND expires_at <= $1
+         UNION ALL
+         SELECT id FROM vexel.files
+         WHERE state <> 'stored' AND (state = 'hidden' OR created_at < $2)
+       ) AS deletable ORDER BY id LIMIT $3`,
       [now, abandonedBefore, limit],
     );
     return rows.map(({ id }) => id);
   },
 
   /** Deletes the row. Its content must be deleted already. */
-  async remove(id: string): Promise<void> {
-    await db.query("DELETE FROM vexel.files WHERE id = $1", [id]);
-  },
+  remove: (id: string): Promise<void> =>
+    db.transaction(async (queries) => {
+      await lockSpace(queries);
+      const { rows } = await queries.query<{ owner: string; space: SqlInteger }>(
+        "DELETE FROM vexel.files WHERE id = $1 RETURNING owner, space",
+        [id],
+      );
+      for (const { owner, space } of rows) await changeSpace(queries, owner, -Number(space));
+    }),
 });
 
 export type FileIndex = ReturnType<typeof createFileIndex>;
 
-async function exceededQuota(
-  db: Queries,
-  owner: string,
-  bytes: number,
-  quotas: FileQuotas,
-): Promise<keyof FileQuotas | undefined> {
-  // Locks the row in PostgreSQL: two transactions do not both count the same free bytes.
-  await db.query("UPDATE vexel.file_quota_lock SET reservations = reservations + 1");
-  const { rows } = await db.query<{ own: SqlInteger | null; total: SqlInteger | null }>(
-    `SELECT sum(CASE WHEN owner = $1 THEN ${counted} ELSE 0 END) AS own, sum(${counted}) AS total
-     FROM vexel.files`,
-    [owner],
+/** Inserts a file without content. Otherwise returns which quota it would exceed. */
+export async function reserveFile(
+  queries: Queries,
+  { id, owner, bytes, createdAt }: ReservedFile,
+  quotas?: FileQuotas,
+): Promise<"reserved" | keyof FileQuotas> {
+  const space = spaceFor(bytes);
+  const exceeded = await takeSpace(queries, owner, space, quotas);
+  if (exceeded) return exceeded;
+  await queries.query(
+    `INSERT INTO vexel.files (id, owner, purpose, filename, bytes, space, created_at, state)
+     VALUES ($1, $2, '', '', $3, $4, $5, 'reserved')`,
+    [id, owner, bytes, space, createdAt],
   );
-  const added = Math.max(bytes, minCountedBytes);
-  if (Number(rows[0]?.own ?? 0) + added > quotas.owner) return "owner";
-  return Number(rows[0]?.total ?? 0) + added > quotas.all ? "all" : undefined;
+  return "reserved";
+}
+
+/** False: the reservation was deleted meanwhile. */
+export async function completeFile(
+  queries: Queries,
+  { id, purpose, filename, bytes, createdAt, expiresAt }: StoredFile,
+  parts?: FileParts,
+): Promise<boolean> {
+  const { count } = await queries.query(
+    `UPDATE vexel.files SET purpose = $2, filename = $3, bytes = $4, created_at = $5,
+       expires_at = $6, parts = $7, state = 'stored'
+     WHERE id = $1 AND state = 'reserved'`,
+    [id, purpose, filename, bytes, createdAt, expiresAt, parts ? JSON.stringify(parts) : null],
+  );
+  return count > 0;
 }
 
 const fileOf = ({ id, owner, purpose, filename, ...row }: FileRow): StoredFile => ({

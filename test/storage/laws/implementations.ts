@@ -24,7 +24,7 @@ import { createFileIndex, type FileIndex } from "../../../server/storage/sql/fil
 import { createJobStore, type JobStore } from "../../../server/storage/sql/job-store.ts";
 import type { KeyStore } from "../../../server/storage/sql/key-store.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
-import { createUploadStore, type UploadStore } from "../../../server/storage/sql/upload-store.ts";
+import { createUploadStore } from "../../../server/storage/sql/upload-store.ts";
 import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { createWebhookEndpointStore } from "../../../server/storage/sql/webhook-endpoint-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
@@ -46,6 +46,7 @@ import type { EventStorage } from "./event-store.laws.ts";
 import { type LedgerStorage, openSqliteLedger } from "./ledger-storage.ts";
 import { type OutboxImplementation, outboxMaxBytes } from "./outbox.laws.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
+import type { UploadStorage } from "./upload-store.laws.ts";
 import type { WebhookEndpointStorage } from "./webhook-endpoint-store.laws.ts";
 
 export const keyStores: readonly Implementation<KeyStore>[] = [inFolder("SQLite", openKeyStore)];
@@ -172,12 +173,13 @@ export const jobStores: readonly Implementation<JobStore>[] = [
   inFolder("SQLite", (folder, now) => openJobStorage(openJobDatabase(folder, now))),
 ];
 
-export const openUploadStore = (db: SqlDatabase): UploadStore & { close(): Promise<void> } => ({
+export const openUploadStore = (db: SqlDatabase): UploadStorage & { close(): Promise<void> } => ({
   ...createUploadStore(db),
+  files: createFileIndex(db),
   close: () => db.close(),
 });
 
-export const uploadStores: readonly Implementation<UploadStore>[] = [
+export const uploadStores: readonly Implementation<UploadStorage>[] = [
   inFolder("SQLite", (folder, now) => openUploadStore(openJobDatabase(folder, now))),
 ];
 

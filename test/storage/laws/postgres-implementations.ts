@@ -47,12 +47,11 @@ BEGIN
   END LOOP;
   FOR name IN SELECT oid FROM pg_class
     WHERE relnamespace = 'vexel'::regnamespace AND relkind = 'r'
-      AND relname NOT IN ('schema_migrations', 'revisions', 'file_quota_lock')
+      AND relname NOT IN ('schema_migrations', 'revisions')
   LOOP
     EXECUTE format('DELETE FROM %s', name);
   END LOOP;
   UPDATE vexel.revisions SET value = 0;
-  UPDATE vexel.file_quota_lock SET reservations = 0;
 END $$`;
 
 /** One database for all laws, emptied after each: a new one would take as much CPU time as the law itself. */

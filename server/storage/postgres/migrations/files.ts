@@ -1,6 +1,7 @@
 /**
- * The files of clients, without their content. `file_quota_lock`: one row, which is locked while the quota of files is
- * checked.
+ * The files of clients, without their content. `space`: how many bytes the file counts toward the quotas; `file_space`
+ * has the sums of each owner, and of all owners under an empty name. `parts`: the parts of an upload that the content is
+ * in, as JSON.
  */
 
 export const fileTables: readonly string[] = [
@@ -10,16 +11,22 @@ export const fileTables: readonly string[] = [
     purpose    TEXT NOT NULL,
     filename   TEXT NOT NULL,
     bytes      BIGINT NOT NULL,
+    space      BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    state      TEXT NOT NULL
+    state      TEXT NOT NULL,
+    parts      TEXT
   )`,
   "CREATE INDEX files_by_owner ON vexel.files (owner, id)",
-  "CREATE TABLE vexel.file_quota_lock (reservations BIGINT NOT NULL)",
-  "INSERT INTO vexel.file_quota_lock (reservations) VALUES (0)",
+  "CREATE INDEX files_by_expiry ON vexel.files (expires_at) WHERE expires_at IS NOT NULL",
+  "CREATE INDEX files_not_stored ON vexel.files (created_at) WHERE state <> 'stored'",
+  'CREATE TABLE vexel.file_space (owner TEXT COLLATE "C" PRIMARY KEY, bytes BIGINT NOT NULL)',
 ];
 
-/** Uploads of files in parts, without the content of the parts. */
+/**
+ * Uploads of files in parts, without the content of the parts. `parts` and `part_bytes`: the number and the bytes of its
+ * parts.
+ */
 export const uploadTables: readonly string[] = [
   `CREATE TABLE vexel.uploads (
     id           TEXT COLLATE "C" PRIMARY KEY,
@@ -31,7 +38,9 @@ export const uploadTables: readonly string[] = [
     file_seconds BIGINT,
     created_at   BIGINT NOT NULL,
     expires_at   BIGINT NOT NULL,
-    status       TEXT NOT NULL
+    status       TEXT NOT NULL,
+    parts        BIGINT NOT NULL,
+    part_bytes   BIGINT NOT NULL
   )`,
   "CREATE INDEX uploads_by_expiry ON vexel.uploads (expires_at)",
   `CREATE TABLE vexel.upload_parts (

@@ -1,7 +1,10 @@
 /** The migrations of `jobs.db`, in order. A migration that was released is never changed: a new one is appended. */
 import type { Migration } from "../migrate.ts";
 
-/** `file_quota_lock`: one row, which PostgreSQL locks while the quota of files is checked. */
+/**
+ * `space`: how many bytes the file counts toward the quotas; `file_space` has the sums of each owner, and of all owners
+ * under an empty name. `parts`: the parts of an upload that the content is in, as JSON.
+ */
 const files: Migration = {
   name: "0001-files",
   statements: [
@@ -11,13 +14,16 @@ const files: Migration = {
       purpose    TEXT NOT NULL,
       filename   TEXT NOT NULL,
       bytes      INTEGER NOT NULL,
+      space      INTEGER NOT NULL,
       created_at INTEGER NOT NULL,
       expires_at INTEGER,
-      state      TEXT NOT NULL
+      state      TEXT NOT NULL,
+      parts      TEXT
     ) WITHOUT ROWID`,
     "CREATE INDEX files_by_owner ON files (owner, id)",
-    "CREATE TABLE file_quota_lock (reservations INTEGER NOT NULL)",
-    "INSERT INTO file_quota_lock (reservations) VALUES (0)",
+    "CREATE INDEX files_by_expiry ON files (expires_at) WHERE expires_at IS NOT NULL",
+    "CREATE INDEX files_not_stored ON files (created_at) WHERE state <> 'stored'",
+    "CREATE TABLE file_space (owner TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID",
   ],
 };
 
@@ -81,6 +87,7 @@ const jobs: Migration = {
   ],
 };
 
+/** `parts` and `part_bytes`: the number and the bytes of its parts. */
 const uploads: Migration = {
   name: "0003-uploads",
   statements: [
@@ -94,7 +101,9 @@ const uploads: Migration = {
       file_seconds INTEGER,
       created_at   INTEGER NOT NULL,
       expires_at   INTEGER NOT NULL,
-      status       TEXT NOT NULL
+      status       TEXT NOT NULL,
+      parts        INTEGER NOT NULL,
+      part_bytes   INTEGER NOT NULL
     ) WITHOUT ROWID`,
     "CREATE INDEX uploads_by_expiry ON uploads (expires_at)",
     `CREATE TABLE upload_parts (
