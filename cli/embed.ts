@@ -4,6 +4,7 @@ import { errorCode, errorMessage } from "../server/lib/error-code.ts";
 import { sleep } from "../server/lib/timers.ts";
 import { type Command, UsageError } from "./command.ts";
 import { adviceFor } from "./embed/advice.ts";
+import { maxColumns } from "./embed/cells.ts";
 import { EmbeddingClient, type Retry } from "./embed/client.ts";
 import { describeEmpty, describeRows, describeSize } from "./embed/describe-input.ts";
 import { type Inspection, inspect } from "./embed/estimate.ts";
@@ -180,9 +181,14 @@ async function embedAll(
 const describeRetry = ({ error, number, of, afterMs }: Retry): string =>
   `${error.message} Retry ${number} of ${of} in ${(afterMs / 1000).toFixed(1)} s.`;
 
-function report(options: EmbedOptions, { checkpoint: { rows, failed } }: RunStore): number {
+function report(
+  options: EmbedOptions,
+  { checkpoint: { rows, failed, columns } }: RunStore,
+): number {
   const { paths } = options;
   if (rows === 0) print(describeEmpty(options));
+  if (columns.length === maxColumns)
+    print(`warning: ${paths.output} has ${maxColumns} other columns: further ones are left out.\n`);
   print(`${paths.output}: ${rows - failed} vectors.\n`);
   if (failed === 0) return 0;
   print(`${paths.errors}: ${failed} rows failed.\n`);

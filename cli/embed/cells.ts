@@ -5,7 +5,10 @@
 
 export type ColumnType = "none" | "boolean" | "integer" | "number" | "time" | "bytes" | "text";
 
-/** A value of a column as JSON. Integers beyond 2^53 and numbers that are not finite are texts of their digits. */
+/**
+ * A value of a column as JSON. Integers of 64 bits and numbers that are not finite are texts of their digits; a time is
+ * its microseconds since 1970.
+ */
 export interface Cell {
   readonly name: string;
   readonly type: ColumnType;
@@ -38,13 +41,32 @@ export function toCell(name: string, value: unknown, isFractional = false): Cell
   }
   if (value === null) return cell("none", null);
   if (value instanceof Uint8Array) return cell("bytes", toBase64(value));
-  if (value instanceof Date)
-    return Number.isNaN(value.getTime()) ? cell("none", null) : cell("time", value.toISOString());
+  if (value instanceof Date) {
+    const micros = microsOf(value);
+    return micros === undefined ? cell("none", null) : cell("time", `${micros}`);
+  }
   return cell("text", JSON.stringify(value, jsonValue) ?? null);
 }
 
+/** A time as Parquet has it: a Date has milliseconds only. */
+export class PreciseTime extends Date {
+  readonly micros: bigint;
+
+  constructor(micros: bigint) {
+    super(Number(micros / 1000n));
+    this.micros = micros;
+  }
+}
+
+/** Since 1970. Undefined: the date is invalid. */
+function microsOf(time: Date): bigint | undefined {
+  if (time instanceof PreciseTime) return time.micros;
+  return Number.isNaN(time.getTime()) ? undefined : BigInt(time.getTime()) * 1000n;
+}
+
 const jsonValue = (_: string, value: unknown): unknown => {
-  if (typeof value === "bigint") return String(value);
+  if (typeof value === "bigint")
+    return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   return value instanceof Uint8Array ? toBase64(value) : value;
 };
 
@@ -66,6 +88,10 @@ function commonType(a: ColumnType, b: ColumnType): ColumnType {
   return isNumeric ? "number" : "text";
 }
 
+/** The value in the error file. */
+export const printCell = ({ type, value }: Cell): Cell["value"] =>
+  type === "time" && value !== null ? new Date(Number(value) / 1000).toISOString() : value;
+
 /** The value for a column of this type, which is the type of the cell or one that covers it. */
 export function fromCell(type: ColumnType, value: Cell["value"] | undefined): unknown {
   if (value === null || value === undefined) return null;
@@ -77,7 +103,7 @@ export function fromCell(type: ColumnType, value: Cell["value"] | undefined): un
     case "number":
       return Number(value);
     case "time":
-      return new Date(String(value));
+      return BigInt(value);
     case "bytes":
       return Buffer.from(String(value), "base64");
     default:

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { UsageError } from "../command.ts";
-import { addTypes, type ColumnTypes } from "./cells.ts";
+import { addTypes, type ColumnTypes, printCell } from "./cells.ts";
 import type { RunSettings } from "./checkpoint.ts";
 import { type Checkpoint, newCheckpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { EmbeddedBatch } from "./embed-batch.ts";
@@ -135,7 +135,7 @@ export class RunStore {
 
 /** A row of the error file, which can be the input of another run. */
 const errorLine = ({ id, text, error, cells = [] }: FailedRow): string => {
-  const others = Object.fromEntries(cells.map(({ name, value }) => [name, value]));
+  const others = Object.fromEntries(cells.map((cell) => [cell.name, printCell(cell)]));
   return `${JSON.stringify({ ...others, id, text, error })}\n`;
 };
 

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parquetWriteFile } from "hyparquet-writer";
 import { startFake } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -87,7 +88,6 @@ describe("a Parquet output has the other columns of the rows", () => {
     });
     const names = ["--id-column", "key", "--text-column", "body"];
     expect((await embed("docs.parquet", ...names)).code).toBe(0);
-    const { asyncBufferFromFile, parquetReadObjects } = await import("hyparquet");
     const file = await asyncBufferFromFile(join(folder.path, "vectors.parquet"));
     const rows = await parquetReadObjects({ file, utf8: false });
     const both = { raw: bytes, nothing: null };
@@ -96,6 +96,32 @@ describe("a Parquet output has the other columns of the rows", () => {
       { id: "b", small: 2n, large: -1n, price: Number.NaN, when: null, live: false, ...both },
     ]);
     expect(rows[0]?.embedding).toEqual(vectorOf("A."));
+  });
+
+  test("of Parquet, with the microseconds of times", async () => {
+    const micros = [1_763_467_200_123_456n, -1n];
+    const text = {
+      type: "BYTE_ARRAY",
+      converted_type: "UTF8",
+      repetition_type: "REQUIRED",
+    } as const;
+    parquetWriteFile({
+      filename: join(folder.path, "docs.parquet"),
+      schema: [
+        { name: "schema", num_children: 2 },
+        { name: "text", ...text },
+        { name: "at", type: "INT64", converted_type: "TIMESTAMP_MICROS" },
+      ],
+      columnData: [
+        { name: "text", data: ["A.", "B."] },
+        { name: "at", data: micros },
+      ],
+    });
+    expect((await embed("docs.parquet")).code).toBe(0);
+    const file = await asyncBufferFromFile(join(folder.path, "vectors.parquet"));
+    const parsers = { timestampFromMicroseconds: (value: bigint) => value };
+    const rows = await parquetReadObjects({ file, parsers });
+    expect(rows.map(({ at }) => at)).toEqual(micros);
   });
 
   test("after a run that was continued", async () => {
@@ -128,6 +154,28 @@ describe("a Parquet output has the other columns of the rows", () => {
     expect(readJsonLines<object>(folder.path, "vectors.errors.jsonl")).toEqual([
       { id: 2, text: "", title: "B", error: "The text is empty." },
     ]);
+    parquetWriteFile({
+      filename: join(folder.path, "docs.parquet"),
+      columnData: [
+        { name: "text", data: ["A.", ""], type: "STRING" },
+        { name: "at", data: [new Date(0), new Date(5)], type: "TIMESTAMP" },
+      ],
+    });
+    const args = ["--input", "docs.parquet", "--output", "other.parquet"];
+    expect((await embedWith(fake, folder.path, ...args)).code).toBe(3);
+    expect(readJsonLines<object>(folder.path, "other.errors.jsonl")).toEqual([
+      { id: 2, text: "", at: "1970-01-01T00:00:00.005Z", error: "The text is empty." },
+    ]);
+  });
+
+  test("up to 1,000, and says that further ones are left out", async () => {
+    const wide = Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`c${at}`, at]));
+    writeJsonl(folder.path, "docs.jsonl", [{ id: 1, text: "a", ...wide }]);
+    const { code, err } = await embed("docs.jsonl");
+    expect(code).toBe(0);
+    expect(err).toContain("has 1000 other columns: further ones are left out.");
+    const [row] = await otherColumns();
+    expect(Object.keys(row ?? {})).toHaveLength(1001);
   });
 
   test("but not those whose name the output needs, with a warning", async () => {

@@ -3,6 +3,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { SchemaElement } from "hyparquet";
 import { errorCode, errorMessage } from "../../../server/lib/error-code.ts";
 import { UsageError } from "../../command.ts";
+import { PreciseTime } from "../cells.ts";
 import type { SourceRow } from "../row.ts";
 
 /** The codecs that hyparquet leaves to its callers, besides Snappy, which it has. */
@@ -10,6 +11,11 @@ const compressors = {
   GZIP: (bytes: Uint8Array) => gunzipSync(bytes),
   ZSTD: (bytes: Uint8Array) => Bun.zstdDecompressSync(bytes),
   BROTLI: (bytes: Uint8Array) => brotliDecompressSync(bytes),
+};
+
+const parsers = {
+  timestampFromMicroseconds: (micros: bigint) => new PreciseTime(micros),
+  timestampFromNanoseconds: (nanos: bigint) => new PreciseTime(nanos / 1000n),
 };
 
 interface Wanted {
@@ -33,7 +39,7 @@ export async function* readParquet(path: string, wanted: Wanted): AsyncGenerator
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
-    const read = { file, metadata, columns, rowStart, rowEnd, compressors, utf8: false };
+    const read = { file, metadata, columns, rowStart, rowEnd, compressors, parsers, utf8: false };
     const rows =
       columns.length === 0
         ? Array.from({ length: rowEnd - rowStart }, () => ({}))

@@ -14,7 +14,7 @@ const valueTypes: Readonly<Record<ColumnType, ValueType>> = {
   boolean: { type: "BOOLEAN" },
   integer: { type: "INT64" },
   number: { type: "DOUBLE" },
-  time: { type: "INT64", converted_type: "TIMESTAMP_MILLIS" },
+  time: { type: "INT64", converted_type: "TIMESTAMP_MICROS" },
   bytes: { type: "BYTE_ARRAY" },
 };
 
