@@ -5,6 +5,7 @@ import {
   createConfigEntityStore,
 } from "../server/storage/sql/config-entity-store.ts";
 import { createKeyStore, type KeyStore } from "../server/storage/sql/key-store.ts";
+import { createUserStore, type UserStore } from "../server/storage/sql/user-store.ts";
 import {
   createWebhookEndpointStore,
   type WebhookEndpointStore,
@@ -15,8 +16,10 @@ import {
   hasGatewayDatabase,
   openConfigEntityStore,
   openExistingKeyStore,
+  openGatewayDatabase,
   openKeyStore,
 } from "../server/storage/sqlite/gateway-database.ts";
+import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { SqliteDatabase } from "../server/storage/sqlite/sqlite-database.ts";
 
 type StoreSettings = Pick<Settings, "DATABASE_URL" | "VEXEL_DATA">;
@@ -38,6 +41,21 @@ export async function openEntities(settings: StoreSettings): Promise<ConfigEntit
   checkStoredData(settings);
   if (settings.DATABASE_URL === "") return openConfigEntityStore(settings.VEXEL_DATA, Date.now);
   return createConfigEntityStore(await connect(settings));
+}
+
+/** The users of the console. Throws StoreError if the data folder has no database. */
+export async function openUsers(
+  settings: StoreSettings,
+): Promise<Pick<UserStore, "isEmpty"> & { close(): Promise<void> }> {
+  checkStoredData(settings);
+  const { DATABASE_URL, VEXEL_DATA: folder } = settings;
+  if (DATABASE_URL === "" && !hasGatewayDatabase(folder)) {
+    throw new StoreError(
+      `There is no gateway in ${folder}. Set VEXEL_DATA to the data folder of the gateway.`,
+    );
+  }
+  const db = DATABASE_URL === "" ? openGatewayDatabase(folder, Date.now) : await connect(settings);
+  return { isEmpty: () => createUserStore(db).isEmpty(), close: () => db.close() };
 }
 
 /** Runs `use` with the webhook endpoints of clients. */

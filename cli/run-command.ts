@@ -14,6 +14,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["keys", async () => (await import("./keys.ts")).keys],
   ["config", async () => (await import("./config.ts")).config],
   ["db", async () => (await import("./db.ts")).db],
+  ["setup-link", async () => (await import("./setup-link.ts")).setupLink],
   ["models", async () => (await import("./models.ts")).models],
   ["import", async () => (await import("./import.ts")).importCommand],
   ["embed", async () => (await import("./embed.ts")).embed],
@@ -26,7 +27,7 @@ async function overview(): Promise<string> {
 Usage: ${ownCommand("[command] [options]")}
 
 Commands:
-${all.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
+${all.map(({ name, summary }) => `  ${name.padEnd(10)} ${summary}`).join("\n")}
 
 Without a command, "serve" runs. "${ownCommand("<command> --help")}" describes a command.
 Settings are environment variables; docs/settings.md lists them.

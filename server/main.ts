@@ -4,6 +4,7 @@ import { version } from "../package.json";
 import { build } from "./app.ts";
 import { generateKey } from "./auth/generate-key.ts";
 import { type Configuration, openConfiguration } from "./config/reload/open-configuration.ts";
+import type { Snapshot } from "./config/snapshot.ts";
 import { fileText } from "./config/yaml/yaml-file.ts";
 import type { Gateway } from "./gateway.ts";
 import { errorMessage, errorStack } from "./lib/error-code.ts";
@@ -15,7 +16,7 @@ import type { MetricsExport } from "./observe/otlp/export-metrics.ts";
 import type { Tracing } from "./observe/otlp/open-tracing.ts";
 import { guardAgainstCrashes } from "./process/crash-guard.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./process/shutdown.ts";
-import { startupMessage } from "./process/startup-message.ts";
+import { listeningFields, startupMessage } from "./process/startup-message.ts";
 import {
   openWorkerChannel,
   workersWithoutRedisProblem,
@@ -107,8 +108,10 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
       redis,
       otherWorkers: channel?.others,
     });
+    // Emits events for keys that were changed while no gateway was running.
+    await gateway.events.onKeysChanged(keys);
     // After the gateway listens: if the start failed after a key was created, the key would never be shown.
-    newKey = await createFirstKey(gateway, configuration, keys);
+    newKey = await createFirstKey(settings, configuration, keys);
   } catch (error) {
     configuration.close();
     await gateway?.close();
@@ -117,14 +120,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   // Before the startup message: a signal right after it must drain the gateway.
   const stop = watchStopSignals(clock);
   if (!isWorker || env[workerVariable] === "1") {
-    process.stdout.write(
-      startupMessage({
-        url: gateway.url,
-        snapshot: configuration.snapshot(),
-        newKey,
-        consolePath: await gateway.consolePath(),
-      }),
-    );
+    await announce(gateway, configuration.snapshot(), { newKey, settings, log });
   }
   channel?.open(gateway.url, gateway.reports);
   const stopping = { stop, crash, isWorker, log, clock };
@@ -146,15 +142,33 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
   return endProcess(stopping);
 }
 
-/** Creates a key if there is none. Its text is not stored, so it must be shown now. */
+interface AnnounceOptions {
+  readonly newKey: string | undefined;
+  readonly settings: Settings;
+  readonly log: Log;
+}
+
+/** The startup message. With JSON, a program reads the output, and may store it: it gets no secret. */
+async function announce(
+  { url, consolePath: pathOfConsole }: Gateway,
+  snapshot: Snapshot,
+  { newKey, settings, log }: AnnounceOptions,
+): Promise<void> {
+  const consolePath = await pathOfConsole();
+  if (settings.VEXEL_LOG_FORMAT === "json") {
+    log.info("listening", listeningFields(url, snapshot, consolePath));
+  } else {
+    process.stdout.write(startupMessage({ url, snapshot, newKey, consolePath }));
+  }
+}
+
+/** Creates a key if there is none. Its text is not stored, so it must be shown now: there is none with JSON. */
 async function createFirstKey(
-  gateway: Gateway,
+  { VEXEL_LOG_FORMAT: format }: Settings,
   { snapshot, applyKeyChanges }: Pick<Configuration, "snapshot" | "applyKeyChanges">,
   keys: KeyStore,
 ): Promise<string | undefined> {
-  // Emits events for keys that were changed while no gateway was running.
-  await gateway.events.onKeysChanged(keys);
-  if (snapshot().keys.size > 0) return undefined;
+  if (format === "json" || snapshot().keys.size > 0) return undefined;
   const { text, key } = generateKey("default", ["*"], {}, Date.now());
   await keys.create(key);
   await applyKeyChanges();

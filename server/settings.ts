@@ -82,7 +82,9 @@ export const settingsTable = {
   VEXEL_LOG_FORMAT: z
     .enum(["auto", "text", "json"])
     .default("auto")
-    .describe("`auto`: readable lines on a terminal, JSON otherwise."),
+    .describe(
+      "`auto`: readable lines on a terminal, JSON otherwise. `json`: also no startup message, and no API key is created at the first start, because a program reads the output and may store it.",
+    ),
   VEXEL_METRICS_PORT: wholeNumber(0, 0, 65_535).describe(
     "Port for metrics (`GET /metrics`) alone, on the address `HOST`. 0: none.",
   ),

@@ -326,7 +326,7 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
   const deadline = Date.now() + 60_000;
   let url: string | undefined;
   while (url === undefined) {
-    url = /Base URL {2}(\S+)\/v1/.exec(text)?.[1];
+    url = (/Base URL {2}(\S+)\/v1/.exec(text) ?? /"listening","url":"([^"]+)"/.exec(text))?.[1];
     if (url !== undefined) break;
     if (child.exitCode !== null || Date.now() > deadline) {
       child.kill("SIGKILL");

@@ -1,7 +1,11 @@
-/** Startup message on standard output: base URL, API key, models, and a curl command that works as it is. */
+/**
+ * Startup message on standard output: base URL, API key, models, and a curl command that works as it is. With
+ * `VEXEL_LOG_FORMAT=json`, a log line without secrets instead.
+ */
 import { missingPartWarnings } from "../config/build/config-warnings.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { missingLib } from "../lib/executable.ts";
+import type { Fields } from "../lib/log.ts";
 import { ownCommand } from "./own-command.ts";
 
 interface StartupMessageOptions {
@@ -35,6 +39,22 @@ export function startupMessage({
   Models    ${listed.join(", ") || "none"}${more}${consoleLine(clientUrl, consolePath)}
 ${warnings.map((warning) => `\n  Warning: ${warning}.\n`).join("")}${tryIt(clientUrl, models, newKey)}
 `;
+}
+
+/** The fields of the log line `listening`. */
+export function listeningFields(
+  url: string,
+  { keys, models }: Snapshot,
+  consolePath: string | undefined,
+): Fields {
+  const needsSetup = consolePath?.includes("#") ?? false;
+  return {
+    url,
+    models: models.size,
+    keys: keys.size,
+    ...(keys.size === 0 && { createKey: ownCommand("keys create") }),
+    ...(needsSetup && { createAdministrator: ownCommand("setup-link") }),
+  };
 }
 
 /** A curl command for the first embedding model, or else for the first model. Without models, there is none. */

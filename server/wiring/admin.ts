@@ -48,7 +48,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
     onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
   });
   resources.defer(() => void stopRetention());
-  const setupToken = createSetupToken(shared && settings.VEXEL_SECRET);
+  const setupToken = createSetupToken(secrets);
   const sessions = new Sessions({ sessions: stores.sessions, users, now: storedNow });
   const tokens = new UserTokens({ store: stores.adminTokens, users, now: storedNow });
   const oidcSettings = readOidcSettings(settings);
@@ -112,7 +112,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
     /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
     consolePath: async () => {
       if (!isConsoleOn) return undefined;
-      return (await isEmpty(users)) ? `/console/setup#${setupToken.value}` : "/console";
+      return (await isEmpty(users)) ? setupToken.path : "/console";
     },
   };
 }

@@ -33,7 +33,7 @@ describe("README.md", () => {
       (code) => code.split(" ")[1],
     );
     expect(documented).toEqual(
-      [...list.matchAll(/^ {2}\["(\w+)"/gm)].map(([, name]) => name as string),
+      [...list.matchAll(/^ {2}\["([\w-]+)"/gm)].map(([, name]) => name as string),
     );
     expect(documented).toContain("serve");
   });

@@ -51,6 +51,7 @@ esac`,
   pip: `[ "$*" = "install openai" ]; ${notRun("it needs a package registry")}`,
   docker: `${checkFiles}; ${notRun("it needs a container engine, and test/laws/deploy.test.ts reads the files")}`,
   helm: `${checkFiles}; ${notRun("it needs a cluster, and test/laws/deploy.test.ts renders the chart")}`,
+  kubectl: notRun("it needs a cluster"),
   systemctl: notRun("it needs systemd"),
   sqlite3: `exec ${quoted([process.execPath, "-e", 'import { Database } from "bun:sqlite"; const [file, query] = process.argv.slice(-2); console.log(new Database(file, { readonly: true }).query(query).all());'])} -- "$@"`,
   "start-gateway": `stop-gateway

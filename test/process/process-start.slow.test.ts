@@ -110,6 +110,43 @@ test("the first start prints a key and a link that creates the administrator; th
   expect(consoleLine.exec(second.output())?.[1]).toBe(`${second.url}/console`);
 });
 
+test("with VEXEL_LOG_FORMAT=json the output has no secret, and commands print the link and a key", async () => {
+  using folder = temporaryFolder();
+  const data = join(folder.path, "data");
+  const env = { VEXEL_LOG_FORMAT: "json" };
+  const gateway = await start({ folder: folder.path, env });
+  await until(() => gateway.output().endsWith("\n"));
+  const lines = gateway.output().trimEnd().split("\n");
+  const events = lines.map((line) => JSON.parse(line) as { event: string });
+  expect(events.find(({ event }) => event === "listening")).toMatchObject({
+    url: gateway.url,
+    keys: 0,
+    createKey: expect.stringContaining("keys create"),
+    createAdministrator: expect.stringContaining("setup-link"),
+  });
+  expect(gateway.output()).not.toMatch(/sk-vx-|setup#/);
+
+  const command = { cwd: folder.path, env: { VEXEL_DATA: data, PORT: new URL(gateway.url).port } };
+  const printed = await vexel(["setup-link"], command);
+  expect(printed).toMatchObject({ code: 0, err: "" });
+  expect(printed.out).toStartWith(`${gateway.url}/console/setup#`);
+  const body = { name: "Ada", password: "correct horse battery" };
+  const response = await fetch(`${gateway.url}/admin/api/session/setup`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ...body, token: printed.out.trim().split("#")[1] }),
+  });
+  expect(response.status).toBe(200);
+  expect(await vexel(["setup-link"], command)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("the console has users"),
+  });
+
+  const created = await vexel(["keys", "create", "--name", "app"], command);
+  const key = /sk-vx-\S+/.exec(created.out)?.[0] ?? "";
+  await until(async () => (await modelsWith(gateway, key)).status === 200);
+});
+
 test("a second gateway cannot use a locked data folder, and commands can", async () => {
   using folder = temporaryFolder();
   const first = await start({ folder: folder.path });

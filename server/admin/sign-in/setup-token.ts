@@ -1,20 +1,27 @@
 /**
- * The one-time link that creates the first administrator. It is printed at the start while there is no user. Replicas
- * that share a database accept the same token, because a load balancer may send the link to any of them.
+ * The one-time link that creates the first administrator. It is shown while there is no user. Its token is derived from
+ * `VEXEL_SECRET` or from the key in the data folder, so that the replicas and workers to which a load balancer may send
+ * the link accept it, and `vexel setup-link` can show it.
  */
-import { hkdfSync, randomBytes } from "node:crypto";
 import { isSameSecret } from "../../lib/secret-hash.ts";
+import type { SecretBox } from "../../storage/encrypt-secret.ts";
 
 const tokenBytes = 24;
 
 export type SetupToken = ReturnType<typeof createSetupToken>;
 
-/** `secret`: `VEXEL_SECRET` of replicas that share a database. Undefined: a random token. */
-export function createSetupToken(secret?: string) {
-  const bytes =
-    secret === undefined
-      ? randomBytes(tokenBytes)
-      : Buffer.from(hkdfSync("sha256", secret, "vexel", "setup token", tokenBytes));
-  const value = bytes.toString("base64url");
-  return { value, matches: (presented: string): boolean => isSameSecret(presented, value) };
+export function createSetupToken(secrets: Pick<SecretBox, "hash">) {
+  return {
+    get value(): string {
+      const bytes = Buffer.from(secrets.hash("console", "setup token"), "hex");
+      return bytes.subarray(0, tokenBytes).toString("base64url");
+    },
+    matches(presented: string): boolean {
+      return isSameSecret(presented, this.value);
+    },
+    /** The path of the link in the console. */
+    get path(): string {
+      return `/console/setup#${this.value}`;
+    },
+  };
 }

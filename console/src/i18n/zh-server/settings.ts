@@ -18,7 +18,8 @@ export const zhSettings: Readonly<Record<string, string>> = {
   VEXEL_WORKERS:
     "共用端口的工作进程数。大于 1 时需要 `DATABASE_URL`；使用限流、预算或非内置图像模型时还需要 `REDIS_URL`。",
   VEXEL_LOG_LEVEL: "最低日志级别。",
-  VEXEL_LOG_FORMAT: "`auto`：在终端中输出易读的文本，其他情况输出 JSON。",
+  VEXEL_LOG_FORMAT:
+    "`auto`：在终端中输出易读的文本，其他情况输出 JSON。`json`：此外不输出启动信息，首次启动时也不创建 API 密钥，因为输出由程序读取，可能会被保存。",
   VEXEL_METRICS_PORT: "仅用于指标（`GET /metrics`）的端口，监听地址为 `HOST`。0 表示不启用。",
   VEXEL_METRICS_TOKEN:
     "在 `PORT` 上访问指标（`GET /metrics`）的令牌，在 `VEXEL_METRICS_PORT` 上也需要。至少 16 个字符。留空则 `PORT` 上不提供指标，`VEXEL_METRICS_PORT` 上无需令牌。",
