@@ -4,7 +4,6 @@ import type { Emit } from "../../contract/events.ts";
 import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import type { OpenedLedger } from "../ledger/open-ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Log } from "../lib/log.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
 import { BudgetCounters } from "./budget-counters.ts";
 import { createBudgets } from "./budgets.ts";
@@ -16,12 +15,11 @@ interface OpenBudgetsOptions
     Pick<OpenedLedger, "spent" | "loadLabels"> {
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
-  readonly log: Pick<Log, "warn">;
   readonly emit: Emit;
 }
 
 export function openBudgets(options: OpenBudgetsOptions) {
-  const { spent, loadLabels, shared, log, emit } = options;
+  const { spent, loadLabels, shared, emit } = options;
   const spentBefore = (owner: BudgetOwner, period: string): number => {
     try {
       return spent(owner, period);
@@ -37,13 +35,7 @@ export function openBudgets(options: OpenBudgetsOptions) {
   const counters = shared
     ? new SharedBudgetCounters(shared, { spentBefore, loadLabels })
     : new BudgetCounters({ spentBefore, loadLabels });
-  const budgets = createBudgets({
-    counters,
-    emit: (event) => {
-      log.warn("budget-threshold", { ...event.data });
-      emit(event);
-    },
-  });
+  const budgets = createBudgets({ counters, emit });
   return {
     budgets,
     charging: createRequestCharging({

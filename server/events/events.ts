@@ -23,6 +23,8 @@ interface EventsOptions {
   readonly now: () => number;
   readonly newId: () => string;
   readonly report: (emitted: EventsReport) => void;
+  /** Called for each event of the operator that is recorded: once by all replicas, for an event that occurs once. */
+  readonly onRecorded: (event: StoredEvent) => void;
 }
 
 export interface EventsReport {
@@ -75,7 +77,8 @@ export function createEvents(options: EventsOptions): Events {
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  const recordFor = async (event: NewEvent, receivers: readonly Webhook[]): Promise<void> => {
+  /** False: it was recorded before. */
+  const recordFor = async (event: NewEvent, receivers: readonly Webhook[]): Promise<boolean> => {
     const { isNew, overflowed } = await store.record(
       event,
       receivers.map(({ id }) => id),
@@ -89,12 +92,12 @@ export function createEvents(options: EventsOptions): Events {
       });
     }
     if (isNew && receivers.length > 0) deliver.wake();
+    return isNew;
   };
-  const record = ({ event, deliveredTo }: QueuedEvent): Promise<void> =>
-    recordFor(
-      event,
-      subscribers(event).filter(({ id }) => !deliveredTo.has(id)),
-    );
+  const record = async ({ event, deliveredTo }: QueuedEvent): Promise<void> => {
+    const receivers = subscribers(event).filter(({ id }) => !deliveredTo.has(id));
+    if (await recordFor(event, receivers)) options.onRecorded(event);
+  };
 
   const recordQueued = async (): Promise<void> => {
     for (let next = queue.shift(); next; next = queue.shift()) {

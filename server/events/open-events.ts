@@ -1,7 +1,7 @@
 /** Opens events: the event store, webhook delivery and key events. */
 import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
-import type { Log } from "../lib/log.ts";
+import type { Fields, Log } from "../lib/log.ts";
 import { newId } from "../lib/new-id.ts";
 import { nextTurn } from "../lib/tasks.ts";
 import { backgroundTimers, repeat } from "../lib/timers.ts";
@@ -9,7 +9,7 @@ import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAlertStore } from "../storage/sql/alert-store.ts";
 import { createDeliveryStore } from "../storage/sql/delivery-store.ts";
-import { createEventStore } from "../storage/sql/event-store.ts";
+import { createEventStore, type StoredEvent } from "../storage/sql/event-store.ts";
 import { createWebhookEndpointStore } from "../storage/sql/webhook-endpoint-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
@@ -90,6 +90,7 @@ export function openEvents(options: OpenEventsOptions) {
     now,
     newId: newEventId,
     report,
+    onRecorded: (event) => logThreshold(log, event),
   });
   resources.defer(events.close);
   const views = createEventViews({ store, queue, deliver, events, webhooks, clock, now });
@@ -169,6 +170,11 @@ function openStores(folder: string, resources: AsyncDisposableStack) {
 
 const joined = <K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): ReadonlyMap<K, V> =>
   second.size === 0 ? first : new Map([...first, ...second]);
+
+/** Each replica notices that a budget has reached a threshold. The one that records the event logs it. */
+function logThreshold(log: Log, { type, data }: StoredEvent): void {
+  if (type === "budget.threshold") log.warn("budget-threshold", data as Fields);
+}
 
 function logRecordingProblem(log: Log, { kind, type, webhook, problem }: EventsReport): void {
   if (kind === "queue-full") log.error("webhook-abandoned", { webhook, reason: problem });

@@ -4,6 +4,7 @@ import type { Estimate } from "../../server/budgets/budgets.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { arrange } from "../conformance/arrange.ts";
 import { embeddingResponse } from "../embeddings/upstream-response.ts";
+import { until } from "../until.ts";
 import { budgeted, certain, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
 
 const key = "sk-test-thousand-0000000";
@@ -42,6 +43,7 @@ test("ten sequential requests of a dollar each fit a budget of ten dollars, and 
   const refused = await embed();
   expect(refused.status).toBe(429);
   expect(refused.headers.get("x-should-retry")).toBe("false");
+  await until(() => events().length >= 3);
   expect(events()).toEqual([50, 80, 100]);
 });
 

@@ -6,6 +6,7 @@ import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { arrange, clientOf } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
+import { until } from "../until.ts";
 
 /** An image of dall-e-3 costs four cents. */
 const cents = 0.04;
@@ -70,11 +71,14 @@ test("of 100 concurrent requests against a budget for ten, ten are sent and bill
   expect(rows.filter(({ error }) => error === "over_budget")).toHaveLength(90);
   expect(setup.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(10);
   expect(spent("ten")).toBeCloseTo(0.4, 12);
-  const events = setup.gateway
-    .log()
-    .split("\n")
-    .filter((line) => line.includes('"budget-threshold"'))
-    .map((line) => JSON.parse(line));
+  const thresholds = () =>
+    setup.gateway
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"budget-threshold"'))
+      .map((line) => JSON.parse(line));
+  await until(() => thresholds().length >= 3);
+  const events = thresholds();
   expect(events.map(({ percent }) => percent)).toEqual([50, 80, 100]);
   expect(events[0]).toMatchObject({
     scope: "key",

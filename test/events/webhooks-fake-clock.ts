@@ -94,6 +94,7 @@ export function startSimulation(options: SimulationOptions) {
     now: () => at,
     newId: () => `evt_${String(++count).padStart(6, "0")}`,
     report: (each) => reported.push(each),
+    onRecorded: () => {},
   });
   open.push(async () => {
     await events.close();
