@@ -59,6 +59,9 @@ const maxEmbeddingRanges = 8;
 /** Embedding lines run concurrently and take milliseconds; image lines of a range run one after the other. */
 const rangeLines = { embeddings: 2000, generations: 4, edits: 4 } as const;
 
+/** OpenAI: a batch is `cancelling` for up to ten minutes. */
+const inFlightMs = 600_000;
+
 export function createBatchKind(options: BatchKindOptions): JobKind {
   const { files, limits, checkerOf, clock } = options;
   return {
@@ -104,7 +107,8 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       const { id, customId } = line as BatchLine;
       return formatLine(id, customId, result);
     },
-    notRun: ({ ending }) => notRun(ending),
+    inFlightMs,
+    notRun: ({ ending }, wasSent) => (wasSent ? notDone() : notRun(ending)),
     finish: async (job, results) => {
       // The other lines were not claimed any more.
       if (job.ending === "failed" && batchDataOf(job).vendorTarget)
@@ -231,6 +235,14 @@ async function storeResults(
     throw error;
   }
 }
+
+/** The error of a line that was sent before the batch ended, and was not done in time. */
+const notDone = (): GatewayError =>
+  new GatewayError(
+    "job_cancelled",
+    "This request was running when the batch ended, and was not done ten minutes later.",
+    { overrides: { code: "batch_cancelled" } },
+  );
 
 /** The error of a line that did not run because the batch ended before. */
 export function notRun(ending: StoredJob["ending"]): GatewayError {

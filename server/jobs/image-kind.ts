@@ -57,6 +57,8 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
     };
   },
   format: (_, result) => formatResult(result),
+  // Its client has asked for the end of this one image.
+  inFlightMs: 0,
   notRun: ({ ending }) =>
     ending === "cancelled"
       ? new GatewayError("job_cancelled", "The job was canceled.")

@@ -102,8 +102,10 @@ export interface JobKind {
   merge?(lines: readonly JobLine[]): readonly MergedLines[];
   /** One line of the results. The body of the result is read to its end. */
   format(line: JobLine, result: LineResult): AsyncIterable<BorrowedBytes> | Uint8Array;
-  /** The error of a line that did not run because the job ended before. */
-  notRun(job: StoredJob): GatewayError;
+  /** How long lines that are sent may go on when the job is canceled, or ends early for another reason. */
+  readonly inFlightMs: number;
+  /** The error of a line without a result because the job ended before. `wasSent`: it was not done in `inFlightMs`. */
+  notRun(job: StoredJob, wasSent: boolean): GatewayError;
   /** Joins the results. `job.ending`: why it ended early. Throws: it is tried again. */
   finish(job: StoredJob, results: JobResults): Promise<FinishedJob>;
 }

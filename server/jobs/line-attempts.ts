@@ -92,7 +92,9 @@ export class LineAttempts {
   /** Aborted when the gateway stops, or when the job ends before the line. */
   #endSignal({ line, range }: RunningLine): AbortSignal {
     const { stopping, controlOf } = this.#options;
-    return line.vendor ? stopping : AbortSignal.any([stopping, controlOf(range.job.id).signal]);
+    return line.vendor
+      ? stopping
+      : AbortSignal.any([stopping, controlOf(range.job.id).endingSignal]);
   }
 
   /** The result of a line that is not sent. A line that an earlier process sent ends, also in a job that is paused. */
@@ -103,11 +105,11 @@ export class LineAttempts {
     if (line.failure) return none(line.failure);
     // The vendor has run it, and bills it.
     if (line.vendor) return undefined;
-    if (intent === null) return ending ? none(kind.notRun(job)) : undefined;
+    if (intent === null) return ending ? none(kind.notRun(job, false)) : undefined;
     return isUnknown(intent) ? none(interruptedError()) : undefined;
   }
 
-  /** The result of a line that succeeded, or that ended because its job ends. Undefined: it failed. */
+  /** The result of a line that succeeded, or whose job ends. Undefined: it failed. */
   #resultOf(
     { kind, range, line }: RunningLine,
     response: OutgoingResponse,
@@ -117,10 +119,13 @@ export class LineAttempts {
     if (isSuccess(response)) return resultOf(response, context.requestId);
     // Not sent, or polled by the next process.
     if (stopping.aborted && (!context.wasSent || context.isResumable)) throw new Stopped();
-    const { ending, job } = controlOf(range.job.id);
+    const { ending, job, inFlightSignal } = controlOf(range.job.id);
     if (!ending || line.vendor) return undefined;
-    const error = kind.notRun(job);
-    return none(context.wasSent ? possiblyBilled(error) : error);
+    const isEmbedding = line.operation === "embeddings";
+    const wasSent = isEmbedding ? !isRefusedByLimit(response) : context.wasSent;
+    if (wasSent && !inFlightSignal.aborted) return resultOf(response, context.requestId);
+    const error = kind.notRun(job, wasSent);
+    return none(wasSent && !isEmbedding ? possiblyBilled(error) : error);
   }
 
   /** A line that was resumed, or that failed at the vendor, is not sent again. */
@@ -141,7 +146,7 @@ export class LineAttempts {
       const caller = callerOf(keyId);
       const signal = line.vendor
         ? context.signal
-        : AbortSignal.any([controlOf(id).signal, context.signal]);
+        : AbortSignal.any([controlOf(id).inFlightSignal, context.signal]);
       const { requestId } = context;
       return await runLine({ requestId, job: line, line: context, signal }, caller);
     } catch (error) {
@@ -157,7 +162,9 @@ export class LineAttempts {
     { kind, range, claim, line, intent, onCost }: RunningLine,
     requestId: string,
   ): LineContext {
-    const { store, secrets, reservations, stopping } = this.#options;
+    const { store, secrets, reservations, stopping, controlOf } = this.#options;
+    // Embedding lines that have begun take seconds. The vendor has run its lines, and bills them.
+    const mayEndUnsent = line.operation !== "embeddings" && !line.vendor;
     return new LineContext({
       requestId,
       claim,
@@ -171,6 +178,7 @@ export class LineAttempts {
       onRecorded: () => reservations.release(requestId),
       onCost,
       stopping,
+      ending: mayEndUnsent ? controlOf(range.job.id).endingSignal : undefined,
     });
   }
 }

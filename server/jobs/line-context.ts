@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { createSerialize } from "../lib/tasks.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
 import type { JobLineContext, VendorLine } from "../request/job-line.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
@@ -45,6 +46,8 @@ interface LineContextOptions {
   readonly intent: string | null;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
+  /** Aborted when the job ends early: a line that is not sent yet never is. Undefined: the line goes on. */
+  readonly ending: AbortSignal | undefined;
 }
 
 export class LineContext implements JobLineContext {
@@ -58,6 +61,7 @@ export class LineContext implements JobLineContext {
   constructor(options: LineContextOptions) {
     this.#options = options;
     options.stopping.addEventListener("abort", this.#onStopping, { once: true });
+    options.ending?.addEventListener("abort", this.#onEnding, { once: true });
     if (options.intent === null) return;
     const { sent, jobs } = JSON.parse(options.intent) as Intent;
     this.#sent = sent;
@@ -99,7 +103,10 @@ export class LineContext implements JobLineContext {
     return this.#options.stopping.aborted;
   }
 
-  /** Aborted when the gateway stops and the next process can go on: it polls every upstream job of the line. */
+  /**
+   * Aborted when the gateway stops and the next process can go on, which polls every upstream job of the line, or when
+   * the job ends before the line is sent.
+   */
   get signal(): AbortSignal {
     return this.#aborted.signal;
   }
@@ -107,10 +114,15 @@ export class LineContext implements JobLineContext {
   /** The line has ended. */
   end(): void {
     this.#options.stopping.removeEventListener("abort", this.#onStopping);
+    this.#options.ending?.removeEventListener("abort", this.#onEnding);
   }
 
   readonly #onStopping = (): void => {
     if (this.isResumable) this.#aborted.abort(continuesLater());
+  };
+
+  readonly #onEnding = (): void => {
+    if (!this.wasSent) this.#aborted.abort(clientClosedError({ notSent: true }));
   };
 
   addCost(dollars: number | undefined): void {
@@ -120,6 +132,7 @@ export class LineContext implements JobLineContext {
   async beforeSend(): Promise<void> {
     // What an earlier process sent besides its upstream jobs may have been billed.
     if (this.#resumed) throw interruptedError();
+    this.signal.throwIfAborted();
     this.#sent++;
     await this.#record();
   }

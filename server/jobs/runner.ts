@@ -173,7 +173,8 @@ export class JobRunner {
   }
 
   /** Claims in turns, while a slot is free. */
-  async #claimOf({ kind, endpoints, slots }: SlottedWork): Promise<void> {
+  async #claimOf(work: SlottedWork): Promise<void> {
+    const { kind, endpoints, slots } = work;
     const { store, stopping, now } = this.#options;
     if (!slots.hasFree) return;
     const sought = (): Work => {
@@ -190,7 +191,7 @@ export class JobRunner {
       const claimed = endpoints
         ? await this.#claimRange(kind, claim)
         : await this.#claimJob(kind, claim);
-      if (claimed) this.#run(slots, claimed, holder);
+      if (claimed) this.#run(work, claimed, holder);
       else waiting.delete(next);
     }
   }
@@ -208,11 +209,12 @@ export class JobRunner {
     return { job, run: () => new RangeRun(this.#options, kind, range, rangeClaim).run() };
   }
 
-  #run(slots: JobSlots, { job, run }: Claimed, holder: string): void {
+  #run({ kind, slots }: SlottedWork, { job, run }: Claimed, holder: string): void {
     this.#held.add(holder);
     slots.take(job);
-    const { controls } = this.#options;
-    const control = controls.get(job.id) ?? new JobControl(job);
+    const { controls, now } = this.#options;
+    const { inFlightMs } = kind;
+    const control = controls.get(job.id) ?? new JobControl(job, { inFlightMs, now });
     control.update(job);
     control.claims++;
     controls.set(job.id, control);

@@ -8,6 +8,7 @@ import { AzureOpenAI, BadRequestError, NotFoundError } from "openai";
 import { base64Of, grayImage, refusalOf } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { keyOf, startTwoProjects, textFile } from "../files/two-projects.ts";
+import { until } from "../until.ts";
 import { embeddingLine, endOfBatch, line, resultLines, untilStatus, uploadLines } from "./lines.ts";
 
 const fake = startFake();
@@ -216,71 +217,86 @@ test("a batch whose lines are all invalid is completed, with an error file and n
   expect(fake.requests.length).toBe(before);
 });
 
-test("a canceled batch keeps the results that it has", async () => {
+const imagesUrl = "/v1/images/generations";
+const imageLines = (...ids: string[]): string =>
+  ids.map((id) => line(id, imagesUrl, { model: "image-model", prompt: "an otter" })).join("");
+
+/** A batch of image lines, which run one after the other: the first one is at the upstream. */
+async function startImages() {
   fake.clear();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  fake.script({ until: promise }, { times: 1000 });
-  const { id } = await create(first, await uploadLines(first, embeddingLine("waits")));
-  await untilStatus(first, id, "in_progress");
+  const held = Promise.withResolvers<void>();
+  fake.script({ until: held.promise }, { times: 1000 });
+  const text = imageLines("sent", "waits", "waits too");
+  const { id } = await create(
+    first,
+    await uploadLines(first, text),
+    imagesUrl as Batch["endpoint"],
+  );
+  await fake.arrived(1);
+  return { id, finish: held.resolve };
+}
+
+/** The image that was being generated is in the output file, and the other lines have this code. */
+async function expectOneImage(batch: Batch, code: string): Promise<void> {
+  expect(batch.request_counts).toEqual({ total: 3, completed: 1, failed: 2 });
+  const [output, errors] = await Promise.all([
+    resultLines(first, batch.output_file_id as string),
+    resultLines(first, batch.error_file_id as string),
+  ]);
+  expect(output).toMatchObject([
+    { custom_id: "sent", response: { status_code: 200, body: { data: [{}] } }, error: null },
+  ]);
+  const message = expect.stringContaining("before");
+  expect(errors).toMatchObject([
+    { custom_id: "waits", response: null, error: { code, message } },
+    { custom_id: "waits too", response: null, error: { code, message } },
+  ]);
+  expect(fake.requests).toHaveLength(1);
+}
+
+test("a canceled batch finishes the image that is generated, and the other lines get batch_cancelled", async () => {
+  const { id, finish } = await startImages();
   const cancelling = await first.batches.cancel(id);
   expect(cancelling).toMatchObject({ status: "cancelling", cancelling_at: expect.any(Number) });
+  await Bun.sleep(50);
+  expect((await first.batches.retrieve(id)).status).toBe("cancelling");
+  finish();
   const cancelled = await untilStatus(first, id, "cancelled");
-  resolve();
-  fake.clear();
-  expect(cancelled).toMatchObject({
-    cancelled_at: expect.any(Number),
-    completed_at: null,
-    request_counts: { total: 1, completed: 0, failed: 1 },
-  });
-  const [result] = await resultLines(first, cancelled.error_file_id as string);
-  expect(result).toMatchObject({
-    custom_id: "waits",
-    response: null,
-    error: { code: "batch_cancelled" },
-  });
+  expect(cancelled).toMatchObject({ cancelled_at: expect.any(Number), completed_at: null });
+  await expectOneImage(cancelled, "batch_cancelled");
   const error = await refusalOf(first.batches.cancel(id), BadRequestError);
   expect(error.code).toBe("invalid_state");
+  fake.clear();
 });
 
-test("an image in flight when its batch is canceled gets batch_cancelled, and may have been billed", async () => {
+test("a canceled batch keeps the result of an embedding in flight", async () => {
   fake.clear();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  fake.script({ until: promise }, { times: 1000 });
-  const url = "/v1/images/generations";
-  const text = line("waits", url, { model: "image-model", prompt: "an otter" });
-  const { id } = await create(first, await uploadLines(first, text), url as Batch["endpoint"]);
+  const held = Promise.withResolvers<void>();
+  fake.script({ until: held.promise }, { times: 1000 });
+  const { id } = await create(first, await uploadLines(first, embeddingLine("in flight")));
   await fake.arrived(1);
-  await first.batches.cancel(id);
+  expect((await first.batches.cancel(id)).status).toBe("cancelling");
+  held.resolve();
   const cancelled = await untilStatus(first, id, "cancelled");
-  resolve();
-  fake.clear();
-  expect(await resultLines(first, cancelled.error_file_id as string)).toMatchObject([
-    {
-      response: null,
-      error: { code: "batch_cancelled", message: expect.stringContaining("billed") },
-    },
+  expect(cancelled.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+  expect(await resultLines(first, cancelled.output_file_id as string)).toMatchObject([
+    { custom_id: "in flight", response: { status_code: 200 } },
   ]);
+  fake.clear();
 });
 
-test("an expired batch keeps its results, and other lines get batch_expired", async () => {
-  fake.clear();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  fake.script({ until: promise }, { times: 1000 });
-  const { id } = await create(first, await uploadLines(first, embeddingLine("late")));
-  await untilStatus(first, id, "in_progress");
+test("an expired batch finishes the image that is generated, and the other lines get batch_expired", async () => {
+  const { id, finish } = await startImages();
   using db = new Database(join(gateway.folder, "jobs.db"));
   db.run("PRAGMA busy_timeout = 5000");
-  db.run("UPDATE jobs SET deadline = 1 WHERE id = ?1", [id]);
+  db.run("UPDATE jobs SET deadline = ?2 WHERE id = ?1", [id, Date.now()]);
+  const ending = () => db.query<{ ending: string }, string>("SELECT ending FROM jobs WHERE id = ?");
+  await until(() => ending().get(id)?.ending === "expired");
+  finish();
   const expired = await untilStatus(first, id, "expired");
-  resolve();
+  expect(expired.expired_at).toEqual(expect.any(Number));
+  await expectOneImage(expired, "batch_expired");
   fake.clear();
-  expect(expired).toMatchObject({ expired_at: expect.any(Number), output_file_id: null });
-  const [result] = await resultLines(first, expired.error_file_id as string);
-  expect(result).toMatchObject({
-    custom_id: "late",
-    response: null,
-    error: { code: "batch_expired" },
-  });
 });
 
 test("images are generated and edited", async () => {

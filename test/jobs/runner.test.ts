@@ -19,6 +19,7 @@ import { unlimitedDisk } from "../unlimited-disk.ts";
 import { until } from "../until.ts";
 
 const minute = 60_000;
+const inFlightMs = 10 * minute;
 const caller = {} as Caller;
 
 /** A store and a data folder, and processes that run its jobs. */
@@ -59,6 +60,7 @@ function startWorld({
       const more = resultFolder === undefined ? "" : ` ${"x".repeat(10_000)}`;
       yield Buffer.from(`${customId} ${code}${more}\n`);
     },
+    inFlightMs,
     notRun: () => new GatewayError("job_cancelled", "It was canceled."),
     finish: async ({ ending }, segments) => {
       const text = async (name: "output" | "error") => {
@@ -577,6 +579,58 @@ test("a canceled job keeps its results, and its other lines end without running"
   const { output, error } = world.results();
   expect(numbersIn(output + error).toSorted((a, b) => a - b)).toEqual(upTo(1000));
   expect(error).toContain("job_cancelled");
+});
+
+test("an image in flight is aborted ten minutes after its job was canceled, and may have been billed", async () => {
+  await using world = startWorld({ lines: 2, operation: "generations" });
+  await world.submit();
+  const sent = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  let calls = 0;
+  const { renew } = world.start("a", async ({ line, signal }) => {
+    calls++;
+    await line.beforeSend();
+    sent.resolve();
+    signal.addEventListener("abort", () => aborted.resolve());
+    await aborted.promise;
+    return toErrorResponse(new GatewayError("client_closed", "The client closed the connection."));
+  });
+  await sent.promise;
+  await world.store.cancel("project:a", "batch_1", Date.now());
+  world.pass(inFlightMs - minute / 2);
+  await renew();
+  expect(world.ended).toEqual([]);
+  expect(await Promise.race([aborted.promise, Bun.sleep(20).then(() => "in flight")])).toBe(
+    "in flight",
+  );
+  world.pass(minute);
+  await renew();
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "cancelled", completed: 0, failed: 2 }]);
+  expect(world.results()).toEqual({ output: "", error: "0 job_cancelled\n1 job_cancelled\n" });
+  expect(calls).toBe(1);
+});
+
+test("an image that waits for its turn when its job is canceled is never sent", async () => {
+  await using world = startWorld({ lines: 1, operation: "generations" });
+  await world.submit();
+  const waiting = Promise.withResolvers<void>();
+  let sent = 0;
+  const { renew } = world.start("a", async ({ line, signal }) => {
+    waiting.resolve();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    await line.beforeSend().then(
+      () => sent++,
+      () => undefined,
+    );
+    return toErrorResponse(new GatewayError("client_closed", "The client closed the connection."));
+  });
+  await waiting.promise;
+  await world.store.cancel("project:a", "batch_1", Date.now());
+  await renew();
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "cancelled", failed: 1 }]);
+  expect(sent).toBe(0);
 });
 
 test("when a process stops, results of embedding lines in flight are kept, and not paid for again", async () => {
