@@ -13,10 +13,20 @@ export type Bound = { readonly minimum: number | bigint } | { readonly maximum: 
 /** What is measured: the value of a number, the length of a text, or the entries of a list. */
 export type Measured = "integer" | "decimal" | "string" | "array";
 
-export type RangeCode =
-  | `${"integer" | "decimal"}_${"below_min" | "above_max"}_value`
-  | `${"string" | "array"}_${"below_min" | "above_max"}_length`
-  | `empty_${"string" | "array"}`;
+export const rangeCodes = [
+  "integer_below_min_value",
+  "integer_above_max_value",
+  "decimal_below_min_value",
+  "decimal_above_max_value",
+  "empty_string",
+  "string_below_min_length",
+  "string_above_max_length",
+  "empty_array",
+  "array_below_min_length",
+  "array_above_max_length",
+] as const;
+
+export type RangeCode = (typeof rangeCodes)[number];
 
 /** `given`: the value of the client. A number may be given as text, as in a query parameter. */
 export function outOfRange(

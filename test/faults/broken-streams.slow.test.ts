@@ -52,7 +52,7 @@ async function expectBroken(
   const events = eventsOf(text);
   expect(events.map(({ event }) => event)).toEqual([...expected.events, "error"]);
   const { error, ...others } = events.at(-1)!.data as { error: Record<string, unknown> };
-  expect(others).toEqual({});
+  expect(others).toEqual({ type: "error" });
   expect(Object.keys(error).toSorted()).toEqual(["code", "message", "param", "type"]);
   expect(error).toMatchObject({ code: expected.code, type: "server_error", param: null });
   expectNoSecrets(setup, response, text);

@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { type ErrorDefinition, errorTable } from "../../contract/errors.ts";
+import { rangeCodes } from "../../server/lib/out-of-range.ts";
 import { type GatewayWithFake, startGatewayWithFake } from "../http/gateway-fixture.ts";
 import type { SentError } from "./expect-validation-error.ts";
 
@@ -38,11 +39,14 @@ export const startTarget = (): GatewayWithFake =>
     },
   });
 
+const outOfRange = rangeCodes.map((code) => ({ ...errorTable.invalid_value, code }));
 const table = new Set(
   (Object.entries(errorTable) as [string, ErrorDefinition][])
     // A defect is not an expected error, although it is in the error table.
     .filter(([name]) => name !== "internal")
-    .map(([, { status, type, code }]) => JSON.stringify([status, type, code])),
+    .map(([, definition]) => definition)
+    .concat(outOfRange)
+    .map(({ status, type, code }) => JSON.stringify([status, type, code])),
 );
 
 /**

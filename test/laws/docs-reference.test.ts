@@ -15,6 +15,7 @@ import { providers, variablesOf } from "../../server/config/sources/providers.ts
 import { knownKeys } from "../../server/config/validate/schema.ts";
 import { routes } from "../../server/http/routes.ts";
 import { jsonBounds } from "../../server/lib/json-bounds.ts";
+import { rangeCodes } from "../../server/lib/out-of-range.ts";
 import { fileVariableOf, secretSettings, settingsTable } from "../../server/settings.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { ImageInputCapabilities } from "../../server/upstream/contract.ts";
@@ -38,6 +39,12 @@ describe("docs/errors.md", () => {
       expect(`${name}: ${when}`).toBe(`${name}: ${definition.description}`);
       expect(`${name}: ${advice ?? ""}`).toMatch(/: .{20,}/);
     }
+  });
+
+  test("has the code of every value out of its bounds", () => {
+    const { body } = sectionOf("docs/errors.md", "`invalid_value`");
+    const rows = body.split("\n").filter((line) => /^\| .*_/.test(line));
+    expect(codesIn(rows.join("\n"))).toEqual([...rangeCodes]);
   });
 
   test("has no error that the server never returns", () => {
