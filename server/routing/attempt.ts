@@ -5,6 +5,7 @@ import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/st
 import { canceled, type TargetSelection, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
+import { requestFingerprint } from "./health/request-fingerprint.ts";
 import { type HedgedAttempt, wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies.ts";
 import { errorKindOf, isUnsent } from "./retry-policy.ts";
@@ -147,11 +148,20 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       health.addError({ at: now, kind: errorKindOf(error), message: messageOf(error) });
     }
     // A repeated failure may come from one bad input, which must not eject the target for all clients.
-    const isSameFailure = this.#isRepeat && outcome.kind === "failure";
+    const isSameFailure = outcome.kind === "failure" && (this.#isRepeat || this.#hasFailed(error));
     health.recordEnd(now, this.startedAt, isSameFailure ? neutral : outcome, () =>
       modelTargets.peers.every((peer) => peer === health || peer.state(now) !== "healthy"),
     );
     this.#admitWaiting();
+  }
+
+  /** The target has answered the same body with an error before, and has served no request since. */
+  #hasFailed(error: unknown): boolean {
+    const isAnswered =
+      error instanceof GatewayError && error.kind === "upstream_error" && error.details.upstream;
+    if (!isAnswered) return false;
+    const { health } = this.candidate;
+    return !health.addFailedBody(requestFingerprint(this.#owner.request.query));
   }
 
   #reportSent(): void {

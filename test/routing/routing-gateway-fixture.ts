@@ -52,12 +52,20 @@ keys:
 `,
   });
   open.push(...fakes.map((fake) => () => fake.close()), () => gateway.close());
+  let sent = 0;
+  // No two bodies are equal: the same bad request, sent again, is no second failure of its target.
+  const user = (): string => `user-${++sent}`;
   return {
     gateway,
     fakes,
-    embed: () => gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"] }),
+    embed: () =>
+      gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"], user: user() }),
     generateImage: () =>
-      gateway.post("/v1/images/generations", { model: "image-model", prompt: "an otter" }),
+      gateway.post("/v1/images/generations", {
+        model: "image-model",
+        prompt: "an otter",
+        user: user(),
+      }),
   };
 }
 

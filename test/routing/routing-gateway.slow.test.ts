@@ -113,6 +113,33 @@ describe("the only upstream of a model", () => {
   });
 });
 
+describe("a request that a server answers with an error each time", () => {
+  const bad = { model: "vectors", input: "a text that is too long for the server" };
+  const badImage = { model: "image-model", prompt: "an otter", size: "auto" };
+  test.each([
+    ["/v1/embeddings", bad],
+    ["/v1/images/generations", badImage],
+  ])("takes the server from no other client: %s", async (path, body) => {
+    const { gateway, fakes, embed, generateImage } = arrange({ upstreams: 1 });
+    fakes[0]!.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
+    for (let turn = 0; turn < 12; turn++) expect((await gateway.post(path, body)).status).toBe(502);
+    fakes[0]!.clear();
+    await expectVectors(await embed());
+    expect((await generateImage()).status).toBe(200);
+    expect(gateway.log()).not.toContain("target-ejected");
+  });
+
+  test("does not hide that the server fails for other requests", async () => {
+    const { gateway, fakes, embed } = arrange({ upstreams: 1 });
+    fakes[0]!.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
+    for (let turn = 0; turn < 5; turn++) {
+      await gateway.post("/v1/embeddings", bad);
+      await embed();
+    }
+    expect(gateway.log()).toContain("target-ejected");
+  });
+});
+
 describe("image requests", () => {
   const image = Buffer.from(
     fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),

@@ -22,6 +22,8 @@ interface HealthOptions {
 }
 
 const maxErrors = 5;
+/** More than open the circuit breaker. */
+const maxFailedBodies = 16;
 /** The cool-down after a rate limit error without `retry-after`. */
 const rateLimitMs = 1000;
 /** The cool-down after an error about the gateway's API key or credit. */
@@ -51,6 +53,8 @@ export class TargetHealth {
   #check: "none" | "running" | "passed" = "none";
   /** When it last served a request, or rejected one for a valid reason. */
   #respondedAt = Number.NEGATIVE_INFINITY;
+  /** The bodies of requests that the target has answered with an error since it last served one. */
+  readonly #failedBodies = new Set<string>();
   /** The target rejected the gateway's key or credit at the last request. */
   #isRefused = false;
 
@@ -166,6 +170,14 @@ export class TargetHealth {
     }
   }
 
+  /** False: it is known. One bad request is one failure, however often clients send it. */
+  addFailedBody(fingerprint: string): boolean {
+    if (this.#failedBodies.has(fingerprint)) return false;
+    if (this.#failedBodies.size === maxFailedBodies) this.#failedBodies.clear();
+    this.#failedBodies.add(fingerprint);
+    return true;
+  }
+
   addError(error: TargetError): void {
     this.lastErrors = [error, ...this.lastErrors.slice(0, maxErrors - 1)];
   }
@@ -208,6 +220,7 @@ export class TargetHealth {
   /** The target served a request, or rejected one for a valid reason. */
   #onResponse(now: number, startedAt: number): void {
     this.#respondedAt = now;
+    if (this.#failedBodies.size > 0) this.#failedBodies.clear();
     const hasClosed = this.breaker.recordSuccess(startedAt);
     if ((hasClosed || this.#isRefused) && !this.breaker.isOpen) {
       this.#isRefused = false;
