@@ -22,6 +22,31 @@ export function rejectedInputIndex(text: string): number | undefined {
   return indexes.size === 1 ? [...indexes][0] : undefined;
 }
 
+/**
+ * What vendors say of one input that has more tokens than the model reads: OpenAI, vLLM and SGLang ("maximum context
+ * length"), Voyage ("context window"), Mistral, Jina, Perplexity, TwelveLabs and Text Embeddings Inference ("exceeds 512
+ * tokens", "must have less than 512 tokens"), llama.cpp ("is too large to process"), DashScope ("Range of input length
+ * should be"), watsonx ("sequence length"), Cohere and Bedrock ("too many tokens"), Google ("input token count").
+ */
+const tooLong: readonly RegExp[] = [
+  /\b(exceed\w*|maximum|longer|fit\w*|requested)\b.*\bcontext (length|window|size)\b/is,
+  /\bcontext (length|window|size)\b.*\b(exceed\w*|longer|requested)\b/is,
+  /\bmaximum input length is\b/i,
+  /\b(text|inputs?)\b.{0,40}\btoo (long|large to process)\b/is,
+  /\binput length should be\b/i,
+  /\b(text|inputs?|input id \d+)\b.{0,60}\b(exceed\w*|more than|less than|longer than)\b.{0,40}\b\d+ tokens\b/is,
+  /\bsequence length is longer than\b/i,
+  /\binput token count\b.*\b(supports?|exceeds?|maximum)\b/is,
+];
+/** Of all inputs together, if the message says so: then the request is split. */
+const tooManyTokens = /\btoo many (input )?tokens\b/i;
+const aboutAll = /\b(overall|batches|in total)\b/i;
+
+/** Whether the message says that one input is too long for the model. */
+export const isInputTooLong = (text: string): boolean =>
+  tooLong.some((pattern) => pattern.test(text)) ||
+  (tooManyTokens.test(text) && !aboutAll.test(text));
+
 /** Remaps the error of a sub-batch to the client's request. `indexes`: the client's index of each of its inputs. */
 export function remapInputIndex(error: unknown, indexes: readonly number[]): unknown {
   if (!(error instanceof GatewayError) || !isRefusal(error)) return error;

@@ -110,7 +110,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
       errorBody("invalid request: total number of texts must be at most 96 - received 104"),
     ],
     [
-      "upstream_rejected",
+      "context_length_exceeded",
       400,
       errorBody("too many tokens: size limit exceeded by 11326 tokens. Try using shorter inputs."),
     ],

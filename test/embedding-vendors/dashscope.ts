@@ -36,7 +36,7 @@ const refusals: VendorCase["refusals"] = refusalsOf([
     ),
   ],
   [
-    "upstream_rejected",
+    "context_length_exceeded",
     400,
     errorBody("InvalidParameter", "Range of input length should be [1, 8192]"),
   ],

@@ -41,7 +41,7 @@ export const huggingfaceCases: readonly VendorCase[] = [
       ["model_not_found", 404, "Not Found"],
       ["model_not_found", 400, error("Model not supported by provider hf-inference")],
       [
-        "upstream_rejected",
+        "context_length_exceeded",
         413,
         error("Input validation error: `inputs` must have less than 512 tokens. Given: 700"),
       ],

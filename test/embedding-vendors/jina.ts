@@ -80,7 +80,7 @@ const caseOf = (name: string, model: string): VendorCase => {
         }),
       ],
       [
-        "upstream_rejected",
+        "context_length_exceeded",
         400,
         JSON.stringify({
           detail: {

@@ -65,7 +65,7 @@ const caseOf = (name: string, model: string): VendorCase => {
         ),
       ],
       [
-        "upstream_rejected",
+        "context_length_exceeded",
         400,
         error(
           "Input id 0 has 9001 tokens, exceeding max 8192 tokens.",

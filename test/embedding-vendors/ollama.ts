@@ -27,8 +27,8 @@ const caseOf = (name: string, target: Target, root: string): VendorCase => ({
     ["model_not_found", 404, error(`model '${target.model}' not found`)],
     ["model_not_found", 404, error(`model "${target.model}" not found, try pulling it first`)],
     ["upstream_error", 404, "404 page not found"],
-    ["upstream_rejected", 400, error("the input length exceeds the context length")],
-    ["upstream_rejected", 500, error("input length exceeds maximum context length")],
+    ["context_length_exceeded", 400, error("the input length exceeds the context length")],
+    ["context_length_exceeded", 500, error("input length exceeds maximum context length")],
     ["upstream_credentials", 401, error("unauthorized")],
     [
       "upstream_overloaded",

@@ -107,7 +107,34 @@ const refusals: VendorCase["refusals"] = [
       "invalid_request_error",
       null,
     ),
-    error: "upstream_rejected",
+    error: "context_length_exceeded",
+  },
+  // llama.cpp, tools/server/server-context.cpp, behind this server.
+  {
+    status: 500,
+    body: JSON.stringify({
+      error: {
+        code: 500,
+        message:
+          "input (602 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+        type: "server_error",
+      },
+    }),
+    error: "context_length_exceeded",
+  },
+  {
+    status: 400,
+    body: JSON.stringify({
+      error: {
+        code: 400,
+        message:
+          "request (602 tokens) exceeds the available context size (512 tokens), try increasing it",
+        type: "exceed_context_size_error",
+        n_prompt_tokens: 602,
+        n_ctx: 512,
+      },
+    }),
+    error: "context_length_exceeded",
   },
   {
     status: 404,

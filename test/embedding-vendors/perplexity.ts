@@ -76,7 +76,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     refusals: refusalsOf([
       ["upstream_credentials", 401, error("Invalid API key provided.", "invalid_api_key", 401)],
       [
-        "upstream_rejected",
+        "context_length_exceeded",
         400,
         error("Input text at index 0 exceeds 32768 tokens", "invalid_request", 400),
       ],

@@ -73,7 +73,7 @@ const caseOf = (model: string): VendorCase => {
         400,
         errorBody(400, `400 - Embedding Module: Model ${model} not supported.`),
       ],
-      ["upstream_rejected", 400, errorBody(400, "Input text exceeds the context length.")],
+      ["context_length_exceeded", 400, errorBody(400, "Input text exceeds the context length.")],
       ["upstream_error", 404, ""],
       ["upstream_rate_limit", 429, errorBody(429, "Too many requests.")],
       ["upstream_error", 500, errorBody(500, "Internal server error.")],

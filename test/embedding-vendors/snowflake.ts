@@ -39,7 +39,7 @@ const caseOf = (name: string, baseUrl: string): VendorCase => {
     refusals: refusalsOf([
       ["upstream_credentials", 401, errorBody("Programmatic access token is invalid.", "394400")],
       ["model_not_found", 400, errorBody(`unknown model ${target.model}`, "390142")],
-      ["upstream_rejected", 400, errorBody("text is too long", "390142")],
+      ["context_length_exceeded", 400, errorBody("text is too long", "390142")],
       ["upstream_forbidden", 403, errorBody("Not authorized.", "390403")],
       ["upstream_rate_limit", 429, errorBody("Too many requests.", "390429")],
       ["upstream_error", 500, errorBody("Internal error.", "390500")],

@@ -42,7 +42,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   refusals: refusalsOf([
     ["upstream_credentials", 401, ""],
     [
-      "upstream_rejected",
+      "context_length_exceeded",
       413,
       error(
         "Input validation error: `inputs` must have less than 512 tokens. Given: 700",
@@ -50,7 +50,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
       ),
     ],
     [
-      "upstream_rejected",
+      "context_length_exceeded",
       422,
       error(
         "Input validation error: `inputs` must have less than 512 tokens. Given: 700",

@@ -63,7 +63,7 @@ const caseOf = (model: string, tellsUsage: boolean): VendorCase => ({
       errorBody("parameter_invalid", "The model_name parameter is invalid. Choose marengo3.5."),
     ],
     [
-      "upstream_rejected",
+      "context_length_exceeded",
       400,
       errorBody("text_too_long", "The text exceeds the maximum of 2000 tokens."),
     ],

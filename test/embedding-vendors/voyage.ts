@@ -141,7 +141,7 @@ const caseOf = (name: string, model: string): VendorCase => {
         ),
       ],
       [
-        "upstream_rejected",
+        "context_length_exceeded",
         400,
         detail(
           `Request to model '${model}' failed. The example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens. Please lower the number of tokens in the listed example(s) or use truncation.`,

@@ -51,7 +51,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
       ),
     ],
     [
-      "upstream_rejected",
+      "context_length_exceeded",
       400,
       errorBody(
         400,

@@ -5,7 +5,7 @@
 import type { ErrorKind } from "../../../../contract/errors.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
-import { rejectedInputIndex } from "../../rejected-input.ts";
+import { isInputTooLong, rejectedInputIndex } from "../../rejected-input.ts";
 import { messageIn, readErrorBody, redact } from "./error-body.ts";
 import { asObject } from "./members.ts";
 import { rateLimitResetMs } from "./rate-limit-reset.ts";
@@ -96,7 +96,9 @@ function toError(
   wait?: number,
   uncharged = false,
 ): GatewayError {
-  const errorKind = kindOfErrorResponse(status, reported);
+  const errorKind = isTooLong(status, reported)
+    ? "context_length_exceeded"
+    : kindOfErrorResponse(status, reported);
   const details = {
     ...(wait !== undefined && { retryAfterMs: wait }),
     ...(errorKind === "upstream_error" &&
@@ -112,9 +114,13 @@ function toError(
   const inputIndex =
     reported.param === undefined ? rejectedInputIndex(reported.message) : undefined;
   const param = inputIndex === undefined ? reported.param : `input[${inputIndex}]`;
+  const about = { ...details, ...(param !== undefined && { param }) };
+  // OpenAI's type and code, because vendors have many.
+  if (errorKind === "context_length_exceeded") {
+    return new GatewayError(errorKind, reported.message, about);
+  }
   return new GatewayError(errorKind, reported.message, {
-    ...details,
-    ...(param !== undefined && { param }),
+    ...about,
     overrides: {
       ...details.overrides,
       ...(reported.type !== undefined && { type: reported.type }),
@@ -123,6 +129,15 @@ function toError(
     extra: reported.extra,
   });
 }
+
+/** llama.cpp answers 500, as if it had failed itself. */
+const tooLongStatuses: ReadonlySet<number> = new Set([400, 413, 422, 500]);
+
+const isTooLong = (status: number, { code, message }: ReportedError): boolean =>
+  tooLongStatuses.has(status) &&
+  code !== "max_tokens_per_request" &&
+  message !== undefined &&
+  isInputTooLong(message);
 
 /** Not found, method not allowed, gone: the request did not reach a model. */
 const notFoundStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
@@ -186,6 +201,7 @@ const quotaCodes = new Set([
 const isAboutRequest = (errorKind: ErrorKind): boolean =>
   [
     "upstream_rejected",
+    "context_length_exceeded",
     "upstream_forbidden",
     "moderation_blocked",
     "billing_hard_limit_reached",
