@@ -11,6 +11,7 @@ import {
   type SegmentKind,
 } from "../jobs/job-kind.ts";
 import { linePaths } from "../jobs/line-request.ts";
+import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ClaimedRange, JobData, JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { type MayMerge, mergeLines } from "./merge-lines.ts";
@@ -43,6 +44,8 @@ interface BatchKindOptions {
   /** When an output file expires, in Unix milliseconds. Null: never. */
   readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
   readonly mayMerge: MayMerge;
+  /** The results of a batch may have gigabytes. */
+  readonly byteTurns: Pick<ByteTurns, "read">;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
 }
@@ -116,8 +119,9 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       const counter = new UsageCounter();
       const store = async (kind: SegmentKind, chunks: AsyncIterable<Uint8Array>) =>
         storeResults(options, job, kind, await results.size(kind), chunks);
-      const outputFileId = await store("output", counter.count(results.read("output")));
-      const errorFileId = await store("error", results.read("error"));
+      const read = (kind: SegmentKind) => options.byteTurns.read(job.keyId, results.read(kind));
+      const outputFileId = await store("output", counter.count(read("output")));
+      const errorFileId = await store("error", read("error"));
       const data = {
         ...batchDataOf(job),
         ...(outputFileId !== undefined && { outputFileId }),

@@ -1,5 +1,5 @@
 /**
- * Turns for reading stored bytes: downloads, and the checksums of uploads. In each turn of the event loop one chunk of
+ * Turns for reading and copying stored bytes: downloads, the checksums of uploads, and the results of batches. In each turn of the event loop one chunk of
  * at most `turnBytes` is read, and keys take turns, however many files each reads at once. A file in the page cache is
  * read as fast as it is asked for: without turns, all requests would wait until a file is read.
  */
@@ -14,7 +14,10 @@ export class ByteTurns {
   #isRunning = false;
 
   /** The same bytes, a turn before each chunk. */
-  async *read(key: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *read(
+    key: string,
+    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       for (let at = 0; at < chunk.length; at += turnBytes) {
         await this.#turn(key);

@@ -178,6 +178,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
         };
       },
       mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),
+      byteTurns: runtime.byteTurns,
       clock,
       expiryOf: (createdAt, seconds) =>
         expiryOf(

@@ -7,6 +7,7 @@ import { createClientFiles } from "../../server/files/client-files.ts";
 import { createReceivingFiles } from "../../server/files/receiving-files.ts";
 import type { JobResults } from "../../server/jobs/job-kind.ts";
 import { resultsOf } from "../../server/jobs/segments.ts";
+import { ByteTurns } from "../../server/lib/byte-turns.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { StoredFiles } from "../../server/storage/files/stored-files.ts";
 import { createFileIndex } from "../../server/storage/sql/file-index.ts";
@@ -69,6 +70,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
     vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
+    byteTurns: new ByteTurns(),
     clock: () => 0,
   });
   const broken = results(async function* () {
@@ -91,6 +93,48 @@ test("a batch whose end failed once has each file once, and its usage", async ()
     [String(finished.data?.outputFileId), 158],
   ]);
   await db.close();
+});
+
+test("other requests are served while the results of a batch become files", async () => {
+  const size = 16 * 1024 * 1024;
+  let turns = 0;
+  let isOver = false;
+  const onTurn = (): void => {
+    turns++;
+    if (!isOver) setImmediate(onTurn);
+  };
+  const kind = createBatchKind({
+    files: {
+      findContent: async () => undefined,
+      beginResult: async () => ({
+        createdAt: 0,
+        write: async (chunks) => {
+          let written = 0;
+          for await (const chunk of chunks) written += chunk.length;
+          return written;
+        },
+        complete: async () => ({}) as never,
+        discard: async () => undefined,
+      }),
+    },
+    limits: { maxLines: 1, maxLineBytes: 1, maxTextBytes: 1 },
+    checkerOf: () => async () => ({ model: "m", inputs: 1, tokens: 1, imageDollars: 0 }),
+    chooseExecution: () => ({ execution: "now", estimate: { now: null, vendor: null } }),
+    vendorLines,
+    expiryOf: () => null,
+    mayMerge: () => false,
+    byteTurns: new ByteTurns(),
+    clock: () => 0,
+  });
+  onTurn();
+  await kind.finish(job, {
+    size: async (name) => (name === "output" ? size : 0),
+    read: async function* () {
+      for (let at = 0; at < size; at += 524_288) yield Buffer.alloc(524_288, "x");
+    },
+  });
+  isOver = true;
+  expect(turns).toBeGreaterThanOrEqual(size / (256 * 1024));
 });
 
 test("a batch whose results cannot be listed is not completed without them", async () => {
@@ -138,6 +182,7 @@ test("a batch whose storage is not available at the moment does not take its inp
     vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
+    byteTurns: new ByteTurns(),
     clock: () => 0,
   });
   const stored = { ...job, data: { ...job.data, operation: "embeddings", inputFileId: "file-1" } };
