@@ -97,5 +97,7 @@ async function impersonatedToken(
   const [value, expires] = [memberOf(body, "accessToken"), memberOf(body, "expireTime")];
   if (typeof value !== "string")
     throw refused("Google's IAM credentials service returned no token");
-  return { value, lastsMs: Date.parse(String(expires)) - context.now() };
+  const lastsMs = Date.parse(String(expires)) - context.now();
+  // Without a time that can be read, the token lasts as long as was asked for.
+  return { value, lastsMs: Number.isNaN(lastsMs) ? seconds * 1000 : lastsMs };
 }

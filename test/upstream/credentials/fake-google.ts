@@ -25,6 +25,7 @@ export const federation = {
 export const googleSts =
   (isValid: (token: string) => boolean): Respond =>
   ({ path, form, headers, body }) => {
+    if (path === "/impersonate-without-time") return json({ accessToken: "impersonated" });
     if (path === "/impersonate") {
       const { scope: asked } = JSON.parse(body) as { scope?: unknown };
       return headers.get("authorization") === "Bearer federated" && String(asked) === scope

@@ -75,6 +75,16 @@ test("a federated identity is exchanged for a token, and that for one of a servi
     value: "impersonated",
     lastsMs: 3_600_000,
   });
+  // A token without a time lasts as long as was asked for, and is renewed.
+  const impersonation = {
+    service_account_impersonation_url: `${service.url}/impersonate-without-time`,
+    service_account_impersonation: { token_lifetime_seconds: 900 },
+  };
+  store(impersonation, "kube-2");
+  expect(await fetchWith({ type: "file", file: path }, {})).toEqual({
+    value: "impersonated",
+    lastsMs: 900_000,
+  });
   store({ audience: "//iam.googleapis.com/other" }, "kube-2");
   expect(await detailOf(fetchWith({ type: "default" }, env))).toContain("invalid_target");
   store({ credential_source: { executable: { command: "print-token" } } }, "kube-2");
