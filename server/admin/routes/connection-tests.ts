@@ -1,7 +1,7 @@
 /** /upstreams/test and /upstreams/:id/test: connection tests of a draft and of an upstream in force. */
 import { z } from "zod";
 import { connectionTestSchema } from "../../../contract/admin/upstreams.ts";
-import type { ConnectionTest, DiscoveredModel } from "../../../contract/admin.ts";
+import { type ConnectionTest, type DiscoveredModel, secretMask } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import type { Translatable } from "../../../contract/messages/message-format.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
@@ -13,6 +13,7 @@ import type {
   TestConnectionOptions,
 } from "../../upstream/connection-test/test-connection.ts";
 import type { Upstream } from "../../upstream/contract.ts";
+import { redactSecrets } from "../../upstream/redact-secrets.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { entityErrorToGatewayError, idOf } from "../entities/change-entities.ts";
@@ -182,5 +183,5 @@ function hideSecretsOf({ apiKey, headers, options }: Upstream): (text: string) =
         : (options[name] as Upstream["options"] | undefined)?.[member];
     }),
   ].filter((value): value is string => typeof value === "string" && value.length > 3);
-  return (text) => values.reduce((hidden, value) => hidden.replaceAll(value, "********"), text);
+  return (text) => redactSecrets(text, values, secretMask);
 }

@@ -3,6 +3,7 @@
  * without names and secrets that clients must not see.
  */
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
+import { redactSecrets } from "../../redact-secrets.ts";
 import { parseUpstreamJson } from "../../upstream-json.ts";
 import { asObject } from "./members.ts";
 
@@ -105,10 +106,10 @@ const maxCharacters = 2000;
 export function redact(message: string, { target, model }: ErrorContext): string {
   const { apiKey = "", headers, baseUrl } = target.upstream;
   // Truncated twice: first far beyond the final length, so that no secret is split and then not recognized.
-  let safe = message.slice(0, 4 * maxCharacters);
-  for (const secret of [apiKey, ...Object.values(headers)]) {
-    if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "***");
-  }
+  const secrets = [apiKey, ...Object.values(headers).flatMap(credentialsIn)].filter(
+    ({ length }) => length >= shortestSecret,
+  );
+  let safe = redactSecrets(message.slice(0, 4 * maxCharacters), secrets, "***");
   if (target.model !== model) safe = safe.replace(wholeName(target.model), () => model);
   safe = safe
     .replace(/\b[sp]k-[\w*-]{4,}|\bkey-(?=[\w*-]*\d)[\w*-]{8,}/g, "***")
@@ -118,6 +119,12 @@ export function redact(message: string, { target, model }: ErrorContext): string
   for (const address of addressesOf(baseUrl)) safe = safe.replaceAll(address, "(upstream)");
   return safe.replace(privateAddress, "(address)").slice(0, maxCharacters);
 }
+
+/** The value of a header, and without the scheme of `authorization`, such as `Bearer`. */
+const credentialsIn = (value: string): string[] => {
+  const [, credential] = /^(?:bearer|basic|key|token|api-key|apikey)\s+(.+)$/i.exec(value) ?? [];
+  return credential === undefined ? [value] : [value, credential];
+};
 
 /** IP addresses, and host names of private networks. */
 const privateAddress =
