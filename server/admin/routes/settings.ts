@@ -29,7 +29,7 @@ export function settingsRoutes({
     return {
       object: "setting",
       name,
-      value: isSecret ? secretMask : value,
+      value: isSecret ? secretMask : withoutCredentials(value),
       source: value === String(schema.parse(undefined)) ? "default" : "environment",
       group: groups[name] ?? "network",
       description: schema.description ?? "",
@@ -49,3 +49,9 @@ export function settingsRoutes({
     },
   ];
 }
+
+/** An address may have a user name, a password, and tokens in its query: that of an OpenTelemetry collector does. */
+const withoutCredentials = (value: string): string =>
+  value
+    .replace(/(:\/\/)[^/?#]*@/, `$1${secretMask}@`)
+    .replace(/^([a-z][a-z\d+.-]*:\/\/[^?]*\?).+$/i, `$1${secretMask}`);
