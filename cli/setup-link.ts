@@ -3,6 +3,7 @@ import { createSetupToken } from "../server/admin/sign-in/setup-token.ts";
 import { secretBoxFor } from "../server/wiring/storage.ts";
 import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
 import { openUsers } from "./open-stores.ts";
+import { writeError, writeOutput } from "./write.ts";
 
 export const setupLink: Command = {
   name: "setup-link",
@@ -31,12 +32,12 @@ PORT on this machine. Exit code 1: there is a user, or the console is off.`,
     const scheme = settings.VEXEL_TLS_CERT === "" ? "http" : "https";
     const base = settings.VEXEL_PUBLIC_URL || `${scheme}://127.0.0.1:${settings.PORT}`;
     const { path } = createSetupToken(secretBoxFor(settings));
-    process.stdout.write(`${base.replace(/\/$/, "")}${path}\n`);
+    writeOutput(`${base.replace(/\/$/, "")}${path}\n`);
     return 0;
   },
 };
 
 function refuse(reason: string): number {
-  process.stderr.write(`vexel setup-link: ${reason}\n`);
+  writeError(`vexel setup-link: ${reason}\n`);
   return 1;
 }

@@ -24,6 +24,7 @@ import type { RequestObserver } from "./observe/request-line.ts";
 import type { WorkerReports } from "./process/worker-process.ts";
 import { shuttingDownError } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
+import { diskSpace } from "./temp-storage/disk-reserve.ts";
 import { createConnectionTests } from "./upstream/connection-test/connection-tests.ts";
 import { needsFetch } from "./upstream/transport/index.ts";
 import { wireAdmin } from "./wiring/admin.ts";
@@ -151,6 +152,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
         inFlight,
         queued: () => admission.queued,
         connections: () => server.connections(),
+        disk: () => diskSpace(settings.VEXEL_DATA),
         tracing,
         replicas: requestPath.replicas,
         sharedCache: requestPath.replicas?.embeddings,

@@ -14,7 +14,7 @@ const reserveFraction = { upload: 1, request: 3 / 4, response: 1 / 2 } as const 
   number
 >;
 
-interface DiskSpace {
+export interface DiskSpace {
   readonly freeBytes: number;
   readonly totalBytes: number;
 }

@@ -1,5 +1,6 @@
 /** The metrics that are read from the parts of the gateway: targets, queues, cache, ledger, connections. */
 import type { ShownTarget, Statistics } from "../../../contract/admin.ts";
+import type { DiskSpace } from "../../temp-storage/disk-reserve.ts";
 import type { Tracing } from "../otlp/open-tracing.ts";
 import { type Gauge, maxGaugeSeries, type Reading } from "./gauge.ts";
 import { targetLabel } from "./request-metrics.ts";
@@ -24,6 +25,8 @@ interface GaugeSources {
   /** The ledger that replicas share. */
   readonly database: { backlog(): number; isReachable(): boolean } | undefined;
   readonly connections: () => ConnectionCounts;
+  /** The disk of the data folder. Throws the error of the file system. */
+  readonly disk: () => DiskSpace;
   readonly isReady: () => boolean;
   /** Undefined: tracing is off. */
   readonly tracing: Pick<Tracing, "counts"> | undefined;
@@ -77,6 +80,7 @@ export function gatewayGauges(sources: GaugeSources): readonly Gauge[] {
     ...targetGauges(targets),
     ...cacheGauges(cache),
     ...ledgerGauges(sources),
+    ...diskGauges(sources.disk),
     ...traceCounters(sources.tracing),
     ...replicaGauges(sources),
     {
@@ -192,6 +196,31 @@ const ledgerGauges = ({
     read: () => database && Number(database.isReachable()),
   },
 ];
+
+function diskGauges(disk: () => DiskSpace): readonly Gauge[] {
+  const readOf = (name: keyof DiskSpace) => (): number | undefined => {
+    try {
+      return disk()[name];
+    } catch {
+      // The folder was removed, or the system reports nothing.
+      return undefined;
+    }
+  };
+  return [
+    {
+      name: "vexel_disk_free_bytes",
+      help: "Free space of the disk of the data folder, which has the temp files too.",
+      merge: "min",
+      read: readOf("freeBytes"),
+    },
+    {
+      name: "vexel_disk_size_bytes",
+      help: "The size of the disk of the data folder.",
+      merge: "max",
+      read: readOf("totalBytes"),
+    },
+  ];
+}
 
 const traceCounters = (tracing: GaugeSources["tracing"]): readonly Gauge[] => [
   {
