@@ -103,6 +103,7 @@ function respond(
   const { method, path } = incoming;
   if (!match) throw unknownUrl(method, path);
   if (!route) return refuseMethod(method, path, match.methods.keys());
+  incoming.route = route.path;
   // The pattern of the path has matched, so it has the parameters of the handler's type.
   const handler = handlers[route.sameAs ?? (route.name as keyof Handlers)] as Handler<string>;
   return handler(incoming, match.parameters);

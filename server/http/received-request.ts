@@ -36,6 +36,8 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   readonly method: string;
   readonly path: string;
   readonly headers: RequestHeaders;
+  /** Set when the path has been matched. */
+  route: string | undefined;
   bytesReceived = 0;
   readonly #request: ServerRequest;
   readonly #options: ReceivedRequestOptions;

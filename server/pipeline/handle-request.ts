@@ -53,6 +53,7 @@ async function handleRequest<Q extends LimitedQuery, A>(
   record.replica = services.replica;
   record.startedAt = services.clock();
   record.clientAddress = incoming.clientAddress;
+  record.route = incoming.route;
   try {
     record.trace = services.startTrace?.(incoming.requestId, incoming.headers);
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way

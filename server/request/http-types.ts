@@ -42,6 +42,8 @@ export interface IncomingRequest extends RequestClient {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
+  /** The path as the routing table has it, with parameters in braces. Absent: it is not a request of a client over HTTP. */
+  readonly route?: string | undefined;
   /** The query string as it was sent, with its question mark. Empty if there is none. */
   readonly search: string;
   readonly headers: RequestHeaders;

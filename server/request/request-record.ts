@@ -39,6 +39,8 @@ export class RequestRecord implements RequestContext, RequestReport {
   startedAt = 0;
   /** When the body had been read and validated: milliseconds, monotonic. 0: it was not read, or not valid. */
   receivedAt = 0;
+  /** The path as the routing table has it. Undefined: the request did not come over HTTP. */
+  route: string | undefined;
   /** Undefined: tracing is off. */
   trace: RequestTrace | undefined;
   /** Undefined: the request is not a line of a job. */

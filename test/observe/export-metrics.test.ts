@@ -34,6 +34,7 @@ test("the collector gets the GenAI metrics of requests, attempts and tokens besi
   expect(requests.map(({ attributes }) => attributes)).toContainEqual({
     ...common,
     "gen_ai.request.model": "embedding-model",
+    "http.route": "/v1/embeddings",
   });
   expect(requests.every(({ unit, count }) => unit === "s" && count === 1)).toBeTrue();
   const failed = requests.find(({ attributes }) => attributes["error.type"] !== undefined);

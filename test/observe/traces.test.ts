@@ -113,6 +113,8 @@ describe("traces", () => {
       "gen_ai.request.model": model,
       "gen_ai.provider.name": "openai",
       "gen_ai.usage.input_tokens": 2,
+      "http.request.method": "POST",
+      "http.route": "/v1/embeddings",
       "http.response.status_code": 200,
       "vexel.request_id": requestId,
       "vexel.attempts": 2,

@@ -21,7 +21,7 @@ export class GenAiMetrics {
   readonly #requests = new Histogram({
     name: "gen_ai.server.request.duration",
     help: "Time from the arrival of a request until its response is complete.",
-    labelNames: [...common, "error.type"],
+    labelNames: [...common, "error.type", "http.route"],
     bounds: secondsBounds,
   });
   readonly #attempts = new Histogram({
@@ -38,22 +38,23 @@ export class GenAiMetrics {
   });
 
   observe(record: RequestRecord): void {
-    const { endpoint, model = "", outcome, routing } = record;
+    const { endpoint, model = "", route = "", outcome, routing } = record;
     const operation = operationName(endpoint);
     const provider = routing.target ? providerName(routing.target) : ownProvider;
     const seconds = outcome.latencyMs / 1000;
-    this.#requests.observe(seconds, operation, provider, model, outcome.error ?? "");
+    const labels = [operation, provider, model, outcome.error ?? "", route];
+    this.#requests.observe(seconds, ...labels);
     visitAttempts(record, (target, result, seconds) => {
       if (result === canceled) return;
       const error = result === success ? "" : result;
       this.#attempts.observe(seconds, operation, providerName(target), target.model, error);
     });
     if (!routing.target) return;
-    const labels = [operation, provider, routing.target.model];
+    const common = [operation, provider, routing.target.model];
     const input = endpoint === "embeddings" ? record.upstreamTokens : record.usage?.inputTokens;
     const output = record.usage?.outputTokens;
-    if (input) this.#tokens.observe(input, ...labels, "input");
-    if (output) this.#tokens.observe(output, ...labels, "output");
+    if (input) this.#tokens.observe(input, ...common, "input");
+    if (output) this.#tokens.observe(output, ...common, "output");
   }
 
   snapshot(): MetricSnapshot[] {

@@ -82,6 +82,10 @@ function requestSpan(record: RequestRecord, trace: RequestTrace, endedAt: number
       ...commonAttributes(record, routing.target, model),
       ...usageAttributes(record),
       ...(outcome.error !== undefined && { "error.type": outcome.error }),
+      ...(record.route !== undefined && {
+        "http.request.method": "POST",
+        "http.route": record.route,
+      }),
       "http.response.status_code": outcome.status,
       "vexel.request_id": record.requestId,
       ...(record.caller && { "vexel.key_id": record.caller.id }),
