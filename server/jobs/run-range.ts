@@ -2,10 +2,11 @@
  * Runs the lines of a claimed range. Image lines run one after the other, and each is settled at once, because it is
  * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated.
  */
-import { type BorrowedBytes, copyAll } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection, nextTurn } from "../lib/tasks.ts";
 import type { Timers } from "../lib/timers.ts";
+import { Turns } from "../lib/turns.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
@@ -23,6 +24,7 @@ import {
   type RecordVendorBatch,
   type SegmentKind,
 } from "./job-kind.ts";
+import { joinSmall } from "./join-small.ts";
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
 import { isSuccessful, resultsOfLines } from "./merged-results.ts";
 import type { Pace } from "./pace.ts";
@@ -37,6 +39,8 @@ export interface RunRangeOptions {
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
   readonly timers: Timers;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -50,6 +54,8 @@ export class RangeRun {
   readonly #kind: JobKind;
   readonly #range: ClaimedRange;
   readonly #claim: RangeClaim;
+  /** For results, which may have many megabytes. */
+  readonly #turns: Turns;
   #settled: number;
   #flushedAt: number;
   /** A result could not be stored. */
@@ -68,6 +74,7 @@ export class RangeRun {
     this.#kind = kind;
     this.#range = range;
     this.#claim = claim;
+    this.#turns = new Turns(options.clock);
     this.#settled = range.settled;
     this.#flushedAt = options.now();
   }
@@ -126,9 +133,11 @@ export class RangeRun {
     for (const kind of ["output", "error"] as const) {
       const found = results.filter(({ isSuccess }) => isSuccess === (kind === "output"));
       if (found.length === 0) continue;
-      const joined = Buffer.concat(found.map(({ bytes }) => bytes));
-      this.#buffered[kind].push(joined);
-      this.#buffered.bytes += joined.length;
+      const joined = joinSmall(found.flatMap(({ chunks }) => chunks));
+      for (const chunk of joined) {
+        this.#buffered[kind].push(chunk);
+        this.#buffered.bytes += chunk.length;
+      }
     }
     for (const { isSuccess } of results) this.#buffered.lines.push(isSuccess);
     if (failure) throw failure.error;
@@ -212,10 +221,20 @@ export class RangeRun {
   }
 
   async #read(line: JobLine, result: LineResult): Promise<FormattedLine> {
-    const formatted = this.#kind.format(line, result);
-    const bytes = formatted instanceof Uint8Array ? formatted : await copyAll(formatted);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of chunksOf(this.#kind.format(line, result))) {
+      chunks.push(copyOf(chunk));
+      if (this.#turns.isDue(chunk.length)) await this.#turns.next();
+    }
     if (result.kind === "response") await result.close();
-    return { isSuccess: isSuccessful(result), bytes };
+    return { isSuccess: isSuccessful(result), chunks };
+  }
+
+  async *#inTurns(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+    for (const chunk of chunks) {
+      yield chunk;
+      if (this.#turns.isDue(chunk.length)) await this.#turns.next();
+    }
   }
 
   /** Writes and settles the results in memory. */
@@ -229,7 +248,8 @@ export class RangeRun {
       ["output", output],
       ["error", error],
     ] as const) {
-      if (chunks.length > 0) written.push(await this.#write(this.#settled, kind, () => chunks));
+      if (chunks.length > 0)
+        written.push(await this.#write(this.#settled, kind, () => this.#inTurns(chunks)));
     }
     const bytes = written.reduce((sum, segment) => sum + segment.bytes, 0);
     await this.#settle(lines, bytes, async () => {
@@ -317,7 +337,7 @@ const alone = (line: JobLine): MergedLines => ({ lines: [line] });
 /** A line of the results. */
 interface FormattedLine {
   readonly isSuccess: boolean;
-  readonly bytes: Uint8Array;
+  readonly chunks: readonly Uint8Array[];
 }
 
 /** The results in the order of the lines, up to the first line without a result, and why it has none. */

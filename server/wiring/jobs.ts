@@ -105,6 +105,7 @@ export function wireJobs(
       stopping: stopping.signal,
     }),
     timers: realTimers,
+    clock,
     kinds: [createImageKind(files, imageSlots), kind],
     holder,
     ttlMs,

@@ -142,6 +142,7 @@ function startWorld({
         pace: async () => undefined,
         kinds: [kind],
         holder,
+        clock: () => 0,
         timers: { ...realTimers, start: (_, fire) => setTimeout(fire, 1) },
         ttlMs: () => minute,
         controls,
