@@ -6,7 +6,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { providers, variablesOf } from "../../server/config/sources/providers.ts";
 import { createClientAddress } from "../../server/http/client-address.ts";
 import { settingsTable } from "../../server/settings.ts";
@@ -22,6 +22,11 @@ interface ComposeService {
   readonly stop_grace_period?: string;
   readonly command?: readonly string[];
   readonly networks?: { readonly default: { readonly ipv4_address: string } };
+}
+
+interface ChartObject {
+  readonly kind: string;
+  readonly spec?: unknown;
 }
 
 const compose = parse(textOf("deploy/compose.yaml"), { merge: true }) as {
@@ -166,6 +171,7 @@ describe("deployment files", () => {
     const { exitCode, stdout, stderr } = Bun.spawnSync([
       ...command,
       "--set=metricsPort=9464,serviceMonitor.enabled=true,serviceAccount.create=true",
+      "--set=prometheusRule.enabled=true,priorityClassName=high,affinity.nodeAffinity.x=y",
       "--set=imagePullSecrets[0].name=registry,extraVolumes[0].name=ca,extraVolumeMounts[0].name=ca",
       "--set=extraEnv[0].name=REDIS_URL,extraEnv[0].value=redis://host,secrets.VEXEL_SECRET=s",
       "--set=secrets.DATABASE_URL=postgres://host/vexel,settings.BLOB_URL_FILE=/blob",
@@ -176,12 +182,35 @@ describe("deployment files", () => {
     const kinds = matches(stdout.toString(), /^kind: (\w+)$/gm);
     expect(kinds).toContain("ServiceAccount");
     expect(kinds).toContain("ServiceMonitor");
+    const objects = parseAllDocuments(stdout.toString()).map((each) => each.toJS() as ChartObject);
+    const ofKind = (kind: string) => objects.find((each) => each.kind === kind)?.spec;
+    // The expressions of alerts have the braces of templates, which Helm must not read.
+    expect(ofKind("PrometheusRule")).toEqual(parse(textOf("deploy/helm/rules/vexel-alerts.yaml")));
+    expect(ofKind("StatefulSet")).toMatchObject({
+      template: {
+        spec: {
+          priorityClassName: "high",
+          affinity: { nodeAffinity: { x: "y" } },
+          topologySpreadConstraints: [
+            { topologyKey: "kubernetes.io/hostname" },
+            { topologyKey: "topology.kubernetes.io/zone" },
+          ],
+        },
+      },
+    });
     const partial = Bun.spawnSync([
       ...command,
       "--set=secrets.DATABASE_URL=a,secrets.VEXEL_SECRET=s",
     ]);
     expect(partial.stderr.toString()).toContain("set secrets.REDIS_URL.");
   });
+});
+
+test("the chart makes a PrometheusRule of the file that Prometheus reads", () => {
+  const template = textOf("deploy/helm/templates/prometheus-rule.yaml");
+  const [file = ""] = matches(template, /\.Files\.Get "([^"]+)" \| nindent 2/g);
+  const { groups } = parse(textOf(`deploy/helm/${file}`)) as { groups: { name: string }[] };
+  expect(groups.map(({ name }) => name)).toEqual(["vexel", "vexel-error-budget"]);
 });
 
 test("the chart refuses several replicas without what they share", () => {

@@ -21,7 +21,7 @@ const gateway = startGateway({
 closeAfterAll(gateway, fake);
 
 const page = "docs/observability.md";
-const rulesPath = "deploy/prometheus/vexel-alerts.yaml";
+const rulesPath = "deploy/helm/rules/vexel-alerts.yaml";
 const { groups } = parse(textOf(rulesPath)) as {
   readonly groups: readonly { readonly rules: readonly { alert?: string; expr: string }[] }[];
 };
