@@ -5,14 +5,7 @@ import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { readInput, removeInput } from "./image-input.ts";
 import type { JobWebhook } from "./job-events.ts";
-import {
-  chunksOf,
-  JobFailure,
-  type JobKind,
-  type JobLine,
-  jobErrorOf,
-  type LineResult,
-} from "./job-kind.ts";
+import { chunksOf, type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
 import { linePaths } from "./line-request.ts";
 
 /** What an image job stores in its row. */
@@ -35,14 +28,6 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
   name: "image",
   ranges: [{ endpoints: [linePaths.generations, linePaths.edits], max: maxRanges }],
   priority: "interactive",
-  /** Its process ended before the input was complete, and the client got no response. */
-  prepare: async () => {
-    const error = new GatewayError(
-      "job_input_missing",
-      "The gateway stopped before it had stored the request. Nothing was generated: submit the job again.",
-    );
-    throw new JobFailure(jobErrorOf(error));
-  },
   lines: async function* ({ job }): AsyncGenerator<JobLine> {
     const { operation, publicUrl, tags, fingerprint, idempotencyKey: key } = imageDataOf(job);
     const query = await readInput(files, job.id);

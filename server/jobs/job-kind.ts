@@ -89,7 +89,10 @@ export interface JobKind {
   readonly ranges: readonly { readonly endpoints: readonly string[]; readonly max: number }[];
   /** Image jobs are interactive requests; lines of a batch wait behind them. */
   readonly priority: "interactive" | "batch";
-  /** Reads and checks the input of a new job. Throws JobFailure: nothing runs. Absent: a new job has its ranges. */
+  /**
+   * Reads and checks the input of a new job. Throws JobFailure: nothing runs. Absent: a job has its ranges when it is
+   * accepted. One without them was not accepted, and is deleted.
+   */
   prepare?(
     job: StoredJob,
   ): Promise<{ readonly ranges: readonly NewRange[]; readonly data?: JobData }>;

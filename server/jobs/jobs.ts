@@ -45,6 +45,9 @@ export type Jobs = ReturnType<typeof createJobs>;
 /** How often the end of a job is looked for while its client waits: the longer it takes, the less often. */
 const [minPollMs, maxPollMs] = [50, 1000];
 
+/** The longest wait for another submission with the same idempotency key. */
+const maxSubmitMs = 150_000;
+
 export function createJobs(options: JobsOptions) {
   const { store, files, quotas, ttlMs, controls, wake, now } = options;
 
@@ -59,7 +62,19 @@ export function createJobs(options: JobsOptions) {
     /** Of any owner: for the console. */
     findById: (id: string) => store.findById(id),
     listAll: (owners: readonly string[] | null, page: PageRequest) => store.listAll(owners, page),
-    findByKey: (owner: string, key: string) => store.findByKey(owner, key),
+    /**
+     * The job with this idempotency key, when its request is stored. Undefined: there is none, or it could not be stored.
+     * Throws GatewayError if that takes too long.
+     */
+    findSubmitted: async (owner: string, key: string, signal: AbortSignal) => {
+      const until = now() + maxSubmitMs;
+      for (let waitMs = minPollMs; ; waitMs = Math.min(2 * waitMs, maxPollMs)) {
+        const job = await store.findByKey(owner, key);
+        if (job?.kind !== "image" || job.status !== "validating") return job;
+        if (now() > until || signal.aborted) throw stillSubmitted();
+        await sleep(waitMs, signal).catch(() => undefined);
+      }
+    },
     /** Undefined: the job `after` does not exist. */
     list: (owner: string, kind: JobKindName, page: JobPage) => store.list(owner, kind, page),
     /** `isNew`: false if a job with the same idempotency key exists. Throws GatewayError. */
@@ -121,6 +136,13 @@ export function createJobs(options: JobsOptions) {
     },
   };
 }
+
+const stillSubmitted = (): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "A job with this Idempotency-Key is being stored. Retry in a few seconds.",
+    { notSent: true, retryAfterMs: 2000 },
+  );
 
 export const jobNotFound = (id: string): GatewayError =>
   new GatewayError("object_not_found", `No such job: ${id.slice(0, 100)}`, { param: "id" });

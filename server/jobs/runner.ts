@@ -249,12 +249,18 @@ export class JobRunner {
   }
 
   async #prepare(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
-    const { store } = this.#options;
+    const { store, files } = this.#options;
+    if (!kind.prepare) {
+      // Its process ended, or lost the database, while it stored the request. The client got no job.
+      await files.removeFolder(jobFolder(job.id));
+      await store.discard(job.id, holder);
+      return;
+    }
     if (job.ending) return this.#end(job, holder, { status: job.ending });
     if (job.validations > maxValidations)
       return this.#end(job, holder, { status: "failed", error: jobErrorOf(notValidated()) });
     try {
-      const { ranges, data } = (await kind.prepare?.(job)) ?? { ranges: [], data: undefined };
+      const { ranges, data } = await kind.prepare(job);
       await store.start(job.id, holder, ranges, data);
     } catch (error) {
       if (error instanceof JobFailure)

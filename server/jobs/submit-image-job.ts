@@ -7,6 +7,8 @@ import { json } from "../http/route.ts";
 import { fingerprintOf, readIdempotencyKey } from "../idempotency/idempotent-request.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { newId } from "../lib/new-id.ts";
+import { ignoreRejection } from "../lib/tasks.ts";
+import type { Timers } from "../lib/timers.ts";
 import type { JobSubmission } from "../pipeline/dependencies.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
@@ -20,11 +22,13 @@ import { type FindWebhook, webhookOf } from "./job-events.ts";
 import { splitMetadata } from "./job-metadata.ts";
 import type { Jobs } from "./jobs.ts";
 import { linePaths } from "./line-request.ts";
+import { retryStorage } from "./retry-storage.ts";
+import { jobFolder } from "./segments.ts";
 import { sendResult, showImageJob } from "./show-image-job.ts";
 
 interface SubmitImageJobOptions {
   readonly jobs: Jobs;
-  readonly store: Pick<JobStore, "start" | "end" | "remove">;
+  readonly store: Pick<JobStore, "start" | "discard" | "findById">;
   readonly files: FileStore;
   readonly budget: JobBudget;
   readonly findWebhook: FindWebhook;
@@ -32,6 +36,8 @@ interface SubmitImageJobOptions {
   /** The longest time until a job has ended. */
   readonly windowMs: number;
   readonly wake: () => void;
+  readonly stopping: AbortSignal;
+  readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -40,15 +46,15 @@ interface SubmitImageJobOptions {
 const retryAfterSeconds = 3;
 /** The longest time that a client may ask the gateway to wait, in seconds. */
 const maxWaitSeconds = 600;
-/** The longest time for storing the request. */
-const storeMs = 600_000;
+/** The longest time for storing the request. Then any process deletes the job: its client got no response. */
+const storeMs = 120_000;
 
 export const createSubmitImageJob =
   (options: SubmitImageJobOptions) =>
   async (submission: JobSubmission): Promise<OutgoingResponse> => {
     const { incoming } = submission;
-    const job = await submit(submission, options);
     const waitMs = waitOf(incoming.headers.get("prefer")) * 1000;
+    const job = await submit(submission, waitMs > 0, options);
     const { jobs } = options;
     const current = waitMs > 0 ? await jobs.waitForEnd(job, waitMs, incoming.signal) : job;
     if (waitMs > 0 && current.endedAt !== null) return sendResult(jobs, current);
@@ -77,6 +83,7 @@ function accepted(job: StoredJob): OutgoingResponse {
 
 async function submit(
   { endpoint, incoming, caller, model, query: given }: JobSubmission,
+  mayRespond: boolean,
   options: SubmitImageJobOptions,
 ): Promise<StoredJob> {
   const { jobs, budget, findWebhook, holder, windowMs, now } = options;
@@ -84,12 +91,12 @@ async function submit(
   if (caller.hash === "") throw keyRequired();
   const operation = endpoint.operation === "edits" ? "edits" : "generations";
   const { query: asked, metadata } = splitMetadata(given);
-  const query = withLinks(asked);
+  const query = mayRespond ? withoutAsync(asked) : withLinks(asked);
   const owner = ownerOf(caller);
   const idempotencyKey = readIdempotencyKey(incoming.headers.get("idempotency-key"));
   const fingerprint = await fingerprintOf(operation, asked);
   if (idempotencyKey !== undefined) {
-    const earlier = await jobs.findByKey(owner, idempotencyKey);
+    const earlier = await jobs.findSubmitted(owner, idempotencyKey, incoming.signal);
     if (earlier) return checkSame(earlier, fingerprint);
   }
   const webhook = await webhookOf(owner, metadata, findWebhook);
@@ -107,7 +114,7 @@ async function submit(
       metadata,
       ...(tags !== null && { tags }),
     };
-    const { job, isNew } = await jobs.submit({
+    const submitted = {
       id,
       kind: "image",
       endpoint: linePaths[operation],
@@ -119,44 +126,71 @@ async function submit(
       idempotencyKey,
       windowMs,
       claim: { holder, until: now() + storeMs },
-    });
-    if (!isNew) return checkSame(job, fingerprint);
-    return await store(job, query, reservation?.estimate, options);
+    } as const;
+    const job = await store(submitted, query, reservation?.estimate, options);
+    if (job) return job;
+    const earlier = await jobs.findSubmitted(owner, idempotencyKey ?? "", incoming.signal);
+    if (earlier) return checkSame(earlier, fingerprint);
+    throw notStored();
   } finally {
     reservation?.release();
   }
 }
 
-/** Stores the request. A job whose request cannot be stored does not exist. From then on, its cost stays reserved. */
+/**
+ * Stores the request. From then on, its cost stays reserved. A job whose request cannot be stored does not exist.
+ * Undefined: another job has the idempotency key.
+ */
 async function store(
-  job: StoredJob,
+  submitted: Parameters<Jobs["submit"]>[0],
   query: GenerationQuery,
   reservedCost: number | undefined,
   options: SubmitImageJobOptions,
-): Promise<StoredJob> {
-  const { files, budget, holder, wake, now } = options;
+): Promise<StoredJob | undefined> {
+  const { jobs, files, budget, holder, wake } = options;
+  const { id } = submitted;
+  let job: StoredJob;
   try {
-    await writeInput(files, job.id, query);
+    const created = await jobs.submit(submitted);
+    if (!created.isNew) return undefined;
+    job = created.job;
+    await writeInput(files, id, query);
+    const range = { firstLine: 0, lines: 1, position: 0, reservedCost };
+    if (!(await options.store.start(id, holder, [range], undefined))) throw notStored();
   } catch (error) {
-    const end = { status: "failed", at: now(), expiresAt: now() } as const;
-    await options.store.end(job.id, holder, end);
-    await files.removeFolder(`jobs/${job.id}`);
-    await options.store.remove(job.id);
+    // The database may be gone for a while. If this process ends too, the next one deletes the job.
+    ignoreRejection(retryStorage(options, () => discard(id, options)));
     throw error;
   }
-  const range = { firstLine: 0, lines: 1, position: 0, reservedCost };
-  await options.store.start(job.id, holder, [range], undefined);
   // The job is accepted. If the database fails now, a later refresh reserves its cost.
   if (reservedCost !== undefined) await budget.refresh().catch(() => undefined);
   wake();
   return { ...job, status: "in_progress" };
 }
 
-/** Links are short, and a job may be read often. A client that wants base64 asks for it. */
-const withLinks = ({ isAsync: _, ...query }: GenerationQuery): GenerationQuery => ({
-  ...query,
-  options: { ...query.options, response_format: query.options.response_format ?? "url" },
-});
+/** Unless the database has started the job, although this process was not told. */
+async function discard(id: string, { store, files, holder }: SubmitImageJobOptions): Promise<void> {
+  if ((await store.discard(id, holder)) || !(await store.findById(id)))
+    await files.removeFolder(jobFolder(id));
+}
+
+const notStored = (): GatewayError =>
+  new GatewayError("storage_unavailable", "The job could not be stored. Retry in a few seconds.", {
+    notSent: true,
+    retryAfterMs: 2000,
+  });
+
+const withoutAsync = ({ isAsync: _, ...query }: GenerationQuery): GenerationQuery => query;
+
+/**
+ * Links are short, and a job may be read often. A client that wants base64 asks for it. If the client waits, its response
+ * is that of a request without a job.
+ */
+function withLinks(given: GenerationQuery): GenerationQuery {
+  const query = withoutAsync(given);
+  const { options } = query;
+  return { ...query, options: { ...options, response_format: options.response_format ?? "url" } };
+}
 
 function checkSame(job: StoredJob, fingerprint: string): StoredJob {
   if (job.kind === "image" && imageDataOf(job).fingerprint === fingerprint) return job;

@@ -146,6 +146,8 @@ export function wireJobs(
       holder,
       windowMs: settings.VEXEL_IMAGE_JOB_TIMEOUT * 1000,
       wake,
+      stopping: stopping.signal,
+      timers: realTimers,
       now,
     }),
     /** Claims no more lines. Lines in flight end. */

@@ -26,6 +26,18 @@ const asked = { prefer: "respond-async" };
 const otter = { model: "gpt-image-2", prompt: "an otter" };
 const client = () => jobClient(gateway.url);
 
+/** The body of a response, without what differs between any two: the time, and the address of an image. */
+async function imagesOf(response: Response) {
+  const { created, data, ...others } = (await response.json()) as {
+    readonly created: number;
+    readonly data: readonly { readonly url?: string }[];
+  };
+  const shown = data.map(({ url, ...image }) =>
+    url === undefined ? image : { ...image, url: "" },
+  );
+  return { created: typeof created, data: shown, ...others };
+}
+
 describe("an image request with `Prefer: respond-async`", () => {
   test("is accepted with 202, and its job ends with the unchanged images response", async () => {
     const response = await gateway.post("/v1/images/generations", otter, asked);
@@ -83,11 +95,19 @@ describe("an image request with `Prefer: respond-async`", () => {
     expect(gateway.rows().some(({ status, cost }) => status === 202 && cost === 0)).toBe(true);
   });
 
-  test("and `wait` gets the images themselves if they are done in time", async () => {
+  test("and `wait` gets the response that the request without it has, if it is done in time", async () => {
     const prefer = "respond-async, wait=60";
-    const response = await gateway.post("/v1/images/generations", otter, { prefer });
-    expect(response.status).toBe(200);
-    expect(((await response.json()) as { data: unknown[] }).data).toHaveLength(1);
+    for (const more of [{}, { response_format: "url" }, { response_format: "b64_json" }]) {
+      const body = { ...otter, ...more };
+      const [waited, plain] = [
+        await gateway.post("/v1/images/generations", body, { prefer }),
+        await gateway.post("/v1/images/generations", body),
+      ];
+      expect([waited.status, plain.status]).toEqual([200, 200]);
+      const [ofJob, ofRequest] = [await imagesOf(waited), await imagesOf(plain)];
+      expect(ofJob).toEqual(ofRequest);
+      expect(ofJob.data).toHaveLength(1);
+    }
   });
 
   test("and base64 on request gets base64", async () => {

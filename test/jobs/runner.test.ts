@@ -75,6 +75,7 @@ function startWorld({
   };
   return {
     store,
+    files,
     ended,
     results: () => results,
     announced: () => announced,
@@ -660,6 +661,16 @@ test("when a process stops, results of embedding lines in flight are kept, and n
   await until(() => world.ended.length > 0);
   expect(numbersIn(world.results().output)).toEqual(upTo(10));
   expect(sent.map(Number)).toEqual([...upTo(10), 9]);
+});
+
+test("a job whose request was never stored is deleted by the next process, with what was stored of it", async () => {
+  await using world = startWorld({ lines: 0 });
+  await world.files.write("jobs/batch_1/file-0", [Buffer.from("an image")], "upload");
+  await world.submit("validating");
+  world.start("next", ok);
+  await until(async () => !(await world.store.findById("batch_1")));
+  expect(await world.files.list("jobs/batch_1")).toEqual([]);
+  expect(world.ended).toEqual([]);
 });
 
 test("a paused job begins no line until it is resumed", async () => {

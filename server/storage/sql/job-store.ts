@@ -87,6 +87,15 @@ export const createJobStore = (db: SqlDatabase) => ({
   /** Claims a job that is to be validated, or to be finalized and of which no process holds a range. */
   claimJob: (claim: Claim): Promise<StoredJob | undefined> => claimJob(db, claim, db.lockRows),
 
+  /** Deletes a claimed job that was not accepted. False: the claim was lost, or the job has started. */
+  async discard(id: string, holder: string): Promise<boolean> {
+    const { count } = await db.query(
+      "DELETE FROM vexel.jobs WHERE id = $1 AND holder = $2 AND status = 'validating'",
+      [id, holder],
+    );
+    return count > 0;
+  },
+
   /** A validated job begins. False: the claim was lost. */
   start: (
     id: string,

@@ -581,6 +581,23 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       },
     );
 
+    law(
+      "a job that was not accepted is deleted by its holder, and one that began is not",
+      async (open) => {
+        const store = await open();
+        const submitted = { status: "validating", ranges: [], idempotencyKey: "k" } as const;
+        const held = { ...submitted, claim: { holder: "p", until: now + minute } };
+        await add(store, "imgjob_1", held);
+        expect(await store.discard("imgjob_1", "q")).toBe(false);
+        expect(await store.discard("imgjob_1", "p")).toBe(true);
+        expect(await store.findByKey("project-a", "k")).toBeUndefined();
+        expect(await add(store, "imgjob_2", held)).toMatchObject({ kind: "created" });
+        await store.start("imgjob_2", "p", [range(0, 1)], undefined);
+        expect(await store.discard("imgjob_2", "p")).toBe(false);
+        expect((await store.findByKey("project-a", "k"))?.id).toBe("imgjob_2");
+      },
+    );
+
     law("a claimed job that is given back is claimed again from that time on", async (open) => {
       const store = await open();
       await add(store, "batch_1", { status: "validating", ranges: [] });
