@@ -50,6 +50,8 @@ upstreams:
   - { id: azure-ai, kind: azure-ai, baseUrl: "${url}", apiKey: key }
   - { id: nomic, kind: nomic, baseUrl: "${url}/v1", apiKey: key }
   - { id: vllm, kind: vllm, baseUrl: "${url}/v1" }
+  - { id: sglang, kind: sglang, baseUrl: "${url}/v1" }
+  - { id: openrouter, kind: openrouter, baseUrl: "${url}/v1", apiKey: key }
 models:
 ${modelOf("bedrock", "amazon.titan-embed-image-v1")}
 ${modelOf("oci", "cohere.embed-v4.0")}
@@ -58,6 +60,9 @@ ${modelOf("nomic", "nomic-embed-vision-v1.5")}
 ${modelOf("vllm", "Qwen/Qwen3-VL-Embedding-8B")}
 ${modelOf("vllm-gme", "Alibaba-NLP/gme-Qwen2-VL-2B-Instruct", "vllm")}
 ${modelOf("vllm-clip", "openai/clip-vit-base-patch32", "vllm")}
+${modelOf("sglang", "Alibaba-NLP/gme-Qwen2-VL-2B-Instruct")}
+${modelOf("sglang-texts", "Qwen/Qwen3-Embedding-8B", "sglang")}
+${modelOf("openrouter", "cohere/embed-5-pro")}
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -149,4 +154,18 @@ test("vLLM applies the same chat template to a text as to an image", async () =>
   }
   // CLIP has no conversation.
   expect((await fieldsOf("vllm-clip", "a boat")).own).toEqual("a boat");
+});
+
+test("SGLang gets a text of a model that reads images as an object, as it gets an image", async () => {
+  const inputOf = async (model: string, input: unknown) =>
+    JSON.parse((await embed(model, input)).body.toString()).input;
+  expect(await inputOf("sglang", "a boat")).toEqual([{ text: "a boat" }]);
+  expect(await inputOf("sglang", [15688])).toEqual([{ text: " boat" }]);
+  expect(await inputOf("sglang", both)).toEqual([both]);
+  expect(await inputOf("sglang-texts", "a boat")).toEqual("a boat");
+});
+
+test("OpenRouter gets images for the names that it gives Cohere's models", async () => {
+  const { body } = await embed("openrouter", both);
+  expect(body.toString()).toContain(image.toString("base64"));
 });

@@ -73,9 +73,17 @@ export const vexelImages: ImageInputCapabilities = {
   maxPerRequest: 256,
 };
 
-/** sglang 0.5.23, MultimodalEmbeddingInput: `{text, image}`, which one vector is made of. */
+/**
+ * sglang 0.5.23, MultimodalEmbeddingInput: `{text, image}`, which one vector is made of. serving_embedding.py applies the
+ * chat template of a model to such objects only, so a text beside images is an object too: as a string, it would be
+ * embedded without the words that surround it in the template.
+ */
 export const sglangImages: ImageDialect = {
-  models: reading("pair"),
+  models: reading("pair").map(([name, more]) =>
+    name === visionLanguage ? [name, { ...more, tokens: false }] : [name, more],
+  ),
+  writeTexts: (texts, model) =>
+    isVisionLanguage(model) ? { input: texts.map((text) => ({ text })) } : undefined,
   writeImages: (input) => ({
     input: imagesWithText(input).map(({ image, text }) => ({ text, image: dataUrlOf(image.file) })),
   }),

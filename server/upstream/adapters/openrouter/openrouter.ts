@@ -153,7 +153,7 @@ const referenceTo = (source: ImageSource): ExtraFields => ({
  */
 const imageReaders: ModelExceptions = [
   [
-    /^google\/gemini-embedding-2|^cohere\/embed-v[45]|^voyageai\/voyage-multimodal|^nvidia\/.*-embed-vl-/,
+    /^google\/gemini-embedding-2|^cohere\/embed-v?[45]|^voyageai\/voyage-multimodal|^nvidia\/.*-embed-vl-/,
     { images: { types: commonImageTypes, fuses: "sequence", maxPerEntry: 6, maxPerRequest: 6 } },
   ],
 ];
