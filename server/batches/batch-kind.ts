@@ -119,7 +119,7 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       const counter = new UsageCounter();
       const store = async (kind: SegmentKind, chunks: AsyncIterable<Uint8Array>) =>
         storeResults(options, job, kind, await results.size(kind), chunks);
-      const read = (kind: SegmentKind) => options.byteTurns.read(job.keyId, results.read(kind));
+      const read = (kind: SegmentKind) => options.byteTurns.read(job.owner, results.read(kind));
       const outputFileId = await store("output", counter.count(read("output")));
       const errorFileId = await store("error", read("error"));
       const data = {

@@ -1,4 +1,5 @@
 /** The quotas of files, and the bytes of files that clients are sending, which no row of the database counts yet. */
+import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { KeyShares } from "../lib/key-shares.ts";
 import type { Draft, FileChunks, FileStore } from "../storage/ports/file-store.ts";
@@ -9,6 +10,8 @@ interface ReceivingFilesOptions {
   readonly index: Pick<FileIndex, "space">;
   readonly store: Pick<FileStore, "draft">;
   readonly quotas: FileQuotas;
+  /** For bytes that arrive. */
+  readonly turns: ByteTurns;
 }
 
 /** The bytes of a file that have arrived. */
@@ -22,11 +25,12 @@ const checkedBytes = 4 * 1024 * 1024;
 
 export type ReceivingFiles = ReturnType<typeof createReceivingFiles>;
 
-export function createReceivingFiles({ index, store, quotas }: ReceivingFilesOptions) {
+export function createReceivingFiles({ index, store, quotas, turns }: ReceivingFilesOptions) {
   const arriving = new KeyShares(Number.POSITIVE_INFINITY);
 
   /** Reserves nothing: only bytes that have arrived take space. Throws GatewayError. */
   const ensureSpace = async (owner: string, bytes: number): Promise<void> => {
+    await turns.next(owner, 0);
     const stored = await index.space(owner);
     const needed = { owner: arriving.heldBy(owner) + bytes, all: arriving.held + bytes };
     for (const scope of ["owner", "all"] as const) {
@@ -52,6 +56,7 @@ export function createReceivingFiles({ index, store, quotas }: ReceivingFilesOpt
             await ensureSpace(owner, 0);
             checked = bytes;
           }
+          await turns.next(owner, chunk.length);
           yield chunk;
         }
       };
@@ -60,6 +65,7 @@ export function createReceivingFiles({ index, store, quotas }: ReceivingFilesOpt
         bytes = 0;
       };
       try {
+        await turns.next(owner, 0);
         const draft = await store.draft(counted(), "upload");
         return {
           ...draft,

@@ -1,48 +1,66 @@
 /**
- * Turns for reading and copying stored bytes: downloads, the checksums of uploads, and the results of batches. In each turn of the event loop one chunk of
- * at most `turnBytes` is read, and keys take turns, however many files each reads at once. A file in the page cache is
- * read as fast as it is asked for: without turns, all requests would wait until a file is read.
+ * Turns for work over the bytes of files: uploads, downloads, checksums, and results of batches. In each turn of the
+ * event loop, at most `turnBytes` in at most `chunksPerTurn` chunks are worked on, and keys take turns, however many
+ * files each sends or reads at once. A file in the page cache is read as fast as it is asked for: without turns, all
+ * requests would wait until it is read.
  */
 import { KeyTurns } from "./key-turns.ts";
 import { nextTurn } from "./tasks.ts";
 
-export const turnBytes = 256 * 1024;
+export const turnBytes = 512 * 1024;
+const chunksPerTurn = 8;
+
+interface Waiter {
+  readonly key: string;
+  readonly bytes: number;
+  begin(): void;
+}
 
 export class ByteTurns {
   /** Bounded by the number of requests: each waits for one chunk. */
-  readonly #waiting = new KeyTurns<() => void>();
+  readonly #waiting = new KeyTurns<Waiter>();
   #isRunning = false;
 
-  /** The same bytes, a turn before each chunk. */
+  /** The same bytes, with a turn before each chunk. */
   async *read(
     key: string,
     chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   ): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       for (let at = 0; at < chunk.length; at += turnBytes) {
-        await this.#turn(key);
-        yield chunk.length <= turnBytes ? chunk : chunk.subarray(at, at + turnBytes);
+        const part = chunk.length <= turnBytes ? chunk : chunk.subarray(at, at + turnBytes);
+        await this.next(key, part.length);
+        yield part;
       }
     }
   }
 
-  #turn(key: string): Promise<void> {
+  /** Resolves when it is the key's turn to work on that many bytes. */
+  next(key: string, bytes: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add(key, resolve);
+    this.#waiting.add(key, { key, bytes, begin: resolve });
     if (!this.#isRunning) void this.#run();
     return promise;
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    for (let begin = this.#next(); begin; begin = this.#next()) {
-      begin();
+    while (this.#waiting.size > 0) {
+      this.#beginTurn();
       await nextTurn();
     }
     this.#isRunning = false;
   }
 
-  #next(): (() => void) | undefined {
-    return this.#waiting.next(() => true);
+  #beginTurn(): void {
+    let left = turnBytes;
+    for (let count = 0; count < chunksPerTurn; count++) {
+      const waiter = this.#waiting.find(() => true);
+      // A chunk that is larger than a turn has a turn of its own.
+      if (!waiter || (waiter.bytes > left && count > 0)) return;
+      left -= waiter.bytes;
+      this.#waiting.takeTurn(waiter.key, waiter);
+      waiter.begin();
+    }
   }
 }

@@ -73,7 +73,7 @@ export function wireFiles(runtime: Runtime, data: StoredData) {
   const { index, contents } = data;
   const maxBytes = settings.VEXEL_FILES_MAX_BYTES;
   const quotas = { owner: maxBytes / 2, all: maxBytes };
-  const receiving = createReceivingFiles({ index, store: contents, quotas });
+  const receiving = createReceivingFiles({ index, store: contents, quotas, turns: byteTurns });
   const files = createClientFiles({ index, store: contents, receiving, log, now });
   const uploads = createUploads({
     store: data.uploads,

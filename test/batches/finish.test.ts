@@ -7,7 +7,7 @@ import { createClientFiles } from "../../server/files/client-files.ts";
 import { createReceivingFiles } from "../../server/files/receiving-files.ts";
 import type { JobResults } from "../../server/jobs/job-kind.ts";
 import { resultsOf } from "../../server/jobs/segments.ts";
-import { ByteTurns } from "../../server/lib/byte-turns.ts";
+import { ByteTurns, turnBytes } from "../../server/lib/byte-turns.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { StoredFiles } from "../../server/storage/files/stored-files.ts";
 import { createFileIndex } from "../../server/storage/sql/file-index.ts";
@@ -57,7 +57,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
   const quotas = { owner: 1, all: 1 };
   const log = { warn: () => undefined };
   const index = createFileIndex(db);
-  const receiving = createReceivingFiles({ index, store, quotas });
+  const receiving = createReceivingFiles({ index, store, quotas, turns: new ByteTurns() });
   const files = createClientFiles({ index, store, receiving, log, now });
   const kind = createBatchKind({
     files,
@@ -134,7 +134,7 @@ test("other requests are served while the results of a batch become files", asyn
     },
   });
   isOver = true;
-  expect(turns).toBeGreaterThanOrEqual(size / (256 * 1024));
+  expect(turns).toBeGreaterThanOrEqual(size / turnBytes);
 });
 
 test("a batch whose results cannot be listed is not completed without them", async () => {

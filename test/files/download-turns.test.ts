@@ -39,7 +39,7 @@ async function download(
   return bytes;
 }
 
-test("other requests run after every 256 KB of all downloads together", async () => {
+test("other requests run after every 512 KB of all downloads together", async () => {
   const path = fileOf(16);
   const turns = new ByteTurns();
   let isOver = false;

@@ -24,7 +24,8 @@ export function openFiles(
   const contents = new StoredFiles({ folder: join(folder, "files"), disk, now });
 
   const index = createFileIndex(db);
-  const receiving = createReceivingFiles({ index, store: contents, quotas });
+  const turns = new ByteTurns();
+  const receiving = createReceivingFiles({ index, store: contents, quotas, turns });
   const files = createClientFiles({ index, store: contents, receiving, log, now });
   const uploads = createUploads({
     store: createUploadStore(db),
@@ -32,7 +33,7 @@ export function openFiles(
     files,
     index,
     receiving,
-    turns: new ByteTurns(),
+    turns,
     expiryOf: () => null,
     log,
     now,

@@ -8,8 +8,6 @@ import { errorCode } from "../../lib/error-code.ts";
 import { createSerialize, nextTurn } from "../../lib/tasks.ts";
 import type { Queries, QueryResult, SqlDatabase, SqlValue } from "../sql/database.ts";
 
-/** A commit waits for the disk, and the event loop with it: after this many, other requests run. */
-const commitsPerTurn = 4;
 /** Another process, such as the command line, holds the write lock only for one change. */
 const maxAttempts = 1000;
 const retryMs = 5;
@@ -19,7 +17,8 @@ export class SqliteDatabase implements SqlDatabase {
   readonly lockRows = "";
   readonly #db: Database;
   readonly #inTurn = createSerialize();
-  #commits = 0;
+  /** A commit waits for the disk, and the event loop with it: other requests run between two of them. */
+  #afterCommit: Promise<void> | undefined;
 
   constructor(db: Database) {
     db.run("PRAGMA busy_timeout = 0");
@@ -27,16 +26,20 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   query<Row>(text: string, values: readonly SqlValue[] = []): Promise<QueryResult<Row>> {
-    return this.#inTurn(() => whenUnlocked(() => this.#send<Row>(text, values)));
+    return this.#run(async () => {
+      const result = await whenUnlocked(() => this.#send<Row>(text, values));
+      if (!/^\s*SELECT/i.test(text)) this.#committed();
+      return result;
+    });
   }
 
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#run(async () => {
       await whenUnlocked(() => this.#db.run("BEGIN IMMEDIATE"));
       try {
         const result = await work({ query: async (text, values = []) => this.#send(text, values) });
         this.#db.run("COMMIT");
-        if (++this.#commits % commitsPerTurn === 0) await nextTurn();
+        this.#committed();
         return result;
       } catch (error) {
         // A full disk has rolled it back already.
@@ -52,6 +55,17 @@ export class SqliteDatabase implements SqlDatabase {
 
   close(): Promise<void> {
     return this.#inTurn(async () => this.#db.close());
+  }
+
+  #run<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      await this.#afterCommit;
+      return work();
+    });
+  }
+
+  #committed(): void {
+    this.#afterCommit = nextTurn();
   }
 
   #send<Row>(text: string, values: readonly SqlValue[]): QueryResult<Row> {
