@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- bodies [--only 'CASE|CASE'] [--rounds N] [--check]`: JSON bodies that are expensive to parse, one
+ * `npm run bench -- bodies [--only 'CASE|CASE'] [--rounds N] [--max-body BYTES] [--check]`: JSON bodies that are expensive to parse, one
  * at a time, each against a fresh gateway: how long the event loop is blocked (as another connection sees it), how much
  * the gateway's memory grows, and the response. Loopback only. `--check` makes a body that blocks the loop longer than
  * 50 ms, or takes more than 10 times its size, a failure.
@@ -23,6 +23,7 @@ const { values: options } = parseArgs({
     only: { type: "string", default: Object.keys(awkwardBodies).join("|") },
     rounds: { type: "string", default: "3" },
     check: { type: "boolean", default: false },
+    "max-body": { type: "string" },
   },
 });
 const rounds = Number(options.rounds);
@@ -78,6 +79,7 @@ async function measure(name: string, body: Buffer, upstream: string): Promise<Me
   const gateway = await startVexel({
     folder: join(folder, name.replaceAll(/\W/g, "-")),
     upstream,
+    settings: options["max-body"] ? { VEXEL_MAX_BODY_BYTES: options["max-body"] } : {},
   });
   try {
     const sender = await open(gateway.url);

@@ -52,6 +52,7 @@ async function measureForwarding(replicas: number): Promise<void> {
         backlog,
         store: new PostgresLedgerStore(databases[at] as PostgresDatabase),
         report: ({ reason }) => console.log(reason),
+        reportBacklog: () => undefined,
         reportRejected: ({ requestId }) => console.log(`rejected: ${requestId}`),
         onForwarded: async () => resolve(),
       });

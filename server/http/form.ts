@@ -57,7 +57,9 @@ export async function readForm(
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = lendEach(readBodyChunks(incoming, limits.maxFormBytes, context));
+  const body = lendEach(
+    readBodyChunks(incoming, limits.maxFormBytes, context, "VEXEL_MAX_UPLOAD_BYTES"),
+  );
   try {
     const boundary = boundaryOf(incoming.headers.get("content-type") ?? "");
     for await (const part of readParts(body, boundary)) {

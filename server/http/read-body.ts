@@ -55,6 +55,10 @@ interface JsonLimits {
   readonly maxTextBytes: number;
   /** Long `data:` URLs together. */
   readonly maxDataUrlBytes: number;
+  /** The setting of `maxTextBytes`. Absent: the endpoint has a limit of its own. */
+  readonly textSetting?: string | undefined;
+  /** The setting of `maxDataUrlBytes`. Absent: such URLs count as text. */
+  readonly dataUrlSetting?: string | undefined;
 }
 
 /** Most bodies arrive with their heads, and are parsed at once. */
@@ -68,7 +72,7 @@ export async function readJson(
   const bytes = body.whole();
   if (!bytes) return readStreamedJson(incoming, limits, context);
   context.countReceived(bytes.length);
-  if (bytes.length > limits.maxTextBytes) throw tooLarge(limits.maxTextBytes);
+  if (bytes.length > limits.maxTextBytes) throw tooLarge(limits.maxTextBytes, limits.textSetting);
   if (bytes.length >= smallBytes) {
     checkEncoding(headers);
     const scan = new JsonScan();
@@ -84,7 +88,7 @@ export async function readJson(
 
 async function readStreamedJson(
   incoming: IncomingBody,
-  { maxTextBytes, maxDataUrlBytes }: JsonLimits,
+  { maxTextBytes, maxDataUrlBytes, textSetting, dataUrlSetting = textSetting }: JsonLimits,
   context: JsonBodyContext,
 ): Promise<unknown> {
   const { headers } = incoming;
@@ -92,7 +96,7 @@ async function readStreamedJson(
   // Checked first: otherwise the bounds on the JSON structure would refuse a compressed body, with a misleading error.
   checkEncoding(headers);
   const announced = Number(headers.get("content-length") ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
+  if (announced > maxBytes) throw tooLarge(maxBytes, dataUrlSetting);
   const reserve = memoryReserver(announced > 0 ? 0 : reservedBytes, context);
   // Memory is reserved before the body is read: a client that is refused does not have to send the body.
   reserve(announced);
@@ -101,7 +105,7 @@ async function readStreamedJson(
   let bytesPerCharacter = 1;
   let memory = 0;
   using received = new GrowingBytes(announced);
-  for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context))) {
+  for await (const chunk of lendEach(readBodyChunks(incoming, maxBytes, context, dataUrlSetting))) {
     scanWithinBounds(chunk, scan);
     received.append(chunk);
     if (!isAscii(viewOf(chunk))) bytesPerCharacter = 2;
@@ -110,7 +114,7 @@ async function readStreamedJson(
   }
   const parse = function* (): Generator<void, unknown> {
     const { json, restore } = yield* cutDataUrls(received.bytes);
-    if (json.length > maxTextBytes) throw tooLarge(maxTextBytes);
+    if (json.length > maxTextBytes) throw tooLarge(maxTextBytes, textSetting);
     const text = decode(json, headers);
     // The parser needs only the text: the body is not in memory a third time.
     received[Symbol.dispose]();
@@ -222,26 +226,30 @@ export function checkEncoding(headers: RequestHeaders): void {
   );
 }
 
-const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError(
+const tooLarge = (maxBytes: number, setting: string | undefined): GatewayError => {
+  const advice =
+    setting === undefined ? "" : ` The operator of the gateway can raise it with ${setting}.`;
+  return new GatewayError(
     "request_too_large",
-    `The request body is larger than the maximum of ${maxBytes} bytes.`,
+    `The request body is larger than the maximum of ${maxBytes} bytes.${advice}`,
   );
+};
 
-/** Yields the chunks of the body, up to `maxBytes`. If the consumer stops early, the connection discards the rest. */
+/** `setting`: the setting of `maxBytes`. Yields the chunks of the body, up to `maxBytes`. If the consumer stops early, the connection discards the rest. */
 export async function* readBodyChunks(
   { headers, body }: IncomingBody,
   maxBytes: number,
   context: BodyContext,
+  setting?: string,
 ): AsyncGenerator<Uint8Array> {
-  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes, setting);
   const progress = { bytes: 0, waitedMs: 0 };
   for (;;) {
     const chunk = await context.timeout.wait(body.next(), toIncompleteBody, progress);
     if (!chunk) return;
     progress.bytes += chunk.length;
     context.countReceived(chunk.length);
-    if (progress.bytes > maxBytes) throw tooLarge(maxBytes);
+    if (progress.bytes > maxBytes) throw tooLarge(maxBytes, setting);
     yield chunk;
   }
 }

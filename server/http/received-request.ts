@@ -31,6 +31,9 @@ export interface ReceivedRequestOptions extends BodyLimits {
   readonly parseInTurn: Serialize;
 }
 
+/** The setting of `maxBodyBytes`. */
+const bodySetting = "VEXEL_MAX_BODY_BYTES";
+
 export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   readonly requestId = newRequestId();
   readonly method: string;
@@ -94,15 +97,19 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
 
   json(keyId: string, maxBytes = this.#options.maxBodyBytes): Promise<unknown> {
     this.#keyId = keyId;
-    const maxTextBytes = Math.min(maxBytes, this.#options.maxBodyBytes);
-    return readJson(this, { maxTextBytes, maxDataUrlBytes: 0 }, this);
+    const { maxBodyBytes } = this.#options;
+    const maxTextBytes = Math.min(maxBytes, maxBodyBytes);
+    const textSetting = maxTextBytes === maxBodyBytes ? bodySetting : undefined;
+    return readJson(this, { maxTextBytes, maxDataUrlBytes: 0, textSetting }, this);
   }
 
   jsonWithImages(keyId: string, images?: "several"): Promise<unknown> {
     this.#keyId = keyId;
     const { maxBodyBytes, form } = this.#options;
     const maxDataUrlBytes = images ? form.maxFormBytes : form.maxFileBytes;
-    return readJson(this, { maxTextBytes: maxBodyBytes, maxDataUrlBytes }, this);
+    const dataUrlSetting = images ? "VEXEL_MAX_UPLOAD_BYTES" : "VEXEL_MAX_FILE_BYTES";
+    const limits = { maxTextBytes: maxBodyBytes, maxDataUrlBytes };
+    return readJson(this, { ...limits, textSetting: bodySetting, dataUrlSetting }, this);
   }
 
   reserveMemory(bytes: number): void {
@@ -120,7 +127,7 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   }
 
   chunks(): AsyncIterable<Uint8Array> {
-    return readBodyChunks(this, this.#options.maxBodyBytes, this);
+    return readBodyChunks(this, this.#options.maxBodyBytes, this, bodySetting);
   }
 
   form(keyId: string): Promise<Form> {

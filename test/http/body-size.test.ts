@@ -48,7 +48,9 @@ describe("a body of one byte more is refused", () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(head({ "content-length": String(most + 1) }));
     const message = await expectError(await connection.response(), "request_too_large");
-    expect(message).toContain(String(most));
+    expect(message).toContain(
+      `${most} bytes. The operator of the gateway can raise it with VEXEL_MAX_BODY_BYTES.`,
+    );
     // The client may still send the announced body; it is discarded.
     await connection.sendAll(Buffer.from(bodyOf(most + 1)));
     await expectStillOfUse(connection);
@@ -58,7 +60,9 @@ describe("a body of one byte more is refused", () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(head(chunked), chunk(bodyOf(most)), chunk(" "));
     const message = await expectError(await connection.response(), "request_too_large");
-    expect(message).toContain(String(most));
+    expect(message).toContain(
+      `${most} bytes. The operator of the gateway can raise it with VEXEL_MAX_BODY_BYTES.`,
+    );
     connection.send("0\r\n\r\n");
     await expectStillOfUse(connection);
   });
