@@ -15,6 +15,7 @@ export const schemaMessages = {
   url_scheme: "must start with http:// or https://",
   url_no_user: "must not contain a username or password: use apiKey",
   url_no_query: "must not contain a query (?) or fragment (#)",
+  url_no_endpoint: "must not end with the path of an endpoint: remove {path}",
   url_no_fragment: "must not contain a fragment (#)",
   webhook_no_user:
     "must not contain a username or password: requests are authenticated by their signature",

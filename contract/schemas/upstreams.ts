@@ -34,8 +34,13 @@ function urlProblem(text: string): string | undefined {
   const url = new URL(text);
   if (url.username || url.password) return schemaText("url_no_user");
   if (text.includes("?") || text.includes("#")) return schemaText("url_no_query");
-  return undefined;
+  const [, path] = endpointPath.exec(url.pathname) ?? [];
+  return path === undefined ? undefined : schemaText("url_no_endpoint", { path });
 }
+
+/** The address of an endpoint, copied from a vendor's page: the gateway appends these paths to the base URL itself. */
+const endpointPath =
+  /(\/(?:embeddings|images\/(?:generations|edits|variations)|chat\/completions|completions))\/*$/i;
 
 export const upstreamMembers = {
   id: id.describe("The name by which models refer to the upstream."),

@@ -258,6 +258,21 @@ describe("an invalid file is refused with a plain message:", () => {
     ["__proto__", "__proto__: { models: 1 }", "1:1 __proto__: unknown key"],
     ["a variable as a key", `$\{X}: 1`, "1:1 a key cannot contain a variable"],
     ["a URL without a scheme", upstream("baseUrl: gpu-box"), "baseUrl: is not a valid URL"],
+    ...[
+      "https://api.openai.com/v1/embeddings",
+      "https://api.openai.com/v1/images/generations/",
+      "http://gpu-box:7997/embeddings",
+      "https://x.openai.azure.com/openai/v1/Images/Edits",
+      "https://gpu-box/v1/chat/completions",
+    ].map((url) => {
+      const [, path] = /(\/(?:embeddings|images\/\w+|chat\/completions))\/?$/i.exec(url) ?? [];
+      const problem = `baseUrl: must not end with the path of an endpoint: remove ${path}`;
+      return [
+        `the address of an endpoint, ${url}`,
+        upstream(`baseUrl: "${url}"`),
+        problem,
+      ] as const;
+    }),
     ["a URL without slashes", upstream("baseUrl: 'http:gpu-box'"), "must start with http://"],
     ["a URL of another scheme", upstream("baseUrl: file:///etc"), "must start with http://"],
     [

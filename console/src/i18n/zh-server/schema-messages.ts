@@ -14,6 +14,7 @@ export const zhSchemaMessages: Readonly<Record<keyof typeof schemaMessages, stri
   url_scheme: "必须以 http:// 或 https:// 开头",
   url_no_user: "不得包含用户名或密码，请使用 apiKey",
   url_no_query: "不得包含查询（?）或片段（#）",
+  url_no_endpoint: "不得以端点的路径结尾：请去掉 {path}",
   url_no_fragment: "不得包含片段（#）",
   webhook_no_user: "不得包含用户名或密码，请求通过签名验证",
   webhook_secret:
