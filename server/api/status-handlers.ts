@@ -18,6 +18,8 @@ export interface StatusHandlerOptions {
   readonly connections: () => ConnectionCounts;
   readonly ledger: {
     readonly writable: boolean;
+    /** Why it is not writable: its disk has no space left, or the ledger has its maximum size. */
+    readonly isFull: boolean;
     /** Checks whether it is writable. */
     verify(): void;
   };
@@ -44,6 +46,7 @@ export function createStatusHandlers(
           draining: isDraining(),
           comparing: isComparing(),
           ledger: ledger.writable ? "writable" : "unwritable",
+          ...(!ledger.writable && { data_folder: ledger.isFull ? "full" : "failed" }),
           ...(database && { database: database.isReachable() ? "available" : "unavailable" }),
           ...replicas?.health(),
           models: snapshot().models.size,

@@ -27,6 +27,8 @@ interface ForwarderOptions {
   readonly beforeBatch?: () => Promise<void>;
   /** Runs after rows were forwarded, or after `everyMs` without new rows; never while rows are being forwarded. */
   readonly onForwarded?: () => Promise<void>;
+  /** The rows of the data folder cannot be read or removed. Called once until they can. */
+  readonly reportBacklog: (reason: string) => void;
   /** The longest time that `close` waits for the last rows. */
   readonly closeMs?: number;
 }
@@ -46,6 +48,7 @@ export class LedgerForwarder {
   /** The run that has not begun. */
   #queuedRun: Promise<void> | undefined;
   #isReachable = true;
+  #isBacklogUsable = true;
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -85,14 +88,17 @@ export class LedgerForwarder {
         await this.#append(batch);
       }
       await onForwarded?.();
+      this.#isBacklogUsable = true;
       this.#setReachable(true, "rows are forwarded again");
     } catch (error) {
-      this.#setReachable(false, logReason(error));
+      if (error instanceof BacklogError) this.#reportBacklog(error);
+      else this.#setReachable(false, logReason(error));
     }
   }
 
   #next(): readonly LedgerRow[] {
-    const rows = this.#options.backlog.oldest(batchRows + this.#rejected.size);
+    const limit = batchRows + this.#rejected.size;
+    const rows = inBacklog(() => this.#options.backlog.oldest(limit));
     return rows.filter(({ requestId }) => !this.#rejected.has(requestId)).slice(0, batchRows);
   }
 
@@ -114,12 +120,30 @@ export class LedgerForwarder {
       await this.#append(rows.slice(half));
       return;
     }
-    backlog.remove(rows.map(({ requestId }) => requestId));
+    inBacklog(() => backlog.remove(rows.map(({ requestId }) => requestId)));
+  }
+
+  #reportBacklog({ message }: BacklogError): void {
+    if (this.#isBacklogUsable) this.#options.reportBacklog(message);
+    this.#isBacklogUsable = false;
   }
 
   #setReachable(reachable: boolean, reason: string): void {
     if (this.#isReachable === reachable) return;
     this.#isReachable = reachable;
     this.#options.report({ reachable, reason });
+  }
+}
+
+/** The data folder cannot be read or written, for instance because its disk is full: the database may be fine. */
+class BacklogError extends Error {
+  override readonly name = "BacklogError";
+}
+
+function inBacklog<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw new BacklogError(logReason(cause), { cause });
   }
 }

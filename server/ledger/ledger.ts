@@ -96,6 +96,14 @@ export class Ledger {
     return this.#failure === undefined;
   }
 
+  /**
+   * It cannot be written because there is no space: on the disk, or within its maximum size. The words are those of
+   * SQLite and of the file system.
+   */
+  get isFull(): boolean {
+    return /disk is full|\bENOSPC\b/.test(this.#failure ?? "");
+  }
+
   /** Rows that may not be in the store yet. */
   get pendingRows(): readonly LedgerRow[] {
     return [...this.#inMemory, ...this.#options.outbox.rows, ...(this.#group?.rows ?? [])];

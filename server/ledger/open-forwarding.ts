@@ -65,6 +65,7 @@ export function openForwarding(options: ForwardingOptions) {
     },
     reportRejected: ({ requestId }, reason) =>
       log.error("ledger-row-rejected", { requestId, reason }),
+    reportBacklog: (reason) => log.error("ledger-not-forwarded", { reason }),
     beforeBatch: () => shared.labelSpend.load(),
     onForwarded: async () => {
       if (clock() - refreshedAt < refreshEveryMs) return;

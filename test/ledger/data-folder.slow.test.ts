@@ -97,7 +97,11 @@ describe("a data folder that is removed while the gateway runs", () => {
     rmSync(running.data, { recursive: true });
     const ready = await running.ready();
     expect(ready.status).toBe(503);
-    expect(await ready.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
+    expect(await ready.json()).toMatchObject({
+      status: "not ready",
+      ledger: "unwritable",
+      data_folder: "failed",
+    });
     await expectError(await running.embed(), "ledger_unavailable");
     const { output } = running.gateway;
     await until(() => output().includes("ledger-unwritable"));

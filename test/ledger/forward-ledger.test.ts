@@ -32,6 +32,7 @@ test("a row that the shared ledger refuses stays in the data folder, and the oth
       },
     },
     report: () => undefined,
+    reportBacklog: () => undefined,
     reportRejected: ({ requestId }) => reported.push(requestId),
   });
   await until(() => arrived.length === 2498);
@@ -66,6 +67,7 @@ test("an outage is reported once, with its reason, and a batch whose acknowledgm
       },
     },
     report: ({ reachable, reason }) => states.push([reachable, reason]),
+    reportBacklog: () => undefined,
     reportRejected: () => undefined,
   });
   await until(() => states.length === 2);
@@ -81,6 +83,42 @@ test("an outage is reported once, with its reason, and a batch whose acknowledgm
   await backlog.close();
 });
 
+test("a full disk of the data folder does not blame the database, is reported once, and each row arrives once", async () => {
+  using folder = temporaryFolder();
+  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  const rows = Array.from({ length: 5 }, (_, at) => ledgerRow(1000 + at));
+  backlog.write(rows);
+  const arrived = new Set<string>();
+  const states: boolean[] = [];
+  const failures: string[] = [];
+  let removals = 0;
+  const forwarder = new LedgerForwarder({
+    backlog: {
+      oldest: (limit) => backlog.oldest(limit),
+      remove: (ids) => {
+        if (++removals <= 3) throw new Error("database or disk is full");
+        backlog.remove(ids);
+      },
+    },
+    store: {
+      append: async (batch) => {
+        for (const id of idsOf(batch)) arrived.add(id);
+      },
+    },
+    report: ({ reachable }) => states.push(reachable),
+    reportBacklog: (reason) => failures.push(reason),
+    reportRejected: () => undefined,
+  });
+  await until(() => removals >= 3);
+  expect(forwarder.isReachable).toBe(true);
+  await until(() => backlog.oldest(10).length === 0);
+  await forwarder.close();
+  expect([...arrived]).toEqual(idsOf(rows));
+  expect(states).toEqual([]);
+  expect(failures).toEqual(["database or disk is full"]);
+  await backlog.close();
+});
+
 test("closing gives up after a bounded time if the shared ledger hangs", async () => {
   using folder = temporaryFolder();
   const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
@@ -89,6 +127,7 @@ test("closing gives up after a bounded time if the shared ledger hangs", async (
     backlog,
     store: { append: () => new Promise(() => undefined) },
     report: () => undefined,
+    reportBacklog: () => undefined,
     reportRejected: () => undefined,
     closeMs: 20,
   });

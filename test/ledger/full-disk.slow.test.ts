@@ -60,7 +60,9 @@ if (mayMount()) {
         if (response.status !== 200) refused = response;
       }
       await expectError(refused!, "ledger_unavailable");
-      expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
+      const ready = await fetch(`${gateway.url}/readyz`);
+      expect(ready.status).toBe(503);
+      expect(await ready.json()).toMatchObject({ ledger: "unwritable", data_folder: "full" });
       await until(() => gateway.output().includes("ledger-unwritable"));
 
       for (const name of ["ballast", "more"]) rmSync(join(disk, name));
