@@ -405,6 +405,17 @@ describe("dependencies", () => {
     }
   });
 
+  test("npm ci runs the script of one package, and installs none that reports installations", () => {
+    const entries = Object.entries(lock.packages as Lock["packages"]);
+    const withScript = entries.filter(([, { hasInstallScript }]) => hasInstallScript);
+    expect(withScript.map(([path]) => path)).toEqual(["node_modules/bun"]);
+    // Swagger UI depends on it: `overrides` installs a package without a script in its place.
+    const { name } = lock.packages["node_modules/@scarf/scarf"];
+    expect(name).toBe("@standard-schema/spec");
+    const named = entries.filter(([path, entry]) => (entry.name ?? path).includes("scarf"));
+    expect(named).toEqual([]);
+  });
+
   test("every locked package has a checksum, and none comes from a private registry", () => {
     const odd = ([lock, siteLock] as Lock[])
       .flatMap(({ packages }) => Object.entries(packages))
@@ -441,6 +452,9 @@ interface Lock {
 }
 
 interface Locked {
+  /** Absent: that of the path. */
+  readonly name?: string;
+  readonly hasInstallScript?: boolean;
   readonly optionalDependencies?: object;
   readonly link?: boolean;
   readonly integrity?: string;
