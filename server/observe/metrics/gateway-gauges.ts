@@ -1,6 +1,5 @@
 /** The metrics that are read from the parts of the gateway: targets, queues, cache, ledger, connections. */
 import type { ShownTarget, Statistics } from "../../../contract/admin.ts";
-import type { DiskSpace } from "../../temp-storage/disk-reserve.ts";
 import type { Tracing } from "../otlp/open-tracing.ts";
 import { type Gauge, maxGaugeSeries, type Reading } from "./gauge.ts";
 import { targetLabel } from "./request-metrics.ts";
@@ -9,6 +8,11 @@ interface ConnectionCounts {
   readonly open: number;
   /** Refused connections since the start. */
   readonly refused: number;
+}
+
+interface DiskSpace {
+  readonly freeBytes: number;
+  readonly totalBytes: number;
 }
 
 interface GaugeSources {
