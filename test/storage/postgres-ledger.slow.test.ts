@@ -1,11 +1,13 @@
 /** The sums of the ledger in PostgreSQL: each row is counted once, by queries and by every replica's budgets. */
 import { expect } from "bun:test";
+import type { LedgerListQuery, LedgerPage } from "../../server/storage/ports/ledger-queries.ts";
 import { appendStatement } from "../../server/storage/postgres/append-ledger-rows.ts";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import { jsonParameter } from "../../server/storage/postgres/json-parameter.ts";
 import { dayOf, dropDay } from "../../server/storage/postgres/ledger-partitions.ts";
 import { createPostgresLedgerQueries } from "../../server/storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../../server/storage/postgres/ledger-store.ts";
+import { listRows } from "../../server/storage/postgres/list-ledger-rows.ts";
 import { SharedSpend } from "../../server/storage/postgres/shared-spend.ts";
 import type { Queries, SqlValue } from "../../server/storage/sql/database.ts";
 import { closeAfterEach } from "../clean-up.ts";
@@ -171,6 +173,70 @@ testWithPostgres(
 );
 
 const noon = Date.UTC(2026, 7, 20, 12);
+
+/** A day of rows: 60 in each of five hours, of which every tenth is of the rare key, and its latest costs a dollar. */
+async function openDay() {
+  const db = new PostgresDatabase({ url: await createDatabase(), now: () => 1 });
+  closing(db);
+  const store = new PostgresLedgerStore(db);
+  const rows = Array.from({ length: 300 }, (_, at) =>
+    ledgerRow(noon - at * 60_000 - 1, {
+      requestId: `req_${String(1000 - at).padStart(4, "0")}`,
+      keyId: at % 10 === 3 ? "rare" : "common",
+      cost: at === 3 ? 1 : 0.001,
+    }),
+  );
+  await store.append(rows);
+  await store.rollUp();
+  return { db, rows };
+}
+
+/** All pages of a search in which every statement takes as long as the search of a page may take. */
+async function searchSlowly(
+  db: PostgresDatabase,
+  query: Partial<LedgerListQuery>,
+  maxRows: number,
+) {
+  const pages: LedgerPage[] = [];
+  for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+    let now = 0;
+    const given = { limit: 50, ...query, ...(cursor !== "" && { cursor }) };
+    const page: LedgerPage = await listRows(db, given, () => (now += 60_000), maxRows);
+    pages.push(page);
+    cursor = page.next;
+  }
+  return { pages, ids: pages.flatMap(({ entries }) => entries.map(({ requestId }) => requestId)) };
+}
+
+testWithPostgres(
+  "a search without a match ends after its time with a cursor, however many rows there are",
+  async () => {
+    const { db } = await openDay();
+    const { pages, ids } = await searchSlowly(db, { cost: { min: 100 } }, 25);
+    expect(ids).toEqual([]);
+    // 25 rows of an hour with 60 rows are read at a time.
+    expect(pages.length).toBeGreaterThanOrEqual(300 / 25);
+    const times = pages.slice(0, -1).map(({ scannedUntil }) => scannedUntil ?? 0);
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+    expect(new Set(times).size).toBe(times.length);
+  },
+);
+
+testWithPostgres(
+  "a search that is continued finds each request of a rare key once, in order, also within an hour",
+  async () => {
+    const { db, rows } = await openDay();
+    const expected = rows.filter(({ keyId }) => keyId === "rare").map((row) => row.requestId);
+    for (const maxRows of [20, 45, 100_000]) {
+      const { ids } = await searchSlowly(db, { keyId: "rare" }, maxRows);
+      expect(ids).toEqual(expected);
+    }
+    const { ids } = await searchSlowly(db, { cost: { min: 0.5 } }, 25);
+    expect(ids).toEqual(["req_0997"]);
+    const all = await searchSlowly(db, { limit: 20 }, 25);
+    expect(all.ids).toEqual(rows.map(({ requestId }) => requestId));
+  },
+);
 const total = { from: 0, to: 1e15, interval: "total", limit: 10 } as const;
 const owner = { scope: "key", id: "file:ci" } as const;
 

@@ -15,13 +15,20 @@ import type { PostgresDatabase } from "./database.ts";
 import { type Batches, readSnapshot, usageOf } from "./ledger-batches.ts";
 import { listDays } from "./ledger-partitions.ts";
 
-/** The longest search for one page. */
-const listMs = 3000;
+/** The longest search for one page, after which it has a cursor. A statement that is running is not interrupted. */
+const listMs = 1500;
+/** The most rows that one statement reads, so that none takes long. An hour with more rows is read in parts. */
+const maxRowsRead = 100_000;
 
+/** The rows of an hour that may match, or those of them that no earlier statement has read. */
 interface HourOfRows {
   readonly hour: number;
   readonly first: string;
   readonly last: string;
+  /** The rows that a search of the hour reads. */
+  readonly rows: number;
+  /** Exclusive. Absent: `last` is the bound. */
+  readonly before?: string | undefined;
 }
 
 /** Texts stay texts, and BIGINT is read as a number. */
@@ -36,28 +43,39 @@ const listedColumns = rowNames
 const firstHours = 2;
 const maxHours = 512;
 
-/** `clock`: milliseconds, monotonic. */
+/** `clock`: milliseconds, monotonic. `maxRows`: of one statement. */
 export async function listRows(
   db: PostgresDatabase,
   query: LedgerListQuery,
   clock: () => number,
+  maxRows = maxRowsRead,
 ): Promise<LedgerPage> {
   const until = clock() + listMs;
   const { limit } = query;
   const cursor = parseCursor(query.cursor);
   const hours = await readSnapshot(db, (queries, batches) =>
-    hoursOfRows(queries, query, batches, cursor?.at),
+    hoursToRead(queries, query, batches, cursor?.at),
   );
+  // The latest is the last one.
+  const waiting = hours
+    .map((each) => (each.hour === cursor?.at ? { ...each, before: cursor.requestId } : each))
+    .reverse();
   const entries: LedgerRow[] = [];
-  for (let at = 0, count = firstHours; at < hours.length; count = Math.min(count * 4, maxHours)) {
-    const searched = hours.slice(at, at + count);
-    at += searched.length;
+  for (let count = firstHours; waiting.length > 0; count = Math.min(count * 4, maxHours)) {
+    const searched = takeHours(waiting, count, maxRows);
+    const [only] = searched;
+    const rest = only && only.rows > maxRows ? await split(db, only, maxRows) : undefined;
+    if (only && rest) {
+      searched[0] = { ...only, first: rest.before };
+      waiting.push(rest);
+    }
     // One more than the limit shows whether there is another page.
     entries.push(...(await rowsOfHours(db, query, searched, limit + 1 - entries.length)));
     if (entries.length > limit) break;
     const last = searched.at(-1);
-    if (last && at < hours.length && clock() >= until) {
-      return { entries, next: `${last.hour - 1}.end`, scannedUntil: last.hour };
+    if (last && waiting.length > 0 && clock() >= until) {
+      const next = rest ? `${rest.hour}.${rest.before}` : `${last.hour - 1}.end`;
+      return { entries, next, scannedUntil: rest ? rest.at : last.hour };
     }
   }
   const page = entries.slice(0, limit);
@@ -67,7 +85,50 @@ export async function listRows(
     : { entries: page };
 }
 
-/** The hours with rows, the latest first. */
+/** The next hours: up to `count`, whose rows are at most `maxRows` together. At least one. */
+function takeHours(waiting: HourOfRows[], count: number, maxRows: number): HourOfRows[] {
+  const taken: HourOfRows[] = [];
+  let rows = 0;
+  for (let next = waiting.at(-1); next && taken.length < count; next = waiting.at(-1)) {
+    rows += next.rows;
+    if (taken.length > 0 && rows > maxRows) break;
+    taken.push(next);
+    waiting.pop();
+  }
+  return taken;
+}
+
+/** The part of an hour that follows its latest `maxRows` rows, and the time of the last of these. */
+async function split(db: Queries, hour: HourOfRows, maxRows: number) {
+  const { rows } = await db.query<{ requestId: string; at: number }>(
+    `SELECT request_id AS "requestId", at::float8 AS at FROM vexel.ledger
+     WHERE request_id BETWEEN $1 AND $2 AND ($3::text IS NULL OR request_id < $3)
+       AND at >= $4 AND at < $5
+     ORDER BY request_id DESC LIMIT 1 OFFSET $6`,
+    [hour.first, hour.last, hour.before ?? null, hour.hour, hour.hour + hourMs, maxRows - 1],
+  );
+  const [end] = rows;
+  return end && { ...hour, before: end.requestId, at: end.at, rows: hour.rows - maxRows };
+}
+
+/** The hours with rows that may match, the latest first, with the number of all rows of the hour: a search reads them. */
+async function hoursToRead(
+  db: Queries,
+  query: LedgerListQuery,
+  batches: Batches | undefined,
+  latestHour: number | undefined,
+): Promise<readonly HourOfRows[]> {
+  const hours = await hoursOfRows(db, query, batches, latestHour);
+  if (query.requestId !== undefined || hours.length === 0) return hours;
+  const { limit, from, to } = query;
+  const all = { limit, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const rows = new Map(
+    (await hoursOfRows(db, all, batches, latestHour)).map((each) => [each.hour, each.rows]),
+  );
+  return hours.map((each) => ({ ...each, rows: rows.get(each.hour) ?? each.rows }));
+}
+
+/** `rows`: those of the groups that match. */
 async function hoursOfRows(
   db: Queries,
   query: LedgerListQuery,
@@ -93,7 +154,7 @@ async function hoursOfRows(
   const kind = labelKindOf(query);
   const { table } = rollUpsFor(query).hour;
   const labels = labelFilterOf(query, kind, parameters, true);
-  const select = `SELECT hour, first_id, last_id FROM`;
+  const select = `SELECT hour, first_id, last_id, requests FROM`;
   const parts = [
     `${select} vexel.${table} WHERE ${condition}${labels}${filterOf(query, "= ''", parameters)}`,
   ];
@@ -102,7 +163,8 @@ async function hoursOfRows(
     parts.push(`${select} (${usageOf(batches, parameters, ofRows)}) AS pending WHERE ${condition}`);
   }
   const { rows } = await db.query<HourOfRows>(
-    `SELECT hour::float8 AS hour, min(first_id) AS first, max(last_id) AS last
+    `SELECT hour::float8 AS hour, min(first_id) AS first, max(last_id) AS last,
+       sum(requests)::float8 AS rows
      FROM (${parts.join(" UNION ALL ")}) AS usage GROUP BY 1 ORDER BY 1 DESC`,
     parameters.values,
   );
@@ -116,15 +178,14 @@ async function rowsOfHours(
   hours: readonly HourOfRows[],
   limit: number,
 ): Promise<readonly LedgerRow[]> {
-  const cursor = parseCursor(query.cursor);
   const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
-  const ranges = hours.map(({ hour, first, last }) => ({
+  const ranges = hours.map(({ hour, first, last, before = null }) => ({
     hour,
     first,
     last,
     from: Math.max(hour, from),
     to: Math.min(hour + hourMs, to),
-    before: hour === cursor?.at ? cursor.requestId : null,
+    before,
   }));
   const parameters = new Parameters();
   const [json, most] = [parameters.add(JSON.stringify(ranges)), parameters.add(limit)];
