@@ -1,5 +1,6 @@
 /** API keys. */
 import { z } from "zod";
+import { maxKeysAtOnce } from "../schemas/keys.ts";
 import { budgetValueSchema, limitsValueSchema, originSchema } from "./entities.ts";
 import type { Infer } from "./infer.ts";
 
@@ -74,3 +75,17 @@ export const createdApiKeySchema = apiKeySchema.extend({ key: z.string() }).meta
     "The response to the creation or rotation of a key: the only one that contains the key.",
 });
 export type CreatedApiKey = Infer<typeof createdApiKeySchema>;
+
+export const createdApiKeysSchema = z
+  .strictObject({
+    object: z.literal("list"),
+    data: z
+      .array(z.strictObject({ id: z.string(), name: z.string(), key: z.string() }))
+      .max(maxKeysAtOnce)
+      .describe("In the order of the request."),
+  })
+  .meta({
+    id: "CreatedApiKeys",
+    description: "The response to the creation of several keys: the only one that contains them.",
+  });
+export type CreatedApiKeys = Infer<typeof createdApiKeysSchema>;

@@ -51,6 +51,13 @@ export const keyBody = z.strictObject({
     .optional(),
 });
 
+/** The most keys that one request creates. */
+export const maxKeysAtOnce = 1000;
+
+export const keysBody = z.strictObject({
+  keys: z.array(keyBody).min(1).max(maxKeysAtOnce).describe("As in the creation of one key."),
+});
+
 const minKeyLength = 16;
 
 export const key = keyBody.extend({ key: secret.min(minKeyLength) });

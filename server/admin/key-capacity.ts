@@ -8,16 +8,19 @@ const maxKeysPerProject = 10_000;
 
 /** Keys without a project are created by users who see all projects. */
 export function requireKeyCapacity(
-  project: string | undefined,
+  /** Of the new keys. */
+  projects: readonly (string | undefined)[],
   { keys }: Pick<Snapshot, "keys">,
 ): void {
-  if (project === undefined) return;
-  let count = 0;
-  for (const key of keys.values()) if (key.project === project) count++;
-  if (count < maxKeysPerProject) return;
-  throw new GatewayError(
-    "invalid_value",
-    message("too_many_keys", { project: JSON.stringify(project), count, max: maxKeysPerProject }),
-    { param: "project" },
-  );
+  for (const [project, added] of Map.groupBy(projects, (each) => each)) {
+    if (project === undefined) continue;
+    let count = 0;
+    for (const key of keys.values()) if (key.project === project) count++;
+    if (count + added.length <= maxKeysPerProject) continue;
+    throw new GatewayError(
+      "invalid_value",
+      message("too_many_keys", { project: JSON.stringify(project), count, max: maxKeysPerProject }),
+      { param: "project" },
+    );
+  }
 }

@@ -9,12 +9,18 @@ import type { Webhook } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import { backgroundTimers } from "../lib/timers.ts";
-import type { EventStore, NewEvent, StoredEvent } from "../storage/sql/event-store.ts";
+import {
+  type EventStore,
+  maxRecordedAtOnce,
+  type NewEvent,
+  type RecordedEvent,
+  type StoredEvent,
+} from "../storage/sql/event-store.ts";
 import type { ClientWebhooks } from "./client-webhooks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 
 interface EventsOptions {
-  readonly store: Pick<EventStore, "record">;
+  readonly store: Pick<EventStore, "recordAll">;
   readonly deliver: Pick<DeliveryQueue, "wake" | "attempt" | "isGone">;
   /** Those of the operator. */
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
@@ -77,35 +83,38 @@ export function createEvents(options: EventsOptions): Events {
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  /** False: it was recorded before. */
-  const recordFor = async (event: NewEvent, receivers: readonly Webhook[]): Promise<boolean> => {
-    const { isNew, overflowed } = await store.record(
-      event,
-      receivers.map(({ id }) => id),
-    );
+  /** Returns the ids of the events that were not recorded before. */
+  const record = async (events: readonly RecordedEvent[]): Promise<ReadonlySet<string>> => {
+    const { ids, overflowed } = await store.recordAll(events);
     for (const webhook of overflowed) {
       report({
         kind: "queue-full",
-        type: event.type,
+        type: events.findLast(({ webhooks }) => webhooks.includes(webhook))?.event.type ?? "",
         webhook,
         problem: "too many events were waiting",
       });
     }
-    if (isNew && receivers.length > 0) deliver.wake();
+    const isNew = new Set(ids);
+    if (events.some(({ event, webhooks }) => webhooks.length > 0 && isNew.has(event.id))) {
+      deliver.wake();
+    }
     return isNew;
   };
-  const record = async ({ event, deliveredTo }: QueuedEvent): Promise<void> => {
-    const receivers = subscribers(event).filter(({ id }) => !deliveredTo.has(id));
-    if (await recordFor(event, receivers)) options.onRecorded(event);
-  };
+  const withReceivers = ({ event, deliveredTo }: QueuedEvent): RecordedEvent => ({
+    event,
+    webhooks: subscribers(event).flatMap(({ id }) => (deliveredTo.has(id) ? [] : [id])),
+  });
 
+  /** Many events at once, such as those of thousands of new keys, are few transactions. */
   const recordQueued = async (): Promise<void> => {
-    for (let next = queue.shift(); next; next = queue.shift()) {
+    for (let next = queue[0]; next; next = queue[0]) {
+      const events = queue.splice(0, maxRecordedAtOnce);
       try {
-        await record(next);
+        const isNew = await record(events.map(withReceivers));
         failure = undefined;
+        for (const { event } of events) if (isNew.has(event.id)) options.onRecorded(event);
       } catch (error) {
-        queue.unshift(next);
+        queue.unshift(...events);
         onFailure(next, error);
         return;
       }
@@ -181,10 +190,8 @@ export function createEvents(options: EventsOptions): Events {
       // Jobs have many events. The operator's list has only events that a webhook delivers.
       if (receivers.length === 0) return;
       const deduplicationKey = `${type} ${id}`;
-      await recordFor(
-        { id: newId(), owner, type, at: now(), data: { id }, deduplicationKey },
-        receivers,
-      );
+      const event = { id: newId(), owner, type, at: now(), data: { id }, deduplicationKey };
+      await record([{ event, webhooks: receivers.map((each) => each.id) }]);
     },
     testEvent: (webhook) => createEvent({ type: "webhook.test", data: { webhook: webhook.id } }),
     flush,

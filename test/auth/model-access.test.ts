@@ -95,8 +95,10 @@ test("a project has at most 10,000 API keys", () => {
     for (let at = 0; at < count; at++) keys.set(`${project}-${at}`, { project } as Key);
     return { keys };
   };
-  requireKeyCapacity("web", keysOf(9_999, "web"));
-  expect(() => requireKeyCapacity("web", keysOf(10_000, "web"))).toThrow("The maximum is 10000");
-  requireKeyCapacity("app", keysOf(10_000, "web"));
-  requireKeyCapacity(undefined, keysOf(10_000, "web"));
+  requireKeyCapacity(["web"], keysOf(9_999, "web"));
+  expect(() => requireKeyCapacity(["web"], keysOf(10_000, "web"))).toThrow("The maximum is 10000");
+  const several = ["app", "web", "web"];
+  expect(() => requireKeyCapacity(several, keysOf(9_999, "web"))).toThrow("The maximum is 10000");
+  requireKeyCapacity(["app"], keysOf(10_000, "web"));
+  requireKeyCapacity([undefined], keysOf(10_000, "web"));
 });

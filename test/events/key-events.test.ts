@@ -1,5 +1,6 @@
 /** Events about API keys: each creation and each revocation once, also if it happened while the gateway was down. */
 import { afterAll, expect, test } from "bun:test";
+import { createEvents } from "../../server/events/events.ts";
 import { createKeyEvents } from "../../server/events/key-events.ts";
 import { openKeyStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -72,4 +73,45 @@ test("at the first start no key counts as new, also if the keys could not be rea
   await keys.create(newKey("a", { createdAt: 2000 }));
   await onKeysChanged(keys);
   expect(read()).toEqual(["key.created a"]);
+});
+
+test("the events of thousands of new keys are recorded in few transactions, each once", async () => {
+  const keys = openStore();
+  const created = Array.from({ length: 3000 }, (_, at) => newKey(`key-${at}`));
+  await keys.createAll(created);
+  const recorded: string[] = [];
+  let transactions = 0;
+  const { emit, flush, close } = createEvents({
+    store: {
+      recordAll: async (events) => {
+        transactions++;
+        recorded.push(...events.map(({ event }) => String(event.data.id)));
+        return { ids: events.map(({ event }) => event.id), overflowed: [] };
+      },
+    },
+    deliver: {
+      wake: () => undefined,
+      attempt: () => Promise.reject(new Error("there is no webhook")),
+      isGone: () => false,
+    },
+    webhooks: () => new Map(),
+    clientWebhooks: { subscribers: async () => [] },
+    now: Date.now,
+    newId: () => crypto.randomUUID(),
+    report: () => undefined,
+    onRecorded: () => undefined,
+  });
+  cleanups.push(close);
+  const onKeysChanged = createKeyEvents({
+    store: { mark: async () => 0, setMark: async () => undefined },
+    emit,
+    flush,
+    report: (problem) => {
+      throw new Error(problem);
+    },
+  });
+  await onKeysChanged(keys);
+  expect(recorded).toEqual(created.map(({ id }) => id));
+  // Each page of a thousand keys begins with a transaction of one event.
+  expect(transactions).toBeLessThanOrEqual(3000 / 100);
 });

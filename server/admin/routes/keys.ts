@@ -1,11 +1,15 @@
 /** /keys: API keys of applications. A key is shown once, when it is created or rotated. */
 import { z } from "zod";
-import { apiKeySchema, createdApiKeySchema } from "../../../contract/admin/keys.ts";
+import {
+  apiKeySchema,
+  createdApiKeySchema,
+  createdApiKeysSchema,
+} from "../../../contract/admin/keys.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
-import type { CreatedApiKey } from "../../../contract/admin.ts";
+import type { CreatedApiKey, CreatedApiKeys } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
-import { keyBody, rotationBody } from "../../../contract/schemas/keys.ts";
+import { keyBody, keysBody, rotationBody } from "../../../contract/schemas/keys.ts";
 import { generateKey } from "../../auth/generate-key.ts";
 import type { Key } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -73,18 +77,53 @@ export function keyRoutes({
     });
   };
 
-  const create = async (context: AdminApiContext): Promise<Response> => {
-    const body = await readBody(context, keyBody);
+  /** Throws if the actor may not create a key with these settings. */
+  const newKey = (context: AdminApiContext, body: z.output<typeof keyBody>) => {
     requireProject(context, body.project ?? null, snapshot());
-    requireKeyCapacity(body.project, snapshot());
     const settings = settingsOf(body);
     requireMayShowCost(context.get("actor").role, undefined, settings);
     requireFuture(settings.expiresAt, now());
     const { name, models } = body;
     const locked = locksAfter(context.get("actor").role, undefined, settings);
     const createdBy = context.get("actor").name;
-    const { text, key } = generateKey(name, models, { ...settings, locked, createdBy }, now());
+    return generateKey(name, models, { ...settings, locked, createdBy }, now());
+  };
+
+  const create = async (context: AdminApiContext): Promise<Response> => {
+    const body = await readBody(context, keyBody);
+    const { text, key } = newKey(context, body);
+    requireKeyCapacity([body.project], snapshot());
     return respond(context, "key.created", await keys.create(key), text);
+  };
+
+  /** All or none. The audit log has one entry, and the change is applied once. */
+  const createAll = async (context: AdminApiContext): Promise<Response> => {
+    const { keys: bodies } = await readBody(context, keysBody);
+    const created = bodies.map((body, at) => {
+      try {
+        return newKey(context, body);
+      } catch (error) {
+        throw withParamPrefix(error, `keys[${at}].`);
+      }
+    });
+    requireKeyCapacity(
+      bodies.map(({ project }) => project),
+      snapshot(),
+    );
+    await keys.createAll(created.map(({ key }) => key));
+    await applyKeyChanges();
+    await audit.record({
+      ...senderOf(context),
+      action: "keys.created",
+      subject: null,
+      after: {
+        count: created.length,
+        ids: created.map(({ key }) => key.id),
+        names: created.map(({ key }) => key.name),
+      },
+    });
+    const data = created.map(({ text, key: { id, name } }) => ({ id, name, key: text }));
+    return context.json({ object: "list", data } satisfies CreatedApiKeys, 201);
   };
 
   const show = async (context: AdminApiContext): Promise<Response> => {
@@ -247,6 +286,18 @@ export function keyRoutes({
       handle: create,
     },
     {
+      method: "POST",
+      path: "/keys/bulk",
+      role: "developer",
+      scope: "project",
+      summary:
+        "Create up to 1,000 API keys, all or none. Only this response contains the keys themselves.",
+      body: keysBody,
+      response: createdApiKeysSchema,
+      status: 201,
+      handle: createAll,
+    },
+    {
       method: "GET",
       path: "/keys/:id",
       role: "developer",
@@ -300,6 +351,14 @@ const isConfiguredMatch = ({ id, name, source }: Key, search: string | undefined
   source !== "store" &&
   (search === undefined ||
     [id, name].some((text) => text.toLowerCase().includes(search.toLowerCase())));
+
+/** Names the key of the request that the error is about. */
+function withParamPrefix(error: unknown, prefix: string): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  const { kind, message: text, i18n, details } = error;
+  const param = `${prefix}${details.param ?? ""}`.replace(/\.$/, "");
+  return new GatewayError(kind, i18n ? { text, i18n } : text, { ...details, param });
+}
 
 const noActiveKey = (): GatewayError =>
   new GatewayError("entity_not_found", message("no_active_key"));

@@ -43,6 +43,21 @@ interface EventQuery {
   readonly limit: number;
 }
 
+export interface RecordedEvent {
+  readonly event: NewEvent;
+  /** The ids of those that receive it. */
+  readonly webhooks: readonly string[];
+}
+
+/** A statement has at most 32,766 parameters in SQLite: three for each delivery. */
+export const maxRecordedAtOnce = 250;
+
+interface RecordedEvents {
+  /** Of the events that are not duplicates. */
+  readonly ids: readonly string[];
+  readonly overflowed: readonly string[];
+}
+
 interface Recorded {
   /** False: it was a duplicate. */
   readonly isNew: boolean;
@@ -88,28 +103,33 @@ export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> =
   /** Owners with new events, whose events `prune` counts. Others have no more events than before. */
   const uncounted = new Set<string>();
 
+  const recordAll = async (events: readonly RecordedEvent[]): Promise<RecordedEvents> => {
+    const recorded = await db.transaction(async (queries) => {
+      const rows = await insertEvents(queries, events);
+      const webhooksOf = new Map(events.map(({ event, webhooks }) => [event.id, webhooks]));
+      const deliveries = rows.flatMap(({ seq, id, at }) =>
+        (webhooksOf.get(id) ?? []).map((webhook) => ({ webhook, seq, at })),
+      );
+      return { ids: rows.map(({ id }) => id), overflowed: await queue(queries, deliveries, most) };
+    });
+    const isNew = new Set(recorded.ids);
+    for (const { event } of events) {
+      if (isNew.has(event.id)) uncounted.add(event.owner ?? operator);
+    }
+    return recorded;
+  };
+
   return {
-    /** Stores an event and a pending delivery for each webhook: all or nothing. */
-    async record(
-      { id, type, at, data, deduplicationKey, owner = operator }: NewEvent,
-      webhooks: readonly string[],
-    ): Promise<Recorded> {
-      const recorded = await db.transaction(async (queries) => {
-        const { rows } = await queries.query<{ seq: SqlInteger }>(
-          `INSERT INTO vexel.events (id, owner, type, at, data, once) VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT DO NOTHING RETURNING seq`,
-          [id, owner, type, at, JSON.stringify(data), deduplicationKey ?? null],
-        );
-        if (!rows[0]) return { isNew: false, overflowed: [] };
-        const seq = Number(rows[0].seq);
-        const overflowed: string[] = [];
-        for (const webhook of webhooks) {
-          if (await queueDelivery(queries, { seq, webhook, at, most })) overflowed.push(webhook);
-        }
-        return { isNew: true, overflowed };
-      });
-      if (recorded.isNew) uncounted.add(owner);
-      return recorded;
+    /**
+     * Stores events, in their order, and a pending delivery for each of their webhooks: all or nothing. At most
+     * `maxRecordedAtOnce`.
+     */
+    recordAll,
+
+    /** Stores one event. */
+    async record(event: NewEvent, webhooks: readonly string[]): Promise<Recorded> {
+      const { ids, overflowed } = await recordAll([{ event, webhooks }]);
+      return { isNew: ids.length > 0, overflowed };
     },
 
     /** Newest first. Undefined: `after` is not the id of a stored event. */
@@ -172,33 +192,60 @@ export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> =
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
-interface NewDelivery {
-  readonly seq: number;
-  readonly webhook: string;
-  readonly at: number;
-  /** The limit of pending deliveries. */
-  readonly most: number;
+/** Returns the events that are not duplicates. */
+async function insertEvents(
+  db: Queries,
+  events: readonly RecordedEvent[],
+): Promise<readonly Pick<EventRow, "seq" | "id" | "at">[]> {
+  const parameters = new Parameters();
+  const rows = events.map(({ event }) => {
+    const { id, type, at, data, deduplicationKey = null, owner = operator } = event;
+    const values = [id, owner, type, at, JSON.stringify(data), deduplicationKey];
+    return `(${values.map((value) => parameters.add(value)).join(", ")})`;
+  });
+  const { rows: inserted } = await db.query<EventRow>(
+    `INSERT INTO vexel.events (id, owner, type, at, data, once) VALUES ${rows.join(", ")}
+     ON CONFLICT DO NOTHING RETURNING seq, id, at`,
+    parameters.values,
+  );
+  return inserted;
 }
 
-/** True: an older delivery was abandoned for it. */
-async function queueDelivery(
+interface NewDelivery {
+  readonly seq: SqlInteger;
+  readonly webhook: string;
+  readonly at: SqlInteger;
+}
+
+/** `most`: pending deliveries of a webhook. Returns the webhook of each older delivery that was abandoned. */
+async function queue(
   db: Queries,
-  { seq, webhook, at, most }: NewDelivery,
-): Promise<boolean> {
+  deliveries: readonly NewDelivery[],
+  most: number,
+): Promise<readonly string[]> {
+  if (deliveries.length === 0) return [];
+  const parameters = new Parameters();
+  const rows = deliveries.map(
+    ({ webhook, seq, at }) =>
+      `(${parameters.add(webhook)}, ${parameters.add(seq)}, 'waiting', 0, ${parameters.add(at)})`,
+  );
   await db.query(
-    `INSERT INTO vexel.deliveries (webhook, seq, state, attempts, due)
-     VALUES ($1, $2, 'waiting', 0, $3)`,
-    [webhook, seq, at],
+    `INSERT INTO vexel.deliveries (webhook, seq, state, attempts, due) VALUES ${rows.join(", ")}`,
+    parameters.values,
   );
-  const { count } = await db.query(
-    `UPDATE vexel.deliveries SET state = 'abandoned', problem = 'too many were waiting'
-     WHERE webhook = $1 AND state = 'waiting' AND seq <= (
-       SELECT seq FROM vexel.deliveries WHERE webhook = $1 AND state = 'waiting'
-       ORDER BY seq DESC LIMIT 1 OFFSET $2
-     )`,
-    [webhook, most],
-  );
-  return count > 0;
+  const overflowed: string[] = [];
+  for (const webhook of new Set(deliveries.map((each) => each.webhook))) {
+    const { count } = await db.query(
+      `UPDATE vexel.deliveries SET state = 'abandoned', problem = 'too many were waiting'
+       WHERE webhook = $1 AND state = 'waiting' AND seq <= (
+         SELECT seq FROM vexel.deliveries WHERE webhook = $1 AND state = 'waiting'
+         ORDER BY seq DESC LIMIT 1 OFFSET $2
+       )`,
+      [webhook, most],
+    );
+    for (let at = 0; at < count; at++) overflowed.push(webhook);
+  }
+  return overflowed;
 }
 
 /** The oldest events that are too old. Returns how many. */

@@ -38,10 +38,17 @@ interface Row {
   readonly revision: SqlInteger;
 }
 
+/** A statement has at most 32,766 parameters in SQLite. */
+const rowsOfInsert = 500;
+
 /** Every method rejects once the store is closed. */
 export const createKeyStore = (db: SqlDatabase) => ({
   /** Rejects if the id or the hash exists. */
   create: (key: NewKey): Promise<StoredKey> => db.transaction((queries) => insert(queries, key)),
+
+  /** All keys or none. Rejects if an id or a hash exists. */
+  createAll: (keys: readonly NewKey[]): Promise<void> =>
+    db.transaction((queries) => insertAll(queries, keys)),
 
   /** Active keys with this id or this name. */
   findActive: (idOrName: string): Promise<readonly StoredKey[]> =>
@@ -179,15 +186,39 @@ async function find(db: Queries, condition: string, value: string): Promise<Stor
 }
 
 async function insert(db: Queries, key: NewKey): Promise<StoredKey> {
-  const { id, name, hash, hint, models, createdAt, ...settings } = key;
   const version = await nextRevision(db, "keys");
+  await insertRows(db, [key], version);
+  return { ...key, revokedAt: null, version };
+}
+
+async function insertAll(db: Queries, keys: readonly NewKey[]): Promise<void> {
+  // Each key has a revision of its own: readers of changes continue after a revision.
+  const last = await nextRevision(db, "keys", keys.length);
+  for (let at = 0; at < keys.length; at += rowsOfInsert) {
+    const rows = keys.slice(at, at + rowsOfInsert);
+    await insertRows(db, rows, last - keys.length + at + 1);
+  }
+}
+
+/** `firstRevision`: of the first key. */
+async function insertRows(
+  db: Queries,
+  keys: readonly NewKey[],
+  firstRevision: number,
+): Promise<void> {
+  const parameters = new Parameters();
+  const rows = keys.map(({ id, name, hash, hint, models, createdAt, ...settings }, at) => {
+    const texts = [id, name, hash, hint, JSON.stringify(models), JSON.stringify(settings)];
+    const values = [...texts, createdAt].map((value) => parameters.add(value));
+    const revision = parameters.add(firstRevision + at);
+    return `(${values.join(", ")}, ${revision}, ${revision})`;
+  });
   await db.query(
     `INSERT INTO vexel.keys
        (id, name, hash, hint, models, settings, created_at, created_revision, revision)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
-    [id, name, hash, hint, JSON.stringify(models), JSON.stringify(settings), createdAt, version],
+     VALUES ${rows.join(", ")}`,
+    parameters.values,
   );
-  return { ...key, revokedAt: null, version };
 }
 
 const revoke = (db: Queries, id: string, at: number, expected?: number) =>

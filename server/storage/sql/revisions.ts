@@ -3,11 +3,14 @@ import type { Queries, SqlInteger } from "./database.ts";
 
 type CounterName = "keys" | "config";
 
-/** Inside a transaction: it locks the counter, so that revisions are committed in their order. */
-export async function nextRevision(db: Queries, name: CounterName): Promise<number> {
+/**
+ * Inside a transaction: it locks the counter, so that revisions are committed in their order. The last of `count`
+ * revisions.
+ */
+export async function nextRevision(db: Queries, name: CounterName, count = 1): Promise<number> {
   const { rows } = await db.query<{ value: SqlInteger }>(
-    "UPDATE vexel.revisions SET value = value + 1 WHERE name = $1 RETURNING value",
-    [name],
+    "UPDATE vexel.revisions SET value = value + $2 WHERE name = $1 RETURNING value",
+    [name, count],
   );
   if (!rows[0]) throw new Error(`the database has no revision counter named ${name}`);
   return Number(rows[0].value);

@@ -1,8 +1,10 @@
 /** Laws (contract tests) of the ports `EventStore`, `DeliveryStore` and `AlertStore`, for every implementation. */
+
 import { describe, expect } from "bun:test";
 import type { AlertStore, StoredAlert } from "../../../server/storage/sql/alert-store.ts";
 import type { DeliveryOutcome, DeliveryStore } from "../../../server/storage/sql/delivery-store.ts";
 import type { EventStore, NewEvent } from "../../../server/storage/sql/event-store.ts";
+import { maxRecordedAtOnce } from "../../../server/storage/sql/event-store.ts";
 import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
 
 /** Both ports over one storage: an event and its deliveries are written together. */
@@ -172,6 +174,25 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       expect(await idsOf(other)).toEqual(["evt_1"]);
       expect((await one.deliveries.status("wh_a")).waiting).toBe(1);
     });
+
+    law(
+      "many events are recorded in one transaction, in order, and duplicates not again",
+      async (open) => {
+        const storage = await open();
+        const many = Array.from({ length: maxRecordedAtOnce }, (_, at) => ({
+          event: event(`evt_${at}`, { deduplicationKey: `key.created ${at === 7 ? 6 : at}` }),
+          webhooks: at < 40 ? ["wh_a", "wh_b"] : [],
+        }));
+        const { ids } = await storage.events.recordAll(many);
+        const expected = many.map((each) => each.event.id).filter((id) => id !== "evt_7");
+        expect(ids).toEqual(expected);
+        const listed = (await storage.events.list({ limit: 1000 })) ?? [];
+        expect(listed.map(({ id }) => id)).toEqual(expected.toReversed());
+        // Without the duplicate.
+        expect((await storage.deliveries.status("wh_b")).waiting).toBe(39);
+        expect((await storage.events.recordAll(many)).ids).toEqual([]);
+      },
+    );
 
     law("events, deliveries and marks are readable after a restart", async (open) => {
       const first = await open();
