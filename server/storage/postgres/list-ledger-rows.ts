@@ -62,21 +62,11 @@ export async function listRows(
     .reverse();
   const entries: LedgerRow[] = [];
   for (let count = firstHours; waiting.length > 0; count = Math.min(count * 4, maxHours)) {
-    const searched = takeHours(waiting, count, maxRows);
-    const [only] = searched;
-    const rest = only && only.rows > maxRows ? await split(db, only, maxRows) : undefined;
-    if (only && rest) {
-      searched[0] = { ...only, first: rest.before };
-      waiting.push(rest);
-    }
+    const { searched, end } = await takePart(db, waiting, count, maxRows);
     // One more than the limit shows whether there is another page.
     entries.push(...(await rowsOfHours(db, query, searched, limit + 1 - entries.length)));
     if (entries.length > limit) break;
-    const last = searched.at(-1);
-    if (last && waiting.length > 0 && clock() >= until) {
-      const next = rest ? `${rest.hour}.${rest.before}` : `${last.hour - 1}.end`;
-      return { entries, next, scannedUntil: rest ? rest.at : last.hour };
-    }
+    if (waiting.length > 0 && clock() >= until) return { entries, ...end };
   }
   const page = entries.slice(0, limit);
   const end = page.at(-1);
@@ -96,6 +86,20 @@ function takeHours(waiting: HourOfRows[], count: number, maxRows: number): HourO
     waiting.pop();
   }
   return taken;
+}
+
+/** The hours that the next statement searches, or a part of one hour; and where a page that ends after them ends. */
+async function takePart(db: Queries, waiting: HourOfRows[], count: number, maxRows: number) {
+  const searched = takeHours(waiting, count, maxRows);
+  const [only] = searched;
+  const rest = only && only.rows > maxRows ? await split(db, only, maxRows) : undefined;
+  if (only && rest) {
+    waiting.push(rest);
+    const end = { next: `${rest.hour}.${rest.before}`, scannedUntil: rest.at };
+    return { searched: [{ ...only, first: rest.before }], end };
+  }
+  const { hour = 0 } = searched.at(-1) ?? {};
+  return { searched, end: { next: `${hour - 1}.end`, scannedUntil: hour } };
 }
 
 /** The part of an hour that follows its latest `maxRows` rows, and the time of the last of these. */
