@@ -118,7 +118,7 @@ export async function runInSandbox(options: {
   const hasEtc = script.includes("/etc/");
   if (hasEtc) copyEtc(folder);
   const isStarted = /^[^#\n]*npm start(?: *#.*)?$/m.test(script);
-  const usesGateway = /curl |npm start|send-request/.test(script);
+  const usesGateway = /curl |npm start|send-request|printed-key/.test(script);
   const lines = [
     "set -eu -o pipefail",
     "ip link set lo up",

@@ -15,8 +15,8 @@ export interface Program {
   /** The name under which the page says to save it. */
   readonly name: string;
   readonly text: string;
-  /** The image that it writes. */
-  readonly image: string;
+  /** The image that it writes: the last one that it names. Absent: it writes none. */
+  readonly image: string | undefined;
   /** The new folder in which the page says to save it. */
   readonly folder: string;
   /** The line of the block that runs it. Absent: it is not run. */
@@ -55,7 +55,7 @@ export function scriptOf(page: string, { withPython }: { withPython: boolean }):
     const name = fileNameIn(block);
     if (isProgram(block)) {
       if (name === undefined) throw new Error(`${page}:${block.line} does not name its file`);
-      const image = /"(\w+\.png)"/.exec(block.text)?.[1] ?? "";
+      const image = [...block.text.matchAll(/"(\w+\.png)"/g)].at(-1)?.[1];
       programs.push({ name, text: block.text, image, folder: `program-${at}` });
     } else if (block.info === "sh") {
       const isPython = before?.info === "python";
