@@ -5,7 +5,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import type { EditCapabilities } from "../upstream/image-capabilities.ts";
-import { formatSize, nearestSize } from "../upstream/image-sizes.ts";
+import { formatSize, nearestListedSize, nearestSize } from "../upstream/image-sizes.ts";
 import type { ImageJob } from "../workers/image/image-worker.ts";
 import type {
   ImageConversion,
@@ -104,12 +104,15 @@ async function needsRotation(
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, extraFields, mask }: EditQuery,
-  { edits: { matchFirstImage: sizeRule }, tools, job }: Preparation,
+  { edits: { matchFirstImage: sizes }, tools, job }: Preparation,
 ): Promise<string | undefined> {
-  if (!sizeRule || !first || mask || size !== "auto") return undefined;
+  if (!sizes || !first || mask || size !== "auto") return undefined;
   // The size is given in vendor-specific fields.
   if ("width" in extraFields || "height" in extraFields) return undefined;
-  return formatSize(nearestSize(await tools.inspect(first, job), sizeRule));
+  const source = await tools.inspect(first, job);
+  return "multipleOf" in sizes
+    ? formatSize(nearestSize(source, sizes))
+    : nearestListedSize(source, sizes);
 }
 
 async function resolveFile(

@@ -48,6 +48,8 @@ export interface ImageCapabilities {
    * Supported extra fields. Others are dropped, and reported. Absent: all are passed through, and the upstream decides.
    */
   readonly extras?: readonly string[];
+  /** It does not generate from a prompt alone. */
+  readonly editsOnly?: true;
   /** Edit capabilities. Absent: it does not edit. */
   readonly edits?: EditCapabilities;
 }
@@ -57,12 +59,29 @@ export type Sizes =
   | "any"
   /** Exactly these, as WIDTHxHEIGHT. */
   | { readonly list: readonly string[] }
-  | { readonly rule: SizeRule }
+  /** Any size that the rule allows. `names`: sizes with a name, such as 2K. */
+  | { readonly rule: SizeRule; readonly names?: readonly string[] }
   /** Only these aspect ratios, as "16:9". */
   | { readonly ratios: readonly string[] };
 
 /** Any width and height, and no names such as 2K: for targets with separate fields for the two edges. */
 export const anyEdges: Sizes = { rule: { multipleOf: 1, minEdge: 1, maxEdge: 99_999 } };
+
+/** Any size within these pixel counts, if the longer edge is at most `maxRatio` times the shorter. */
+export const pixelRange = (
+  minPixels: number,
+  maxPixels: number,
+  maxRatio: number,
+): { readonly rule: SizeRule } => ({
+  rule: {
+    multipleOf: 1,
+    minEdge: Math.floor(Math.sqrt(minPixels / maxRatio)),
+    maxEdge: Math.ceil(Math.sqrt(maxPixels * maxRatio)),
+    minPixels,
+    maxPixels,
+    maxRatio,
+  },
+});
 
 /** In pixels. */
 export interface SizeRule {
@@ -102,9 +121,10 @@ export interface EditCapabilities {
   readonly maxBytes?: number;
   /**
    * Without a size it generates in a default size, whatever the size of the input. So a request without a mask gets the
-   * size of the first input image, as near as this rule allows. Absent: it uses the size of the input image itself.
+   * size of the first input image, as near as this rule or this list of sizes allows. Absent: it uses the size of the
+   * input image itself.
    */
-  readonly matchFirstImage?: SizeRule;
+  readonly matchFirstImage?: SizeRule | readonly string[];
 }
 
 /**

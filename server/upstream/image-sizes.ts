@@ -74,6 +74,24 @@ export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
   return { width: edge(width), height: edge(height) };
 }
 
+/** The size of the nearest aspect ratio; of several, the one whose number of pixels is nearest. */
+export function nearestListedSize(size: Size, list: readonly string[]): string | undefined {
+  const pixelDistance = (listed: Size): number =>
+    Math.abs(Math.log((size.width * size.height) / (listed.width * listed.height)));
+  // Sizes of one ratio differ by the rounding of their edges.
+  const step = 0.02;
+  const distanceOf = (text: string): readonly [ratio: number, pixels: number] => {
+    const listed = parseSize(text) ?? size;
+    const ratio = ratioDistance(size, `${listed.width}:${listed.height}`);
+    return [Math.round(ratio / step), pixelDistance(listed)];
+  };
+  const [nearest] = list.toSorted((a, b) => {
+    const [[ratioA, pixelsA], [ratioB, pixelsB]] = [distanceOf(a), distanceOf(b)];
+    return ratioA - ratioB || pixelsA - pixelsB;
+  });
+  return nearest;
+}
+
 /** Describes the supported sizes for an error message, with all their bounds. */
 export function describeSizes(
   sizes: Exclude<Sizes, "any" | { readonly list: readonly string[] }>,
@@ -86,7 +104,9 @@ export function describeSizes(
     ...describeBounds(minPixels, maxPixels, "pixels"),
     ...(maxRatio === undefined ? [] : [`an aspect ratio from 1:${maxRatio} to ${maxRatio}:1`]),
   ];
-  return `Supported values are 'auto' and WIDTHxHEIGHT with ${conjunction(conditions)}.`;
+  const { names = [] } = sizes;
+  const named = ["auto", ...names].map((name) => `'${name}'`).join(", ");
+  return `Supported values are ${named} and WIDTHxHEIGHT with ${conjunction(conditions)}.`;
 }
 
 const conjunction = (parts: readonly string[]): string =>

@@ -182,6 +182,8 @@ const models: Readonly<Record<string, readonly string[]>> = {
   volcengine: [
     "doubao-seedream-5-0-pro",
     "doubao-seedream-5-0",
+    "doubao-seedream-5-0-flash",
+    "doubao-seedream-4-5",
     "doubao-seedream-4-0",
     "doubao-seedream-3-0-t2i",
     "doubao-seededit-3-0-i2i",
@@ -201,8 +203,9 @@ function* rowsOf(
   const target: Target = { model, upstream, ...more };
   for (const operation of ["generations", "edits"] as const) {
     const capabilities = adapter.imageCapabilities?.(target, operation);
-    if (!capabilities || !adapter[operation] || (operation === "edits" && !capabilities.edits))
-      continue;
+    if (!capabilities || !adapter[operation]) continue;
+    // No request of this kind is planned.
+    if (operation === "edits" ? !capabilities.edits : capabilities.editsOnly) continue;
     const surface = more.surface ? ` (${more.surface})` : "";
     yield [
       `${kind}/${model}${surface}, ${operation}`,

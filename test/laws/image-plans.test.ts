@@ -131,6 +131,7 @@ function outcomesOf(
 function isLegalSize(size: string, { sizes }: ImageCapabilities): boolean {
   if (sizes === "any") return true;
   if ("list" in sizes) return sizes.list.includes(size);
+  if ("rule" in sizes && sizes.names?.includes(size)) return true;
   const edges = parseSize(size);
   return (
     "rule" in sizes && edges !== undefined && sizeRuleViolation(edges, sizes.rule) === undefined

@@ -7,7 +7,7 @@ import type { Row } from "./image-plan-rows.ts";
 /** Legal somewhere, or nowhere. */
 const values = {
   n: [1, 2, 10],
-  size: ["auto", "1024x1024", "1536x1024", "512x512", "1792x936", "999x1", "16:9", "huge"],
+  size: ["auto", "1024x1024", "1536x1024", "512x512", "1792x936", "999x1", "16:9", "2K", "huge"],
   quality: ["auto", "low", "medium", "high", "xhigh", "max", "standard", "hd", "odd"],
   background: ["auto", "opaque", "transparent", "odd"],
   moderation: ["auto", "low"],

@@ -173,14 +173,6 @@ test("a style is transferred from the second image to the first", async () => {
   expect([error?.kind, error?.details.param]).toEqual(["invalid_value", "image"]);
 });
 
-test("a model that only edits rejects a generation", async () => {
-  const model = "us.stability.stable-image-inpaint-v1:0";
-  const error = await errorKindOf(async () =>
-    adapter.generations!.toUpstream(query(), targetOf(model)),
-  );
-  expect(error?.kind).toBe("unsupported_operation");
-});
-
 test("a model that only generates rejects an edit", () => {
   const core = targetOf("stability.stable-image-core-v1:1");
   expect(adapter.imageCapabilities!(core, "edits").edits).toBeUndefined();

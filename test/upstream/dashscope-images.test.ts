@@ -40,14 +40,6 @@ test("the vendor's own options are passed through by name, at either level", () 
   expect(newer.parameters).toEqual({ negative_prompt: "rain", seed: 42, watermark: true, n: 1 });
 });
 
-test("a model that only edits rejects a generation", async () => {
-  for (const model of ["wan2.6-image", "qwen-image-edit-plus", "wanx2.1-imageedit"]) {
-    const error = await errorKindOf(async () => bodyOf(model, query()));
-    expect(error?.kind).toBe("unsupported_operation");
-    expect(error?.message).not.toContain(model);
-  }
-});
-
 test("the generated images of a request are delivered, even if others failed", async () => {
   const failed = { code: "InternalError.Timeout", message: "An internal timeout error." };
   const output = (results: object[]) => ({ output: { task_status: "SUCCEEDED", results } });

@@ -1,6 +1,5 @@
 /** Images of Microsoft Foundry and Runway: cases that the laws for all vendors do not cover. */
 import { describe, expect, test } from "bun:test";
-import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { azureAi } from "../../server/upstream/adapters/microsoft/azure-ai.ts";
 import { runway } from "../../server/upstream/adapters/runway/runway.ts";
 import { listedImagePrice } from "../../server/upstream/catalog/prices/model-price.ts";
@@ -75,15 +74,6 @@ describe("Runway", () => {
     expect(await ratioOf("seedream5_pro")).toBe("auto_1k");
     expect(await ratioOf("ideogram_4_5")).toBeUndefined();
     expect(await ratioOf("gen4_image", "1280x720")).toBe("1280:720");
-  });
-
-  test("does not generate from a prompt alone with a model that only edits", () => {
-    for (const model of ["gen4_image_turbo", "bria_fibo_edit_1_5"]) {
-      const build = () => runway.adapter.generations!.toUpstream(query(), target(model));
-      expect(build).toThrow(GatewayError);
-      const request = runway.adapter.edits!.toUpstream(edit({ kind: "file", file }), target(model));
-      expect(request.url).toBe("https://api.dev.runwayml.com/v1/text_to_image");
-    }
   });
 
   test("lets Grok edit the image instead of looking at it", async () => {

@@ -1,5 +1,6 @@
 /** Images by Venice and DigitalOcean, where they differ from OpenAI, whose paths they have. */
 import { describe, expect, test } from "bun:test";
+import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { digitalocean } from "../../server/upstream/adapters/digitalocean.ts";
@@ -9,7 +10,7 @@ import { bodyOf, edit, file, query, targetOf } from "./image-adapter-fixture.ts"
 
 describe("Venice", () => {
   const target = targetOf("venice", "qwen-image-3-edit");
-  const { edits, generations, imageCapabilities: images } = venice.adapter;
+  const { edits, imageCapabilities: images } = venice.adapter;
   const image = { kind: "file", file } as const;
 
   test("an edit of one image and an edit of several go to Venice's own paths", async () => {
@@ -50,7 +51,9 @@ describe("Venice", () => {
   });
 
   test("an edit model gets no generation request, because Venice would use its default model", () => {
-    expect(() => generations!.toUpstream(query(), target)).toThrow(/edits images but does not/);
+    expect(() => planImage(query(), images!(target, "generations"), "adapt")).toThrow(
+      /only edits images/,
+    );
   });
 });
 

@@ -1,5 +1,7 @@
 /** Seedream images: cases that the laws for all vendors do not cover. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { planRejection } from "../../server/images/generate.ts";
+import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { volcengine } from "../../server/upstream/adapters/volcengine/volcengine.ts";
 import type { ExtraFields, GenerationQuery, ImageEvent } from "../../server/upstream/contract.ts";
@@ -38,6 +40,42 @@ const completed = {
   type: "image_generation.completed",
   usage: { generated_images: 2, output_tokens: 32_448, total_tokens: 32_448 },
 };
+
+describe("a size", () => {
+  const planned = (model: string, size: string) =>
+    planRejection(
+      query({ options: { size } }),
+      adapter.imageCapabilities!(targetOf("volcengine", model), "generations"),
+      "adapt",
+    );
+  const large = "3686400 to 16777216 pixels, and an aspect ratio from 1:16 to 16:1";
+
+  test.each([
+    ["doubao-seedream-4-0-250828", "512x512", "921600 to 16777216 pixels"],
+    ["doubao-seedream-4-5-251128", "1024x1024", large],
+    ["doubao-seedream-4-5-251128", "1K", "'auto', '2K', '4K'"],
+    ["doubao-seedream-5-0-260128", "1024x1024", large],
+    ["doubao-seedream-5-0-lite-260128", "1536x1024", "'auto', '2K', '3K', '4K'"],
+    ["doubao-seedream-5-0-pro-260628", "4096x4096", "921600 to 4624220 pixels"],
+  ])("that %s does not have, such as %s, is refused with its sizes", (model, size, sizes) => {
+    const error = planned(model, size) as GatewayError;
+    expect([error.kind, error.details.param]).toEqual(["invalid_size", "size"]);
+    expect(error.message).toContain(sizes);
+  });
+
+  test.each([
+    ["doubao-seedream-4-0-250828", "1280x720"],
+    ["doubao-seedream-4-5-251128", "2K"],
+    ["doubao-seedream-4-5-251128", "4096x4096"],
+    ["doubao-seedream-5-0-260128", "2048x2048"],
+    ["doubao-seedream-5-0-lite-260128", "3K"],
+    ["doubao-seedream-5-0-pro-260628", "1024x1024"],
+    ["doubao-seedream-5-0-flash-260915", "1024x1024"],
+    ["ep-20260125201054-pfrb4", "512x512"],
+  ])("that %s has, such as %s, is accepted", (model, size) => {
+    expect(planned(model, size)).toBeUndefined();
+  });
+});
 
 test("named sizes are sent, and an automatic size is omitted", () => {
   expect(bodyOf(query({ options: { size: "2K" } })).size).toBe("2K");

@@ -105,7 +105,7 @@ function planUnstreamed({ options, adapted }: Draft): void {
  * ratios.
  */
 export function planSize(draft: Draft, requested: string, sizes: Sizes): void {
-  if (sizes === "any" || ("list" in sizes && sizes.list.includes(requested))) return;
+  if (sizes === "any" || isListed(requested, sizes)) return;
   if (requested === "auto") {
     delete draft.options.size;
     return;
@@ -128,6 +128,11 @@ export function planSize(draft: Draft, requested: string, sizes: Sizes): void {
     throw unsupportedSize(requested, sizes, violation);
   }
   delete draft.options.size;
+}
+
+function isListed(requested: string, sizes: Exclude<Sizes, "any">): boolean {
+  if ("list" in sizes) return sizes.list.includes(requested);
+  return "rule" in sizes && sizes.names?.includes(requested) === true;
 }
 
 /** As OpenAI has it: models with a list of sizes have a message that lists them, from which programs choose another. */

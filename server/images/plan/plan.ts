@@ -63,7 +63,7 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
     postProcessing: response_format ? { deliverAs: response_format as "url" | "b64_json" } : {},
   };
   checkPrompt(query, capabilities);
-  if ("images" in query) checkSources(query, capabilities.edits, query.model);
+  checkOperation(query, capabilities);
   if (draft.options.size !== undefined) planSize(draft, draft.options.size, capabilities.sizes);
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
     if (!plannedSeparately.has(name)) planOption(draft, name as OptionName, capabilities);
@@ -128,6 +128,20 @@ function checkTransparency({ options, postProcessing, policy, dropped }: Draft):
     "Transparent background is not supported for jpeg output. Request output_format 'png' or 'webp'.",
     { param: "background" },
   );
+}
+
+function checkOperation(
+  query: GenerationQuery | EditQuery,
+  { edits, editsOnly }: ImageCapabilities,
+): void {
+  if ("images" in query) checkSources(query, edits, query.model);
+  else if (editsOnly) {
+    throw new GatewayError(
+      "unsupported_operation",
+      `The model '${query.model}' only edits images and does not generate from a prompt alone. Send the request with an image to /v1/images/edits.`,
+      { param: "model" },
+    );
+  }
 }
 
 function checkPrompt({ prompt }: GenerationQuery, { maxPrompt }: ImageCapabilities): void {

@@ -42,6 +42,7 @@ interface Family {
   /** Maximum input images of an edit. */
   readonly sources?: number;
   readonly mask?: "white";
+  readonly editsOnly?: true;
 }
 
 // help.bfl.ai, "FLUX.2 Technical Specifications": multiples of 16, from 64 x 64 to 4 megapixels. The longest edge is
@@ -64,8 +65,8 @@ const families: readonly (readonly [RegExp, Family])[] = [
   [/^flux-2/, flux2],
   [/kontext/, { sizes: aspectRatios, source: "input_image", sources: 4 }],
   // The output has the size of the input image; white mask pixels are filled.
-  [/-fill/, { sizes: { list: [] }, source: "image", sources: 1, mask: "white" }],
-  [/-expand/, { sizes: { list: [] }, source: "image", sources: 1 }],
+  [/-fill/, { sizes: { list: [] }, source: "image", mask: "white", editsOnly: true }],
+  [/-expand/, { sizes: { list: [] }, source: "image", editsOnly: true }],
   [/-ultra/, { sizes: aspectRatios }],
   [/^flux-(pro|dev)/, { sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 1440 } } }],
 ];
@@ -75,11 +76,12 @@ const familyOf = (model: string): Family =>
   families.find(([name]) => name.test(model))?.[1] ?? flux2;
 
 function imageCapabilities({ model }: Target): ImageCapabilities {
-  const { sizes, source, sources = 1, mask } = familyOf(model);
+  const { sizes, source, sources = 1, mask, editsOnly } = familyOf(model);
   return {
     maxImages: 1,
     takes: { output_format: ["jpeg", "png"] },
     sizes,
+    ...(editsOnly && { editsOnly }),
     // GenericImageValidation of the vendor's own client: 20 MB in base64.
     ...(source && {
       edits: { maxImages: sources, ...(mask && { mask }), maxBytes: 15 * 1024 * 1024 },

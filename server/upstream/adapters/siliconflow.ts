@@ -24,23 +24,25 @@ interface Family {
   readonly maxImages: number;
   /** Maximum input images. */
   readonly reads: number;
+  readonly editsOnly?: true;
 }
 
 /** docs.siliconflow.cn/docs/api/images-generations-post. Sizes are recommended there, and not required. */
 function familyOf(model: string): Family {
-  if (/Qwen-Image-Edit-\d/i.test(model)) return { maxImages: 1, reads: 3 };
-  if (/Qwen-Image-Edit/i.test(model)) return { maxImages: 1, reads: 1 };
+  if (/Qwen-Image-Edit-\d/i.test(model)) return { maxImages: 1, reads: 3, editsOnly: true };
+  if (/Qwen-Image-Edit/i.test(model)) return { maxImages: 1, reads: 1, editsOnly: true };
   if (/Qwen-Image/i.test(model)) return { size: "1328x1328", maxImages: 1, reads: 1 };
   if (/Kolors/i.test(model)) return { size: "1024x1024", batch: true, maxImages: 4, reads: 1 };
   return { size: "1024x1024", maxImages: 1, reads: 1 };
 }
 
 function imageCapabilities({ model }: Target): ImageCapabilities {
-  const { size, maxImages, reads } = familyOf(model);
+  const { size, maxImages, reads, editsOnly } = familyOf(model);
   return {
     maxImages,
     takes: {},
     sizes: size === undefined ? { list: [] } : "any",
+    ...(editsOnly && { editsOnly }),
     edits: { maxImages: reads, links: true },
   };
 }

@@ -3,7 +3,6 @@
  * its own, whose responses are the image's bytes. All facts about images: veniceai/api-docs, swagger.yaml (2026-08-22);
  * both schemas refuse unknown fields.
  */
-import { GatewayError } from "../../lib/gateway-error.ts";
 import type {
   ImageAdapter,
   ImageRequestContext,
@@ -11,7 +10,7 @@ import type {
   UpstreamResponse,
   Vendor,
 } from "../adapter.ts";
-import type { EditQuery, ExtraFields, GenerationQuery, ImageSource, Target } from "../contract.ts";
+import type { EditQuery, ExtraFields, ImageSource, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
@@ -55,21 +54,17 @@ const editCapabilities: ImageCapabilities = {
   ],
 };
 
-const imageCapabilities = (_: Target, operation: "generations" | "edits"): ImageCapabilities =>
-  operation === "edits" ? editCapabilities : generationCapabilities;
+/** All models that edit have `edit` in their names, and none of them generates. */
+const imageCapabilities = (
+  { model }: Target,
+  operation: "generations" | "edits",
+): ImageCapabilities => ({
+  ...(operation === "edits" ? editCapabilities : generationCapabilities),
+  ...(/\bedit\b/.test(model) && { editsOnly: true }),
+});
 
 const buildRequest = ({ upstream }: Target, path: string, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
-
-/** All models that edit have `edit` in their names, and none of them generates. */
-function checkGenerates({ model }: Target, query: GenerationQuery): void {
-  if (!/\bedit\b/.test(model)) return;
-  throw new GatewayError(
-    "unsupported_operation",
-    `The model '${query.model}' edits images but does not generate them. Send the request to /v1/images/edits.`,
-    { param: "model" },
-  );
-}
 
 const generations: ImageAdapter = {
   // SimpleGenerateImageRequest, `model`: "If a non-existent model is specified (ie an OpenAI model name), it will
@@ -80,7 +75,6 @@ const generations: ImageAdapter = {
     read: membersOfList("data", "id"),
   },
   toUpstream: (query, target) => {
-    checkGenerates(target, query);
     const { extraFields, prompt, options } = query;
     const { size, output_format, moderation } = options;
     const body = { ...extraFields, model: target.model, prompt, size, output_format, moderation };

@@ -36,8 +36,8 @@ function sizeFor(sizes: ImageCapabilities["sizes"]): { size?: string } {
     const size = sizes.list.find((entry) => /^\d+x\d+$/.test(entry));
     return size === undefined ? {} : { size };
   }
-  const { multipleOf, minEdge, maxEdge } = sizes.rule;
-  const edge = Math.max(minEdge, Math.min(maxEdge, 1024));
+  const { multipleOf, minEdge, maxEdge, minPixels = 0 } = sizes.rule;
+  const edge = Math.max(minEdge, Math.min(maxEdge, 1024), Math.ceil(Math.sqrt(minPixels)));
   const fits = edge % multipleOf === 0 && edge * edge <= (sizes.rule.maxPixels ?? edge * edge);
   return fits ? { size: `${edge}x${edge}` } : {};
 }

@@ -76,6 +76,7 @@ function capabilities(model: string, operation: "generations" | "edits"): ImageC
         ? { ratios: aspectRatios }
         : { list: [] },
     maxPrompt: 10_000,
+    ...(isService && { editsOnly: true }),
     ...(service && {
       edits: {
         maxImages: service.images.length,
@@ -92,10 +93,11 @@ const common = ({ options, aspectRatio: aspect }: GenerationQuery): ExtraFields 
   ...(options.output_format !== undefined && { output_format: options.output_format }),
 });
 
-function generation(query: GenerationQuery, model: string): ExtraFields {
-  if (serviceOf(model)) throw editsOnlyError(query.model);
-  return { ...query.extraFields, prompt: query.prompt, ...common(query) };
-}
+const generation = (query: GenerationQuery): ExtraFields => ({
+  ...query.extraFields,
+  prompt: query.prompt,
+  ...common(query),
+});
 
 function edit(query: EditQuery, model: string): ExtraFields {
   const service = editOf(model) ?? plain;
@@ -115,13 +117,6 @@ function edit(query: EditQuery, model: string): ExtraFields {
     ...common(query),
   };
 }
-
-const editsOnlyError = (model: string): GatewayError =>
-  new GatewayError(
-    "unsupported_operation",
-    `The model '${model}' only edits images. Send an image to /v1/images/edits.`,
-    { param: "model" },
-  );
 
 const tooFewImages = (count: number): GatewayError =>
   new GatewayError(

@@ -1,9 +1,10 @@
 /** Alibaba's image model families: the endpoint of each and its capabilities there. */
-import type {
-  EditCapabilities,
-  ImageCapabilities,
-  SizeRule,
-  Sizes,
+import {
+  type EditCapabilities,
+  type ImageCapabilities,
+  pixelRange,
+  type SizeRule,
+  type Sizes,
 } from "../../image-capabilities.ts";
 
 interface DashscopeFamily {
@@ -12,22 +13,8 @@ interface DashscopeFamily {
    * and a list of images, as a job. `masked-job`: a job with one image and a mask.
    */
   readonly endpoint: "messages" | "messages-job" | "prompt-job" | "masked-job";
-  /** It does not generate from a prompt alone. */
-  readonly editsOnly?: true;
   readonly capabilities: ImageCapabilities;
 }
-
-/** Any size within these pixel counts, if the longer edge is at most `maxRatio` times the shorter. */
-const pixels = (minPixels: number, maxPixels: number, maxRatio: number): { rule: SizeRule } => ({
-  rule: {
-    multipleOf: 1,
-    minEdge: Math.floor(Math.sqrt(minPixels / maxRatio)),
-    maxEdge: Math.ceil(Math.sqrt(maxPixels * maxRatio)),
-    minPixels,
-    maxPixels,
-    maxRatio,
-  },
-});
 
 const edges = (minEdge: number, maxEdge: number): { rule: SizeRule } => ({
   rule: { multipleOf: 1, minEdge, maxEdge },
@@ -41,10 +28,18 @@ const inputImages = (
   edits: { maxImages, links: true, maxBytes: 10 * 1024 * 1024, ...(mask && { mask }) },
 });
 
+/** The input images of a model that does not generate from a prompt alone. */
+const onlyInputImages = (
+  ...images: Parameters<typeof inputImages>
+): Pick<ImageCapabilities, "edits" | "editsOnly"> => ({
+  ...inputImages(...images),
+  editsOnly: true,
+});
+
 const capabilities = (
   maxImages: number,
   sizes: Sizes,
-  more: Pick<ImageCapabilities, "maxPrompt" | "edits"> = {},
+  more: Pick<ImageCapabilities, "maxPrompt" | "edits" | "editsOnly"> = {},
 ): ImageCapabilities => ({ maxImages, takes: {}, sizes, ...more });
 
 const square = (edge: number): number => edge * edge;
@@ -59,8 +54,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^wanx[\d.]*-imageedit/,
     {
       endpoint: "masked-job",
-      editsOnly: true,
-      capabilities: capabilities(4, { list: [] }, inputImages(1, "white")),
+      capabilities: capabilities(4, { list: [] }, onlyInputImages(1, "white")),
     },
   ],
   // alibabacloud.com/help/en/model-studio/wan2-5-image-edit-api-reference.
@@ -68,10 +62,9 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^wan2\.5-i2i/,
     {
       endpoint: "prompt-job",
-      editsOnly: true,
-      capabilities: capabilities(4, pixels(square(768), square(1280), 4), {
+      capabilities: capabilities(4, pixelRange(square(768), square(1280), 4), {
         maxPrompt: 2000,
-        ...inputImages(3),
+        ...onlyInputImages(3),
       }),
     },
   ],
@@ -81,14 +74,14 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^wan2\.6-t2i/,
     {
       endpoint: "messages-job",
-      capabilities: capabilities(4, pixels(square(768), square(1440), 4), { maxPrompt: 2100 }),
+      capabilities: capabilities(4, pixelRange(square(768), square(1440), 4), { maxPrompt: 2100 }),
     },
   ],
   [
     /^wan2\.5-t2i/,
     {
       endpoint: "prompt-job",
-      capabilities: capabilities(4, pixels(square(768), square(1440), 4), { maxPrompt: 2000 }),
+      capabilities: capabilities(4, pixelRange(square(768), square(1440), 4), { maxPrompt: 2000 }),
     },
   ],
   [
@@ -113,8 +106,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^wan2\.6-image/,
     {
       endpoint: "messages-job",
-      editsOnly: true,
-      capabilities: capabilities(4, "any", { maxPrompt: 2000, ...inputImages(4) }),
+      capabilities: capabilities(4, "any", { maxPrompt: 2000, ...onlyInputImages(4) }),
     },
   ],
   // docs.qwencloud.com/api-reference/image-generation/wan27-image-gen-edit.
@@ -131,16 +123,14 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^qwen-image-edit(-\d{4}-.*)?$/,
     {
       endpoint: "messages",
-      editsOnly: true,
-      capabilities: capabilities(1, { list: [] }, { maxPrompt: 800, ...inputImages(3) }),
+      capabilities: capabilities(1, { list: [] }, { maxPrompt: 800, ...onlyInputImages(3) }),
     },
   ],
   [
     /^qwen-image-edit/,
     {
       endpoint: "messages",
-      editsOnly: true,
-      capabilities: capabilities(6, edges(512, 2048), { maxPrompt: 800, ...inputImages(3) }),
+      capabilities: capabilities(6, edges(512, 2048), { maxPrompt: 800, ...onlyInputImages(3) }),
     },
   ],
   // alibabacloud.com/help/en/model-studio/qwen-image-generation-and-editing-api-reference.
@@ -148,14 +138,14 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^qwen-image-2\.1/,
     {
       endpoint: "messages",
-      capabilities: capabilities(6, pixels(square(512), square(2048), 8), inputImages(10)),
+      capabilities: capabilities(6, pixelRange(square(512), square(2048), 8), inputImages(10)),
     },
   ],
   [
     /^qwen-image-\d/,
     {
       endpoint: "messages",
-      capabilities: capabilities(6, pixels(square(512), square(2048), 8), inputImages(3)),
+      capabilities: capabilities(6, pixelRange(square(512), square(2048), 8), inputImages(3)),
     },
   ],
   // alibabacloud.com/help/en/model-studio/qwen-image-api: one image per request, in one of five sizes.
@@ -173,7 +163,10 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   // cinience/alicloud-skills, aliyun-zimage-turbo: reference. It does not document aspect ratios.
   [
     /^z-image/,
-    { endpoint: "messages", capabilities: capabilities(1, pixels(square(512), square(2048), 16)) },
+    {
+      endpoint: "messages",
+      capabilities: capabilities(1, pixelRange(square(512), square(2048), 16)),
+    },
   ],
 ];
 

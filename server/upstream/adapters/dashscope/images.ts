@@ -1,5 +1,4 @@
 /** Images from Alibaba's Model Studio: some models respond at once, others return a job that is polled. */
-import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,
   ImageRequestContext,
@@ -136,16 +135,7 @@ const read: ReadImages = async (response, context) => {
 };
 
 export const dashscopeGenerations: ImageAdapter = {
-  toUpstream: (query, target) => {
-    if (dashscopeFamily(target.model).editsOnly) {
-      throw new GatewayError(
-        "unsupported_operation",
-        `The model '${query.model}' only edits images and does not generate from a prompt alone. Use /v1/images/edits.`,
-        { param: "model" },
-      );
-    }
-    return buildRequest(query, target, []);
-  },
+  toUpstream: (query, target) => buildRequest(query, target, []),
   fromUpstream: read,
 };
 

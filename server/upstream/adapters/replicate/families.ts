@@ -17,6 +17,7 @@ interface ReplicateFamily {
    */
   readonly source?: readonly [field: string, how: "list" | "one", max: number];
   readonly mask?: "white" | "black";
+  readonly editsOnly?: true;
   /** Other options that it supports under OpenAI's names. */
   readonly takes?: ImageCapabilities["takes"];
 }
@@ -108,11 +109,18 @@ const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
       formats: webpJpegPng,
       source: ["image", "one", 1],
       mask: "white",
+      editsOnly: true,
     },
   ],
   [
     /\/flux-fill/,
-    { sizes: { list: [] }, formats: jpegPng, source: ["image", "one", 1], mask: "white" },
+    {
+      sizes: { list: [] },
+      formats: jpegPng,
+      source: ["image", "one", 1],
+      mask: "white",
+      editsOnly: true,
+    },
   ],
   // Its `image_prompt` is a reference, not an image to edit.
   [/\/flux-1\.1-pro-ultra/, { sizes: { ratios: fluxShapes }, formats: jpegPng }],
@@ -156,7 +164,21 @@ const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
   ],
   [
     /\/qwen-image-edit-(plus|2\d)/,
-    { sizes: { ratios: qwenShapes }, formats: webpJpegPng, source: ["image", "list", 3] },
+    {
+      sizes: { ratios: qwenShapes },
+      formats: webpJpegPng,
+      source: ["image", "list", 3],
+      editsOnly: true,
+    },
+  ],
+  [
+    /\/qwen-image-edit/,
+    {
+      sizes: { ratios: qwenShapes },
+      formats: webpJpegPng,
+      source: ["image", "one", 1],
+      editsOnly: true,
+    },
   ],
   [
     /\/qwen-image/,

@@ -46,11 +46,12 @@ const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => confi
 const maxBytes = 10_000_000;
 
 function imageCapabilities({ model }: Target): ImageCapabilities {
-  const { sizes, count, formats, source, mask, takes } = replicateFamilyOf(model);
+  const { sizes, count, formats, source, mask, takes, editsOnly } = replicateFamilyOf(model);
   return {
     maxImages: count?.[1] ?? 1,
     takes: { ...takes, ...(formats && { output_format: formats }) },
     sizes,
+    ...(editsOnly && { editsOnly }),
     ...(source && { edits: { maxImages: source[2], ...(mask && { mask }), maxBytes } }),
   };
 }

@@ -1,5 +1,5 @@
 /** Runway: image models of several vendors behind one endpoint. The response is a task, which is polled. */
-import { GatewayError } from "../../../lib/gateway-error.ts";
+import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,
   ImageRequestContext,
@@ -42,14 +42,17 @@ const authHeaders = (upstream: Upstream): WireHeaders =>
 const maxBytes = 3_900_000;
 
 function imageCapabilities({ model }: Target): ImageCapabilities {
-  const { takes = {}, count = 1, references, maxPrompt } = runwayModel(model);
+  const { takes = {}, count = 1, references, editSizes, editsOnly, maxPrompt } = runwayModel(model);
   return {
     maxImages: count,
     takes,
     // Each model has a list of its own, of up to 56 sizes: a size that it lacks is refused with that list.
     sizes: "any",
     ...(maxPrompt && { maxPrompt }),
-    ...(references && { edits: { maxImages: references, maxBytes } }),
+    ...(editsOnly && { editsOnly }),
+    ...(references && {
+      edits: { maxImages: references, maxBytes, ...(editSizes && { matchFirstImage: editSizes }) },
+    }),
   };
 }
 
@@ -127,16 +130,7 @@ function failed(task: unknown, context: ImageRequestContext): GatewayError {
 }
 
 const generations: ImageAdapter = {
-  toUpstream: (query, target) => {
-    if (runwayModel(target.model).editsOnly) {
-      throw new GatewayError(
-        "unsupported_operation",
-        `The model '${query.model}' only edits images and does not generate from a prompt alone. Use /v1/images/edits.`,
-        { param: "model" },
-      );
-    }
-    return buildRequest(target, body(query, target));
-  },
+  toUpstream: (query, target) => buildRequest(target, body(query, target)),
   fromUpstream,
 };
 

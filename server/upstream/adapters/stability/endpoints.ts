@@ -125,6 +125,7 @@ export function stabilityImageCapabilities(
     takes: { output_format: formats, user: "any" },
     sizes: aspectRatios ? { ratios } : { list: [] },
     maxPrompt: 10_000,
+    ...(editServices[lastName(model)] && { editsOnly: true }),
     edits: {
       maxImages: edits ? images.length : 1,
       ...(mask && { mask: "white" as const }),

@@ -1,5 +1,11 @@
 /** Image capabilities of the Seedream models of Volcengine's Ark. */
-import type { EditCapabilities, ImageCapabilities, OptionName } from "../../image-capabilities.ts";
+import {
+  type EditCapabilities,
+  type ImageCapabilities,
+  type OptionName,
+  pixelRange,
+  type Sizes,
+} from "../../image-capabilities.ts";
 
 /** docs.byteplus.com/en/docs/ModelArk/1541523 */
 const inputImages = (maxImages: number, reads?: readonly string[]): EditCapabilities => ({
@@ -17,15 +23,24 @@ const links: Takes = { response_format: ["url", "b64_json"] };
 const capabilities = (more: Partial<ImageCapabilities>): ImageCapabilities => ({
   maxImages: 1,
   takes: links,
-  // Names such as 2K, or any two edges whose product is within the model's bounds.
   sizes: "any",
   ...more,
 });
 
+/** The name of a resolution, or two edges whose product and ratio are within bounds. */
+const sizes = (
+  minPixels: number,
+  maxPixels: number,
+  ...names: string[]
+): { readonly sizes: Sizes } => ({ sizes: { ...pixelRange(minPixels, maxPixels, 16), names } });
+
 const formats: Takes = { ...links, output_format: ["png", "jpeg"] };
 
 /**
- * The first match applies. The page named above for 3.0, 4.0 and 4.5. For 5.0 only resellers' documentation:
+ * The first match applies. The page named above for 3.0, 4.0, 4.5 and the least size of 5.0 lite, and with 5.0 pro in
+ * Volcengine's copy of it, docs.volcengine.com/docs/82379/1541523 (2026-07). Its first version had at most 10,404,496
+ * pixels and 3K for lite, which now has 4K: runwayml 5.24.0 has 16,777,216. The sizes of 5.0 flash are not documented.
+ * For the rest of 5.0 only resellers' documentation:
  * runware.ai/docs/models, bytedance-seedream-5-0-flash (ten images, transparency), and InvokeAI's guide to Seedream
  * (fourteen images with the plain model). So only the newest models get an output format, and only these edit with
  * transparency.
@@ -37,10 +52,35 @@ export function seedreamImageCapabilities(
   if (/seedream-5[-.]0-(pro|flash)/.test(model)) {
     const takes: Takes =
       operation === "edits" ? { ...formats, background: ["transparent"] } : formats;
-    return capabilities({ takes, edits: inputImages(10) });
+    const isPro = /seedream-5[-.]0-pro/.test(model);
+    return capabilities({
+      takes,
+      ...(isPro && sizes(921_600, 4_624_220, "1K", "1.5K", "2K")),
+      edits: inputImages(10),
+    });
   }
   if (/seedream-5[-.]/.test(model)) {
-    return capabilities({ takes: formats, streams: true, edits: inputImages(14) });
+    const isLite = /seedream-5[-.]0(-lite|-\d|$)/.test(model);
+    return capabilities({
+      takes: formats,
+      ...(isLite && sizes(3_686_400, 16_777_216, "2K", "3K", "4K")),
+      streams: true,
+      edits: inputImages(14),
+    });
+  }
+  if (/seedream-4[-.]5/.test(model)) {
+    return capabilities({
+      ...sizes(3_686_400, 16_777_216, "2K", "4K"),
+      streams: true,
+      edits: inputImages(14),
+    });
+  }
+  if (/seedream-4[-.]0/.test(model)) {
+    return capabilities({
+      ...sizes(921_600, 16_777_216, "1K", "2K", "4K"),
+      streams: true,
+      edits: inputImages(14),
+    });
   }
   if (/seedream-4[-.]/.test(model)) return capabilities({ streams: true, edits: inputImages(14) });
   if (/seedream-3[-.]/.test(model)) {
