@@ -125,7 +125,11 @@ export function wireJobs(
   });
   // Only one process uses a data folder: the claims of earlier processes are void.
   const ready = data.isShared ? Promise.resolve() : store.releaseAll();
-  ignoreRejection(ready.finally(() => runner.start()));
+  const start = (): void => {
+    // The start of the gateway may have failed meanwhile.
+    if (!stopping.signal.aborted) runner.start();
+  };
+  ignoreRejection(ready.finally(start));
   resources.defer(() => {
     stopping.abort();
     return runner.close();

@@ -83,15 +83,15 @@ test("an id that no URL can have, and a webhook name that no page can show, are 
   const target = { upstream: "vexel-minilm", model: "all-minilm-l6-v2" };
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   const webhook = { url: "http://127.0.0.1:1/", secret };
-  for (const [path, param, body] of [
+  for (const [path, param, body, code = "invalid_value"] of [
     ["projects", "name", { name: ".." }],
     ["models", "id", { id: ".", kind: "embedding", targets: [target] }],
-    ["webhooks", "name", { ...webhook, name: "" }],
     ["webhooks", "name", { ...webhook, name: "a\nb" }],
-    ["webhooks", "name", { ...webhook, name: "x".repeat(201) }],
+    ["webhooks", "name", { ...webhook, name: "" }, "empty_string"],
+    ["webhooks", "name", { ...webhook, name: "x".repeat(201) }, "string_above_max_length"],
   ] as const) {
     const response = await send(`/admin/api/${path}`, "POST", JSON.stringify(body));
-    await expectError(response, "invalid_value", param);
+    await expectError(response, code, param);
   }
 });
 

@@ -194,6 +194,7 @@ test("developers and viewers change limits and budgets through no other route", 
   });
   expect(withLimits.map((each) => [nameOf(each), each.role]).sort()).toEqual([
     ["POST /admin/api/keys", "developer"],
+    ["POST /admin/api/keys/bulk", "developer"],
     ["PUT /admin/api/keys/{id}", "developer"],
   ]);
   const key = await create(users().admin);

@@ -238,7 +238,9 @@ describe("the overview", () => {
   test("names an unhealthy target, and a budget that is nearly spent", async () => {
     const broken = startReads();
     broken.fake.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
-    for (let request = 0; request < 8; request++) await broken.embed("none", { model: "other" });
+    // One body that fails again and again would count once.
+    for (let request = 0; request < 8; request++)
+      await broken.embed("none", { model: "other", input: `text ${request}` });
     broken.fake.clear();
     const long = "many words ".repeat(1000);
     for (let request = 0; request < 8; request++) await broken.embed("alpha", { input: long });

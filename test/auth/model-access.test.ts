@@ -78,7 +78,7 @@ describe("a user of the console", () => {
     const ids = Array.from({ length: 1001 }, (_, at) => `model-${at}`);
     const tooMany = await create(ids);
     expect([tooMany.status, tooMany.json.error.param]).toEqual([400, "models"]);
-    expect(tooMany.json.error.message).toContain("at most 1000");
+    expect(tooMany.json.error.message).toContain("maximum length 1000");
     const patterns = await create(ids.slice(0, 101).map((id) => `${id}*`));
     expect([patterns.status, patterns.json.error.message]).toEqual([
       400,

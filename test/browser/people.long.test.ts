@@ -29,7 +29,7 @@ browserTest(
     theirs.setDefaultTimeout(90_000);
     await theirs.goto(address);
     await theirs.getByText("Welcome, ines@example.com").waitFor();
-    await theirs.getByLabel("Password").fill(password);
+    await theirs.getByLabel("Password", { exact: true }).fill(password);
     await theirs.getByRole("button", { name: "Set password and sign in" }).click();
     await theirs.getByRole("button", { name: "Sign out" }).waitFor();
 
@@ -49,7 +49,7 @@ browserTest(
 
     await theirs.getByRole("button", { name: "Sign out" }).click();
     await theirs.getByLabel("Username").fill("ines@example.com");
-    await theirs.getByLabel("Password").fill(password);
+    await theirs.getByLabel("Password", { exact: true }).fill(password);
     await theirs.getByRole("button", { name: "Sign in" }).click();
     await theirs.getByLabel("Code").fill(recoveryCode);
     await theirs.getByRole("button", { name: "Sign in" }).click();

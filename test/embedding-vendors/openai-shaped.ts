@@ -58,7 +58,11 @@ function textIn(messages: unknown): string {
 }
 
 function readInput(input: unknown): EmbeddingInput {
-  const entries: unknown[] = Array.isArray(input) ? input : [input];
+  const given: unknown[] = Array.isArray(input) ? input : [input];
+  // SGLang has objects for models that read images.
+  const entries = given.map((entry) =>
+    typeof entry === "object" && entry !== null && "text" in entry ? entry.text : entry,
+  );
   if (entries.every((entry) => typeof entry === "string")) return { kind: "text", texts: entries };
   const lists = typeof entries[0] === "number" ? [entries] : entries;
   return { kind: "tokens", tokens: lists as number[][] };

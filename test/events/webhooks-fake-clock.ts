@@ -145,5 +145,10 @@ const statesIn = (db: Database): string[] =>
     .all()
     .map(({ state }) => state);
 
+/** Turns of the event loop in which a delivery is stored, sent and settled: commits of SQLite take turns. */
+const deliveryTurns = 24;
+
 /** Waits until pending microtasks and immediate work are done. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < deliveryTurns; turn++) await new Promise(setImmediate);
+}

@@ -21,7 +21,7 @@ describe("README.md", () => {
     const named = [...code.join("\n").matchAll(/\bnpm (?:run )?([a-z]+)\b/g)].map(
       ([, name]) => name as string,
     );
-    const ofNpm = ["install", "link", "ls", "pack"];
+    const ofNpm = ["ci", "install", "link", "ls", "pack", "sbom"];
     expect(named.filter((name) => !scripts.includes(name) && !ofNpm.includes(name))).toEqual([]);
     expect(named).toContain("start");
     expect(named).toContain("test");

@@ -64,7 +64,7 @@ testWithPostgres(
     const jobs = openJobDatabase(data, Date.now);
     await jobs.query(
       `INSERT INTO vexel.jobs VALUES ('batch_1', 'batch', '/v1/embeddings', 'key:a', 'k', 'in_progress', NULL, 1, 2, NULL,
-         NULL, NULL, NULL, 9e12, 9e12, 7, 3, 0, 100, 0.5, 'dead', 5, 6, NULL, '{}', NULL, NULL, NULL)`,
+         NULL, NULL, NULL, 9e12, 9e12, 7, 3, 0, 100, 0.5, 'dead', 5, 6, 0, NULL, '{}', NULL, NULL, NULL)`,
     );
     await jobs.query(
       "INSERT INTO vexel.job_ranges VALUES ('batch_1', 0, 0, 7, 42, 3, 1, 'dead', 5, NULL, NULL, NULL)",
