@@ -6,7 +6,14 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortable } from "../../lib/tasks.ts";
 import { timeoutSignal } from "../../lib/timers.ts";
-import type { Adapter, AwsKeys, Credential, Environment, UpstreamRequest } from "../adapter.ts";
+import type {
+  Adapter,
+  AwsKeys,
+  Credential,
+  Environment,
+  Issued,
+  UpstreamRequest,
+} from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { SendUpstreamRequest } from "../transport/index.ts";
 import { unavailable } from "./request-credential.ts";
@@ -30,6 +37,7 @@ const fetchTimeoutMs = 20_000;
 interface CachedCredential {
   readonly credential: Credential;
   value?: string | AwsKeys;
+  headers?: Issued<string>["headers"];
   renewAt: number;
   endsAt: number;
   pending?: Promise<string | AwsKeys> | undefined;
@@ -44,11 +52,10 @@ export function createCredentialCache(options: CredentialCacheOptions) {
 
   const fetchCredential = async (cached: CachedCredential) => {
     const requestedAt = now();
-    const { value, lastsMs = Number.POSITIVE_INFINITY } = await fetchInTime(
-      cached.credential,
-      options,
-    );
+    const issued = await fetchInTime(cached.credential, options);
+    const { value, headers, lastsMs = Number.POSITIVE_INFINITY } = issued;
     cached.value = value;
+    cached.headers = headers;
     cached.endsAt = requestedAt + lastsMs;
     cached.renewAt = cached.endsAt - Math.min(renewBeforeMs, lastsMs / 10);
     return value;
@@ -96,7 +103,14 @@ export function createCredentialCache(options: CredentialCacheOptions) {
       const value = cached && (await currentValue(cached, signal));
       const withToken =
         typeof value === "string"
-          ? { ...request, headers: { authorization: `Bearer ${value}`, ...request.headers } }
+          ? {
+              ...request,
+              headers: {
+                authorization: `Bearer ${value}`,
+                ...cached?.headers,
+                ...request.headers,
+              },
+            }
           : request;
       const signer =
         typeof value === "object"

@@ -30,8 +30,12 @@ async function accountToken(context: CredentialContext, file: unknown): Promise<
   return serviceAccountToken(account).issue(context);
 }
 
-/** `gcloud auth application-default login`. */
-function userToken(context: CredentialContext, file: unknown): Promise<Issued<string>> {
+/**
+ * `gcloud auth application-default login`. The APIs of a user are those of a quota project, which the file names:
+ * google-genai 3.3.0, _api_client.py, sends it with every request, and without it Google refuses a path that names no
+ * project, as that of the connection test.
+ */
+async function userToken(context: CredentialContext, file: unknown): Promise<Issued<string>> {
   const member = (name: string): string => String(memberOf(file, name) ?? "");
   const url = member("token_uri") || "https://oauth2.googleapis.com/token";
   const request = formRequest(url, {
@@ -40,5 +44,9 @@ function userToken(context: CredentialContext, file: unknown): Promise<Issued<st
     client_secret: member("client_secret"),
     refresh_token: member("refresh_token"),
   });
-  return oauthToken(() => request, "Google's token service").issue(context);
+  const issued = await oauthToken(() => request, "Google's token service").issue(context);
+  const quotaProject = member("quota_project_id");
+  return quotaProject === ""
+    ? issued
+    : { ...issued, headers: { "x-goog-user-project": quotaProject } };
 }

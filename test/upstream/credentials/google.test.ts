@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import type { Environment } from "../../../server/upstream/adapter.ts";
 import { vertex } from "../../../server/upstream/adapters/google/vertex.ts";
+import type { EmbeddingsQuery } from "../../../server/upstream/contract.ts";
+import { createCredentialCache } from "../../../server/upstream/credentials/credential-cache.ts";
 import { temporaryFolder } from "../../harness.ts";
 import { federation, gceMetadata, googleSts } from "./fake-google.ts";
 import { contextWith, json, startService, stopServices } from "./fake-service.ts";
@@ -132,6 +134,38 @@ test("a key file and a user who signed in by gcloud are found where Google's lib
   const user = { type: "authorized_user", client_id: "c", client_secret: "s", refresh_token: "r" };
   writeFileSync(wellKnown, JSON.stringify({ ...user, token_uri: service.url }));
   expect((await fetchWith({ type: "default" }, { CLOUDSDK_CONFIG: gcloud })).value).toBe("user-r");
+});
+
+test("requests and the connection test of a user's file name its quota project", async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "adc.json");
+  const service = startService(() => json({ access_token: "user-token", expires_in: 3600 }));
+  const user = { type: "authorized_user", client_id: "c", client_secret: "s", refresh_token: "r" };
+  const sentWith = async (more: object, headers: Record<string, string> = {}) => {
+    writeFileSync(path, JSON.stringify({ ...user, token_uri: service.url, ...more }));
+    const auth = { type: "file", file: path };
+    const options = { project: "p", location: "global", auth };
+    const upstream = { id: "vertex", kind: "vertex", headers, options };
+    const { send, env, signal } = contextWith(nowhere, now);
+    const credentials = createCredentialCache({ send, now, env });
+    const input = { kind: "text", texts: ["a"] };
+    const query = { model: "m", input, extraFields: {} } as unknown as EmbeddingsQuery;
+    const requests = [
+      vertex.adapter.embeddings!.toUpstream(query, { model: "text-embedding-005", upstream }),
+      vertex.adapter.probe!(upstream),
+    ];
+    return Promise.all(
+      requests.map(async (request) => {
+        const sent = await credentials.authenticate(request, vertex.adapter, upstream, signal);
+        expect(sent.headers?.authorization).toBe("Bearer user-token");
+        return sent.headers?.["x-goog-user-project"];
+      }),
+    );
+  };
+  expect(await sentWith({ quota_project_id: "billed" })).toEqual(["billed", "billed"]);
+  expect(await sentWith({})).toEqual([undefined, undefined]);
+  const configured = { "x-goog-user-project": "other" };
+  expect(await sentWith({ quota_project_id: "billed" }, configured)).toEqual(["other", "other"]);
 });
 
 test("the error about a credential file names the file, and does not quote it", async () => {
