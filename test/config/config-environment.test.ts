@@ -64,6 +64,18 @@ test("retired models are not offered", () => {
     expect(modelIds({ OPENAI_API_KEY: "k" })).not.toContain(gone);
 });
 
+test("a model that ends within weeks is not offered, and its successor is", () => {
+  const offered = modelIds({ OPENAI_API_KEY: "k", OPENROUTER_API_KEY: "k" }).join(" ");
+  expect(offered).not.toMatch(/gpt-image-1|chatgpt-image/);
+  expect(offered).toContain("gpt-image-2.6-flare");
+  const end = Date.parse("2026-12-02");
+  for (const [kind, models] of Object.entries(catalogModels))
+    for (const { id } of models) {
+      const shutdown = shutdownDateOf(id, kind);
+      expect(`${id}: ${shutdown !== undefined && isShutDown(shutdown, end)}`).toBe(`${id}: false`);
+    }
+});
+
 describe("a model that was shut down", () => {
   const idsAt = (now: string, env: Record<string, string>) =>
     fromEnvironment(env, Date.parse(now)).upstreams.flatMap(({ models }) =>
@@ -71,10 +83,9 @@ describe("a model that was shut down", () => {
     );
 
   test("is provisioned from the environment until its shutdown date, and not from then on", () => {
-    const env = { OPENAI_API_KEY: "k" };
-    expect(idsAt("2026-11-30T23:59:59Z", env)).toContain("gpt-image-1.5");
-    expect(idsAt("2026-12-01T00:00:00Z", env)).not.toContain("gpt-image-1.5");
-    expect(idsAt("2026-12-01T00:00:00Z", env)).toContain("gpt-image-2");
+    expect(idsAt("2026-12-15T23:59:59Z", azure)).toContain("gpt-image-1.5");
+    expect(idsAt("2026-12-16T00:00:00Z", azure)).not.toContain("gpt-image-1.5");
+    expect(idsAt("2026-12-16T00:00:00Z", azure)).toContain("gpt-image-2");
   });
 
   test("is provisioned if the operator lists its deployment", () => {

@@ -191,6 +191,7 @@ export const openaiShapedCases: readonly VendorCase[] = [
   ].map(([kind = "", model]) =>
     caseOf(`${kind}, a model that reads images`, targetOf(kind, {}, model)),
   ),
+  caseOf("nvidia, Nemotron 3.5", targetOf("nvidia", {}, "nvidia/nemotron-3.5-embed-1b")),
   caseOf("vllm, CLIP", targetOf("vllm", {}, "openai/clip-vit-base-patch32")),
   caseOf("azure with apiVersion", targetOf("azure", { apiVersion: "2025-04-01-preview" })),
 ];

@@ -109,6 +109,8 @@ describe("a vendor's spelling", () => {
     "snowflake-arctic-embed-l": ["snowflake/arctic-embed-l", "snowflake-arctic-embed:335m"],
     "mxbai-embed-large-v1": ["mxbai-embed-large", "mixedbread-ai/mxbai-embed-large-v1"],
     "nemotron-3-embed-1b": ["nvidia/Nemotron-3-Embed-1B-BF16"],
+    "nemotron-3.5-embed-1b": ["nvidia/nemotron-3.5-embed-1b", "nvidia/Nemotron-3.5-Embed-1B-BF16"],
+    "embed-english-light-image-v3.0": ["cohere.embed-english-light-image-v3.0"],
   };
   for (const [name, spelling] of Object.entries(spellings))
     test(`is understood: ${name}`, () => {

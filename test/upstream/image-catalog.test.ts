@@ -36,14 +36,11 @@ describe("a provisioned image model", () => {
     for (const gone of ["amazon.nova-canvas-v1:0", "gemini-3.1-flash-image", "gpt-image-1"]) {
       expect(before).not.toContain(gone);
     }
-    for (const now of [
-      "gemini-nano-banana-2.1",
-      "grok-imagine-image-2.0",
-      "openai/gpt-image-1.5",
-    ]) {
+    for (const now of ["gemini-nano-banana-2.1", "grok-imagine-image-2.0", "openai/gpt-image-2"]) {
       expect(before).toContain(now);
     }
-    expect(at("2026-12-01")).not.toContain("openai/gpt-image-1.5");
+    expect(before).toContain("gemini-2.5-flash-image");
+    expect(at("2027-03-15")).not.toContain("gemini-2.5-flash-image");
   });
 });
 

@@ -20,6 +20,16 @@ const light = (what: "english" | "multilingual"): KnownEmbedding =>
     price: { cohere: 0.1, oci: 0.1 },
   });
 
+/** OCI's names of the models that read images, or texts. Whether they are the weights of Embed 3 is not documented. */
+const ociImage = (name: string, dimensions: number): KnownEmbedding =>
+  catalogRow(
+    `embed-${name}-image-v3.0`,
+    dimensions,
+    512,
+    "litellm 1.109.1, model_prices_and_context_window.json, read on 2026-11-17",
+    { price: { oci: 0.1 } },
+  );
+
 /**
  * According to Cohere, both share one vector space. Their vectors are not identical: switching from one to the other
  * changes distances, so a configuration that uses both must set `sameSpace`.
@@ -50,4 +60,8 @@ export const cohere: readonly KnownEmbedding[] = [
   v3("multilingual"),
   light("english"),
   light("multilingual"),
+  ociImage("english", 1024),
+  ociImage("multilingual", 1024),
+  ociImage("english-light", 384),
+  ociImage("multilingual-light", 384),
 ];

@@ -24,7 +24,7 @@ export const google: readonly KnownEmbedding[] = [
     dimensions: 3072,
     matryoshka: { min: 128 },
     maxTokens: 8192,
-    price: { gemini: 0.2, vertex: 0.2 },
+    price: { gemini: 0.2, vertex: 0.2, openrouter: 0.2 },
     imagePrice: images,
     source: confirmed("ai.google.dev/gemini-api/docs/models/gemini-embedding-2"),
   },

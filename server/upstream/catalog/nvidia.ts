@@ -13,13 +13,20 @@ export const nvidia: readonly KnownEmbedding[] = [
   // Probably the model above under a new name: version and size are the same. NVIDIA does not document it.
   catalogRow("llama-nemotron-embed-1b-v2", 2048, 8192, source, { matryoshka: nested }),
   catalogRow("llama-nemotron-embed-300m-v2", 2048, 8192, source),
-  // Texts and images. nemotron-3.5-embed-1b, its successor, is not listed: its context length is not documented.
+  // Texts and images.
   catalogRow(
     "llama-nemotron-embed-vl-1b-v2",
     2048,
     32_000,
     "docs.venice.ai/models/nemotron-embed-vl-1b-v2, read on 2026-11-18",
     { at: { venice: ["text-embedding-nemotron-embed-vl-1b-v2"] }, price: { venice: 0.0125 } },
+  ),
+  // Its successor. Shorter vectors are supported, but they are not documented to be prefixes (Matryoshka).
+  catalogRow(
+    "nemotron-3.5-embed-1b",
+    2048,
+    32_768,
+    "docs.nvidia.com/nim/nemo-retriever/embedding/2.4/support-matrix.html, read on 2026-11-18",
   ),
   catalogRow("nemotron-3-embed-1b", 2048, 4096, source),
   catalogRow("nv-embed-v1", 4096, 32_768, benchmark),

@@ -45,7 +45,8 @@ export const priceSources: Readonly<Record<string, PriceSource>> = {
   cloudflare: catsu,
   jina: catsu,
   openrouter: {
-    source: "openrouter.ai, the page of each model; that of Embed 5 on 2026-11-16",
+    source:
+      "openrouter.ai, the page of each model; that of Embed 5 on 2026-11-16, of gemini-embedding-2 on 2026-11-18",
     on: "2026-08-08",
   },
 };

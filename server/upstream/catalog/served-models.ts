@@ -90,6 +90,8 @@ const embeddings: Readonly<Record<string, readonly string[]>> = {
     "openai/text-embedding-3-small",
     "openai/text-embedding-3-large",
     "google/gemini-embedding-001",
+    // Released there on 2026-05-20.
+    "google/gemini-embedding-2",
     "qwen/qwen3-embedding-4b",
     "qwen/qwen3-embedding-0.6b",
     // Available at OpenRouter since 2026-11-03.
@@ -114,6 +116,7 @@ const embeddings: Readonly<Record<string, readonly string[]>> = {
   // docs.api.nvidia.com/nim/reference/retrieval-apis.
   nvidia: ["nvidia/nv-embedqa-e5-v5", "nvidia/llama-nemotron-embed-vl-1b-v2", "baai/bge-m3"],
   // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api.
+  // qwen3-vl-embedding is served in Beijing only, and the default base URL is that of Singapore.
   dashscope: ["qwen3.7-text-embedding", "text-embedding-v4", "text-embedding-v3"],
   // ibm.com/docs/en/watsonx/saas?topic=models-supported-encoder-foundation.
   watsonx: [
@@ -156,26 +159,33 @@ const embeddings: Readonly<Record<string, readonly string[]>> = {
   gigachat: ["Embeddings-2", "EmbeddingsGigaR", "GigaEmbeddings-3B-2025-09"],
   // twelvelabs 1.3.6, CreateEmbeddingsRequestModelName.
   twelvelabs: ["marengo3.5", "marengo3.0"],
-  // ollama.com/search?c=embedding. Each works once it is pulled.
-  ollama: ["nomic-embed-text", "mxbai-embed-large", "embeddinggemma", "all-minilm"],
+  // ollama.com/search?c=embedding, read on 2026-11-18. Each works once it is pulled.
+  ollama: [
+    "nomic-embed-text",
+    "mxbai-embed-large",
+    "embeddinggemma",
+    "all-minilm",
+    "qwen3-embedding",
+    "bge-m3",
+    "snowflake-arctic-embed2",
+    "nomic-embed-text-v2-moe",
+  ],
 };
 
 /**
  * Image models known to be served by each kind of upstream. Only a few verified rows: the adapter names the source of
  * each, and any other model of the vendor can be named in vexel.yaml. A model that its vendor shuts down stays until
- * its shutdown date: catalog/shutdowns/images.ts.
+ * its shutdown date, if that is more than two weeks away: catalog/shutdowns/images.ts.
  */
 const images: Readonly<Record<string, readonly string[]>> = {
-  // openai-python 3.49.0, 2026-11-15: ImageModel. dall-e-2, dall-e-3 and gpt-image-1 are shut down.
+  // openai-python 3.49.0, 2026-11-15: ImageModel. dall-e-2, dall-e-3 and gpt-image-1 are shut down; gpt-image-1-mini,
+  // gpt-image-1.5 and chatgpt-image-latest end on 2026-12-01.
   openai: [
-    "gpt-image-1-mini",
-    "gpt-image-1.5",
     "gpt-image-2",
     "gpt-image-2.5-sunburst",
     "gpt-image-2.5-flare",
     "gpt-image-2.6-sunburst",
     "gpt-image-2.6-flare",
-    "chatgpt-image-latest",
   ],
   // MicrosoftDocs/azure-ai-docs, foundry/openai/how-to/dall-e.md. Used as deployment names if none are given.
   azure: [
@@ -186,7 +196,8 @@ const images: Readonly<Record<string, readonly string[]>> = {
     "gpt-image-2.5-sunburst",
     "gpt-image-2.5-flare",
   ],
-  gemini: ["gemini-nano-banana-2.1", "gemini-2.5-flash-image"],
+  // gemini-3-pro-image: litellm 1.109.1, 2026-11-17. gemini-3.1-flash-image ended on 2026-10-29.
+  gemini: ["gemini-nano-banana-2.1", "gemini-3-pro-image", "gemini-2.5-flash-image"],
   bedrock: ["stability.sd3-5-large-v1:0", "stability.stable-image-core-v1:1"],
   bfl: ["flux-2-pro", "flux-pro-1.1", "flux-kontext-pro"],
   stability: ["stable-image-core", "stable-image-ultra", "sd3.5-large"],
@@ -212,7 +223,6 @@ const images: Readonly<Record<string, readonly string[]>> = {
   siliconflow: ["Kwai-Kolors/Kolors", "Qwen/Qwen-Image"],
   // openrouter.ai/<model>: the list of its 52 image models, September 2026.
   openrouter: [
-    "openai/gpt-image-1.5",
     "openai/gpt-image-2",
     "openai/gpt-image-2.5-sunburst",
     "google/gemini-2.5-flash-image",
@@ -227,7 +237,14 @@ const images: Readonly<Record<string, readonly string[]>> = {
     "qwen-image-3.0-pro",
     "wan2.7-image",
   ],
-  volcengine: ["doubao-seedream-4-0-250828"],
+  // docs.volcengine.com/docs/82379/1541523 and 1330310, copies of 2026-07 to 2026-10.
+  volcengine: [
+    "doubao-seedream-4-0-250828",
+    "doubao-seedream-4-5-251128",
+    "doubao-seedream-5-0-260128",
+    "doubao-seedream-5-0-pro-260628",
+    "doubao-seedream-5-0-flash-260915",
+  ],
   zhipu: ["cogview-4-250304", "glm-image"],
 };
 

@@ -103,10 +103,16 @@ export const xinferenceImages: ImageDialect = {
 
 /**
  * docs.nvidia.com/nim/nemo-retriever/text-embedding/2.2.0/reference.html: data URLs, and images as passages only. How a
- * text and a data URL are written in one string is not documented, so nothing is fused.
+ * text and a data URL are written in one string is not documented, so nothing is fused. Nemotron 3.5 Embed reads text
+ * and page images: embedding/2.4/release-notes.html, and build.nvidia.com/nvidia/nemotron-3_5-embed-1b.
  */
 export const nvidiaImages: ImageDialect = {
-  models: [[/-embed-vl-|-vlm-embed-/, { dimensions: "any", images: { types: commonImageTypes } }]],
+  models: [
+    [
+      /-embed-vl-|-vlm-embed-|nemotron-3[._]5-embed-/i,
+      { dimensions: "any", images: { types: commonImageTypes } },
+    ],
+  ],
   writeImages: (input) => ({
     input: dataUrls(input),
     modality: input.entries.map(() => "image"),
