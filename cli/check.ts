@@ -7,12 +7,14 @@ import { fileText } from "../server/config/yaml/yaml-file.ts";
 import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
 import { CertificateError, readCertificate } from "../server/http/certificate.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
+import { quotedList } from "../server/lib/quoted-list.ts";
 import type { Settings } from "../server/settings.ts";
 import { unknownSettings } from "../server/unknown-settings.ts";
 import { testConnection } from "../server/upstream/connection-test/test-connection.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { createCredentialCache } from "../server/upstream/credentials/credential-cache.ts";
 import { systemResolve } from "../server/upstream/download/index.ts";
+import { kinds } from "../server/upstream/kinds.ts";
 import { createTransport, needsFetch } from "../server/upstream/transport/index.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
@@ -37,7 +39,8 @@ Validates FILE (or VEXEL_CONFIG, or ./vexel.yaml) and prints every error with fi
 line and key. Also checks the files of the TLS certificate (VEXEL_TLS_CERT and
 VEXEL_TLS_KEY). With --probe it also sends each upstream a request that is free of
 charge, such as one for the list of models, and loads each local model. "unknown":
-the server has no such list, so the baseUrl may be wrong.
+the server has no such list, so the baseUrl may be wrong. At Infinity and Xinference,
+the models of the targets must be in the list.
 
 Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
   run: async (args) => {
@@ -127,10 +130,12 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
     isProxied: ({ protocol }: URL) => (protocol === "https:" ? fetchOnly.https : fetchOnly.http),
   };
   const probe = async (upstream: Upstream): Promise<Probe> => {
-    const { problem, steps } = await testConnection(upstream, options);
+    const { problem, steps, models } = await testConnection(upstream, options);
     const checked = steps.filter(({ step }) => step === "http" || step === "credential");
     const found = checked.map((step) => step.detail).join(" ");
     if (problem !== null) return { upstream: upstream.id, result: "FAILED", detail: problem };
+    const unlisted = models && describeUnlisted(upstream, models, snapshot);
+    if (unlisted) return { upstream: upstream.id, result: "FAILED", detail: unlisted };
     const isKnown = steps.every(({ result }) => result !== "unknown");
     return { upstream: upstream.id, result: isKnown ? "ok" : "unknown", detail: found.trim() };
   };
@@ -144,6 +149,22 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
     writeOutput(`${result.padEnd(7)} ${upstream}: ${detail}\n`);
   }
   return outcomes.every(({ result }) => result !== "FAILED");
+}
+
+/** The targets of an upstream whose models are not in its list, if the list has every model that it serves. */
+function describeUnlisted(
+  { id, kind }: Upstream,
+  served: readonly string[],
+  { models }: Snapshot,
+): string | undefined {
+  if (!kinds.get(kind)?.listsEveryModel) return undefined;
+  const names = [...models.values()].flatMap(({ targets }) =>
+    targets.filter(({ upstream }) => upstream.id === id).map(({ model }) => model),
+  );
+  const unlisted = [...new Set(names)].filter((name) => !served.includes(name));
+  if (unlisted.length === 0) return undefined;
+  const list = served.length === 0 ? "no model" : quotedList(served);
+  return `It serves ${list}, but not ${quotedList(unlisted)}, which targets of models name.`;
 }
 
 /** Loads the model and embeds a word: only that proves that its files fit together. */

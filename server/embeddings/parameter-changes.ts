@@ -39,7 +39,7 @@ export function parameterChanges(
   { known, dimensions, tokenArrays }: Pick<Model, "known" | "dimensions" | "tokenArrays">,
 ): ParameterChanges {
   const ignored = ignoredFields(query, capabilities);
-  const forDimensions = adaptDimensions(query, capabilities, known);
+  const forDimensions = adaptDimensions(query, capabilities, known, dimensions);
   const forTokens = adaptTokens(query, capabilities, known, tokenArrays);
   const forTaskType = adaptTaskType(query, capabilities);
   const forType = adaptOutputType(query, capabilities, {
@@ -124,12 +124,17 @@ function adaptDimensions(
   { dimensions, model }: EmbeddingsQuery,
   capabilities: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
+  configuredLength: number | undefined,
 ): ParameterChanges {
   if (dimensions === undefined) return unchanged;
-  if (capabilities.dimensions === "any" || capabilities.dimensions?.includes(dimensions))
-    return unchanged;
-  // The model's own length need not be sent.
-  if (known?.dimensions === dimensions) return { ...unchanged, truncateTo: dimensions };
+  const { dimensions: supported } = capabilities;
+  const isSupported =
+    supported === "any" || (supported !== "own" && supported?.includes(dimensions));
+  if (isSupported) return unchanged;
+  // The model's own length need not be sent. If it is not known, the vectors show it.
+  const ownLength = known?.dimensions ?? configuredLength;
+  const mayBeOwn = supported === "own" && ownLength === undefined;
+  if (mayBeOwn || ownLength === dimensions) return { ...unchanged, truncateTo: dimensions };
   if (known && canTruncateTo(known, dimensions)) {
     return { ...unchanged, adapted: ["dimensions"], truncateTo: dimensions };
   }
@@ -160,7 +165,7 @@ function lengthsOf(
   known: KnownEmbedding | undefined,
 ): number[] {
   const cuts = known?.matryoshka && !("min" in known.matryoshka) ? known.matryoshka : [];
-  const supported = dimensions === "any" ? [] : (dimensions ?? []);
+  const supported = typeof dimensions === "string" ? [] : (dimensions ?? []);
   const all = [...supported, ...cuts, ...(known ? [known.dimensions] : [])];
   return [...new Set(all)].sort((a, b) => a - b);
 }

@@ -98,15 +98,15 @@ async function needsRotation(
 
 /**
  * For `size: auto`, OpenAI uses the size of the first source image. Returns the size nearest to it that the target
- * supports. Undefined: the target has no `matchFirstImage`, the gateway does not have the first image as a file, or the
- * request has a mask or a size.
+ * supports. Undefined: the target has no `matchFirstImage`, the gateway does not have the first image as a file, the
+ * request has a size, or it has a mask and the target no `matchMasked`.
  */
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, extraFields, mask }: EditQuery,
-  { edits: { matchFirstImage: sizes }, tools, job }: Preparation,
+  { edits: { matchFirstImage: sizes, matchMasked }, tools, job }: Preparation,
 ): Promise<string | undefined> {
-  if (!sizes || !first || mask || size !== "auto") return undefined;
+  if (!sizes || !first || size !== "auto" || (mask && !matchMasked)) return undefined;
   // The size is given in vendor-specific fields.
   if ("width" in extraFields || "height" in extraFields) return undefined;
   const source = await tools.inspect(first, job);

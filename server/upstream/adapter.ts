@@ -218,6 +218,8 @@ export interface Kind {
   readonly needsOneOf?: readonly (readonly string[])[];
   /** The only kind of model it serves. Absent: not restricted, and the upstream decides. */
   readonly serves?: "embedding" | "image";
+  /** Its list of models has every model that it serves. Absent: not known. */
+  readonly listsEveryModel?: true;
   /** Settings of this kind only, by name. */
   readonly options: Readonly<Record<string, z.ZodType>>;
 }

@@ -153,8 +153,11 @@ export interface EmbeddingCapabilities {
   readonly tokens: boolean;
   /** The vocabulary of all its models. Absent: models differ, and the catalog has the vocabularies of some. */
   readonly tokenizer?: TokenizerName;
-  /** Supports `dimensions`: any, or these values. Absent: not supported. */
-  readonly dimensions?: "any" | readonly number[];
+  /**
+   * Supports `dimensions`: any, or these values. `own`: not supported, but its requests are free, so the length of its
+   * vectors is compared if nothing else says what it is. Absent: not supported.
+   */
+  readonly dimensions?: "any" | "own" | readonly number[];
   /** Supports `user`. Absent: not supported. */
   readonly user?: boolean;
   /** Task types. `as-given`: passed through as the client sent it. `indifferent`: the model has no task types. */

@@ -125,6 +125,8 @@ export interface EditCapabilities {
    * input image itself.
    */
   readonly matchFirstImage?: SizeRule | readonly string[];
+  /** A request with a mask and no size gets the size of the first input image, too. */
+  readonly matchMasked?: true;
 }
 
 /**

@@ -155,6 +155,7 @@ const refusals: VendorCase["refusals"] = [
 
 function caseOf(name: string, target: Target): VendorCase {
   const { base64, outputTypes } = capabilitiesOf(target);
+  const servesAnyName = target.upstream.kind === "infinity";
   return {
     name,
     target,
@@ -166,10 +167,13 @@ function caseOf(name: string, target: Target): VendorCase {
       });
       const usage =
         tokens === undefined ? "" : `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
-      return { body: `{"object":"list","data":[${data.join(",")}],"model":"m"${usage}}` };
+      // Another model in a response of Infinity is an error.
+      const model = servesAnyName ? target.model : "m";
+      return { body: `{"object":"list","data":[${data.join(",")}],"model":"${model}"${usage}}` };
     },
     ...(outputTypes && { quantized: quantizedList }),
-    tellsUsage: true,
+    // Infinity counts characters.
+    tellsUsage: !servesAnyName,
     refusals,
   };
 }

@@ -79,7 +79,7 @@ function purposesFor({ taskTypes }: EmbeddingCapabilities): fc.Arbitrary<TaskTyp
 const read = ([field, value]: [TaskType["field"], string]): TaskType => parseTaskType(field, value);
 
 function dimensionsFor({ dimensions }: EmbeddingCapabilities): fc.Arbitrary<number | undefined> {
-  if (dimensions === undefined) return fc.constant(undefined);
+  if (dimensions === undefined || dimensions === "own") return fc.constant(undefined);
   const lengths =
     dimensions === "any" ? fc.integer({ min: 1, max: 4096 }) : fc.constantFrom(...dimensions);
   return fc.option(lengths, { nil: undefined });

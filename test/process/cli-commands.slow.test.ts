@@ -214,6 +214,31 @@ describe("check", () => {
     ]);
   });
 
+  test("--probe reports a model that Infinity does not have, and would serve with another one", async () => {
+    using server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => Response.json({ data: [{ id: "tiny" }] }),
+    });
+    const probe = (model: string) => {
+      const path = file(
+        "infinity.yaml",
+        `upstreams:
+  - { id: own, kind: infinity, baseUrl: "${server.url.origin}" }
+models:
+  - { id: m, kind: embedding, targets: [{ upstream: own, model: ${model} }] }
+`,
+      );
+      return run(["check", path, "--probe"]);
+    };
+    const wrong = await probe("large");
+    expect(wrong.code).toBe(1);
+    expect(wrong.out).toContain(
+      "FAILED  own: It serves 'tiny', but not 'large', which targets of models name.",
+    );
+    expect(await probe("tiny")).toMatchObject({ code: 0 });
+  });
+
   test("--probe reports an invalid key", async () => {
     const path = file(
       "wrong-key.yaml",

@@ -116,9 +116,10 @@ function within(
 ): EmbeddingsQuery | undefined {
   if (query.input.kind === "tokens" && !capabilities.tokens) return undefined;
   const { dimensions, ...others } = query;
+  const { dimensions: supported } = capabilities;
   const makes =
-    capabilities.dimensions === "any" ||
-    (dimensions !== undefined && capabilities.dimensions?.includes(dimensions));
+    supported === "any" ||
+    (supported !== "own" && dimensions !== undefined && supported?.includes(dimensions));
   return makes ? query : others;
 }
 

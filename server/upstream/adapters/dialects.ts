@@ -13,7 +13,6 @@ import {
   sglangImages,
   vexelImages,
   vllmImages,
-  xinferenceImages,
 } from "./openai/image-dialects.ts";
 import { contentEntries } from "./wire/image-parts.ts";
 import { cohereTaskTypes } from "./wire/native-embeddings.ts";
@@ -64,12 +63,20 @@ const servers: readonly Dialect[] = [
     embeddings: { ...openServerCapabilities, base64: true },
     ...sglangImages,
   },
-  // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl ignores `dimensions`.
+  // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl ignores `dimensions` and task types. Without
+  // /v1, /embeddings is another API, whose response has no `data`.
   {
     name: "llamacpp",
     open: true,
     serves: "embedding",
-    embeddings: { ...fullLengthCapabilities, base64: true, normalized: true },
+    basePath: "/v1",
+    embeddings: {
+      ...fullLengthCapabilities,
+      base64: true,
+      dimensions: "own",
+      taskTypes: "indifferent",
+      normalized: true,
+    },
   },
   // lmstudio.ai/docs/app/api/endpoints/openai: "'input' field must be a string or an array of strings".
   {
@@ -79,22 +86,26 @@ const servers: readonly Dialect[] = [
     serves: "embedding",
     embeddings: textOnlyCapabilities,
   },
-  // infinity_emb/fastapi_schemas/pymodels.py. Its paths have no /v1 by default.
+  // infinity_emb 0.0.78, fastapi_schemas/pymodels.py. Its paths have no /v1 by default, and it has no task types. engine.py:
+  // "Auto resolve if only one engine is present", whatever the name of the model. inference/batch_handler.py: `usage` is
+  // the lengths of the texts. `dimensions` cuts normalized vectors, and does not normalize them again.
   {
     name: "infinity",
     baseUrl: "http://127.0.0.1:7997",
     open: true,
     serves: "embedding",
-    embeddings: { ...openServerCapabilities, base64: true, tokens: false },
+    embeddings: {
+      ...openServerCapabilities,
+      base64: true,
+      tokens: false,
+      taskTypes: "indifferent",
+    },
+    listsEveryModel: true,
+    cutsAnyModel: true,
+    truncatesSilently: true,
+    servesAnyName: true,
+    countsCharacters: true,
     ...infinityImages,
-  },
-  // xinference/api/restful_api.py passes unknown fields to the model, which then fails.
-  {
-    name: "xinference",
-    baseUrl: "http://127.0.0.1:9997/v1",
-    open: true,
-    embeddings: textOnlyCapabilities,
-    ...xinferenceImages,
   },
   { name: "litellm", open: true },
 ];

@@ -51,6 +51,7 @@ import { voyage } from "./voyage.ts";
 import { watsonx } from "./watsonx.ts";
 import { wavespeed } from "./wavespeed.ts";
 import { xai } from "./xai.ts";
+import { xinference } from "./xinference.ts";
 import { zhipu } from "./zhipu.ts";
 
 /** OpenAI-compatible embeddings and images. */
@@ -70,6 +71,7 @@ export const openaiEmbeddingsOwnImages: readonly Vendor[] = [
   volcengine,
   openrouter,
   localai,
+  xinference,
   venice,
   digitalocean,
 ];

@@ -33,6 +33,7 @@ import { vertex } from "./vertex.ts";
 import { volcengine } from "./volcengine.ts";
 import { wavespeed } from "./wavespeed.ts";
 import { xai } from "./xai.ts";
+import { xinference } from "./xinference.ts";
 import { zhipu } from "./zhipu.ts";
 
 export const fakeVendors: readonly FakeVendor[] = [
@@ -69,5 +70,6 @@ export const fakeVendors: readonly FakeVendor[] = [
   ...volcengine,
   ...wavespeed,
   ...xai,
+  xinference,
   ...zhipu,
 ];

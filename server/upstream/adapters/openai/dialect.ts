@@ -1,5 +1,6 @@
 /** Builds a vendor from a row of dialects.ts: an OpenAI-compatible API with small differences. */
 import type { Adapter, Vendor } from "../../adapter.ts";
+import { knownEmbedding } from "../../catalog/index.ts";
 import type { EmbeddingCapabilities } from "../../contract.ts";
 import { openaiEndpoints } from "../wire/build-request.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
@@ -20,9 +21,18 @@ export interface Dialect extends EmbeddingsDialect {
   readonly open?: boolean;
   /** It serves no images, or only through its own API. */
   readonly serves?: "embedding";
+  /** The path of its API, which is appended to a base URL that lacks it. */
+  readonly basePath?: string;
+  /** Its list of models has every model that it serves. */
+  readonly listsEveryModel?: true;
   /** Embedding capabilities, if they differ from the default. */
   readonly embeddings?: EmbeddingCapabilities;
   readonly models?: ModelExceptions;
+  /**
+   * It applies `dimensions` to every model, even if truncated vectors are not valid, and does not normalize them. So the
+   * gateway shortens the vectors of known models.
+   */
+  readonly cutsAnyModel?: true;
 }
 
 /** Capabilities of an unknown server: OpenAI's limits, without options that some servers reject. */
@@ -67,7 +77,9 @@ type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "
 
 export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => {
   const { name, baseUrl, open, serves, embeddings = openServerCapabilities, models = [] } = dialect;
-  const resolveEndpoint = openaiEndpoints(baseUrl);
+  const { basePath, listsEveryModel, cutsAnyModel } = dialect;
+  const resolveEndpoint = openaiEndpoints(baseUrl, basePath);
+  const capabilitiesOf = capabilitiesByModel(embeddings, models);
   const images =
     name === "openai" ? openaiImages(resolveEndpoint) : openaiCompatibleImages(resolveEndpoint);
   return {
@@ -76,12 +88,15 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
       ...(baseUrl !== undefined && { baseUrl }),
       needs: [...(baseUrl ? [] : ["baseUrl"]), ...(open ? [] : ["apiKey"])],
       ...(serves && { serves }),
+      ...(listsEveryModel && { listsEveryModel }),
       options: { base64: base64Option },
     },
     adapter: {
       embeddings: openaiEmbeddings(
         resolveEndpoint,
-        capabilitiesByModel(embeddings, models),
+        cutsAnyModel
+          ? (model) => withoutCut(capabilitiesOf(model), knownEmbedding(model, name) !== undefined)
+          : capabilitiesOf,
         dialect,
       ),
       readError: readOpenaiError,
@@ -89,3 +104,8 @@ export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => 
     },
   };
 };
+
+const withoutCut = (
+  { dimensions, ...others }: EmbeddingCapabilities,
+  isKnown: boolean,
+): EmbeddingCapabilities => (isKnown || !dimensions ? others : { ...others, dimensions });

@@ -17,6 +17,7 @@ import { largeJsonBytes } from "../../parse-large-json.ts";
 import { vendorTaskType } from "../../task-type.ts";
 import { type EndpointResolver, jsonRequestFor } from "../wire/build-request.ts";
 import { isCount } from "../wire/members.ts";
+import { checkLengths, isTruncated } from "../wire/silent-truncation.ts";
 import { isEstimated } from "./images.ts";
 import {
   type ParsedResponse,
@@ -32,6 +33,12 @@ export interface EmbeddingsDialect {
   readonly writeImages?: (input: MixedInput, model: string) => ExtraFields;
   /** The fields of a request with texts, in place of `input`. Undefined: `input`. */
   readonly writeTexts?: (texts: readonly string[], model: string) => ExtraFields | undefined;
+  /** It truncates inputs that are too long for the model, and does not report it. */
+  readonly truncatesSilently?: boolean;
+  /** It serves any model name with the model that it has, which its response names. */
+  readonly servesAnyName?: boolean;
+  /** Its `usage` counts characters. */
+  readonly countsCharacters?: boolean;
   /** The path of requests with images. Absent: that of texts. */
   readonly imagePath?: "images/embeddings";
 }
@@ -40,13 +47,11 @@ export interface EmbeddingsDialect {
 export const openaiEmbeddings = (
   resolveEndpoint: EndpointResolver,
   capabilitiesOf: (model: string) => EmbeddingCapabilities,
-  {
-    reportsCost = false,
-    writeImages = refuseImages,
-    writeTexts,
-    imagePath,
-  }: EmbeddingsDialect = {},
+  dialect: EmbeddingsDialect = {},
 ): EmbeddingsAdapter => {
+  const { writeImages = refuseImages, writeTexts, imagePath } = dialect;
+  const { reportsCost, truncatesSilently, servesAnyName, countsCharacters } = dialect;
+  const readsBody = reportsCost || truncatesSilently || servesAnyName || countsCharacters;
   // A target of a snapshot never changes, so its capabilities are looked up once.
   const capabilitiesByTarget = new WeakMap<Target, EmbeddingCapabilities>();
   const capabilities = (target: Target): EmbeddingCapabilities => {
@@ -63,7 +68,8 @@ export const openaiEmbeddings = (
   };
   return {
     capabilities,
-    toUpstream: (query, target) => {
+    toUpstream: (given, target) => {
+      const query = truncatesSilently ? checkLengths(given, target) : given;
       const isMixed = query.input.kind === "mixed";
       const { url, headers } = resolveEndpoint(target, (isMixed && imagePath) || "embeddings");
       const { base64, taskTypes, outputTypes } = capabilities(target);
@@ -81,7 +87,7 @@ export const openaiEmbeddings = (
       });
     },
     fromUpstream: async (response, query, target) => {
-      if (reportsCost) return readEmbeddingsAndCost(response, query);
+      if (readsBody) return readWithFacts(response, query, target, dialect);
       const embeddings = await readEmbeddingsResponse(response, query);
       // Only for a Vexel upstream, because reading the headers of every response costs time.
       const estimated = target.upstream.kind === "vexel" && isEstimated(response);
@@ -167,16 +173,37 @@ const parseResponse = (bytes: Buffer): ParsedResponse | Promise<ParsedResponse> 
     ? parseLargeEmbeddingsResponse(bytes)
     : parseEmbeddingsResponse(bytes);
 
-/** The same for a vendor that reports the cost of the request. */
-async function readEmbeddingsAndCost(
+/** The same for a vendor whose response says more than that of OpenAI, or less. */
+async function readWithFacts(
   response: UpstreamResponse,
   query: EmbeddingsQuery,
+  target: Target,
+  { reportsCost, truncatesSilently, servesAnyName, countsCharacters }: EmbeddingsDialect,
 ): Promise<EmbeddingsResponse> {
   const bytes = await response.bytes();
   const parsed = await parseResponse(bytes);
   const embeddings = embeddingsOf(bytes, parsed, query);
-  const cost = (parsed.value as ResponseBody).usage?.cost;
-  return isCost(cost) ? { ...embeddings, cost } : embeddings;
+  const { model, usage } = parsed.value as ResponseBody;
+  if (servesAnyName) checkServedModel(model, target);
+  return {
+    ...(countsCharacters ? { vectors: embeddings.vectors } : embeddings),
+    ...(reportsCost && isCost(usage?.cost) ? { cost: usage.cost } : {}),
+    ...(truncatesSilently && isTruncated(query, target) ? { truncated: true } : {}),
+  };
+}
+
+/** Vectors of another model than the configured one would be wrong without an error. */
+function checkServedModel(served: unknown, { upstream, model }: Target): void {
+  if (served === model) return;
+  const { kind, message } = invalidResponse("it is not of the configured model");
+  const name = JSON.stringify(served)?.slice(0, 200);
+  throw new GatewayError(
+    kind,
+    `${message} Ask the operator of this gateway to check the model's target.`,
+    {
+      logDetail: `The upstream ${upstream.id} serves ${name} for any name, and the target's model is ${JSON.stringify(model)}: correct it.`,
+    },
+  );
 }
 
 const isCost = (cost: unknown): cost is number =>

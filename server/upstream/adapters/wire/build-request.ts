@@ -236,13 +236,17 @@ export type EndpointResolver = (
   path: Path,
 ) => { readonly url: string; readonly headers: WireHeaders };
 
-/** `{baseUrl}/embeddings` with a bearer token, as at OpenAI. */
+/**
+ * `{baseUrl}/embeddings` with a bearer token, as at OpenAI. `basePath` is appended to a base URL that does not end with
+ * it.
+ */
 export const openaiEndpoints =
-  (defaultBaseUrl: string | undefined): EndpointResolver =>
-  ({ upstream }, path) => ({
-    url: `${upstream.baseUrl ?? defaultBaseUrl}/${path}`,
-    headers: bearer(upstream),
-  });
+  (defaultBaseUrl: string | undefined, basePath = ""): EndpointResolver =>
+  ({ upstream }, path) => {
+    const baseUrl = upstream.baseUrl ?? defaultBaseUrl ?? "";
+    const missing = baseUrl.endsWith(basePath) ? "" : basePath;
+    return { url: `${baseUrl}${missing}/${path}`, headers: bearer(upstream) };
+  };
 
 /** A model's name as part of a URL path: slashes stay, path traversal does not. */
 export const modelPath = (model: string): string => {

@@ -139,8 +139,8 @@ const isTooLong = (status: number, { code, message }: ReportedError): boolean =>
   message !== undefined &&
   isInputTooLong(message);
 
-/** Not found, method not allowed, gone: the request did not reach a model. */
-const notFoundStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
+/** Not found, method not allowed, gone, not implemented: the request did not reach a model. */
+const notFoundStatuses: ReadonlySet<number> = new Set([404, 405, 410, 501]);
 
 function statusOf({ type = "", code = "" }: ReportedError): number {
   if (/rate_limit|slow_down|insufficient_quota/.test(`${type} ${code}`)) return 429;
