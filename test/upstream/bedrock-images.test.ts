@@ -125,6 +125,27 @@ test("Amazon-specific options are sent in the fields that Amazon reads", async (
   });
 });
 
+test("`negative_prompt` is sent in the field that Amazon reads, and its own name wins", async () => {
+  const generated = async (extraFields: Record<string, unknown>) =>
+    (await upstreamRequest("amazon.nova-canvas-v1:0", query({ extraFields }))).textToImageParams;
+  expect(await generated({ negative_prompt: "rain" })).toEqual({
+    negativeText: "rain",
+    text: "an otter",
+  });
+  expect(await generated({ negative_prompt: "rain", negativeText: "snow" })).toEqual({
+    negativeText: "snow",
+    text: "an otter",
+  });
+  const masked = edit({ extraFields: { negative_prompt: "rain", maskPrompt: "the hat" } });
+  expect(await edited("amazon.titan-image-generator-v2:0", masked)).toMatchObject({
+    inPaintingParams: { negativeText: "rain" },
+  });
+  const stability = query({ extraFields: { negative_prompt: "rain" } });
+  expect(await upstreamRequest("stability.sd3-5-large-v1:0", stability)).toMatchObject({
+    negative_prompt: "rain",
+  });
+});
+
 test("a mask prompt regenerates that part of the image", async () => {
   const query = edit({ extraFields: { maskPrompt: "the hat" } });
   expect(await edited("amazon.nova-canvas-v1:0", query)).toEqual({

@@ -195,6 +195,15 @@ test("Imagen gets the client's `n`, and not its default of four", () => {
   });
 });
 
+test("Imagen gets `negative_prompt` under Google's name", () => {
+  const imagen = target("imagen-4.0-generate-001", { project: "p", location: "us-central1" });
+  const extraFields = { negative_prompt: "rain" };
+  const { body } = vertex.adapter.generations!.toUpstream(query({ extraFields }), imagen);
+  const { parameters } = JSON.parse(body as string);
+  expect(parameters).toMatchObject({ negativePrompt: "rain" });
+  expect(parameters).not.toHaveProperty("negative_prompt");
+});
+
 test("only Imagen models that can edit have edit capabilities", () => {
   const edits = (model: string) => vertex.adapter.imageCapabilities!(target(model), "edits").edits;
   expect(edits("imagen-3.0-capability-001")?.mask).toBe("white");

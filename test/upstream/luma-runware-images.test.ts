@@ -53,6 +53,13 @@ describe("Runware", () => {
     expect(fill.width).toBeUndefined();
   });
 
+  test("gets `negative_prompt` under its own name", async () => {
+    const extraFields = { negative_prompt: "rain" };
+    const sent = await task("runware:101@1", query({ extraFields }));
+    expect(sent).toMatchObject({ negativePrompt: "rain" });
+    expect(sent).not.toHaveProperty("negative_prompt");
+  });
+
   test("gets an input image in the field of the model", async () => {
     const images = [{ kind: "file", file } as const, { kind: "file", file } as const];
     const following = await task("google:4@2", edit(...images));

@@ -15,6 +15,7 @@ import { invalidResponse } from "../../invalid-response.ts";
 import { FileContent } from "../wire/build-request.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { memberOf, objectOf, textIn } from "../wire/members.ts";
+import { renameNegativePrompt } from "../wire/negative-prompt.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 
 /** Two quality tiers, by the names of OpenAI's older models (`standard`, `hd`). */
@@ -97,7 +98,11 @@ function bodyOf(
   task: ExtraFields,
 ): ExtraFields {
   const { n, quality } = query.options;
-  const { imageGenerationConfig, [paramsField]: given, ...flat } = query.extraFields;
+  const {
+    imageGenerationConfig,
+    [paramsField]: given,
+    ...flat
+  } = renameNegativePrompt(query.extraFields, "negativeText");
   const [configFields, taskFields] = [true, false].map((isConfig) =>
     Object.fromEntries(Object.entries(flat).filter(([name]) => configNames.has(name) === isConfig)),
   );

@@ -18,6 +18,7 @@ import { readDocument } from "../wire/document.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
 import { listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
+import { renameNegativePrompt } from "../wire/negative-prompt.ts";
 import { withoutProject } from "./gemini-images.ts";
 
 export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egeneration)\b/.test(model);
@@ -77,7 +78,8 @@ function bodyOf(
   instance: ExtraFields,
   more: ExtraFields,
 ): ExtraFields {
-  const { labels, ...parameters } = extraFields;
+  // google-genai 3.3.0, models.py: the parameter of `predict`. The model may have none: Google decides.
+  const { labels, ...parameters } = renameNegativePrompt(extraFields, "negativePrompt");
   const { n, output_format } = options;
   return {
     instances: [{ prompt, ...instance }],

@@ -29,6 +29,7 @@ import { imageContentIn } from "../wire/image-list.ts";
 import { jobIdOf } from "../wire/jobs.ts";
 import { extraFieldsOf, listIn, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
+import { renameNegativePrompt } from "../wire/negative-prompt.ts";
 import { meaningOf, statusOf } from "./codes.ts";
 import { runwareModel } from "./models.ts";
 
@@ -56,7 +57,7 @@ const formats: Readonly<Record<string, string>> = { jpeg: "JPG", png: "PNG", web
 function taskOf(query: GenerationQuery, { model }: Target): ExtraFields {
   const { n, output_format, response_format } = query.options;
   return {
-    ...query.extraFields,
+    ...renameNegativePrompt(query.extraFields, "negativePrompt"),
     taskType: "imageInference",
     taskUUID: crypto.randomUUID(),
     model,
