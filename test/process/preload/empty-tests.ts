@@ -6,11 +6,12 @@ export * from "bun:test";
 type Declare = (name: string, ...more: unknown[]) => void;
 const empty: Declare = (name) => declared(name, () => undefined);
 const emptyEach = (): Declare => empty;
+const skipped: Declare = (name) => declared.skip(name, () => undefined);
 
 export const test = Object.assign(empty, {
   concurrent: Object.assign(empty, { each: emptyEach }),
   each: () => emptyEach(),
   if: () => empty,
   serial: empty,
-  skip: (name: string) => declared.skip(name, () => undefined),
+  skip: Object.assign(skipped, { each: () => skipped }),
 });
