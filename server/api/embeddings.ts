@@ -87,7 +87,7 @@ async function write(
   context: () => WriteContext,
 ): Promise<WrittenResponse> {
   const reported = response.usage?.inputTokens;
-  const tokens = reported ?? (await estimateInputTokens(query.input));
+  const tokens = reported ?? response.estimatedTokens ?? (await estimateInputTokens(query.input));
   const counted = countedTokens(response);
   const { totalTokens, imageTokens } = response.usage ?? {};
   const tail = { model: query.model, tokens, totalTokens, imageTokens };

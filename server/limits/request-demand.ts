@@ -59,6 +59,8 @@ export interface RequestOutcome {
   readonly usage: RequestUsage | undefined;
   /** The pixels of the images that were embedded. Absent: as estimated. */
   readonly inputPixels?: number | undefined;
+  /** How many tokens the estimate of these images has more, since they are loaded. */
+  readonly moreTokens?: number;
   /** The request was sent to an upstream. */
   readonly wasSent: boolean;
   readonly error: GatewayError | undefined;
@@ -69,14 +71,14 @@ export interface RequestOutcome {
  * that the gateway did not send, because of overload or an unavailable upstream, does not count at all.
  */
 export function actualDemand(estimate: Demand, outcome: RequestOutcome): Demand {
-  const { usage, wasSent, error, inputPixels = estimate.pixels } = outcome;
+  const { usage, wasSent, error, inputPixels = estimate.pixels, moreTokens = 0 } = outcome;
   if (error && !wasSent && isNotClientsFault(error)) return noDemand;
   const wasGenerated = !error || (wasSent && mayHaveBeenGenerated(error));
   const images = usage?.images ?? (wasGenerated ? estimate.images : 0);
   const pixelsPerImage = estimate.images > 0 ? inputPixels / estimate.images : 0;
   return {
     requests: estimate.requests,
-    tokens: tokensOf(usage) ?? (wasGenerated ? estimate.tokens : 0),
+    tokens: tokensOf(usage) ?? (wasGenerated ? estimate.tokens + moreTokens : 0),
     images,
     pixels: Math.round(images * pixelsPerImage),
   };

@@ -232,6 +232,7 @@ export class RequestLifetime {
       ticket?.release({
         usage: record.usage,
         inputPixels: record.embeddings.inputPixels,
+        moreTokens: record.embeddings.moreTokens,
         wasSent: record.wasSent(error),
         error,
       }),

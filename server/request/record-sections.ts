@@ -31,6 +31,8 @@ export interface EmbeddingsRecord {
   inputs: number;
   /** The pixels of its images. Undefined before they are loaded. */
   inputPixels: number | undefined;
+  /** The tokens that the estimate of its images has more, since they are loaded. */
+  moreTokens: number;
   /** Inputs that were sent to an upstream. The others were cached, in flight for another request, or duplicates. */
   sentInputs: number;
   /** Inputs that an upstream has served. */

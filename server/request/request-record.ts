@@ -82,6 +82,7 @@ export class RequestRecord implements RequestContext, RequestReport {
   readonly embeddings: EmbeddingsRecord = {
     inputs: 0,
     inputPixels: undefined,
+    moreTokens: 0,
     sentInputs: 0,
     servedInputs: 0,
     servedTokens: 0,
@@ -177,8 +178,9 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.cost.earlierAttemptMayBeBilled = true;
   }
 
-  addInputPixels(pixels: number): void {
+  addLoadedImages(pixels: number, moreTokens: number): void {
     this.embeddings.inputPixels = (this.embeddings.inputPixels ?? 0) + pixels;
+    this.embeddings.moreTokens += moreTokens;
   }
 
   addSentInputs(inputs: number): void {

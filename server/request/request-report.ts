@@ -48,8 +48,11 @@ export interface RequestReport {
   /** The request was sent again, to the same target or another, after an attempt that may have been billed. */
   earlierAttemptMayBeBilled(): void;
 
-  /** Embeddings: the pixels of all images of the request, which are known when the images are loaded. */
-  addInputPixels(pixels: number): void;
+  /**
+   * Embeddings: the images of the request are loaded. `pixels`: of all of them. `moreTokens`: how many tokens their
+   * estimate has more than before they were loaded.
+   */
+  addLoadedImages(pixels: number, moreTokens: number): void;
   /** Embeddings: inputs that are sent to an upstream. */
   addSentInputs(inputs: number): void;
   /**

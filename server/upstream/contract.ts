@@ -220,6 +220,8 @@ export interface EmbeddingsResponse {
     /** The part of `inputTokens` that are tokens of images, if it is known. */
     readonly imageTokens?: number;
   };
+  /** For the client's `usage` if the upstream reports none: an estimate that knows the size of each image. */
+  readonly estimatedTokens?: number;
   /** The cost in US dollars: as the upstream reports it, or of a request with images by the target's prices. */
   readonly cost?: number;
   /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */

@@ -101,6 +101,36 @@ test("an image behind a link counts with its own pixels as soon as the request h
   await files.stop(true);
 });
 
+test("without a token count of the upstream, an image behind a link counts as the same image in the request", async () => {
+  await using cohere = startCohere({ uncounted: true });
+  const bytes = png(8, { claimed: [56, 100] });
+  const files = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(bytes as Buffer<ArrayBuffer>),
+  });
+  const gateway = startImageGateway(cohere, {
+    ofKey: ", limits: { tokensPerMinute: 2000 }",
+    settings: {
+      VEXEL_QUEUE_TIMEOUT: "0",
+      VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1",
+      VEXEL_CACHE_BYTES: "0",
+    },
+  });
+  // Each link is admitted as 1873 tokens: the second only if the first counts as ten afterwards.
+  for (const url of ["/a.png", "/b.png"].map((path) => `http://127.0.0.1:${files.port}${path}`)) {
+    const response = await embed(gateway, [imageEntry(url)]);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("vexel-usage")).toBe("estimated");
+    const { usage } = (await response.json()) as EmbeddingsBody;
+    expect(usage.prompt_tokens).toBe(10);
+  }
+  const inside = await embed(gateway, [imageEntry(dataUrl(bytes))]);
+  expect(((await inside.json()) as EmbeddingsBody).usage.prompt_tokens).toBe(10);
+  await gateway.close();
+  await files.stop(true);
+});
+
 const listPrices: readonly [string, string, object | undefined][] = [
   ["azure-ai", "embed-v5.0-pro", { tokens: 0.4 }],
   ["cohere", "embed-v5.0-pro", undefined],

@@ -63,8 +63,8 @@ const entriesOf = ({ texts, inputs, images }: CohereRequest): string[][] => [
   ...(images ?? []).map((url) => [partOf({ type: "image_url", image_url: { url } })]),
 ];
 
-/** 10 tokens for a text, 100 for an image. */
-export function startCohere(): FakeCohere {
+/** 10 tokens for a text, 100 for an image. `uncounted`: its responses have no usage. */
+export function startCohere({ uncounted = false } = {}): FakeCohere {
   const requests: CohereRequest[] = [];
   let held: Promise<unknown> | undefined;
   let failure: number | undefined;
@@ -83,7 +83,7 @@ export function startCohere(): FakeCohere {
       return Response.json({
         id: "1",
         embeddings: embeddingsOf(entries.map(vectorOf), body),
-        meta: {
+        meta: !uncounted && {
           billed_units: body.texts
             ? { input_tokens: 10 * count("text") }
             : {

@@ -11,11 +11,13 @@ import type {
   EmbeddingsResponse,
   ImageInputCapabilities,
   InputEntry,
+  InputPart,
   MixedInput,
   Target,
 } from "../../upstream/contract.ts";
-import { kindOfEntry, pixelsOf } from "../../upstream/mixed-input.ts";
+import { estimatedImageTokens, kindOfEntry, pixelsOf } from "../../upstream/mixed-input.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
+import { estimateInputTokens } from "../embedding-usage.ts";
 import { needsConversion } from "./image-refusal.ts";
 
 /** Returns the input with its images in place of their links. Throws GatewayError. */
@@ -55,19 +57,32 @@ export async function embedMixed(
   load: LoadImages,
   next: (request: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
 ): Promise<EmbeddingsResponse> {
-  const { entries } = await load(request, input);
-  request.report.addInputPixels(
-    entries.flatMap(({ parts }) => parts).reduce((sum, part) => sum + pixelsOf(part), 0),
+  const loaded = await load(request, input);
+  const { entries } = loaded;
+  const parts = partsOf(loaded);
+  request.report.addLoadedImages(
+    parts.reduce((sum, part) => sum + pixelsOf(part), 0),
+    estimatedTokens(parts) - estimatedTokens(partsOf(input)),
   );
   const order = byKind(entries);
   const sorted = order.map((index) => entries[index] as InputEntry);
   const query = { ...request.query, input: { kind: "mixed", entries: sorted } } as const;
   try {
-    return inClientOrder(await next({ ...request, query }), order);
+    const response = inClientOrder(await next({ ...request, query }), order);
+    // The client's query has links, without the sizes of their images.
+    return response.usage
+      ? response
+      : { ...response, estimatedTokens: await estimateInputTokens(loaded) };
   } catch (error) {
     throw remapInputIndex(error, order);
   }
 }
+
+const partsOf = ({ entries }: MixedInput): readonly InputPart[] =>
+  entries.flatMap(({ parts }) => parts);
+
+const estimatedTokens = (parts: readonly InputPart[]): number =>
+  parts.reduce((sum, part) => sum + estimatedImageTokens(part), 0);
 
 /** The client's indexes of the entries, in the order in which they are sent. */
 const byKind = (entries: readonly InputEntry[]): readonly number[] => {
