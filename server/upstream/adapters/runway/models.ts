@@ -5,8 +5,8 @@ interface RunwayModel {
   /** `ratio` of a request without a size. Absent: the field is not required. */
   readonly ratio?: string;
   /**
-   * The sizes of an edit without a size, which gets the nearest to the first image: those of the model that cost no more
-   * than its default. Absent: it chooses by itself.
+   * The sizes of an edit without a size, which gets the nearest to the first image: those of the model whose
+   * resolution is of no higher class than its default. Absent: it chooses by itself.
    */
   readonly editSizes?: readonly string[];
   readonly takes?: ImageCapabilities["takes"];
@@ -28,7 +28,7 @@ const gen4Sizes = sizesIn(`
   1024x1024 1080x1080 1168x880 1360x768 1440x1080 1080x1440 1808x768 1920x1080 1080x1920 2112x912
   1280x720 720x1280 720x720 960x720 720x960 1680x720
 `);
-/** The class 1K. Their other classes, up to 4K, cost more: docs.dev.runwayml.com/guides/pricing. */
+/** The class 1K, which is that of the default. A class of up to 4K may cost more. */
 const geminiSizes = sizesIn(`
   1024x1024 1344x768 768x1344 1184x864 864x1184 1536x672 832x1248 1248x832 896x1152 1152x896
 `);
