@@ -89,6 +89,7 @@ describe("every document", () => {
       "VEXEL_KEY",
       // Of the tests.
       "VEXEL_TEST_PYTHON",
+      "VEXEL_TEST_SERVERS",
       "VEXEL_TEST_WITHOUT",
       "VEXEL_TEST_REDIS_SERVER",
     ]);
