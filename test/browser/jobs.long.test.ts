@@ -14,8 +14,10 @@ browserTest("a job is canceled", async ({ page, open, url, fake }) => {
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Cancel job" }).click();
   await dialog.waitFor({ state: "detached" });
-  await page.getByText("Canceled", { exact: true }).waitFor();
+  await page.getByText("Canceling", { exact: true }).waitFor();
+  // A line in flight is finished.
   release();
+  await page.getByText("Canceled", { exact: true }).waitFor();
 });
 
 browserTest("a file of texts is embedded from the browser", async ({ page, open }) => {
