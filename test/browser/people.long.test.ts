@@ -68,7 +68,8 @@ browserTest(
 );
 
 browserTest("a user creates a token that opens the admin API, and revokes it", async (test) => {
-  const { page, open, url } = test;
+  const { page, open, url, problems } = test;
+  problems.expectFailure(/^400 POST \S*\/account\/tokens$/);
   await open("/account");
   await page.getByRole("button", { name: "Create token" }).click();
   const form = page.getByRole("dialog");

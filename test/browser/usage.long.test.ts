@@ -47,7 +47,6 @@ browserTest(
     await page.waitForURL(/\/requests\?from=/);
     await settled(page);
     await page.getByRole("region", { name: "Requests" }).getByRole("link").first().waitFor();
-    await page.getByText("Cached", { exact: true }).first().waitFor();
     await page.goBack();
     await settled(page);
 
@@ -84,6 +83,8 @@ browserTest(
     await page.waitForURL(/\/requests\?.*status=ok/);
     expect(page.url()).toContain("project=studio-1");
     await page.getByRole("region", { name: "Requests" }).getByText("studio-1").first().waitFor();
+    // Not at the bar above: it may be of an image model, whose requests are never cached.
+    await page.getByText("Cached", { exact: true }).first().waitFor();
   },
   { start, context },
 );
