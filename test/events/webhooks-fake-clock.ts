@@ -106,7 +106,7 @@ export function startSimulation(options: SimulationOptions) {
   const pass = async (ms: number): Promise<void> => {
     const end = at + ms;
     for (;;) {
-      await settled();
+      await untilQuiet(() => changesOf(file) + attempts.length + reported.length);
       const next = timers.toSorted((a, b) => a.due - b.due)[0];
       if (!next || next.due > end) break;
       timers = timers.filter((other) => other !== next);
@@ -145,10 +145,20 @@ const statesIn = (db: Database): string[] =>
     .all()
     .map(({ state }) => state);
 
-/** Turns of the event loop in which a delivery is stored, sent and settled: commits of SQLite take turns. */
-const deliveryTurns = 24;
+/** Rows that were written to the file. */
+const changesOf = (file: Database): number =>
+  file.query<{ changes: number }, []>("SELECT total_changes() AS changes").get()?.changes ?? 0;
 
-/** Waits until pending microtasks and immediate work are done. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < deliveryTurns; turn++) await new Promise(setImmediate);
+/** Turns of the event loop without a change after which nothing is going on: commits of SQLite take turns. */
+const quietTurns = 12;
+
+/** Waits until pending microtasks and immediate work are done. `changes`: a count that grows while there is work. */
+async function untilQuiet(changes: () => number): Promise<void> {
+  let last = changes();
+  for (let quiet = 0; quiet < quietTurns; quiet++) {
+    await new Promise(setImmediate);
+    const now = changes();
+    if (now !== last) quiet = 0;
+    last = now;
+  }
 }
