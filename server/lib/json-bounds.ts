@@ -17,7 +17,7 @@ export const jsonBounds = {
   /** Arrays and objects; more than the inputs that one request may have at most. */
   containers: 131_072,
   /** Fields of all objects together. */
-  fields: 4096,
+  fields: 16_384,
   /**
    * Backslashes in strings. Parsing a short escape takes 17 ns; written as \uXXXX, this many escapes are more than the
    * default size limit of a body.

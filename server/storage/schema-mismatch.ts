@@ -30,11 +30,15 @@ export function schemaMismatch(
   );
   if (applied.length < rows.length) return unknownOrigin;
   applied.sort((a, b) => a.number - b.number);
+  if (applied.some(({ number }, at) => number !== at + 1)) return unknownOrigin;
   const unknown = applied.find(({ name }, at) => name !== known[at]?.name);
   if (unknown === undefined) return undefined;
   const isNewer = applied.indexOf(unknown) === known.length;
   if (isNewer && mayBeNewer) return undefined;
   const theirs = applied.at(-1)?.version;
+  if (theirs === ownVersion) {
+    return `another build of Vexel ${ownVersion} migrated it last: this build does not have its migration "${unknown.name}"; start that build, or restore a backup that this build has made.`;
+  }
   return `Vexel ${theirs} migrated it last, and this version (${ownVersion}) does not have its migration "${unknown.name}"; start Vexel ${theirs}, or restore a backup that Vexel ${ownVersion} has made.`;
 }
 

@@ -27,7 +27,13 @@ const audited = async (action: string) =>
 test("a thousand keys are created by one request, work at once, and are one entry of the audit log", async () => {
   const names = Array.from({ length: 1000 }, (_, at) => `bulk-${at}`);
   const { status, json } = await bulk(
-    names.map((name, at) => ({ name, project: "web", ...(at === 3 && { budget: { day: 5 } }) })),
+    names.map((name) => ({
+      name,
+      project: "web",
+      models: ["text-*"],
+      budget: { day: 5, month: 50 },
+      limits: { requestsPerMinute: 600, tokensPerMinute: 1_000_000 },
+    })),
   );
   expect(status).toBe(201);
   const created = json.data as unknown as { id: string; name: string; key: string }[];
@@ -37,8 +43,8 @@ test("a thousand keys are created by one request, work at once, and are one entr
   const one = await gateway.call(`GET /keys/${created[3]?.id}`);
   expect(one.json).toMatchObject({
     project: "web",
-    budget: { day: 5 },
-    locked: { "budget.day": 5 },
+    budget: { day: 5, month: 50 },
+    locked: { "budget.day": 5, "budget.month": 50 },
   });
   expect(JSON.stringify(one.json)).not.toContain(created[3]?.key ?? "");
   const entries = await audited("keys.created");

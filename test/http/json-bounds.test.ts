@@ -40,7 +40,7 @@ describe("the scan counts", () => {
   test.each<[string, string, number, string]>([
     ["values", "1,", entries, "request_too_large: The JSON body has more than 524,288 values."],
     ["arrays and objects", "[]", containers, "more than 131,072 arrays and objects"],
-    ["fields", '"a":1 ', fields, "more than 4,096 fields"],
+    ["fields", '"a":1 ', fields, "more than 16,384 fields"],
     ["spaces and digits", " ", plainBytes, "more than 4,194,304 bytes outside of strings"],
   ])("%s, and refuses one more than the bound", (_, chunk, most, message) => {
     expect(verdict(repeat(chunk, most))).toBeUndefined();

@@ -57,6 +57,18 @@ test.each([
     unknownMigration("0001-ledger"),
   ],
   [
+    "another build of this version",
+    "ledger.db",
+    [added.replace("7.8.9", version)],
+    `another build of Vexel ${version} migrated it last: this build does not have its migration "9999-added"; start that build,`,
+  ],
+  [
+    "a database that has lost the record of a migration",
+    "vexel.db",
+    ["DELETE FROM schema_migrations WHERE number = 1"],
+    unknownOrigin,
+  ],
+  [
     "a version that did not record itself",
     "vexel.db",
     ["ALTER TABLE schema_migrations DROP COLUMN version"],
