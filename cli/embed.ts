@@ -25,9 +25,9 @@ export const embed: Command = {
 
 --input is a .jsonl, .csv or .parquet file, a folder (each text file is a row, its path the
 id), or "-" for JSON Lines on standard input. --output is a .parquet, .jsonl or .npy file;
-the ids of a .npy file are in a file NAME.ids.jsonl, and a .parquet file has the other
+the ids of a .npy file are in a file OUTPUT.ids.jsonl, and a .parquet file has the other
 columns of the rows too. Rows that fail are in
-NAME.errors.jsonl, which can be the input of another run.
+OUTPUT.errors.jsonl, which can be the input of another run.
 
 A run that was stopped or killed goes on where it stopped: give the same command again.
 

@@ -27,8 +27,13 @@ const isAbsent = (value: unknown): boolean => value === null || value === undefi
 const textOf = (value: unknown): string =>
   value instanceof Date ? value.toISOString() : String(value);
 
-const readNumber = (text: string): number | undefined =>
-  text.trim() === "" || Number.isNaN(Number(text)) ? undefined : Number(text);
+const wholeNumber = /^\s*[+-]?\d+\s*$/;
+
+/** A whole number is a bigint, because ids may have more digits than a JavaScript number. */
+function readNumber(text: string): number | bigint | undefined {
+  if (wholeNumber.test(text)) return BigInt(text);
+  return text.trim() === "" || Number.isNaN(Number(text)) ? undefined : Number(text);
+}
 
 /** Only ISO 8601: `Date.parse` takes a text such as "doc 12" for a month of 2001. */
 const isoTime = /^\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d.*)?)?$/;

@@ -14,7 +14,7 @@ import { SeenColumns } from "./seen-columns.ts";
 export interface InputOptions {
   /** A file, a folder, or "-" for JSON Lines on standard input. */
   readonly input: string;
-  /** Undefined: the column `id`, and the number of the row if there is none. */
+  /** Undefined: the column `id`, and the number of the row if the first row has none. */
   readonly idColumn: string | undefined;
   readonly textColumn: string;
   /** Only rows whose `sinceColumn` is greater. */
@@ -34,6 +34,7 @@ export async function* readRows(
 ): AsyncGenerator<TextRow | FailedRow> {
   let number = 0;
   let taken = 0;
+  let hasIds: boolean | undefined;
   for await (const row of readSource(options)) {
     if (taken === options.limit) break;
     number++;
@@ -41,7 +42,8 @@ export async function* readRows(
     if (options.since !== undefined && !isSince(row.columns[options.sinceColumn], options.since))
       continue;
     taken++;
-    yield toRow(row, number, options);
+    if (row.problem === undefined) hasIds ??= givenId(row, options) !== undefined;
+    yield toRow(row, number, options, hasIds);
   }
   seen.check();
 }
@@ -79,13 +81,22 @@ function open({ input, otherColumns, ...options }: InputOptions): AsyncGenerator
   }
 }
 
-function toRow(source: SourceRow, number: number, options: InputOptions): TextRow | FailedRow {
+const givenId = ({ columns }: SourceRow, { idColumn = "id" }: InputOptions): RowId | undefined =>
+  toId(columns[idColumn]);
+
+/** `hasIds`: the first readable row has an id. */
+function toRow(
+  source: SourceRow,
+  number: number,
+  options: InputOptions,
+  hasIds: boolean | undefined,
+): TextRow | FailedRow {
   const { columns, problem } = source;
-  const { idColumn, textColumn } = options;
-  const given = toId(columns[idColumn ?? "id"]);
+  const { textColumn } = options;
+  const given = givenId(source, options);
   const value = columns[textColumn];
   const text = typeof value === "string" ? value : undefined;
-  const error = problem ?? problemOf(text, textColumn, given, idColumn);
+  const error = problem ?? problemOf(text, given, options, hasIds);
   const row = {
     id: given ?? number,
     ...(options.otherColumns && { cells: cellsOf(source, options) }),
@@ -108,14 +119,17 @@ const cellsOf = ({ columns, fractional }: SourceRow, options: InputOptions): Cel
 
 function problemOf(
   text: string | undefined,
-  textColumn: string,
   id: RowId | undefined,
-  idColumn: string | undefined,
+  { textColumn, idColumn }: InputOptions,
+  hasIds: boolean | undefined,
 ): string | undefined {
   if (text === undefined) return `The row has no text in the column "${textColumn}".`;
   if (text.trim() === "") return "The text is empty.";
-  if (idColumn !== undefined && id === undefined)
-    return `The row has no id in the column "${idColumn}".`;
+  if (id === undefined && (idColumn !== undefined || hasIds))
+    return `The row has no id in the column "${idColumn ?? "id"}".`;
+  // The number of another row could be the same.
+  if (id !== undefined && hasIds === false)
+    return "The row has an id, and the first row has none: give an id to all rows, or to none.";
   return undefined;
 }
 

@@ -134,10 +134,12 @@ async function* skipRows(
     if (number < settled) continue;
     if (row.id !== lastId) throw changed(`the id of row ${settled} was ${lastId} and is ${row.id}`);
     if (digest.hex() !== before)
-      throw changed(`the first ${settled} rows, which it has embedded, are not the same`);
+      throw changed(
+        `one of the first ${settled} rows, which were embedded or have failed, is another one now`,
+      );
   }
   if (number < settled)
-    throw changed(`it has ${number} rows, and the run has embedded ${settled} already`);
+    throw changed(`it has ${number} rows, and ${settled} were embedded or have failed already`);
 }
 
 /** Limits how many tasks run at the same time, in the order of arrival. */

@@ -136,7 +136,9 @@ describe("a Parquet output has the other columns of the rows", () => {
     fake.clear();
     writeJsonl(folder.path, "docs.jsonl", rows.with(2, { ...rows[2]!, title: "another" }));
     const changed = await embed("docs.jsonl", ...args);
-    expect(changed.err).toContain("the first 12 rows, which it has embedded, are not the same");
+    expect(changed.err).toContain(
+      "one of the first 12 rows, which were embedded or have failed, is another one now",
+    );
     expect(changed.code).toBe(2);
     writeJsonl(folder.path, "docs.jsonl", rows);
     expect((await embed("docs.jsonl", ...args)).code).toBe(0);
@@ -151,7 +153,7 @@ describe("a Parquet output has the other columns of the rows", () => {
       { id: 2, text: "", title: "B" },
     ]);
     expect((await embed("docs.jsonl")).code).toBe(3);
-    expect(readJsonLines<object>(folder.path, "vectors.errors.jsonl")).toEqual([
+    expect(readJsonLines<object>(folder.path, "vectors.parquet.errors.jsonl")).toEqual([
       { id: 2, text: "", title: "B", error: "The text is empty." },
     ]);
     parquetWriteFile({
@@ -163,7 +165,7 @@ describe("a Parquet output has the other columns of the rows", () => {
     });
     const args = ["--input", "docs.parquet", "--output", "other.parquet"];
     expect((await embedWith(fake, folder.path, ...args)).code).toBe(3);
-    expect(readJsonLines<object>(folder.path, "other.errors.jsonl")).toEqual([
+    expect(readJsonLines<object>(folder.path, "other.parquet.errors.jsonl")).toEqual([
       { id: 2, text: "", at: "1970-01-01T00:00:00.005Z", error: "The text is empty." },
     ]);
   });

@@ -55,9 +55,9 @@ test("texts that the server refuses are in the error file, the others have vecto
     fake.script(refused, { times: 1000, when: hasText(rows[at]?.text ?? "") });
   const { code, err } = await embed();
   expect(code).toBe(3);
-  expect(err).toContain("vectors.errors.jsonl: 4 rows failed.");
+  expect(err).toContain("vectors.jsonl.errors.jsonl: 4 rows failed.");
   expect(outputIds()).toEqual(rows.filter((_, at) => at !== 3 && at !== 12).map(({ id }) => id));
-  expect(readJsonLines<object>(folder.path, "vectors.errors.jsonl")).toEqual([
+  expect(readJsonLines<object>(folder.path, "vectors.jsonl.errors.jsonl")).toEqual([
     { ...rows[3], error: "400: too long" },
     { ...rows[12], error: "400: too long" },
     { id: "empty", text: " ", error: "The text is empty." },
@@ -78,7 +78,7 @@ test("the error file is the input of a run that embeds the failed rows", async (
     { times: 1, when: hasText("text number 1") },
   );
   expect((await embed()).code).toBe(3);
-  const again = ["--input", "vectors.errors.jsonl", "--output", "more.jsonl"];
+  const again = ["--input", "vectors.jsonl.errors.jsonl", "--output", "more.jsonl"];
   expect((await embedWith(fake, folder.path, ...again)).code).toBe(0);
   expect(readJsonLines(folder.path, "more.jsonl").map(({ id }) => id)).toEqual(["doc-1"]);
 });
@@ -93,7 +93,7 @@ test("a server that stops serving ends the run, and the next run goes on where i
   expect(existsSync(join(folder.path, "vectors.jsonl"))).toBe(false);
   // What a crash may leave behind the last checkpoint.
   appendFileSync(join(folder.path, "vectors.jsonl.unfinished"), "half a record");
-  appendFileSync(join(folder.path, "vectors.errors.jsonl"), '{"id":');
+  appendFileSync(join(folder.path, "vectors.jsonl.errors.jsonl"), '{"id":');
   fake.clear();
   const second = await embed("--batch-size", "7");
   expect(second.err).toContain("Continues after 20 rows.");

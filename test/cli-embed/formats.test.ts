@@ -74,7 +74,7 @@ describe("the output", () => {
       /^\{'descr': '<f4', 'fortran_order': False, 'shape': \(25, 8\), \} *\n$/,
     );
     expect([...numbers]).toEqual(rows.flatMap(({ text }) => vectorOf(text)));
-    expect(readLines(folder, "vectors.ids.jsonl")).toEqual(
+    expect(readLines(folder, "vectors.npy.ids.jsonl")).toEqual(
       rows.map(({ id }) => JSON.stringify(id)),
     );
   });
@@ -171,7 +171,7 @@ describe("the input", () => {
       ]),
     );
     expect(code).toBe(3);
-    expect(readJsonLines(folder, "vectors.errors.jsonl")).toEqual([
+    expect(readJsonLines(folder, "vectors.jsonl.errors.jsonl")).toEqual([
       { id: "image.png", error: "The file is not a text." },
     ] as never);
   });

@@ -153,11 +153,11 @@ test("an output folder that does not exist is refused", async () => {
 });
 
 test("an input that the run would overwrite is refused", async () => {
-  writeJsonl(folder.path, "vectors.errors.jsonl", texts(1));
+  writeJsonl(folder.path, "vectors.jsonl.errors.jsonl", texts(1));
   await expectRefused(
-    "vectors.errors.jsonl",
+    "vectors.jsonl.errors.jsonl",
     [],
-    "--input: the run writes vectors.errors.jsonl itself. Name another --output.",
+    "--input: the run writes vectors.jsonl.errors.jsonl itself. Name another --output.",
   );
 });
 

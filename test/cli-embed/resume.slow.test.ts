@@ -75,10 +75,10 @@ test("after kill -9 at any time, the next run continues, and every row is in the
   expect(await last.exited).toBe(3);
   const read = await readParquetFile(folder.path, output);
   expect(read).toEqual(rows.map(({ id, text }) => ({ id, embedding: vectorOf(text) })));
-  expect(readJsonLines<object>(folder.path, "vectors.errors.jsonl")).toEqual([
+  expect(readJsonLines<object>(folder.path, `${output}.errors.jsonl`)).toEqual([
     { id: "empty", text: "", error: "The text is empty." },
   ]);
-  expect(readdirSync(folder.path).sort()).toEqual(["docs.jsonl", "vectors.errors.jsonl", output]);
+  expect(readdirSync(folder.path).sort()).toEqual(["docs.jsonl", output, `${output}.errors.jsonl`]);
 });
 
 test("Ctrl-C stores the requests in flight, exits with 130, and the next run goes on", async () => {

@@ -1,14 +1,24 @@
 /** Reads CSV (RFC 4180): the first record names the columns; quoted fields may contain commas, quotes and line breaks. */
 import { UsageError } from "../../command.ts";
+import { oneLine } from "../one-line.ts";
 import type { SourceRow } from "../row.ts";
 import { checkLength, decodeText } from "./decode-text.ts";
 
 export async function* readCsv(path: string): AsyncGenerator<SourceRow> {
   let names: readonly string[] | undefined;
   for await (const record of recordsOf(decodeText(path))) {
-    if (names === undefined) names = record;
+    if (names === undefined) names = checkNames(record);
     else yield toRow(names, record);
   }
+}
+
+/** Of two columns of one name, a row would have only the last one. */
+function checkNames(names: readonly string[]): readonly string[] {
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice === undefined) return names;
+  throw new UsageError(
+    `--input: the first record names the column "${oneLine(twice, 100)}" twice. Give each column a name of its own`,
+  );
 }
 
 function toRow(names: readonly string[], record: readonly string[]): SourceRow {

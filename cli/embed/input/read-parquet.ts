@@ -5,6 +5,7 @@ import { errorCode, errorMessage } from "../../../server/lib/error-code.ts";
 import { UsageError } from "../../command.ts";
 import { PreciseTime } from "../cells.ts";
 import type { SourceRow } from "../row.ts";
+import { checkPages } from "./check-parquet-pages.ts";
 
 /** The codecs that hyparquet leaves to its callers, besides Snappy, which it has. */
 const compressors = {
@@ -43,7 +44,10 @@ export async function* readParquet(path: string, wanted: Wanted): AsyncGenerator
     const rows =
       columns.length === 0
         ? Array.from({ length: rowEnd - rowStart }, () => ({}))
-        : await readable(path, () => parquetReadObjects(read));
+        : await readable(path, async () => {
+            await checkPages(file, group, columns);
+            return parquetReadObjects(read);
+          });
     for (const row of rows) {
       yield { columns: { ...names, ...row, ...textsOf(row, wanted.named) }, fractional };
       names = {};

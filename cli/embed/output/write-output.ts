@@ -26,15 +26,15 @@ export interface OutputPaths {
   readonly lock: string;
 }
 
-/** Throws UsageError for another format. */
+/** Each name begins with the output, so two runs never share a file. Throws UsageError for another format. */
 export function outputPaths(output: string): OutputPaths {
-  const [, stem, extension] = /^(.*)\.(\w+)$/s.exec(output) ?? [];
-  if (stem === undefined || extension === undefined || !Object.hasOwn(writers, extension))
+  const [, extension] = /\.(\w+)$/.exec(output) ?? [];
+  if (extension === undefined || !Object.hasOwn(writers, extension))
     throw new UsageError(`--output must be a .parquet, .jsonl or .npy file, not ${output}`);
   return {
     output,
-    errors: `${stem}.errors.jsonl`,
-    ids: `${stem}.ids.jsonl`,
+    errors: `${output}.errors.jsonl`,
+    ids: `${output}.ids.jsonl`,
     checkpoint: `${output}.checkpoint`,
     vectors: `${output}.unfinished`,
     lock: `${output}.lock`,
