@@ -172,6 +172,12 @@ export const imageJobResponse = z.object({
     })
     .nullable(),
   metadata: z.record(z.string(), z.string()),
+  headers: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe(
+      "The `vexel-` headers of the response, such as `vexel-dropped`. Absent: it has none.",
+    ),
   result: imagesResponse.nullable().describe("The images response."),
 });
 

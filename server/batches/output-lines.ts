@@ -1,6 +1,6 @@
 /** The lines of the output and error files of a batch, and the usage that they report. */
 
-import type { LineResult } from "../jobs/job-kind.ts";
+import { type LineResult, withoutCost } from "../jobs/job-kind.ts";
 import { type BorrowedBytes, copyOf, joinCopies } from "../lib/borrowed-bytes.ts";
 import type { BatchUsage } from "./stored-batch.ts";
 
@@ -20,8 +20,11 @@ export function formatLine(
     return Buffer.from(`${head},"response":null,"error":${error}}\n`);
   }
   const { status, requestId, body } = result;
+  const headers = withoutCost(result.headers);
+  const isPlain = Object.keys(headers).length === 0;
+  const shown = isPlain ? "" : `"headers":${JSON.stringify(headers)},`;
   const before = Buffer.from(
-    `${head},"response":{"status_code":${status},"request_id":"${requestId}","body":`,
+    `${head},"response":{"status_code":${status},"request_id":"${requestId}",${shown}"body":`,
   );
   return body instanceof Uint8Array
     ? joinCopies([before, onOneLine(body), after])

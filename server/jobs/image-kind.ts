@@ -4,6 +4,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { readInput, removeInput } from "./image-input.ts";
+import { headersLine } from "./image-result.ts";
 import type { JobWebhook } from "./job-events.ts";
 import { chunksOf, type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
 import { linePaths } from "./line-request.ts";
@@ -61,8 +62,10 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
 async function* formatResult(result: LineResult): AsyncGenerator<BorrowedBytes> {
   if (result.kind === "none") {
     yield Buffer.from(JSON.stringify(jobErrorOf(result.error)));
-  } else if (result.status >= 200 && result.status <= 299) yield* chunksOf(result.body);
-  else yield Buffer.from(JSON.stringify(await errorOf(result)));
+  } else if (result.status >= 200 && result.status <= 299) {
+    yield headersLine(result.headers);
+    yield* chunksOf(result.body);
+  } else yield Buffer.from(JSON.stringify(await errorOf(result)));
 }
 
 async function errorOf({

@@ -55,6 +55,8 @@ export type LineResult =
       readonly kind: "response";
       readonly status: number;
       readonly requestId: string;
+      /** The headers of the response that say how it was made: `vexel-adapted`, `vexel-dropped` and others. */
+      readonly headers: Readonly<Record<string, string>>;
       /** The JSON body. May be read again until `close`, if it could not be stored. */
       readonly body: AsyncIterable<BorrowedBytes> | Uint8Array;
       /** The result is stored, or given up. */
@@ -142,6 +144,15 @@ export class JobFailure extends Error {
     this.data = data;
   }
 }
+
+/**
+ * A job may be read with every API key of its project, and keys may not all see costs. The cost of merged lines is that
+ * of all of them.
+ */
+export const withoutCost = ({
+  "vexel-cost": _,
+  ...headers
+}: Readonly<Record<string, string>>): Readonly<Record<string, string>> => headers;
 
 /** OpenAI's error object, as jobs store it. */
 export const jobErrorOf = (error: GatewayError): JobError => {

@@ -1,7 +1,7 @@
 /** The jobs of clients: submission with its quotas, and what a client may do with a job. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
-import type { FileStore, FoundFile } from "../storage/ports/file-store.ts";
+import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { PageRequest } from "../storage/sql/page.ts";
 import type {
@@ -11,6 +11,7 @@ import type {
   NewJob,
   StoredJob,
 } from "../storage/sql/stored-job.ts";
+import { type ImageResult, readImageResult } from "./image-result.ts";
 import type { JobControl } from "./job-control.ts";
 import { jobFolder, listSegments } from "./segments.ts";
 
@@ -117,10 +118,11 @@ export function createJobs(options: JobsOptions) {
       await files.removeFolder(jobFolder(id));
       await store.remove(id);
     },
-    /** The result of a job of one line. Undefined: it is missing. */
-    result: async (id: string): Promise<FoundFile | undefined> => {
+    /** The result of an image job. Undefined: it is missing. */
+    result: async (id: string): Promise<ImageResult | undefined> => {
       const segment = (await listSegments(files, id)).find(({ kind }) => kind === "output");
-      return segment && files.find(segment.name);
+      const file = segment && (await files.find(segment.name));
+      return file && readImageResult(file);
     },
     /** Waits until the job has ended, at most this long. */
     waitForEnd: async (job: StoredJob, ms: number, signal: AbortSignal): Promise<StoredJob> => {

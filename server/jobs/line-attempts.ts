@@ -219,8 +219,13 @@ const resultOf = (response: OutgoingResponse, requestId: string): LineResult => 
   kind: "response",
   status: response.status,
   requestId,
+  headers: gatewayHeaders(response.headers),
   ...bodyOf(response),
 });
+
+/** A job has no HTTP response for each line, so its result has what the headers of the gateway say. */
+const gatewayHeaders = (headers: OutgoingResponse["headers"]): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("vexel-")));
 
 /** As long as the response says, otherwise longer after each attempt. Undefined: a retry cannot succeed. */
 function delayOf({ status, headers }: OutgoingResponse, attempt: number): number | undefined {

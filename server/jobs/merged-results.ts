@@ -16,9 +16,9 @@ export async function resultsOfLines(
   if (!isSuccessful(result)) return undefined;
   if (bodies.length !== lines)
     throw new GatewayError("internal", `${lines} merged lines have ${bodies.length} responses.`);
-  const { kind, status, requestId } = result;
+  const { kind, status, requestId, headers } = result;
   const close = async (): Promise<void> => undefined;
-  return bodies.map((body) => ({ kind, status, requestId, body, close }));
+  return bodies.map((body) => ({ kind, status, requestId, headers, body, close }));
 }
 
 export const isSuccessful = (result: LineResult): boolean =>

@@ -7,6 +7,8 @@ import { openBody } from "../request/open-body.ts";
 import type { FoundFile } from "../storage/ports/file-store.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
 import { imageDataOf } from "./image-kind.ts";
+import { type ImageResult, stallMs } from "./image-result.ts";
+import { withoutCost } from "./job-kind.ts";
 import type { Jobs } from "./jobs.ts";
 
 type ShownStatus = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
@@ -50,7 +52,10 @@ export const showImageTask = (job: StoredJob) => {
   };
 };
 
-/** `shown`: the job, whose last member is `result`. The result is sent as it is stored, without parsing it. */
+/**
+ * `shown`: the job, whose last member is `result`. The result is sent as it is stored, without parsing it. Before it are
+ * the headers of its response, if there are any: nothing is adapted or dropped in silence.
+ */
 export async function sendJob(
   jobs: Jobs,
   job: StoredJob,
@@ -63,17 +68,27 @@ export async function sendJob(
     return { ...response, headers: { ...type, ...headers } };
   }
   const { result: _, ...others } = shown;
-  const start = `${JSON.stringify(others).slice(0, -1)},"result":`;
+  const shownHeaders = withoutCost(result.headers);
+  const isPlain = Object.keys(shownHeaders).length === 0;
+  const head = isPlain ? others : { ...others, headers: shownHeaders };
+  const start = `${JSON.stringify(head).slice(0, -1)},"result":`;
   return {
     status: 200,
     headers: { ...headers, "content-type": "application/json" },
-    body: await openBody(bodyWith(start, result, "}")),
+    body: await openBody(bodyWith(start, result.body, "}")),
   };
 }
 
+/** Of RFC 7240: the gateway runs the request as a job, also if the client waited for its end. */
+export const preferenceApplied = { "preference-applied": "respond-async" } as const;
+
 /** The result alone, as the response to a request without a job. */
-export async function sendResult(jobs: Jobs, job: StoredJob): Promise<OutgoingResponse> {
-  const headers = { "cache-control": "no-store" };
+export async function sendResult(
+  jobs: Jobs,
+  job: StoredJob,
+  { showCost }: { readonly showCost: boolean },
+): Promise<OutgoingResponse> {
+  const headers = { "cache-control": "no-store", ...preferenceApplied };
   const { error } = job;
   if (job.status !== "completed") {
     const { status_code, ...shown } = error ?? { status_code: 500, message: "The job failed." };
@@ -83,13 +98,14 @@ export async function sendResult(jobs: Jobs, job: StoredJob): Promise<OutgoingRe
   const result = await findResult(jobs, job);
   return {
     status: 200,
-    headers: { ...headers, "content-type": "application/json" },
-    body: await openBody(bodyWith("", result, "")),
+    headers: {
+      ...(showCost ? result.headers : withoutCost(result.headers)),
+      ...headers,
+      "content-type": "application/json",
+    },
+    body: await openBody(bodyWith("", result.body, "")),
   };
 }
-
-/** The longest time between two chunks of the store. */
-const stallMs = 30_000;
 
 function bodyWith(start: string, result: FoundFile, end: string): StreamedResponseBody {
   return {
@@ -103,7 +119,7 @@ function bodyWith(start: string, result: FoundFile, end: string): StreamedRespon
   };
 }
 
-async function findResult(jobs: Jobs, { id }: StoredJob): Promise<FoundFile> {
+async function findResult(jobs: Jobs, { id }: StoredJob): Promise<ImageResult> {
   const found = await jobs.result(id);
   if (found) return found;
   throw new GatewayError(

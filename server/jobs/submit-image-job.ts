@@ -24,7 +24,7 @@ import type { Jobs } from "./jobs.ts";
 import { linePaths } from "./line-request.ts";
 import { retryStorage } from "./retry-storage.ts";
 import { jobFolder } from "./segments.ts";
-import { sendResult, showImageJob } from "./show-image-job.ts";
+import { preferenceApplied, sendResult, showImageJob } from "./show-image-job.ts";
 
 interface SubmitImageJobOptions {
   readonly jobs: Jobs;
@@ -57,7 +57,10 @@ export const createSubmitImageJob =
     const job = await submit(submission, waitMs > 0, options);
     const { jobs } = options;
     const current = waitMs > 0 ? await jobs.waitForEnd(job, waitMs, incoming.signal) : job;
-    if (waitMs > 0 && current.endedAt !== null) return sendResult(jobs, current);
+    if (waitMs > 0 && current.endedAt !== null) {
+      const showCost = submission.caller.showCost ?? submission.model.showCost ?? false;
+      return sendResult(jobs, current, { showCost });
+    }
     return accepted(current);
   };
 
@@ -75,7 +78,7 @@ function accepted(job: StoredJob): OutgoingResponse {
       ...headers,
       location: `/v1/images/jobs/${job.id}`,
       "retry-after": String(retryAfterSeconds),
-      "preference-applied": "respond-async",
+      ...preferenceApplied,
       "cache-control": "no-store",
     },
   };

@@ -31,10 +31,13 @@ export async function openBody(body: StreamedResponseBody): Promise<StreamedResp
     };
   } catch (cause) {
     await body.close(false);
-    throw new GatewayError(
-      "storage_unavailable",
-      "The stored response cannot be read at the moment. Retry later.",
-      { cause, retryAfterMs: 2000, logDetail: errorMessage(cause) },
-    );
+    throw unreadableError(cause);
   }
 }
+
+export const unreadableError = (cause: unknown): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "The stored response cannot be read at the moment. Retry later.",
+    { cause, retryAfterMs: 2000, logDetail: errorMessage(cause) },
+  );

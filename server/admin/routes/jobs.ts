@@ -189,7 +189,8 @@ async function fileOf(
   kind: "output" | "errors",
 ): Promise<FoundFile | undefined> {
   if (job.kind === "image") {
-    return kind === "output" && job.status === "completed" ? jobs.result(job.id) : undefined;
+    if (kind !== "output" || job.status !== "completed") return undefined;
+    return (await jobs.result(job.id))?.body;
   }
   const { outputFileId, errorFileId } = batchDataOf(job);
   const id = kind === "output" ? outputFileId : errorFileId;
