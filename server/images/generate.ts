@@ -264,11 +264,12 @@ const usageOf = ({ results, usage }: BufferedImageResponse): RequestUsage => ({
 });
 
 function requestedMetadata({ aspectRatio, options }: ImageQuery): RequestedMetadata {
-  const { size, quality, background } = options;
+  const { size, quality, background, output_format } = options;
   return {
     ...(size && { size }),
     ...(aspectRatio && { aspect: aspectRatio }),
     ...(quality && { quality }),
     ...(background && { background }),
+    ...(output_format && { output_format }),
   };
 }

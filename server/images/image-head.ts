@@ -200,8 +200,18 @@ export function ignoredOptions(
   if (actual.size !== undefined && !matchesSize(actual.size, requested)) names.push("size");
   if (requested.background === "transparent" && actual.background === "opaque")
     names.push("background");
+  if (isOtherFormat(requested, actual)) names.push("output_format");
   return names;
 }
+
+/** Images are converted to other formats, and then the conversion reports what it could not do. */
+const unconvertedFormats: readonly unknown[] = ["gif", "svg"];
+
+const isOtherFormat = (
+  { output_format: requested }: ImageMetadata,
+  { output_format: actual }: ImageMetadata,
+): boolean =>
+  actual !== undefined && actual !== requested && unconvertedFormats.includes(requested);
 
 /** Exact where a size was requested. Names such as 2K cannot be verified. */
 function matchesSize(actual: string, { size, aspect }: RequestedMetadata): boolean {

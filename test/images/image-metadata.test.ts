@@ -113,6 +113,22 @@ test("a size that the upstream ignored is reported, in a stream as well", async 
   expect((await generate({ size: "auto" }, came)).dropped).toBeNull();
 });
 
+test("a format that the gateway cannot make, and the upstream ignored, is reported", async () => {
+  const png = kinds["png without"];
+  for (const output_format of ["gif", "svg"]) {
+    const { status, dropped, response } = await generate({ output_format }, png);
+    expect([status, dropped, response.output_format]).toEqual([200, "output_format", "png"]);
+  }
+  const gif = await sharp(png).gif().toBuffer();
+  const heeded = await generate({ output_format: "gif" }, gif);
+  expect([heeded.status, heeded.dropped, heeded.response.output_format]).toEqual([
+    200,
+    null,
+    "gif",
+  ]);
+  expect((await generate({ output_format: "bmp" }, png)).status).toBe(400);
+});
+
 describe("an aspect ratio, for an upstream that takes no sizes", () => {
   const generated = (width: number, height: number) =>
     encodeImage({ width, height, shade: 90, format: "png" });
