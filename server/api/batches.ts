@@ -8,6 +8,7 @@ import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { StoredJob } from "../jobs/jobs.ts";
+import { maxBytesOfJobs } from "../jobs/listed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
@@ -24,9 +25,6 @@ import {
 interface BatchHandlerOptions extends AuthenticationOptions, ListMemory {
   readonly batches: Batches;
 }
-
-/** Of one batch in a list: its metadata, whose characters may all be escaped, and up to 100 errors of its lines. */
-const maxListedBytes = 160 * 1024;
 
 const endpoints = Object.keys(batchEndpoints) as [BatchEndpoint, ...BatchEndpoint[]];
 
@@ -73,12 +71,12 @@ export function createBatchHandlers(options: BatchHandlerOptions): BatchHandlers
       const { after, limit } = validate(pageQuery, queryOf(incoming));
       return sendList(incoming, {
         keyId: caller.id,
-        maxBytes: limit * maxListedBytes,
+        maxBytes: maxBytesOfJobs(limit),
         read: async () => {
-          const found = await batches.list(ownerOf(caller), { after, limit: limit + 1 });
+          const found = await batches.list(ownerOf(caller), { after, limit });
           if (found) {
-            const shown = found.map((job) => show(job, caller));
-            return showPage(shown, limit);
+            const shown = found.entries.map((job) => show(job, caller));
+            return showPage(shown, found.next !== undefined);
           }
           throw new GatewayError("invalid_value", "Invalid 'after': there is no such batch.", {
             param: "after",

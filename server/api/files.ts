@@ -94,7 +94,7 @@ export function createFileHandlers(options: FileHandlerOptions): FileHandlers {
         maxBytes: limit * maxListedBytes,
         read: async () => {
           const found = await files.list({ owner: ownerOf(caller), ...query, limit: limit + 1 });
-          return showPage(found.map(showFile), limit);
+          return showPage(found.slice(0, limit).map(showFile), found.length > limit);
         },
       });
     },

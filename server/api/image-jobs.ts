@@ -4,6 +4,7 @@ import { validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import { type Jobs, jobNotFound, type StoredJob } from "../jobs/jobs.ts";
+import { maxBytesOfJobs } from "../jobs/listed-bytes.ts";
 import { sendJob, showImageJob, showImageTask } from "../jobs/show-image-job.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
 import type { Serve } from "../pipeline/handle-request.ts";
@@ -38,9 +39,6 @@ type ImageJobHandlers = Pick<
   | "imageTask"
 >;
 
-/** Of one job in a list: its metadata, whose characters may all be escaped, and its error. */
-const maxListedBytes = 64 * 1024;
-
 export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJobHandlers {
   const { jobs, serve, send } = options;
   const sendList = createSendList(options);
@@ -69,11 +67,11 @@ export function createImageJobHandlers(options: ImageJobHandlerOptions): ImageJo
       const { after, limit } = validate(pageQuery, queryOf(incoming));
       return sendList(incoming, {
         keyId: caller.id,
-        maxBytes: limit * maxListedBytes,
+        maxBytes: maxBytesOfJobs(limit),
         read: async () => {
-          const found = await jobs.list(ownerOf(caller), "image", { after, limit: limit + 1 });
+          const found = await jobs.list(ownerOf(caller), "image", { after, limit });
           if (!found) throw jobNotFound(after ?? "");
-          return showPage(found.map(showImageJob), limit);
+          return showPage(found.entries.map(showImageJob), found.next !== undefined);
         },
       });
     },

@@ -1,10 +1,11 @@
 /**
  * Sends a list whose JSON may be large. The most bytes that it may have are reserved as response memory before it is
  * read from the store, and the bytes that it has are held until the client has read them: clients that do not read
- * their lists hold bounded memory.
+ * their lists hold bounded memory. Its JSON is written in steps, and other requests are served between them.
  */
 import { json } from "../http/route.ts";
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 
 export interface ListMemory {
@@ -20,12 +21,16 @@ export interface ListMemory {
   };
 }
 
+interface List {
+  readonly data: readonly unknown[];
+}
+
 interface ListRequest {
   /** The API key whose share of the memory it takes. */
   readonly keyId: string;
   /** The most bytes of the JSON. */
   readonly maxBytes: number;
-  readonly read: () => Promise<unknown>;
+  readonly read: () => Promise<List>;
 }
 
 /** Below this, a list is not counted: it is as small as other responses. */
@@ -51,11 +56,11 @@ export const createSendList =
       if (released > 0) responseMemory.release(keyId, released);
     };
     try {
-      const { body, ...response } = json(await read());
-      const bytes = Buffer.from(body as string);
+      const bytes = Buffer.from(await inSteps(await read()));
       holdOnly(Math.min(bytes.length, maxBytes));
       return {
-        ...response,
+        status: 200,
+        headers: { "content-type": "application/json" },
         body: {
           length: bytes.length,
           open: () => inChunks(bytes),
@@ -68,6 +73,22 @@ export const createSendList =
       throw error;
     }
   };
+
+/** As JSON.stringify. */
+async function inSteps({ data, ...others }: List): Promise<string> {
+  const entries: string[] = [];
+  let stepBytes = 0;
+  for (const entry of data) {
+    const text = JSON.stringify(entry);
+    entries.push(text);
+    stepBytes += text.length;
+    if (stepBytes < smallBytes) continue;
+    await nextTurn();
+    stepBytes = 0;
+  }
+  const start = JSON.stringify(others).slice(0, -1);
+  return `${start}${start === "{" ? "" : ","}"data":[${entries.join(",")}]}`;
+}
 
 /** The transport counts what follows a chunk as unread, so that a client that reads nothing is reset. */
 async function* inChunks(bytes: Uint8Array): AsyncGenerator<BorrowedBytes> {

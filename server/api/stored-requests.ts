@@ -40,15 +40,13 @@ export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(maxEntries).default(20),
 });
 
-/** `entries`: one more than `limit` if there is another page. */
-export function showPage<T extends { readonly id: string }>(entries: readonly T[], limit: number) {
-  const data = entries.slice(0, limit);
+export function showPage<T extends { readonly id: string }>(data: readonly T[], hasMore: boolean) {
   return {
     object: "list",
     data,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-    has_more: entries.length > limit,
+    has_more: hasMore,
   };
 }
 

@@ -81,7 +81,7 @@ export function createWebhookEndpointHandlers(
         maxBytes: limit * maxListedBytes,
         read: async () => {
           const found = await endpoints.list(ownerOf(caller), { after, limit: limit + 1 });
-          return showPage(found.map(show), limit);
+          return showPage(found.slice(0, limit).map(show), found.length > limit);
         },
       });
     },

@@ -56,8 +56,11 @@ export interface ValidInput extends Pick<CheckedBody, "tokens" | "imageDollars">
   readonly model: string | undefined;
 }
 
-/** The most errors that are reported. */
+/** The most errors that are reported, and the most bytes of their JSON: every list of batches shows them. */
 const maxErrors = 100;
+const maxErrorBytes = 32 * 1024;
+/** A message may repeat what the client sent. */
+const maxMessageLength = 500;
 /**
  * custom_ids that are compared, about 40 MB: twice the lines that OpenAI allows. In longer files, repeated ids after them
  * are not found; the gateway itself does not depend on unique ids.
@@ -84,6 +87,7 @@ class Validation {
   imageDollars: number | null = 0;
   readonly #options: ValidateInputOptions;
   readonly #ids = new Set<string>();
+  #errorBytes = 0;
   #lines = 0;
   #inputs = 0;
   #model: string | undefined;
@@ -94,7 +98,11 @@ class Validation {
   }
 
   get isFull(): boolean {
-    return this.errors.length >= maxErrors || this.#lines > this.#options.limits.maxLines;
+    return (
+      this.errors.length >= maxErrors ||
+      this.#errorBytes >= maxErrorBytes ||
+      this.#lines > this.#options.limits.maxLines
+    );
   }
 
   get model(): string | undefined {
@@ -127,7 +135,9 @@ class Validation {
       this.#model = model;
     } catch (error) {
       if (!(error instanceof LineError || error instanceof GatewayError)) throw error;
-      this.errors.push(batchErrorOf(error, line.number));
+      const reported = batchErrorOf(error, line.number);
+      this.errors.push(reported);
+      this.#errorBytes += Buffer.byteLength(JSON.stringify(reported));
     }
   }
 
@@ -189,7 +199,8 @@ const isLarge = ({ bytes, inputs }: SizedRange): boolean =>
   bytes >= maxRangeBytes || inputs >= maxRangeInputs;
 
 function batchErrorOf(error: LineError | GatewayError, line: number): BatchError {
-  const { message } = error;
+  const { message: text } = error;
+  const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 1)}…` : text;
   if (error instanceof LineError) return { code: error.code, message, param: error.param, line };
   const { code, param } = error.body.error;
   return {

@@ -27,6 +27,8 @@ const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) =>
       if (input === 1) throw new GatewayError("invalid_type", "Invalid type.", { param: "input" });
       if (input === undefined)
         throw new GatewayError("missing_parameter", "Missing parameter.", { param: "input" });
+      if (model.startsWith("\u0001"))
+        throw new GatewayError("model_not_found", `No model ${model}.`, { param: "model" });
       if (model === "none")
         throw new GatewayError("model_not_found", "No such model.", { param: "model" });
       return {
@@ -219,6 +221,18 @@ describe("an error names its line, code and parameter", () => {
     expect(await validate(`${bad}${bad}`)).toMatchObject({
       errors: [{ code: "duplicate_custom_id", line: 2 }],
     });
+  });
+
+  test("the errors of a file have bounded bytes, whatever the client sent", async () => {
+    const name = "\u0001".repeat(2000);
+    const lines = Array.from({ length: 90 }, (_, at) =>
+      line(`${at}`, "/v1/embeddings", { model: name, input: "a" }),
+    );
+    const result = await validate(lines.join(""), { maxLineBytes: 100_000, maxTextBytes: 100_000 });
+    const errors = "errors" in result ? result.errors : [];
+    expect(errors.length).toBeGreaterThan(5);
+    expect(JSON.stringify(errors).length).toBeLessThan(36 * 1024);
+    for (const { message } of errors) expect(message).toHaveLength(500);
   });
 
   test("all lines are checked, up to 100 errors", async () => {

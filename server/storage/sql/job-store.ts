@@ -6,8 +6,9 @@
 import { createJob, findJob, onceOf } from "./create-job.ts";
 import { Parameters, type Queries, type SqlDatabase } from "./database.ts";
 import { claimJob, claimRange, listWaiting } from "./job-claims.ts";
+import { readJobPage } from "./job-pages.ts";
 import { addRanges, linesOf, settleLines } from "./job-ranges.ts";
-import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
+import type { PageRequest, StoredPage } from "./page.ts";
 import {
   type Claim,
   type ClaimedRange,
@@ -46,23 +47,30 @@ export const createJobStore = (db: SqlDatabase) => ({
   findByKey: (owner: string, idempotencyKey: string): Promise<StoredJob | undefined> =>
     findJob(db, "once = $1", [onceOf(owner, idempotencyKey)]),
 
-  /** Newest first. Undefined: the job `after` does not exist. */
+  /** Newest first. The cursor is the id of the last job. Undefined: the job `after` does not exist. */
   async list(
     owner: string,
     kind: JobKindName,
     { after, limit }: JobPage,
-  ): Promise<readonly StoredJob[] | undefined> {
+  ): Promise<StoredPage<StoredJob> | undefined> {
     if (after !== undefined && !(await findJob(db, "id = $1 AND owner = $2", [after, owner])))
       return undefined;
-    const parameters = new Parameters();
-    const conditions = [`owner = ${parameters.add(owner)}`, `kind = ${parameters.add(kind)}`];
-    if (after !== undefined) conditions.push(`id < ${parameters.add(after)}`);
-    const { rows } = await db.query<JobRow>(
-      `SELECT * FROM vexel.jobs WHERE ${conditions.join(" AND ")}
-       ORDER BY id DESC LIMIT ${parameters.add(limit)}`,
-      parameters.values,
-    );
-    return rows.map(jobOf);
+    return readJobPage({
+      limit,
+      cursorOf: ({ id }) => id,
+      readStep: async (last, count) => {
+        const parameters = new Parameters();
+        const conditions = [`owner = ${parameters.add(owner)}`, `kind = ${parameters.add(kind)}`];
+        const before = last?.id ?? after;
+        if (before !== undefined) conditions.push(`id < ${parameters.add(before)}`);
+        const { rows } = await db.query<JobRow>(
+          `SELECT * FROM vexel.jobs WHERE ${conditions.join(" AND ")}
+           ORDER BY id DESC LIMIT ${parameters.add(count)}`,
+          parameters.values,
+        );
+        return rows;
+      },
+    });
   },
 
   /** Of any owner. */
@@ -314,25 +322,33 @@ export const createJobStore = (db: SqlDatabase) => ({
 export type JobStore = ReturnType<typeof createJobStore>;
 
 /** The cursor is the time and the id of the last job of the page before. */
-async function listAll(
+function listAll(
   queries: Queries,
   owners: readonly string[] | null,
   { cursor, limit }: PageRequest,
 ): Promise<StoredPage<StoredJob>> {
-  const parameters = new Parameters();
-  const conditions = [owners ? parameters.among("owner", owners) : "true"];
-  if (cursor !== undefined) {
-    const [time = "", id = ""] = cursor.split(" ");
-    conditions.push(
-      `(created_at, id) < (${parameters.add(Number(time) || 0)}, ${parameters.add(id)})`,
-    );
-  }
-  const { rows } = await queries.query<JobRow>(
-    `SELECT * FROM vexel.jobs WHERE ${conditions.join(" AND ")}
-     ORDER BY created_at DESC, id DESC LIMIT ${parameters.add(limit + 1)}`,
-    parameters.values,
-  );
-  return pageOf(rows, limit, jobOf, ({ created_at, id }) => `${created_at} ${id}`);
+  const cursorOf = ({ created_at, id }: JobRow): string => `${created_at} ${id}`;
+  return readJobPage({
+    limit,
+    cursorOf,
+    readStep: async (last, count) => {
+      const parameters = new Parameters();
+      const conditions = [owners ? parameters.among("owner", owners) : "true"];
+      const before = last ? cursorOf(last) : cursor;
+      if (before !== undefined) {
+        const [time = "", id = ""] = before.split(" ");
+        conditions.push(
+          `(created_at, id) < (${parameters.add(Number(time) || 0)}, ${parameters.add(id)})`,
+        );
+      }
+      const { rows } = await queries.query<JobRow>(
+        `SELECT * FROM vexel.jobs WHERE ${conditions.join(" AND ")}
+         ORDER BY created_at DESC, id DESC LIMIT ${parameters.add(count)}`,
+        parameters.values,
+      );
+      return rows;
+    },
+  });
 }
 
 async function endJob(

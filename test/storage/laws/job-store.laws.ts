@@ -236,12 +236,42 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "imgjob_1", { kind: "image" });
       await add(store, "batch_4", { owner: "b" });
       const ids = async (after?: string, limit = 2) =>
-        (await store.list("project-a", "batch", { after, limit }))?.map(({ id }) => id);
+        (await store.list("project-a", "batch", { after, limit }))?.entries.map(({ id }) => id);
       expect(await ids()).toEqual(["batch_3", "batch_2"]);
       expect(await ids("batch_2")).toEqual(["batch_1"]);
       expect(await ids("batch_1")).toEqual([]);
       expect(await ids("batch_4")).toBeUndefined();
     });
+
+    law(
+      "a page of large jobs ends by its bytes, and the pages have every job once",
+      async (open) => {
+        const store = await open();
+        const data = { metadata: { text: "\u0001".repeat(15_000) } };
+        const ids = Array.from({ length: 30 }, (_, at) => `batch_${100 + at}`);
+        for (const id of ids) await add(store, id, { data });
+        const listed: string[] = [];
+        const sizes: number[] = [];
+        for (let after: string | undefined; ; ) {
+          const page = await store.list("project-a", "batch", { after, limit: 100 });
+          listed.push(...(page?.entries ?? []).map(({ id }) => id));
+          sizes.push(page?.entries.length ?? 0);
+          after = page?.next;
+          if (after === undefined) break;
+        }
+        expect(listed).toEqual(ids.toReversed());
+        expect(sizes).toEqual([11, 11, 8]);
+        const first = await store.listAll(null, { limit: 100 });
+        expect(first.entries).toHaveLength(11);
+        const next = await store.listAll(null, { limit: 100, cursor: first.next });
+        expect(next.entries.map(({ id }) => id)).toEqual(listed.slice(11, 22));
+        // One job above the bound is a page of its own.
+        const larger = { metadata: { text: "x".repeat(2_000_000) } };
+        for (const id of ["batch_200", "batch_201"]) await add(store, id, { data: larger });
+        const alone = await store.list("project-a", "batch", { limit: 5 });
+        expect(alone).toMatchObject({ entries: [{ id: "batch_201" }], next: "batch_201" });
+      },
+    );
 
     law("two processes never claim the same range, and jobs take turns", async (open) => {
       const [one, other] = [await open(), await open()];
