@@ -3,6 +3,7 @@
  * hundred inputs do, and an upstream charges and limits requests too.
  */
 import type { JobLine, MergedLines } from "../jobs/job-kind.ts";
+import { isLongJson } from "../lib/large-json.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -12,6 +13,11 @@ export type MayMerge = (body: Body) => boolean;
 /** A line with more inputs is a request by itself. */
 const maxInputsOfLine = 16;
 const maxInputs = 128;
+/**
+ * The parameters of a line are compared as JSON text, all lines of a group in one step. Longer parameters have extra
+ * fields, and a line with extra fields is not merged: it is not serialized either.
+ */
+const maxParametersLength = 2048;
 
 export function mergeLines(lines: readonly JobLine[], mayMerge: MayMerge): MergedLines[] {
   const found: MergedLines[] = [];
@@ -66,15 +72,22 @@ function mergedOf({ lines, inputs, counts }: Run): MergedLines {
 
 const parametersOf = (body: Body): string => JSON.stringify({ ...body, input: null });
 
+/** By an estimate that stops at the maximum, whatever the size of the body. `texts`: its inputs. */
+function hasShortParameters(body: object, texts: readonly string[]): boolean {
+  const ofTexts = texts.reduce((sum, { length }) => sum + length, 0);
+  return !isLongJson(body, ofTexts + maxParametersLength);
+}
+
 /** Undefined: the line is not merged. */
 function textsOf({ operation, body, vendor, failure }: JobLine): readonly string[] | undefined {
   // The batch of a vendor has a result for each line.
   if (vendor || failure) return undefined;
   if (operation !== "embeddings" || typeof body !== "object" || body === null) return undefined;
   const { input } = body as { readonly input?: unknown };
-  if (isText(input)) return [input];
-  const isShort = Array.isArray(input) && input.length > 0 && input.length <= maxInputsOfLine;
-  return isShort && input.every(isText) ? input : undefined;
+  const texts = isText(input) ? [input] : input;
+  if (!Array.isArray(texts) || texts.length === 0 || texts.length > maxInputsOfLine)
+    return undefined;
+  return texts.every(isText) && hasShortParameters(body, texts) ? texts : undefined;
 }
 
 /**

@@ -1,4 +1,8 @@
-/** What a line of a batch's input file must be: an object with `custom_id`, `method`, `url` and `body`. */
+/**
+ * What a line of a batch's input file must be: an object with `custom_id`, `method`, `url` and `body`. The codes of a
+ * missing field, of another url and of `stream` are those that the tests of llama-stack recorded at OpenAI
+ * (tests/integration/batches/test_batches_errors.py).
+ */
 import type { InputLine } from "./read-lines.ts";
 
 /** An error of a line, with the code that OpenAI and Azure have for it. */

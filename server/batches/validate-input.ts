@@ -204,7 +204,8 @@ function batchErrorOf(error: LineError | GatewayError, line: number): BatchError
   if (error instanceof LineError) return { code: error.code, message, param: error.param, line };
   const { code, param } = error.body.error;
   return {
-    code: code ?? "invalid_request",
+    // As OpenAI's service has it for a parameter of the body: it has `missing_required_parameter` for a field of the line.
+    code: error.kind === "missing_parameter" ? "invalid_request" : (code ?? "invalid_request"),
     message,
     param: param === null ? "body" : `body.${param}`,
     line,

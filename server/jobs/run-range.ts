@@ -54,7 +54,7 @@ export class RangeRun {
   readonly #kind: JobKind;
   readonly #range: ClaimedRange;
   readonly #claim: RangeClaim;
-  /** For results, which may have many megabytes. */
+  /** For lines and results, which may have many megabytes. */
   readonly #turns: Turns;
   #settled: number;
   #flushedAt: number;
@@ -155,7 +155,7 @@ export class RangeRun {
       ignoreRejection(results);
       running.push(results);
       at += each.lines.length;
-      if (running.length % requestsPerTurn === 0) await nextTurn();
+      if (running.length % requestsPerTurn === 0 || this.#turns.isDue()) await this.#turns.next();
     }
     const found: FormattedLine[] = [];
     for (const outcome of await Promise.allSettled(running)) {
@@ -329,7 +329,7 @@ export class RangeRun {
 
 const readAgainMs = 10_000;
 
-/** Interactive requests are served after this many requests have begun. */
+/** Interactive requests are served after this many requests have begun, or after the time of a step. */
 const requestsPerTurn = 8;
 
 const alone = (line: JobLine): MergedLines => ({ lines: [line] });

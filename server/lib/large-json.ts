@@ -13,6 +13,10 @@ const containerLength = 64;
 export const isLongJson = (value: unknown, maxLength: number): boolean =>
   lengthLeft(value, maxLength) < 0;
 
+/** The estimated length of the value's JSON text. More than `maxLength`: the estimate stopped there. */
+export const jsonLength = (value: unknown, maxLength: number): number =>
+  maxLength - lengthLeft(value, maxLength);
+
 /**
  * `left` minus the estimated length of the value's JSON text. Negative: the text is longer than `left`, and the
  * estimate stopped there.

@@ -144,7 +144,7 @@ test("an invalid file fails before anything runs, and the errors name line, code
   });
   expect(batch.errors?.data).toEqual([
     {
-      code: "missing_required_parameter",
+      code: "invalid_request",
       message: expect.any(String),
       param: "body.input",
       line: 2,

@@ -186,7 +186,7 @@ describe("an error names its line, code and parameter", () => {
     [line("1", url, null), "missing_required_parameter", "body"],
     [line("1", url, { ...body, stream: true }), "streaming_unsupported", "body.stream"],
     [line("1", url, { ...body, model: "none" }), "model_not_found", "body.model"],
-    [line("1", url, { model: "m" }), "missing_required_parameter", "body.input"],
+    [line("1", url, { model: "m" }), "invalid_request", "body.input"],
     [good, "duplicate_custom_id", "custom_id"],
     [line("1", url, { ...body, input: "x".repeat(10_000) }), "invalid_json_line", null],
   ] as const)("line %#", async (bad, code, param) => {
