@@ -146,10 +146,10 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
   const reading = { position, ...lineLimitsOf(options.limits), clock: options.clock };
   for await (const line of readLines(input.read(position), reading)) {
     if (at >= settled) {
-      const { customId, body } = parseLine(line, job.endpoint);
+      const { customId, ...given } = parseLine(line, job.endpoint);
       const number = firstLine + at;
       const id = `batch_req_${job.id.slice(-32)}_${number}`;
-      yield { operation, body, publicUrl, customId, id, number };
+      yield { operation, ...given, publicUrl, customId, id, number };
     }
     if (++at >= lines) return;
   }

@@ -3,6 +3,7 @@
  * missing field, of another url and of `stream` are those that the tests of llama-stack recorded at OpenAI
  * (tests/integration/batches/test_batches_errors.py).
  */
+import type { GatewayError } from "../lib/gateway-error.ts";
 import type { InputLine } from "./read-lines.ts";
 
 /** An error of a line, with the code that OpenAI and Azure have for it. */
@@ -20,21 +21,19 @@ export class LineError extends Error {
 
 interface ParsedLine {
   readonly customId: string;
+  /** Undefined: the line is refused. */
   readonly body: unknown;
+  /** Why the line fails alone, when it runs: its body exceeds a JSON bound. */
+  readonly refusal?: GatewayError;
 }
 
 /** `endpoint`: the url of every line. Azure's clients leave out /v1. Throws LineError. */
 export function parseLine(line: InputLine, endpoint: string): ParsedLine {
   const fields = fieldsOf(line);
   const { custom_id: customId, method, url, body } = fields;
-  for (const name of ["custom_id", "method", "url", "body"]) {
-    if (fields[name] === undefined || fields[name] === null)
-      throw new LineError(
-        "missing_required_parameter",
-        `Missing required parameter: '${name}'.`,
-        name,
-      );
-  }
+  const { refusal } = line;
+  // The body of a line that is refused is null if it was an object.
+  checkRequired(refusal && body === null ? { ...fields, body: {} } : fields);
   if (typeof customId !== "string" || customId === "" || customId.length > 512)
     throw new LineError(
       "invalid_request",
@@ -49,6 +48,7 @@ export function parseLine(line: InputLine, endpoint: string): ParsedLine {
       `The URL provided for this request does not match the batch endpoint '${endpoint}'.`,
       "url",
     );
+  if (refusal && body === null) return { customId, body: undefined, refusal };
   if (typeof body !== "object" || Array.isArray(body))
     throw new LineError("invalid_request", "Invalid 'body': expected an object.", "body");
   if ("stream" in (body as object) && (body as { stream: unknown }).stream === true)
@@ -65,4 +65,15 @@ function fieldsOf({ value, problem }: InputLine): Readonly<Record<string, unknow
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new LineError("invalid_json_line", "The line is not a JSON object.");
   return value as Record<string, unknown>;
+}
+
+function checkRequired(fields: Readonly<Record<string, unknown>>): void {
+  for (const name of ["custom_id", "method", "url", "body"]) {
+    if (fields[name] === undefined || fields[name] === null)
+      throw new LineError(
+        "missing_required_parameter",
+        `Missing required parameter: '${name}'.`,
+        name,
+      );
+  }
 }

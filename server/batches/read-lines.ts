@@ -4,7 +4,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import { cutDataUrls } from "../lib/cut-inline-images.ts";
-import { exceededJsonBound } from "../lib/json-bounds.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
+import { exceededJsonBound, withoutNestedJson } from "../lib/json-bounds.ts";
 import { Turns } from "../lib/turns.ts";
 import { type SplitLine, splitLines } from "./split-lines.ts";
 
@@ -17,6 +18,8 @@ export interface InputLine {
   readonly value?: unknown;
   /** Why it has no value. */
   readonly problem?: string;
+  /** The error of a line that exceeds a JSON bound: `value` has null in place of each array and object. */
+  readonly refusal?: GatewayError;
 }
 
 export interface LineLimits {
@@ -62,12 +65,12 @@ export async function* readLines(
 function* parse(
   { position, length, bytes }: SplitLine,
   { maxLineBytes, maxTextBytes }: LineLimits,
-): Generator<void, Pick<InputLine, "value" | "problem"> | undefined> {
+): Generator<void, Pick<InputLine, "value" | "problem" | "refusal"> | undefined> {
   if (!bytes)
     return { problem: `The line has ${length} bytes, and a line may have ${maxLineBytes}.` };
-  const problem = yield* exceededJsonBound(bytes);
-  if (problem !== undefined) return { problem };
-  const { json, restore } = yield* cutDataUrls(bytes);
+  const refusal = yield* exceededJsonBound(bytes);
+  const { json, restore } = refusal ? yield* cutNested(bytes) : yield* cutDataUrls(bytes);
+  if (!json) return { problem: refusal?.message ?? "" };
   if (json.length > maxTextBytes)
     return {
       problem: `The line has ${json.length} bytes besides the 'data:' URLs of images, and may have ${maxTextBytes}.`,
@@ -81,7 +84,11 @@ function* parse(
   const value = parseOrUndefined(text);
   if (value === undefined) return { problem: "This line is not parseable as valid JSON." };
   yield;
-  return { value: restore(value) };
+  return { value: restore(value), ...(refusal && { refusal }) };
+}
+
+function* cutNested(bytes: Buffer) {
+  return { json: yield* withoutNestedJson(bytes), restore: (value: unknown) => value };
 }
 
 function parseOrUndefined(text: string): unknown {

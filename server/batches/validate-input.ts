@@ -121,8 +121,9 @@ class Validation {
     this.#lines++;
     range.lines++;
     try {
-      const { customId, body } = parseLine(line, this.#options.endpoint);
+      const { customId, body, refusal } = parseLine(line, this.#options.endpoint);
       this.#addId(customId);
+      if (refusal) return;
       const checked = await this.#options.check(body).catch(undefinedIfOfLine);
       if (!checked) return;
       const { model, inputs, tokens, imageDollars } = checked;

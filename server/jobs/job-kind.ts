@@ -20,6 +20,8 @@ type LineOperation = Exclude<Operation, "moderations">;
 export interface JobLine {
   readonly operation: LineOperation;
   readonly body?: unknown;
+  /** The error of its request, because its body was not parsed. Absent: it was. */
+  readonly refusal?: GatewayError;
   readonly query?: GenerationQuery | EditQuery;
   /** The base URL of image links in the response. */
   readonly publicUrl: string;

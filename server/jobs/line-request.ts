@@ -55,7 +55,7 @@ export class LineRequest extends SignalClient implements IncomingRequest {
   readonly publicUrl: string;
   readonly bytesReceived = 0;
   readonly line: JobLineContext;
-  readonly #body: unknown;
+  readonly #job: JobLine;
 
   constructor({ requestId, path, job, line, signal }: LineRequestOptions) {
     super(signal);
@@ -64,15 +64,17 @@ export class LineRequest extends SignalClient implements IncomingRequest {
     this.publicUrl = job.publicUrl;
     this.headers = headersOf(job, line);
     this.line = line;
-    this.#body = job.body;
+    this.#job = job;
   }
 
   async json(): Promise<unknown> {
-    return this.#body;
+    const { body, refusal } = this.#job;
+    if (refusal) throw refusal;
+    return body;
   }
 
   async jsonWithImages(): Promise<unknown> {
-    return this.#body;
+    return this.json();
   }
 
   form(): Promise<Form> {

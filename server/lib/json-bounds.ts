@@ -7,7 +7,7 @@
 
 import type { BorrowedBytes } from "./borrowed-bytes.ts";
 import { GatewayError } from "./gateway-error.ts";
-import { JsonScan, mayExceedDepth } from "./json-scan.ts";
+import { JsonFilter, JsonScan, mayExceedDepth } from "./json-scan.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */
@@ -51,8 +51,8 @@ export const smallBytes = 16 * 1024;
 /** Bytes that are scanned in one part: about a millisecond. */
 const partBytes = 256 * 1024;
 
-/** Which bound a JSON text exceeds, as a sentence for its author. In parts, between which other requests may be served. */
-export function* exceededJsonBound(bytes: Buffer): Generator<void, string | undefined> {
+/** The error of a JSON text that exceeds a bound. In parts, between which other requests may be served. */
+export function* exceededJsonBound(bytes: Buffer): Generator<void, GatewayError | undefined> {
   const isSmall = bytes.length < smallBytes;
   if (isSmall && !mayExceedDepth(bytes.toString("latin1"), jsonBounds.depth)) return undefined;
   const scan = new JsonScan();
@@ -62,10 +62,28 @@ export function* exceededJsonBound(bytes: Buffer): Generator<void, string | unde
       yield;
     }
   } catch (error) {
-    if (error instanceof GatewayError) return error.message;
+    if (error instanceof GatewayError) return error;
     throw error;
   }
   return undefined;
+}
+
+/**
+ * The JSON text of an object with null in place of each array and object in it: a text that exceeds a bound can be
+ * parsed then. Undefined: it is still not small. In parts, between which other requests may be served.
+ */
+export function* withoutNestedJson(bytes: Buffer): Generator<void, Buffer | undefined> {
+  const filter = new JsonFilter({ depth: 1, memberValues: Infinity, values: Infinity });
+  const kept: Uint8Array[] = [];
+  let length = 0;
+  for (let from = 0; from < bytes.length; from += partBytes) {
+    const part = filter.push(bytes.subarray(from, from + partBytes));
+    length += part.length;
+    if (length > smallBytes) return undefined;
+    kept.push(part);
+    yield;
+  }
+  return Buffer.concat(kept);
 }
 
 /** Memory that JavaScriptCore takes for each value, besides the characters of a string. */

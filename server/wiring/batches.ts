@@ -114,7 +114,8 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     targetOf,
     payerOf,
     vendorBatches: (id) => store.listVendorBatches(id),
-    plan: async ({ body, operation }, { target, priceFactor }, { caller, model }) => {
+    plan: async ({ body, refusal, operation }, { target, priceFactor }, { caller, model }) => {
+      if (refusal) throw refusal;
       const { query: given } = checkLine(operation, body, caller, snapshot());
       const extraFields = upstreamFields(given.extraFields);
       const query = extraFields ? { ...given, extraFields } : given;

@@ -159,6 +159,20 @@ test("an invalid file fails before anything runs, and the errors name line, code
   expect(fake.requests.length).toBe(before);
 });
 
+test("a line beyond the bounds of JSON bodies fails alone, with the error of such a request", async () => {
+  const deep = "[".repeat(200) + "]".repeat(200);
+  const text = `{"custom_id":"deep","method":"POST","url":"/v1/embeddings","body":{"model":"embedding-model","input":${deep}}}\n`;
+  const batch = await run(first, `${text}${embeddingLine("good")}`);
+  expect(batch).toMatchObject({
+    status: "completed",
+    request_counts: { total: 2, completed: 1, failed: 1 },
+  });
+  const message = expect.stringContaining("128 levels deep");
+  expect(await resultLines(first, batch.error_file_id as string)).toMatchObject([
+    { custom_id: "deep", response: { status_code: 400, body: { error: { message } } } },
+  ]);
+});
+
 const invalidLines: readonly [string, object][] = [
   ["empty", { input: "" }],
   ["no inputs", { input: [] }],

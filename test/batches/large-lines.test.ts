@@ -37,7 +37,8 @@ test("long texts are merged if their parameters are equal and short", () => {
   const lines = linesOf(20, { input: ["long ".repeat(5000), "x"], dimensions: 8 });
   const [only, ...others] = mergeLines(lines, () => true);
   expect(others).toEqual([]);
-  expect((only?.merged?.body as { input: unknown[] }).input).toHaveLength(40);
+  const body = only?.merged?.body as { readonly input: unknown[] } | undefined;
+  expect(body?.input).toHaveLength(40);
 });
 
 test("lines run together up to one MiB, and a larger line runs alone", async () => {

@@ -195,14 +195,35 @@ describe("an error names its line, code and parameter", () => {
     });
   });
 
-  test.each([
+  const large = { maxLineBytes: 10_000_000, maxTextBytes: 10_000_000 };
+  const beyondBounds = [
     ["arrays and objects", `[${"[],".repeat(140_000)}[]]`],
     ["levels deep", "[".repeat(200) + "]".repeat(200)],
-  ])("a line with too many %s is refused before it is parsed", async (what, input) => {
-    const text = `{"custom_id":"1","method":"POST","url":"${url}","body":{"model":"m","input":${input}}}\n`;
-    const message = expect.stringContaining(what);
-    expect(await validate(text, { maxLineBytes: 1_000_000, maxTextBytes: 1_000_000 })).toEqual({
-      errors: [{ code: "invalid_json_line", message, param: null, line: 1 }],
+    ["values", `[${"1,".repeat(530_000)}1]`],
+    ["fields", `{${'"a":1,'.repeat(5000)}"b":2}`],
+    ["bytes outside of strings", `[${"1.000000000,".repeat(400_000)}1]`],
+  ] as const;
+  test.each(beyondBounds)(
+    "a line with too many %s in its body is not parsed, and does not fail the file",
+    async (_, input) => {
+      const text = `{"custom_id":"1","method":"POST","url":"${url}","body":{"model":"m","input":${input}}}\n`;
+      expect(await validate(`${text}${good}`, large)).toMatchObject({ validLines: 1, tokens: 3 });
+      const twice = await validate(`${text}${text}`, large);
+      expect(twice).toMatchObject({ errors: [{ code: "duplicate_custom_id", line: 2 }] });
+      const [wrong] = [text.replace('"POST"', '"GET"')];
+      expect(await validate(wrong, large)).toMatchObject({ errors: [{ param: "method" }] });
+    },
+  );
+
+  test.each([
+    [
+      "that does not end",
+      `{"custom_id":"1","method":"POST","url":"${url}","body":${"[".repeat(200)}`,
+    ],
+    ["with too many fields of its own", `{${'"a":1,'.repeat(5000)}"b":2}`],
+  ])("a line beyond the bounds %s fails the file", async (_, text) => {
+    expect(await validate(`${text}\n${good}`, large)).toMatchObject({
+      errors: [{ code: "invalid_json_line", line: 1 }],
     });
   });
 
