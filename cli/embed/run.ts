@@ -61,7 +61,7 @@ async function runBatches(
     }
     const work = turns.take(async () => {
       stop.throwIfAborted();
-      // The batch that has failed is before this one, so its error is the one that is reported.
+      // An earlier batch has failed, and its error is reported.
       if (hasFailed) throw new Error("not sent");
       try {
         return await embedBatch(next.value, (texts) => client.embed(texts));

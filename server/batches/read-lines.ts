@@ -27,7 +27,7 @@ export interface LineLimits {
   readonly maxLineBytes: number;
   /** The same without its long `data:` URLs. */
   readonly maxTextBytes: number;
-  /** After so many blank lines, the next one is a problem, and the last line that is read. */
+  /** The most blank lines. The next blank line is a problem, and reading ends there. */
   readonly maxBlankLines: number;
 }
 

@@ -10,7 +10,7 @@ import type { BatchError } from "./stored-batch.ts";
 import type { SizedRange } from "./vendor/choose-execution.ts";
 
 export interface BatchLimits extends Omit<LineLimits, "maxBlankLines"> {
-  /** Lines, blank lines, and inputs of all embeddings requests together: so many of each. */
+  /** The most lines, the most blank lines, and the most inputs of all embeddings requests together. */
   readonly maxLines: number;
 }
 

@@ -171,7 +171,7 @@ function openStores(folder: string, resources: AsyncDisposableStack) {
 const joined = <K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): ReadonlyMap<K, V> =>
   second.size === 0 ? first : new Map([...first, ...second]);
 
-/** Each replica notices that a budget has reached a threshold. The one that records the event logs it. */
+/** Each replica notices that a budget has reached a threshold. The replica that records the event logs it. */
 function logThreshold(log: Log, { type, data }: StoredEvent): void {
   if (type === "budget.threshold") log.warn("budget-threshold", data as Fields);
 }

@@ -34,7 +34,7 @@ type FileFacts = Pick<StoredFile, "purpose" | "filename" | "expiresAt">;
 /** A file whose bytes have arrived. It must be discarded, also after it was stored. */
 export interface ReceivedFile {
   readonly bytes: number;
-  /** `factsAt`: what is known of the file, which is created at that time. Rejects with GatewayError. */
+  /** `factsAt`: the name, purpose and expiry of the file that is created at that time. Rejects with GatewayError. */
   store(factsAt: (createdAt: number) => FileFacts): Promise<StoredFile>;
   /** Never rejects. */
   discard(): Promise<void>;

@@ -31,7 +31,7 @@ export class JobSlots {
     this.#keyTurns.keep(new Set(waiting.map(({ keyId }) => keyId)));
   }
 
-  /** Who of those that wait gets the next slot. Undefined: it stays free. */
+  /** The waiting key and project that get the next slot. Undefined: the slot stays free. */
   next(waiting: Iterable<JobOwner>): JobOwner | undefined {
     let first: JobOwner | undefined;
     for (const each of waiting) {

@@ -4,7 +4,7 @@
  */
 import type { AsyncBuffer, ColumnMetaData, DataReader, PageHeader, RowGroup } from "hyparquet";
 
-/** `columns`: those that are read. Throws an Error for a damaged page. */
+/** `columns`: the names of the columns to read. Throws an Error for a damaged page. */
 export async function checkPages(
   file: AsyncBuffer,
   { columns: chunks }: RowGroup,

@@ -45,7 +45,7 @@ class Place {
     this.#tail = Buffer.concat([this.#tail, chunk.subarray(-4)]).subarray(-4);
   }
 
-  /** `chunk`: the one that could not be decoded. Undefined: the input ends within a character. */
+  /** `chunk`: could not be decoded. Undefined: the input ends within a character. */
   firstInvalidLine(chunk: Uint8Array = new Uint8Array()): number {
     const afterBreak = this.#tail.subarray(this.#tail.lastIndexOf(lineBreak) + 1);
     // The rest of a character whose first byte is not in the tail.

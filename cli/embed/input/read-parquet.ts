@@ -25,7 +25,7 @@ interface Wanted {
   readonly others: boolean;
 }
 
-/** The first row has the names of all columns of the file, also of those that are not read. */
+/** The first row has the names of all columns of the file, also of columns that are not read. */
 export async function* readParquet(path: string, wanted: Wanted): AsyncGenerator<SourceRow> {
   // Loaded here: the other formats do not need it.
   const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } =

@@ -45,7 +45,7 @@ interface EventQuery {
 
 export interface RecordedEvent {
   readonly event: NewEvent;
-  /** The ids of those that receive it. */
+  /** The ids of the webhooks that receive the event. */
   readonly webhooks: readonly string[];
 }
 
