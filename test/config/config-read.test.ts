@@ -217,6 +217,18 @@ defaults: { embedding: nope }
   ]);
 });
 
+test.each(["", "id: 1", "- a", "kind: 2"])(
+  "entries without a name are reported, each at its place: %j",
+  (entry) => {
+    for (const list of ["models", "upstreams", "projects", "keys", "alerts", "webhooks"]) {
+      const lines = refused(`${list}:\n  - ${entry}\n  - ${entry}\n`);
+      expect(lines.some((line) => line.startsWith("vexel.yaml:2:"))).toBe(true);
+      expect(lines.some((line) => line.startsWith("vexel.yaml:3:"))).toBe(true);
+      expect(lines.join("\n")).not.toContain("is the same as");
+    }
+  },
+);
+
 test("a broken entry causes no second problem where other entries refer to it", () => {
   const [only, ...more] = refused(
     `upstreams:

@@ -90,12 +90,19 @@ function withPlaceholders(
     const sound = (data[list] as readonly unknown[]).values();
     const entries = entriesOf(rest, list).map((entry, index) => {
       if (!broken.has(positionOf(list, index))) return sound.next().value;
-      const named = typeof entry === "object" && entry !== null ? (entry as Entry) : {};
-      return placeholders[list](named);
+      return placeholders[list](namedEntry(entry, positionOf(list, index)));
     });
     return [list, entries];
   });
   return { ...data, ...Object.fromEntries(filled) } as ConfigFile;
+}
+
+/** A name that is missing, or no text, is replaced by one that no other entry has and nothing refers to. */
+function namedEntry(entry: unknown, position: string): Entry {
+  const unnamed = { id: position, name: position, key: position, url: position };
+  if (typeof entry !== "object" || entry === null) return unnamed;
+  const named = Object.entries(entry).filter(([, value]) => typeof value === "string");
+  return { ...unnamed, ...Object.fromEntries(named) };
 }
 
 /** What the other kind of a broken upstream or model could make right is no problem yet. */
