@@ -58,7 +58,7 @@ const nextJob = (claim: Claim, parameters: Parameters, lockRows: string): string
    WHERE kind = ${parameters.add(claim.kind)} AND key_id = ${parameters.add(claim.keyId)}
      AND owner = ${parameters.add(claim.owner)} AND ended_at IS NULL
      AND ${isClaimable(claim, parameters)}
-   ORDER BY served_at LIMIT 1 ${lockRows}`;
+   ORDER BY served_at, id LIMIT 1 ${lockRows}`;
 
 /** A job that is to be validated, or to be finalized and of which no process holds a range. */
 export async function claimJob(
