@@ -7,6 +7,7 @@ import { endOfPeriod, type Period, periodNames, periods } from "../../contract/b
 import type { EventData } from "../../contract/events.ts";
 import { type BudgetedOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import { toDollars } from "../lib/nano-dollars.ts";
 import type { RequestBudgets } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { BudgetState, Reserved } from "../storage/redis/limits-demand.ts";
@@ -44,9 +45,15 @@ interface BudgetsOptions {
   readonly emit: (event: ThresholdEvent) => void;
 }
 
-interface ChargedStanding extends StandingReservation {
-  /** The budgets that it is reserved in. */
-  readonly charged: readonly BudgetedOwner[];
+/**
+ * What a part of a job may still cost, in the budgets that it is charged to. Every process reserves it under the same
+ * id, in the present day, month and total: at midnight UTC it moves.
+ */
+export interface JobEntry {
+  readonly id: string;
+  /** Grows with each change: of two versions of an entry, the newer one counts. */
+  readonly version: number;
+  readonly amounts: readonly { readonly owner: BudgetedOwner; readonly nanos: number }[];
 }
 
 interface BudgetInPeriod {
@@ -255,12 +262,17 @@ export function createBudgets(options: BudgetsOptions) {
         },
       };
     },
-    /** Replaces the reservations of work that outlives a process. They are never refused. */
-    setStanding: (reservations: readonly ChargedStanding[], at: number): void => {
+    /** Replaces the reservations of jobs. They are never refused. */
+    setJobEntries: (entries: readonly JobEntry[], at: number): void => {
       const byCounter = new Map<BudgetCounter, StandingReservation[]>();
-      for (const [charged, own] of Map.groupBy(reservations, (each) => each.charged)) {
-        for (const { counter } of allBudgetsOf(charged, at))
-          byCounter.set(counter, [...(byCounter.get(counter) ?? []), ...own]);
+      for (const { id, amounts } of entries) {
+        for (const { owner, nanos } of amounts) {
+          for (const { counter } of budgetsOf(owner, at)) {
+            const reservations = byCounter.get(counter) ?? [];
+            reservations.push({ hold: id, dollars: toDollars(nanos) });
+            byCounter.set(counter, reservations);
+          }
+        }
       }
       counters.setStanding(byCounter);
     },

@@ -7,6 +7,7 @@
  */
 import type { Budgets } from "../budgets/budgets.ts";
 import type { RequestCharging } from "../budgets/charge-request.ts";
+import { toNanos } from "../lib/nano-dollars.ts";
 import { createSerialize } from "../lib/tasks.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import { RequestRecord } from "../request/request-record.ts";
@@ -16,7 +17,7 @@ import type { JobLine } from "./job-kind.ts";
 
 interface JobBudgetOptions {
   readonly charging: Pick<RequestCharging, "reserve">;
-  readonly budgets: Pick<Budgets, "setStanding">;
+  readonly budgets: Pick<Budgets, "setJobEntries">;
   readonly store: Pick<JobStore, "listReserved">;
   /** The budgets of an API key. Undefined: it has none, or was revoked. */
   readonly budgetsOf: (keyId: string) => Caller["budgets"];
@@ -42,12 +43,12 @@ export function createJobBudget(options: JobBudgetOptions) {
   const readRows = async (): Promise<void> => {
     next = undefined;
     const reserved = await store.listReserved();
-    const standing = reserved.map(({ jobId, number, keyId, dollars }) => ({
-      hold: `${jobId}-${number}`,
-      charged: budgetsOf(keyId) ?? [],
-      dollars,
+    const entries = reserved.map(({ jobId, number, keyId, dollars }) => ({
+      id: `${jobId}-${number}`,
+      version: 0,
+      amounts: (budgetsOf(keyId) ?? []).map((owner) => ({ owner, nanos: toNanos(dollars) })),
     }));
-    budgets.setStanding(standing, now());
+    budgets.setJobEntries(entries, now());
   };
 
   return {
