@@ -15,8 +15,8 @@ export interface BenchContext {
   /** Undefined when nginx is not installed. */
   nginx(more?: string): Promise<RunningProxy | undefined>;
   vexel(env?: Readonly<Record<string, string>>): Promise<RunningProxy>;
-  /** Another commit of the gateway, if the run compares with one. */
-  readonly other?: { readonly name: string; start(): Promise<RunningProxy> };
+  /** Other commits of the gateway, if the run compares with them. */
+  readonly others: readonly { readonly name: string; start(): Promise<RunningProxy> }[];
 }
 
 /** A scenario: it starts the processes that it needs, and leaves none running. */
@@ -24,7 +24,7 @@ export type RunScenario = (context: BenchContext) => Promise<ScenarioResult>;
 
 interface BenchOptions extends Pick<BenchContext, "folder" | "upstream" | "seconds" | "rounds"> {
   readonly command?: readonly string[] | undefined;
-  readonly against?: Checkout | undefined;
+  readonly against: readonly Checkout[];
 }
 
 export function createContext({ command, against, ...shared }: BenchOptions): BenchContext {
@@ -36,11 +36,9 @@ export function createContext({ command, against, ...shared }: BenchOptions): Be
     log: (what) => console.error(`bench: ${what}`),
     nginx: (more) => startNginx(join(folder, `nginx-${started++}`), upstream, more),
     vexel: (settings) => startVexel({ ...gateway(), command, settings }),
-    ...(against && {
-      other: {
-        name: against.name,
-        start: () => startVexel({ ...gateway(), checkout: against.folder }),
-      },
-    }),
+    others: against.map((checkout) => ({
+      name: checkout.name,
+      start: () => startVexel({ ...gateway(), checkout: checkout.folder }),
+    })),
   };
 }

@@ -17,9 +17,9 @@ export interface Load {
 const wrk = Bun.which("wrk");
 export const generator = wrk ? "wrk" : "bun loader (wrk is not installed)";
 
-const headersFor = ({ key: apiKey = key }: Scenario) => ({
+const headersFor = ({ key: apiKey = key, form }: Scenario) => ({
   authorization: `Bearer ${apiKey}`,
-  "content-type": "application/json",
+  "content-type": form?.().contentType ?? "application/json",
 });
 
 /** Placeholder in a body for a number that differs in each request. */
@@ -35,10 +35,10 @@ const neverAgain = 10 ** digits.turn;
 
 /** The whole request as text, split at the placeholders: only the number is inserted between the parts. */
 function requestParts(url: string, scenario: Scenario): string[] {
-  const { path, body } = scenario;
+  const { path, body, form } = scenario;
   const placeholders = body.split(placeholder).length - 1;
   const length =
-    Buffer.byteLength(body) +
+    (form?.().bytes ?? Buffer.from(body)).length +
     placeholders * (digits.series + digits.turn - Buffer.byteLength(placeholder));
   const lines = [
     `POST ${path} HTTP/1.1`,
@@ -49,15 +49,16 @@ function requestParts(url: string, scenario: Scenario): string[] {
   return `${lines.join("\r\n")}\r\n\r\n${body}`.split(placeholder);
 }
 
-// Escapes of JSON are valid in Lua, as long as the text is ASCII.
-const script = (url: string, scenario: Scenario): string => `
+// Escapes of JSON are valid in Lua, as long as the text is ASCII. `formFile`: the bytes of the form.
+const script = (url: string, scenario: Scenario, formFile: string | undefined): string => `
+local form = ${formFile ? `io.open(${JSON.stringify(formFile)}, "rb"):read("*a")` : '""'}
 local parts = { ${requestParts(url, scenario)
   .map((part) => JSON.stringify(part))
   .join(", ")} }
 local turn = 0
 function request()
   turn = (turn + 1) % ${scenario.cycle ?? neverAgain}
-  return table.concat(parts, string.format("${nextSeries(scenario)}%0${digits.turn}d", turn))
+  return table.concat(parts, string.format("${nextSeries(scenario)}%0${digits.turn}d", turn)) .. form
 end
 function done(summary, latency)
   local e = summary.errors
@@ -70,8 +71,9 @@ end
 `;
 
 function launch(url: string, scenario: Scenario, seconds: number, folder: string): Running {
-  const { path, body, connections } = scenario;
+  const { path, body, connections, form } = scenario;
   if (!wrk) {
+    if (form) throw new Error("forms need wrk, which is not installed");
     const parts = body.split(placeholder);
     const { cycle = neverAgain } = scenario;
     const bodies = { parts, series: nextSeries(scenario), digits: digits.turn, cycle };
@@ -82,7 +84,9 @@ function launch(url: string, scenario: Scenario, seconds: number, folder: string
     });
   }
   const file = join(folder, "post.lua");
-  writeFileSync(file, script(url, scenario));
+  const formFile = form && join(folder, "form.bin");
+  if (formFile) writeFileSync(formFile, form().bytes);
+  writeFileSync(file, script(url, scenario, formFile));
   const size = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "5s"];
   return start([wrk, ...size, "-s", file, url + path], cores.rest, { listen: true });
 }
@@ -104,11 +108,11 @@ export async function load(
 
 /** Sends one request, to make sure that the measured response is correct. */
 export async function sendOnce(url: string, scenario: Scenario): Promise<string> {
-  const { path, body } = scenario;
+  const { path, body, form } = scenario;
   const response = await fetch(url + path, {
     method: "POST",
     headers: headersFor(scenario),
-    body: body.replaceAll(placeholder, nextSeries(scenario)),
+    body: form?.().bytes ?? body.replaceAll(placeholder, nextSeries(scenario)),
   });
   const text = await response.text();
   if (response.status !== 200)

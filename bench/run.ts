@@ -1,6 +1,6 @@
 /**
- * `bun bench/run.ts [--check] [--only SCENARIO,SCENARIO] [--json FILE] [--vexel COMMAND] [--against COMMIT] [--seconds
- * N] [--rounds N]`: the gateway, nginx as the reference, and one upstream, in one run on one machine. Loopback only.
+ * `bun bench/run.ts [--check] [--only SCENARIO,SCENARIO] [--json FILE] [--vexel COMMAND] [--against
+ * COMMIT,COMMIT] [--seconds N] [--rounds N]`: the gateway, nginx as the reference, and one upstream, in one run on one machine. Loopback only.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -34,8 +34,15 @@ import { fromColdStart } from "./scenarios/warm-up.ts";
 import { workers } from "./scenarios/workers.ts";
 import {
   cachedText,
+  edit,
   image,
   limitedText,
+  manyTexts,
+  manyTextsAsFloats,
+  mostTexts,
+  numbersAsBase64,
+  numbersAsFloats,
+  oneTextFromNumbers,
   passThrough,
   responseFormats,
   targets,
@@ -57,6 +64,26 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
     mostCpu: targets.passThroughNginxRatio,
     alsoLargeBuffers: true,
   }),
+  many: againstNginx({ scenario: manyTexts, mostCpu: targets.manyTextsNginxRatio }),
+  most: againstNginx({ scenario: mostTexts, mostCpu: targets.mostTextsNginxRatio }),
+  "many-floats": againstNginx({
+    scenario: manyTextsAsFloats,
+    mostCpu: targets.manyFloatsNginxRatio,
+  }),
+  numbers: againstNginx({
+    scenario: numbersAsBase64,
+    mostCpu: targets.numbersNginxRatio,
+    converts: true,
+  }),
+  "numbers-floats": againstNginx({
+    scenario: numbersAsFloats,
+    mostCpu: targets.numbersAsFloatsNginxRatio,
+  }),
+  "numbers-one": againstNginx({
+    scenario: oneTextFromNumbers,
+    mostCpu: targets.oneTextFromNumbersNginxRatio,
+    converts: true,
+  }),
   floats: inFloats,
   "output-types": inOutputTypes,
   "embedded-images": embeddedImagesInOneRequest,
@@ -72,6 +99,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   streams: concurrentResponses(responseFormats.streamed),
   "converted-streams": concurrentResponses(responseFormats.convertedToStream),
   "image-links": concurrentResponses(responseFormats.asLinks),
+  edit: againstNginx({ scenario: edit, mostCpu: targets.editNginxRatio, alsoLargeBuffers: true }),
   edits: largeEdits,
   downloads: imageDownloads,
   convert: converted,
@@ -81,11 +109,14 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   l2,
 };
 
-/** The scenarios that `--against` compares with another commit, round by round. */
-const compared = ["uncached", "limited", "cached", "passthrough", "floats", "image"];
+/** The scenarios that `--against` compares with other commits, round by round. */
+const compared = [
+  ...["uncached", "limited", "cached", "passthrough", "floats", "many", "most", "many-floats"],
+  ...["numbers", "numbers-floats", "image", "edit"],
+];
 
 const usage = `usage: npm run bench -- [--check] [--only SCENARIO,SCENARIO] [--json FILE] [--vexel COMMAND]
-  [--against COMMIT] [--seconds N] [--rounds N]
+  [--against COMMIT,COMMIT] [--seconds N] [--rounds N]
 scenarios: ${Object.keys(scenarios).join(", ")}`;
 
 function readOptions() {
@@ -112,8 +143,9 @@ const options = readOptions();
 const [seconds, rounds] = [Number(options.seconds), Number(options.rounds)];
 const folder = mkdtempSync(join(tmpdir(), "vexel-bench-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-// Without options a run takes about eleven minutes; more seconds or rounds raise the timeout.
-endWithParent((600 + 15 * rounds * seconds) * 1000);
+// Without options a run takes about a quarter of an hour; more seconds, rounds or commits raise the timeout.
+const versions = 1 + (options.against?.split(",").length ?? 0);
+endWithParent((900 + 20 * rounds * (seconds + 1) * versions) * 1000);
 
 /** Also sets the exit code, so that the run does not pass. */
 function reportFailure(what: string, error: unknown): void {
@@ -134,7 +166,7 @@ async function measure(): Promise<Report> {
   });
   const upstream = `http://127.0.0.1:${await firstLine(source)}`;
   const command = options.vexel?.split(" ");
-  const against = options.against ? checkOut(options.against, folder) : undefined;
+  const against = (options.against?.split(",") ?? []).map((commit) => checkOut(commit, folder));
   const context = createContext({ folder, upstream, seconds, rounds, command, against });
   const otherLoad = watchOtherLoad();
   const findings: ScenarioResult[] = [];

@@ -1,5 +1,7 @@
 /** The scenarios as data: the loads, the slow upstreams, and the targets printed next to the figures. */
 
+import { usualImage } from "./sample-images.ts";
+
 export interface Scenario {
   readonly name: string;
   readonly path: string;
@@ -10,6 +12,8 @@ export interface Scenario {
   readonly cycle?: number;
   /** Absent: the key without limits. */
   readonly key?: string;
+  /** In place of `body`: a form that is the same in each request. */
+  readonly form?: () => { readonly contentType: string; readonly bytes: Buffer };
 }
 
 export const key = "sk-vexel-bench-0123456789abcdef0123456789abcdef";
@@ -72,6 +76,39 @@ export const passThrough = embeddings(
   },
 );
 
+/** What an indexer sends: many texts at once, with the defaults. */
+export const manyTexts = embeddings("100 uncached texts per request, 1536 as base64", 4, {
+  model: usual,
+  input: many(100),
+  encoding_format: "base64",
+});
+export const mostTexts = embeddings("256 uncached texts per request, 1536 as base64", 4, {
+  model: usual,
+  input: many(256),
+  encoding_format: "base64",
+});
+export const manyTextsAsFloats = embeddings("100 uncached texts as floats, 1536", 4, {
+  model: usual,
+  input: many(100),
+  encoding_format: "float",
+});
+
+/** The upstream sends the vectors of this model as JSON numbers, whatever was requested. */
+export const numbersModel = "numbers";
+const fromNumbers = (encoding_format: EncodingFormat): Scenario =>
+  embeddings(`100 uncached texts as ${encoding_format} from JSON numbers, 1536`, 4, {
+    model: numbersModel,
+    input: many(100),
+    encoding_format,
+  });
+export const numbersAsBase64 = fromNumbers("base64");
+export const numbersAsFloats = fromNumbers("float");
+export const oneTextFromNumbers = oneUncachedText(
+  "one uncached text from JSON numbers, 1536 as base64",
+  32,
+  numbersModel,
+);
+
 export const floats = embeddings("64 uncached texts as floats from base64 (cache on), 1536", 2, {
   model: usual,
   input: many(64),
@@ -121,6 +158,28 @@ const imageScenario = (
 export const image = imageScenario("an image of 1.5 MB, 2 MB in base64, passed through", 4, {
   model: "gpt-image-2",
 });
+
+/** The response is an image of 1.5 MB too. */
+export const edit: Scenario = {
+  name: "an edit of a PNG of 1.5 MB, in a form",
+  path: "/v1/images/edits",
+  body: "",
+  connections: 4,
+  form: () => {
+    const boundary = "----bench-0123456789";
+    const part = (head: string) => `--${boundary}\r\ncontent-disposition: form-data; ${head}`;
+    return {
+      contentType: `multipart/form-data; boundary=${boundary}`,
+      bytes: Buffer.concat([
+        Buffer.from(part('name="model"\r\n\r\ngpt-image-2\r\n')),
+        Buffer.from(part('name="prompt"\r\n\r\na hat\r\n')),
+        Buffer.from(part('name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n')),
+        usualImage(),
+        Buffer.from(`\r\n--${boundary}--\r\n`),
+      ]),
+    };
+  },
+};
 
 export const links = imageScenario("a link to an image of 1.5 MB, requested as base64", 8, {
   model: "linked",
@@ -172,6 +231,12 @@ export const targets = {
   uncachedTextNginxRatio: 4.6,
   cachedTextNginxRatio: 1.5,
   passThroughNginxRatio: 2,
+  manyTextsNginxRatio: 3,
+  mostTextsNginxRatio: 3.5,
+  manyFloatsNginxRatio: 6.8,
+  oneTextFromNumbersNginxRatio: 6,
+  numbersNginxRatio: 7,
+  numbersAsFloatsNginxRatio: 10,
   floatsPrintingRatio: 1.3,
   leastBatchingGain: 4,
   upstreamRequestsPerRequest: 1 / 8,
@@ -191,6 +256,7 @@ export const targets = {
   loadMegabytes: 250,
   readyMs: 750,
   imageNginxRatio: 2.5,
+  editNginxRatio: 3.5,
   responsesGrowthMegabytes: 100,
   editsGrowthMegabytes: 64,
 } as const;

@@ -2,7 +2,8 @@
  * The embeddings endpoint of the bench's upstream: immediate, or with a limited number of slots and a fixed latency.
  */
 
-import { vectors } from "./vectors.ts";
+import { numbersModel } from "./scenarios.ts";
+import { numberTexts, vectors } from "./vectors.ts";
 
 export const headers = {
   "content-type": "application/json",
@@ -32,29 +33,33 @@ const imageTokens = 600;
 /** Serialized once: the upstream shares its core with the load, and must not be the bottleneck. */
 const written = new Map<string, Uint8Array>();
 
-function responseBody(model: string, count: number): Uint8Array {
-  const name = `${model} ${count}`;
+function responseBody(model: string, count: number, inNumbers: boolean): Uint8Array {
+  const name = `${model} ${count} ${inNumbers}`;
   const existing = written.get(name);
   if (existing) return existing;
-  const data = Array.from({ length: count }, (_, index) => ({
-    object: "embedding",
-    index,
-    embedding: vectors[index % vectors.length],
-  }));
+  const texts = inNumbers ? numberTexts() : vectors.map((vector) => JSON.stringify(vector));
+  const data = Array.from(
+    { length: count },
+    (_, index) =>
+      `{"object":"embedding","index":${index},"embedding":${texts[index % texts.length]}}`,
+  );
   const tokens = count * tokensEach;
-  const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  const bytes = Buffer.from(JSON.stringify({ object: "list", data, model, usage }));
+  const usage = JSON.stringify({ prompt_tokens: tokens, total_tokens: tokens });
+  const bytes = Buffer.from(
+    `{"object":"list","data":[${data.join(",")}],"model":${JSON.stringify(model)},"usage":${usage}}`,
+  );
   written.set(name, bytes);
   return bytes;
 }
 
 export async function respondImmediately(request: Request): Promise<Response> {
   const { model, input, encoding_format } = (await request.json()) as EmbeddingsBody;
-  // The gateway must request base64; any other format would be another measurement.
-  if (encoding_format !== "base64") return new Response("not base64", { status: 400 });
-  return new Response(responseBody(model, typeof input === "string" ? 1 : input.length), {
-    headers,
-  });
+  const inNumbers = model === numbersModel || encoding_format === "float";
+  // The gateway must request base64, and never requests floats; any other format would be another measurement.
+  if (!inNumbers && encoding_format !== "base64")
+    return new Response("not base64", { status: 400 });
+  const count = typeof input === "string" ? 1 : input.length;
+  return new Response(responseBody(model, count, inNumbers), { headers });
 }
 
 const imageType = Buffer.from('"type":"image_url"');

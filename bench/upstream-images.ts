@@ -72,11 +72,19 @@ export const respondWithLargeImage: Handler = async (request) => {
 /** Bytes per millisecond and upload: slow enough that a proxy without backpressure must buffer. */
 const bytesPerMs = 16_000;
 
+/** Bytes of a request that is read slowly. */
+const slowFrom = 10_000_000;
+
 const pngStart = Buffer.from("\x89PNG", "latin1");
 const formEnd = Buffer.from("\r\n--");
 
-/** The response has the checksum of the uploaded image. */
+const editsAtOnce = respondOnceWritten(() => responseWith(inBase64(usualImage()), "usual"));
+
+/** Slowly for a large image: the response has the checksum of the uploaded image. */
 export const acceptEdit: Handler = async (request) => {
+  if (Number(request.headers.get("content-length") ?? Number.NaN) < slowFrom) {
+    return editsAtOnce(request);
+  }
   const started = performance.now();
   const sum = createChecksum();
   let received = 0;

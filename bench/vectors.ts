@@ -1,5 +1,7 @@
 /** The vectors that the bench's upstream returns, shared with the scenarios that verify them. */
 
+import { maxTextBytes, printFloats } from "../server/lib/vector-codec/index.ts";
+
 export const dimensions = 1536;
 
 // As many as a request for floats has; larger requests get them repeatedly.
@@ -14,3 +16,12 @@ export const vectors: readonly string[] = Array.from({ length: distinct }, (_, a
     ).buffer,
   ).toString("base64"),
 );
+
+/** The same vectors as lists of JSON numbers, each the shortest text of its float32. */
+export const numberTexts = (): readonly string[] =>
+  vectors.map((vector) => {
+    const bytes = Buffer.from(vector, "base64");
+    const text = Buffer.alloc(maxTextBytes(dimensions));
+    const numbers = new Float32Array(bytes.buffer, bytes.byteOffset, dimensions);
+    return text.toString("latin1", 0, printFloats(numbers, text, 0));
+  });

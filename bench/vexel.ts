@@ -35,8 +35,9 @@ export async function startVexel(options: GatewayOptions): Promise<RunningProxy>
   const { folder, upstream, checkout = workingTree, settings = {} } = options;
   const command = options.command ?? serveCommand(checkout);
   mkdirSync(folder, { recursive: true });
+  // That of the working tree for every commit: an earlier one lacks the models of later scenarios.
+  const template = readFileSync(join(workingTree, "bench/vexel.yaml"), "utf8");
   // Names of settings differ between commits.
-  const template = readFileSync(join(checkout, "bench/vexel.yaml"), "utf8");
   const environment = JSON.parse(readFileSync(join(checkout, "bin/environment.json"), "utf8"));
   const configuration = template
     .replaceAll("{{upstream}}", upstream)

@@ -1,4 +1,4 @@
-/** The same load on nginx, on the gateway, and with `--against` on the gateway of another commit. */
+/** The same load on nginx, on the gateway, and with `--against` on the gateways of other commits. */
 
 import { alternate, cpuRatios, ratioLine } from "../compare.ts";
 import type { BenchContext, RunScenario } from "../context.ts";
@@ -15,6 +15,8 @@ interface AgainstNginx {
   readonly mostCpu: number;
   /** The gateway must serve from its cache; otherwise it must send upstream requests. */
   readonly fromCache?: boolean;
+  /** The gateway's response has another encoding than the upstream's. */
+  readonly converts?: boolean;
   /** Also compares with nginx as configured for large responses, without a target. */
   readonly alsoLargeBuffers?: boolean;
 }
@@ -28,11 +30,11 @@ export const againstNginx =
     const nginx = await context.nginx();
     const tuned = options.alsoLargeBuffers ? await context.nginx(largeBuffers) : undefined;
     const vexel = await context.vexel();
-    const other = await context.other?.start();
-    const gateways = [vexel, other].filter((proxy) => proxy !== undefined);
+    const others = await Promise.all(context.others.map((other) => other.start()));
+    const gateways = [vexel, ...others];
     const proxies = [nginx, tuned, ...gateways].filter((proxy) => proxy !== undefined);
     // The gateway twice: its second response may come from the cache.
-    await compareResponses(context, scenario, [...proxies, vexel]);
+    if (!options.converts) await compareResponses(context, scenario, [...proxies, vexel]);
 
     context.log(`${scenario.name}: warming up`);
     // nginx has no JIT compiler.
@@ -49,7 +51,7 @@ export const againstNginx =
       vexel: of(vexel)!,
       nginx: of(nginx),
       tuned: of(tuned),
-      other: context.other && { name: context.other.name, rounds: of(other)! },
+      others: context.others.map(({ name }, at) => ({ name, rounds: of(others[at])! })),
     });
   };
 
@@ -69,12 +71,11 @@ interface Rounds {
   readonly vexel: readonly Figures[];
   readonly nginx: readonly Figures[] | undefined;
   readonly tuned: readonly Figures[] | undefined;
-  readonly other: { readonly name: string; readonly rounds: readonly Figures[] } | undefined;
+  readonly others: readonly { readonly name: string; readonly rounds: readonly Figures[] }[];
 }
 
 function report({ scenario, mostCpu, fromCache = false }: AgainstNginx, rounds: Rounds) {
   const { name, connections } = scenario;
-  const { other } = rounds;
   const vexel = medians(rounds.vexel);
   if ((vexel.upstreamRequests === 0) !== fromCache)
     throw new Error(`${name}: ${vexel.upstreamRequests} upstream requests per request`);
@@ -82,7 +83,7 @@ function report({ scenario, mostCpu, fromCache = false }: AgainstNginx, rounds: 
   const columns = {
     ...(nginx && { nginx }),
     vexel,
-    ...(other && { [other.name]: medians(other.rounds) }),
+    ...Object.fromEntries(rounds.others.map((other) => [other.name, medians(other.rounds)])),
   };
   const verdicts: Verdict[] = [];
   const lines = [`${name}, ${connections} connections`, figureTable(columns)];
@@ -94,14 +95,14 @@ function report({ scenario, mostCpu, fromCache = false }: AgainstNginx, rounds: 
   const tuned = rounds.tuned && cpuRatios(rounds.vexel, rounds.tuned);
   if (tuned)
     lines.push(`against nginx with larger buffers: ${tuned.median.toFixed(2)} x (no target)`);
-  const otherRatios = other && cpuRatios(rounds.vexel, other.rounds);
-  if (otherRatios) {
-    const unit = `x ${other.name}`;
+  const otherRatios = rounds.others.map((other) => {
+    const ratio = cpuRatios(rounds.vexel, other.rounds);
+    lines.push(ratioLine(ratio, other.name));
     verdicts.push(
-      atMost(`CPU per request, ${name}`, otherRatios.median, targets.otherCommitRatio, unit),
+      atMost(`CPU per request, ${name}`, ratio.median, targets.otherCommitRatio, `x ${other.name}`),
     );
-    lines.push(ratioLine(otherRatios, other.name));
-  }
+    return ratio;
+  });
   verdicts.push(
     atMost(`memory under load, ${name}`, vexel.peakMegabytes, targets.loadMegabytes, "MB"),
   );

@@ -18,38 +18,42 @@ export const inFloats: RunScenario = async (context) => {
   const vexel = await context.vexel();
   checkResponse(await sendOnce(vexel.url, floats));
   log(`${floats.name}: warming up`);
-  const other = await context.other?.start();
-  for (const proxy of [vexel, other])
-    if (proxy)
-      await warmUp(
-        async () => (await underLoad(context, proxy, floats, warmSeconds)).cpuUsPerRequest,
-      );
+  const others = await Promise.all(context.others.map((other) => other.start()));
+  for (const proxy of [vexel, ...others])
+    await warmUp(
+      async () => (await underLoad(context, proxy, floats, warmSeconds)).cpuUsPerRequest,
+    );
   const printing = startPrinting();
   // The first round warms the process up and is not counted.
   await printing.round(1);
   const served: Figures[] = [];
-  const servedByOther: Figures[] = [];
+  const servedByOthers: Figures[][] = others.map(() => []);
   const printed: number[] = [];
   for (let at = 1; at <= rounds; at++) {
     log(`${floats.name}: round ${at} of ${rounds}`);
     served.push(await underLoad(context, vexel, floats, seconds));
-    if (other) servedByOther.push(await underLoad(context, other, floats, seconds));
+    for (const [index, other] of others.entries())
+      servedByOthers[index]!.push(await underLoad(context, other, floats, seconds));
     printed.push(await printing.round(seconds));
   }
   await printing.stop();
   await vexel.process.stop();
-  await other?.process.stop();
-  const otherRatios = other && cpuRatios(served, servedByOther);
+  await Promise.all(others.map((other) => other.process.stop()));
+  const named = context.others.map(({ name }, at) => ({ name, rounds: servedByOthers[at]! }));
+  const otherRatios = named.map(({ name, rounds: other }) => ({
+    name,
+    ratios: cpuRatios(served, other),
+  }));
   const [figures, printingUs] = [medians(served), median(printed)];
   return {
     text: [
       `${floats.name}, ${floats.connections} connections`,
       figureTable({
         vexel: figures,
-        ...(context.other && { [context.other.name]: medians(servedByOther) }),
+        ...Object.fromEntries(named.map(({ name, rounds: other }) => [name, medians(other)])),
       }),
       `printing alone: ${printingUs.toFixed(0)} us of CPU per request (a bare process: base64 decoded and printed by the runtime itself; no HTTP, no validation, no assembled body)`,
-      ...(otherRatios ? [ratioLine(otherRatios, context.other!.name)] : []),
+      ...otherRatios.map(({ name, ratios }) => ratioLine(ratios, name)),
     ].join("\n"),
     figures: { name: floats.name, vexel: figures, printingUs, printed, otherRatios },
     verdicts: [
@@ -59,16 +63,14 @@ export const inFloats: RunScenario = async (context) => {
         targets.floatsPrintingRatio,
         "x printing the numbers",
       ),
-      ...(otherRatios
-        ? [
-            atMost(
-              `CPU per request, ${floats.name}`,
-              otherRatios.median,
-              targets.otherCommitRatio,
-              `x ${context.other!.name}`,
-            ),
-          ]
-        : []),
+      ...otherRatios.map(({ name, ratios }) =>
+        atMost(
+          `CPU per request, ${floats.name}`,
+          ratios.median,
+          targets.otherCommitRatio,
+          `x ${name}`,
+        ),
+      ),
     ],
   };
 };
