@@ -128,6 +128,13 @@ test("a quote that is not closed is refused with its line, and the rest of the f
     [],
     "--input: the quote that opens a field in line 4 is not closed.",
   );
+  // The next field with quotes closes it: records 2 and 3 would be one.
+  write("quotes.csv", 'id,text\n1,"a"\n2,"unclosed\n3,"b"\n4,c\n');
+  await expectRefused(
+    "quotes.csv",
+    [],
+    "--input: text follows the quote that closes a field, in line 4. Its field begins in line 3.",
+  );
 });
 
 test("a file that is no Parquet, a truncated one and a damaged one are refused", async () => {

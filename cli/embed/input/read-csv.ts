@@ -100,9 +100,10 @@ class CsvParser {
         // Part of the line break, as in files of Windows.
         return undefined;
       default:
-        this.#field += character;
-        this.#state = "plain";
-        return undefined;
+        // Only after a quote. In a file of quoted fields, a quote that is not closed ends at the next one.
+        throw new UsageError(
+          `--input: text follows the quote that closes a field, in line ${this.#line}. Its field begins in line ${this.#quoteLine}`,
+        );
     }
   }
 
