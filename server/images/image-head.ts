@@ -3,7 +3,7 @@
  * a delivered image, which are those facts and otherwise what the upstream reported or the client requested.
  */
 import { decodeBase64Stream } from "../lib/base64-stream.ts";
-import { type BorrowedBytes, copyOf, viewOf } from "../lib/borrowed-bytes.ts";
+import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";
 import { imageSize, sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { ImageMetadata, LoadedImage } from "../upstream/contract.ts";
@@ -36,20 +36,30 @@ function headInMemory(image: LoadedImage): Uint8Array {
   return encoding === "raw" ? start : decodeBase64(start, start.length);
 }
 
-/** The dimensions: in the first bytes of most formats, after a color profile in some. */
-async function readDimensions(image: LoadedImage): Promise<ReturnType<typeof imageSize>> {
-  return imageSize(headInMemory(image)) ?? imageSize(await readHead(image));
-}
+/** The dimensions: in the first bytes of most formats, after a color profile or a C2PA manifest in some. */
+const readDimensions = (image: LoadedImage) => findInHead(image, imageSize);
 
 /** Whether the image has an alpha channel. Undefined where its head does not say. */
-export async function readAlpha(image: LoadedImage): Promise<boolean | undefined> {
-  const { alpha } = imageSize(headInMemory(image)) ?? {};
-  return alpha ?? imageSize(await readHead(image))?.alpha;
+export const readAlpha = (image: LoadedImage): Promise<boolean | undefined> =>
+  findInHead(image, (head) => imageSize(head)?.alpha);
+
+/** In as few bytes as possible. */
+async function findInHead<T>(
+  image: LoadedImage,
+  find: (head: Uint8Array) => T | undefined,
+): Promise<T | undefined> {
+  return (
+    find(headInMemory(image)) ??
+    find(await readHead(image)) ??
+    find(await readHead(image, longHeadBytes))
+  );
 }
 
 const inMemoryHeadBytes = 96;
 /** A JPEG may contain a long color profile before its dimensions. */
 const headBytes = 64 * 1024;
+/** A C2PA manifest may contain thumbnails. */
+const longHeadBytes = 1024 * 1024;
 
 const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
   Buffer.from(
@@ -59,15 +69,20 @@ const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
     "base64",
   );
 
-/** The first bytes: of a spilled image, as many as its first chunk contains. */
-export async function readHead(image: LoadedImage): Promise<Uint8Array> {
-  if (image.kind !== "spilled") return firstBytes(image, headBytes);
+export async function readHead(image: LoadedImage, bytes = headBytes): Promise<Uint8Array> {
+  if (image.kind !== "spilled") return firstBytes(image, bytes);
   const { spilled } = image;
+  const wanted = spilled.encoding === "raw" ? bytes : base64Length(bytes);
+  const parts: Uint8Array[] = [];
+  let length = 0;
   for await (const chunk of spilled.stream()) {
-    if (spilled.encoding === "raw") return copyOf(chunk.subarray(0, headBytes));
-    return decodeBase64(viewOf(chunk), base64Length(headBytes));
+    const part = copyOf(chunk.subarray(0, wanted - length));
+    parts.push(part);
+    length += part.length;
+    if (length === wanted) break;
   }
-  return new Uint8Array();
+  const head = Buffer.concat(parts);
+  return spilled.encoding === "raw" ? head : decodeBase64(head, wanted);
 }
 
 /** All bytes. Throws InvalidBase64. */

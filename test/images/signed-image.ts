@@ -4,26 +4,21 @@ import { crc32 } from "node:zlib";
 export type SignedFormat = "png" | "jpeg" | "webp" | "gif" | "avif";
 
 /** A JUMBF superbox whose description names C2PA. */
-const manifest = ((): Buffer => {
+function manifestOf(thumbnailBytes: number): Buffer {
   const uuid = Buffer.from("63327061" + "00110010800000aa00389b71", "hex");
   const description = box("jumd", Buffer.concat([uuid, Buffer.from("\x03c2pa\0", "latin1")]));
-  return box("jumb", Buffer.concat([description, box("free", Buffer.alloc(2000, 7))]));
-})();
+  return box("jumb", Buffer.concat([description, box("free", Buffer.alloc(thumbnailBytes, 7))]));
+}
 
-/** The same image with a manifest. */
-export function sign(image: Uint8Array, format: SignedFormat): Buffer {
+/** The same image with a manifest, most of which are thumbnails. */
+export function sign(image: Uint8Array, format: SignedFormat, thumbnailBytes = 2000): Buffer {
   const bytes = Buffer.from(image);
+  const manifest = manifestOf(thumbnailBytes);
   switch (format) {
     case "png":
       return insert(bytes, 33, pngChunk("caBX", manifest));
-    case "jpeg": {
-      const content = Buffer.concat([Buffer.from("JP\0\x01\0\0\0\x01", "latin1"), manifest]);
-      return insert(
-        bytes,
-        2,
-        Buffer.concat([Buffer.from([0xff, 0xeb]), u16(content.length + 2), content]),
-      );
-    }
+    case "jpeg":
+      return insert(bytes, 2, jpegSegments(manifest));
     case "webp": {
       const even =
         manifest.length % 2 === 0 ? manifest : Buffer.concat([manifest, Buffer.alloc(1)]);
@@ -64,6 +59,19 @@ function pngChunk(kind: string, content: Uint8Array): Buffer {
   length.writeUInt32BE(content.length, 0);
   checksum.writeUInt32BE(crc32(checked), 0);
   return Buffer.concat([length, checked, checksum]);
+}
+
+/** A segment has at most 65,535 bytes. Each one repeats the head of the box. */
+function jpegSegments(manifest: Buffer): Buffer {
+  const segments: Buffer[] = [];
+  const head = manifest.subarray(0, 8);
+  for (let from = 8; from < manifest.length; from += 65_000) {
+    const number = u16(segments.length + 1);
+    const start = Buffer.concat([Buffer.from("JP\0\x01\0\0", "latin1"), number, head]);
+    const content = Buffer.concat([start, manifest.subarray(from, from + 65_000)]);
+    segments.push(Buffer.concat([Buffer.from([0xff, 0xeb]), u16(content.length + 2), content]));
+  }
+  return Buffer.concat(segments);
 }
 
 const u16 = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff]);
