@@ -5,7 +5,6 @@ import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/st
 import { canceled, type TargetSelection, type TimedAttempt } from "../request/timeline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { type AttemptOutcome, classifyOutcome, neutral } from "./health/classify-outcome.ts";
-import { requestFingerprint } from "./health/request-fingerprint.ts";
 import { type HedgedAttempt, wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies.ts";
 import { errorKindOf, isUnsent } from "./retry-policy.ts";
@@ -127,7 +126,9 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     const now = this.#end();
     this.#reportSent();
     const tookMs = Math.max(0, this.#durationMs(now));
-    this.candidate.health.recordSuccess(now, this.startedAt, tookMs, sizeClass);
+    const { health } = this.candidate;
+    health.recordSuccess(now, this.startedAt, tookMs, sizeClass);
+    health.failedRequests.end(now, this.#client);
     this.#admitWaiting();
   }
 
@@ -149,19 +150,43 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     }
     // A repeated failure may come from one bad input, which must not eject the target for all clients.
     const isSameFailure = outcome.kind === "failure" && (this.#isRepeat || this.#hasFailed(error));
-    health.recordEnd(now, this.startedAt, isSameFailure ? neutral : outcome, () =>
-      modelTargets.peers.every((peer) => peer === health || peer.state(now) !== "healthy"),
+    const { peers } = modelTargets;
+    health.recordEnd(
+      now,
+      this.startedAt,
+      isSameFailure ? neutral : outcome,
+      () => peers.every((peer) => peer === health || peer.state(now) !== "healthy"),
+      () => this.#isOfOneClient(error, now),
     );
+    if (outcome.kind === "reachable") health.failedRequests.end(now, this.#client);
     this.#admitWaiting();
   }
 
-  /** The target has answered the same body with an error before, and has served no request since. */
+  /** The target answers only requests of this client with errors, and the model serves other clients. */
+  #isOfOneClient(error: unknown, now: number): boolean {
+    const client = this.#client;
+    return (
+      isAnswered(error) &&
+      this.candidate.health.failedRequests.areOnlyOf(client) &&
+      this.#owner.modelTargets.peers.some((peer) =>
+        peer.failedRequests.hasServedOthers(client, now),
+      )
+    );
+  }
+
+  get #client(): string {
+    return this.#owner.request.context.caller?.id ?? "";
+  }
+
+  /** The target has answered the same request with an error before, and has served no other since. */
   #hasFailed(error: unknown): boolean {
-    const isAnswered =
-      error instanceof GatewayError && error.kind === "upstream_error" && error.details.upstream;
-    if (!isAnswered) return false;
-    const { health } = this.candidate;
-    return !health.addFailedBody(requestFingerprint(this.#owner.request.query));
+    if (!isAnswered(error)) return false;
+    const { query, context } = this.#owner.request;
+    return !this.candidate.health.failedRequests.add({
+      requestId: context.requestId,
+      client: this.#client,
+      query,
+    });
   }
 
   #reportSent(): void {
@@ -207,6 +232,12 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
 
 const isTargetError = ({ kind }: AttemptOutcome): boolean =>
   kind === "failure" || kind === "rate-limited" || kind === "refused";
+
+/** The target responded, with an error such as status 500. */
+const isAnswered = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  error.kind === "upstream_error" &&
+  error.details.upstream !== undefined;
 
 const messageOf = (error: unknown): string =>
   error instanceof GatewayError ? error.message : "An internal error.";

@@ -6,6 +6,7 @@ import type { Target } from "../../upstream/contract.ts";
 import { AdaptiveConcurrency, minimumLimit } from "./adaptive-concurrency.ts";
 import { CircuitBreaker, type TargetState } from "./circuit-breaker.ts";
 import type { AttemptOutcome } from "./classify-outcome.ts";
+import { FailedRequests } from "./failed-requests.ts";
 import { LatencyStats } from "./latency-stats.ts";
 
 /** A target was ejected or has recovered, for the log and events. */
@@ -22,8 +23,6 @@ interface HealthOptions {
 }
 
 const maxErrors = 5;
-/** More than open the circuit breaker. */
-const maxFailedBodies = 16;
 /** The cool-down after a rate limit error without `retry-after`. */
 const rateLimitMs = 1000;
 /** The cool-down after an error about the gateway's API key or credit. */
@@ -48,13 +47,12 @@ export class TargetHealth {
   readonly breaker: CircuitBreaker;
   readonly latency = new LatencyStats();
   readonly concurrency = new AdaptiveConcurrency();
+  readonly failedRequests = new FailedRequests();
   readonly #onChange: HealthOptions["onChange"];
   /** The free health check of an ejected image target, while others serve. */
   #check: "none" | "running" | "passed" = "none";
   /** When it last served a request, or rejected one for a valid reason. */
   #respondedAt = Number.NEGATIVE_INFINITY;
-  /** The bodies of requests that the target has answered with an error since it last served one. */
-  readonly #failedBodies = new Set<string>();
   /** The target rejected the gateway's key or credit at the last request. */
   #isRefused = false;
 
@@ -141,9 +139,16 @@ export class TargetHealth {
 
   /**
    * An attempt ended without success: the target sent an error or nothing, or the attempt was canceled or not sent.
-   * `isLast`: no other target of the model is healthy.
+   * `isLast`: no other target of the model is healthy. `isOfOneClient`: the failures are those of one client, and the
+   * model serves others.
    */
-  recordEnd(now: number, startedAt: number, outcome: AttemptOutcome, isLast: () => boolean): void {
+  recordEnd(
+    now: number,
+    startedAt: number,
+    outcome: AttemptOutcome,
+    isLast: () => boolean,
+    isOfOneClient: () => boolean = () => false,
+  ): void {
     this.#end(startedAt);
     switch (outcome.kind) {
       case "neutral":
@@ -166,16 +171,8 @@ export class TargetHealth {
         return;
       case "failure":
         this.counts.failed++;
-        this.#onFailure(now, outcome, isLast);
+        this.#onFailure(now, outcome, isLast, isOfOneClient);
     }
-  }
-
-  /** False: it is known. One bad request is one failure, however often clients send it. */
-  addFailedBody(fingerprint: string): boolean {
-    if (this.#failedBodies.has(fingerprint)) return false;
-    if (this.#failedBodies.size === maxFailedBodies) this.#failedBodies.clear();
-    this.#failedBodies.add(fingerprint);
-    return true;
   }
 
   addError(error: TargetError): void {
@@ -191,6 +188,7 @@ export class TargetHealth {
     now: number,
     { errorKind, waitMs }: AttemptOutcome & { kind: "failure" },
     isLast: () => boolean,
+    isOfOneClient: () => boolean,
   ): void {
     const isOverload = errorKind === "upstream_overloaded";
     if (isOverload) this.concurrency.onOverload(now);
@@ -198,7 +196,7 @@ export class TargetHealth {
     if (waitMs !== undefined) this.breaker.coolDown(now, waitMs, "retry-after", errorKind);
     // With other requests in flight, overload is not a sign that the target is broken.
     if (isOverload && this.inFlight >= minimumLimit) return;
-    if (this.#mayBeByInput(now, errorKind) && isLast()) return;
+    if ((this.#mayBeByInput(now, errorKind) || isOfOneClient()) && isLast()) return;
     if (!this.breaker.recordFailure(now, errorKind)) return;
     this.#check = "none";
     this.#report("ejected", this.breaker.reason(now));
@@ -220,7 +218,6 @@ export class TargetHealth {
   /** The target served a request, or rejected one for a valid reason. */
   #onResponse(now: number, startedAt: number): void {
     this.#respondedAt = now;
-    if (this.#failedBodies.size > 0) this.#failedBodies.clear();
     const hasClosed = this.breaker.recordSuccess(startedAt);
     if ((hasClosed || this.#isRefused) && !this.breaker.isOpen) {
       this.#isRefused = false;
