@@ -25,11 +25,18 @@ import { writeImages } from "./image-response.ts";
 
 /** 20 MiB of base64, as OpenAI allows. */
 const maxUrlLength = 20 * 1024 * 1024;
+/** As `max`, which would count the code points of a longer text one by one. */
+const isShortUrl = z.check<string>(({ value, issues }) => {
+  if (value.length <= maxUrlLength) return;
+  const [code, origin, maximum] = ["too_big", "string", maxUrlLength] as const;
+  issues.push({ code, origin, maximum, inclusive: true, input: value });
+});
 const imageReference = z
   .strictObject({
     image_url: z
       .string()
-      .max(maxUrlLength)
+      .check(isShortUrl)
+      .meta({ maxLength: maxUrlLength })
       .regex(imageUrlPattern, "must be an https:, http: or data:image/ URL")
       .optional(),
     file_id: z.string().min(1).optional(),

@@ -34,15 +34,12 @@ export async function* splitLines(
   const add = (part: Uint8Array): void => {
     length += part.length;
     // The bytes of a line that is too long are not kept.
-    if (length <= maxBytes) parts.push(part);
+    if (length > maxBytes) parts = [];
+    else parts.push(part);
   };
-  const take = (): SplitLine => {
-    const [only] = parts;
-    const bytes =
-      parts.length === 1 && only
-        ? Buffer.from(only.buffer, only.byteOffset, only.length)
-        : Buffer.concat(parts);
-    const line = { position: start, length, bytes: length > maxBytes ? undefined : bytes };
+  const take = async (): Promise<SplitLine> => {
+    const bytes = length > maxBytes ? undefined : await join(parts, length, turns);
+    const line = { position: start, length, bytes };
     start += length + 1;
     [parts, length] = [[], 0];
     return line;
@@ -51,12 +48,26 @@ export async function* splitLines(
     let from = 0;
     for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, from)) {
       add(chunk.subarray(from, end));
-      yield take();
+      yield await take();
       if (turns.isDue(end + 1 - from)) await turns.next();
       from = end + 1;
     }
     if (from < chunk.length) add(chunk.slice(from));
     if (turns.isDue(chunk.length - from)) await turns.next();
   }
-  if (length > 0) yield take();
+  if (length > 0) yield await take();
+}
+
+/** Copying a line of many megabytes takes turns too. */
+async function join(parts: readonly Uint8Array[], length: number, turns: Turns): Promise<Buffer> {
+  const [only] = parts;
+  if (only?.length === length) return Buffer.from(only.buffer, only.byteOffset, length);
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+    if (turns.isDue(part.length)) await turns.next();
+  }
+  return bytes;
 }

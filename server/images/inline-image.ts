@@ -1,6 +1,7 @@
 /** Decodes an image that a client sent as a data URL (`data:`) into a file. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
+import { nextTurn } from "../lib/tasks.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import { collectImage } from "../upstream/collect-image.ts";
 import type { FilePart } from "../upstream/contract.ts";
@@ -8,6 +9,8 @@ import { toFilePart } from "../workers/image/file-part.ts";
 
 /** Decoded chunk by chunk, so that a large image is spilled to disk without a second copy in memory. */
 const chunkCharacters = 64 * 1024;
+/** Chunks that are decoded before other requests are served. */
+const chunksPerTurn = 8;
 
 /** `field`: the client's name of the parameter. The media type in the URL is never trusted. */
 export async function decodeDataUrl(
@@ -39,7 +42,8 @@ function normalizeBase64(text: string): string {
 }
 
 async function* decodeChunks(base64: string): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < base64.length; at += chunkCharacters) {
+  for (let at = 0, chunks = 1; at < base64.length; at += chunkCharacters, chunks++) {
     yield Buffer.from(base64.slice(at, at + chunkCharacters), "base64");
+    if (chunks % chunksPerTurn === 0) await nextTurn();
   }
 }

@@ -9,6 +9,8 @@ import { JsonPlaceholders } from "./json-placeholders.ts";
 
 /** Shorter URLs stay in the JSON. */
 const minBytes = 64 * 1024;
+/** A longer URL is copied in a step of its own. */
+const stepBytes = 1024 * 1024;
 
 const urlStart = Buffer.from('"data:');
 const quote = 0x22;
@@ -21,7 +23,7 @@ interface CutBody {
   restore(value: unknown): unknown;
 }
 
-/** In steps: copying a URL of a megabyte takes milliseconds. */
+/** In steps: copying a URL of some megabytes takes milliseconds. */
 export function* cutDataUrls(body: Buffer): Generator<void, CutBody> {
   const placeholders = new JsonPlaceholders();
   const parts: Buffer[] = [];
@@ -29,7 +31,7 @@ export function* cutDataUrls(body: Buffer): Generator<void, CutBody> {
   for (let at = body.indexOf(urlStart); at >= 0; ) {
     const end = body.indexOf(quote, at + 1);
     if (end < 0) break;
-    const url = end - at > minBytes ? readString(body, at, end) : undefined;
+    const url = end - at > minBytes ? yield* readString(body, at, end) : undefined;
     if (url !== undefined) {
       parts.push(body.subarray(from, at + 1), Buffer.from(placeholders.add(url)));
       from = end;
@@ -45,10 +47,12 @@ export function* cutDataUrls(body: Buffer): Generator<void, CutBody> {
  * The string between the quotes at both offsets. PHP escapes `/`, and .NET escapes `+`. Undefined: the quotes are not
  * those of one string, or the string is no base64.
  */
-function readString(body: Buffer, from: number, to: number): string | undefined {
+function* readString(body: Buffer, from: number, to: number): Generator<void, string | undefined> {
   const bytes = body.subarray(from, to + 1);
   if (body[from - 1] === backslash || !isAscii(bytes)) return undefined;
-  if (!bytes.includes(backslash)) return bytes.toString("latin1", 1, bytes.length - 1);
+  const isEscaped = bytes.includes(backslash);
+  if (bytes.length > stepBytes) yield;
+  if (!isEscaped) return bytes.toString("latin1", 1, bytes.length - 1);
   try {
     const value: unknown = JSON.parse(bytes.toString("latin1"));
     return typeof value === "string" ? value : undefined;

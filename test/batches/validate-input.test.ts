@@ -127,6 +127,15 @@ describe("other requests are served while lines are read", () => {
     expect(await turnsDuring(() => readAll(lines))).toBeGreaterThan(1000);
   });
 
+  test("also while the chunks of a long line are joined", async () => {
+    const bytes = Buffer.from(`"${"x".repeat(8 * 2 ** 20)}"`);
+    const turnsOf = (size: number) =>
+      turnsDuring(() => readAll(readLines(inChunks(bytes, size), { ...sizes, clock })));
+    const joined = await turnsOf(2 ** 16);
+    // A single chunk is read in a step, and not copied.
+    expect(joined).toBeGreaterThan((await turnsOf(bytes.length)) + (3 * bytes.length) / 2 ** 19);
+  });
+
   test("also within one large line, before and after it is parsed", async () => {
     let ms = 0;
     const slow = (): number => (ms += 10);

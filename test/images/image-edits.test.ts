@@ -3,10 +3,13 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp from "sharp";
+import { decodeDataUrl } from "../../server/images/inline-image.ts";
+import { createRequestTemp, MemoryBudget } from "../../server/temp-storage/request-temp.ts";
 import { nearestSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
 import { base64Of, grayImage, maskOf } from "../conformance/arrange.ts";
-import { startGateway, testKey } from "../harness.ts";
+import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
+import { turnsDuring } from "../upstream/turns-during.ts";
 import { errorOf, startImageGateway } from "./image-gateway-fixture.ts";
 import { largePng } from "./large-image-fixture.ts";
 
@@ -62,6 +65,25 @@ describe("an edit without a size, at a server that has a size of its own", () =>
       },
     ] = upstreamRequests as [{ init_images: [string] }];
     expect(sent.endsWith(base64Of(large))).toBe(true);
+  });
+
+  test("lets other requests be served while a large image is decoded", async () => {
+    using folder = temporaryFolder();
+    const { image_url } = inline(largePng(4 * 1024 * 1024));
+    const temp = createRequestTemp(folder.path, new MemoryBudget(1e9));
+    const decoding = () => decodeDataUrl(image_url, "images[0].image_url", temp);
+    const { turns } = await turnsDuring(decoding);
+    await temp.clear();
+    expect(turns).toBeGreaterThanOrEqual(image_url.length / 2 ** 19);
+  });
+
+  test("may not have an image URL that is longer than at OpenAI", async () => {
+    const image_url = `data:image/png;base64,${"A".repeat(20 * 1024 * 1024)}`;
+    const { code, param } = await errorOf(await edit({ images: [{ image_url }] }));
+    expect({ code, param }).toEqual({
+      code: "string_above_max_length",
+      param: "images[0].image_url",
+    });
   });
 
   test("may not have other text above that limit beside them", async () => {
