@@ -130,7 +130,7 @@ const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? "an" : "a"}
 export function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
-  if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a number";
+  if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a decimal number";
   return article(typeof value);
 }
 

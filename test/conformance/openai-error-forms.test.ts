@@ -1,11 +1,12 @@
 /**
  * Errors in OpenAI's words: programs branch on the code, and read the bound or the list from the message.
  *
- * Captures of OpenAI's API: numbers, github.com/thisisartium/continuous-alignment-testing/issues/25; a size that is not
- * in a model's list, github.com/shekar369/studioAI (ISSUE_FIXED.md) and, with its code, the .NET sample "GetImage" of
- * Microsoft.Extensions.AI; a size of a model with a rule, github.com/basketikun/infinite-canvas/issues/23; texts,
- * github.com/VectorlyApp/bluebox/issues/31; lists, github.com/0x4m4/hexstrike-ai/issues/29; a missing file,
- * github.com/sbslee/streamlit-openai/issues/18; an error in an image stream, github.com/sdcb/chats.
+ * Captures of OpenAI's API: numbers, github.com/thisisartium/continuous-alignment-testing/issues/25; decimals,
+ * github.com/Jeffser/Alpaca/issues/904; a size that is not in a model's list, github.com/shekar369/studioAI
+ * (ISSUE_FIXED.md) and, with its code, the .NET sample "GetImage" of Microsoft.Extensions.AI; a size of a model with a
+ * rule, github.com/basketikun/infinite-canvas/issues/23; texts, github.com/VectorlyApp/bluebox/issues/31; lists,
+ * github.com/0x4m4/hexstrike-ai/issues/29; a missing file, github.com/sbslee/streamlit-openai/issues/18; an error in an
+ * image stream, github.com/sdcb/chats.
  */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { APIError, BadRequestError, NotFoundError, toFile } from "openai";
@@ -25,10 +26,17 @@ async function errorOf(path: string, body: object) {
   return { status: response.status, error };
 }
 
-describe("a parameter out of its bounds has OpenAI's code and message", () => {
+describe("a parameter out of its bounds or of another type has OpenAI's code and message", () => {
   const type = "invalid_request_error";
   const edit = { ...generation, images: [{ file_id: "file-1" }] };
   test.each([
+    [
+      "/v1/images/generations",
+      { ...generation, n: 1.5 },
+      "n",
+      "invalid_type",
+      "Invalid type for 'n': expected an integer, but got a decimal number instead.",
+    ],
     [
       "/v1/images/generations",
       { ...generation, n: 101 },

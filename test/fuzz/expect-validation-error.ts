@@ -61,7 +61,7 @@ const typeNames: readonly (readonly [name: string, is: (value: unknown) => boole
   ["null", (value) => value === null],
   ["an array", Array.isArray],
   ["an integer", Number.isInteger],
-  ["a number", (value) => typeof value === "number"],
+  ["a decimal number", (value) => typeof value === "number"],
   ["a string", (value) => typeof value === "string"],
   ["a boolean", (value) => typeof value === "boolean"],
   ["an object", (value) => typeof value === "object"],
