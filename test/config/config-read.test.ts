@@ -134,6 +134,7 @@ wat: 1
     expect.stringMatching(
       /^vexel.yaml:3:11 upstreams\[0\].kind: "opnai" is no kind of upstream \(did you mean "openai"\?\); known: openai, /,
     ),
+    "vexel.yaml:4:5 upstreams[1].apiKey: is missing: an upstream of kind openai needs it",
     "vexel.yaml:4:11 upstreams[1].id: must not contain spaces, line breaks or invisible characters",
     "vexel.yaml:4:30 upstreams[1].apikey: unknown key (did you mean `apiKey`?)",
     "vexel.yaml:4:51 upstreams[1].base64: must be true or false, not a number",
@@ -141,10 +142,12 @@ wat: 1
     'vexel.yaml:8:11 models[0].kind: "embeddings" is no kind of model (did you mean "embedding"?); known: embedding, image',
     "vexel.yaml:12:5 models[1].dimensions: only a model of kind embedding can have this",
     "vexel.yaml:13:15 models[1].targets[0].model: is missing",
+    'vexel.yaml:13:27 models[1].targets[0].upstream: there is no upstream "opnai" (did you mean "openai"?)',
     "vexel.yaml:13:34 models[1].targets[0].mdoel: unknown key (did you mean `model`?)",
     "vexel.yaml:16:5 models[2].id: duplicate key",
     "vexel.yaml:17:14 models[2].targets: must have at least one entry",
     "vexel.yaml:19:23 keys[0].key: the environment variable NOPE is not set: set it, and restart a gateway that is running",
+    'vexel.yaml:20:13 keys[1].name: "web" is the same as keys[0].name',
     "vexel.yaml:20:23 keys[1].key: must have at least 16 characters",
     "vexel.yaml:21:13 keys[2].name: must be text, not a number: put it in quotes",
     expect.stringMatching(
@@ -210,10 +213,57 @@ defaults: { embedding: nope }
     "vexel.yaml:2:41 upstreams[0].apiky: unknown key (did you mean `apiKey`?)",
     expect.stringContaining('vexel.yaml:3:25 upstreams[1].kind: "opnai" is no kind of upstream'),
     'vexel.yaml:5:53 models[0].targets[0].upstream: there is no upstream "gpuu" (did you mean "gpu"?)',
+    'vexel.yaml:7:11 models[2].id: "m" is the same as models[0].id',
     "vexel.yaml:7:43 models[2].dimensions: must be a number, not text",
     'vexel.yaml:9:53 keys[0].project: there is no project "shop" (did you mean "shopp"?)',
     "vexel.yaml:10:53 keys[1].expires: must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
     'vexel.yaml:12:24 defaults.embedding: there is no model "nope"',
+  ]);
+});
+
+test("an entry with a problem is checked for all of its other problems", () => {
+  expect(
+    refused(
+      `upstreams:
+  - { id: openai, kind: openai, apiKey: k, timeout: 5 }
+  - { id: gpu, kind: vllm, limits: { concurrent: many } }
+  - { id: broken, kind: opnai }
+models:
+  - id: search
+    kind: embedding
+    dimensions: many
+    targets: [{ upstream: gpu, model: x }, { upstream: opena, model: x }, { upstream: broken, model: y }]
+  - { id: art, kind: imge, targets: [{ upstream: opena, model: x }, { upstream: openai, model: x }] }
+  - { id: pictures, kind: image, targets: [{ upstream: opena, modle: x }, { upstream: gpu, model: x }] }
+keys:
+  - { name: shop, key: "\${SHOP_KEY}", project: shopp, expires: next year }
+  - { name: shop, key: "\${SHOP_KEY}", project: shop, defaults: { embedding: serach, image: pictures } }
+  - { name: low, key: sk-0123456789abcdef, project: shopp, budget: { month: -3 } }
+projects:
+  - { name: shop, budgt: { month: 3 } }
+`,
+    ).map((line) => line.replace(/; known.*| \(did.*/, "")),
+  ).toEqual([
+    "vexel.yaml:2:44 upstreams[0].timeout: unknown key",
+    "vexel.yaml:3:5 upstreams[1].baseUrl: is missing: an upstream of kind vllm needs it",
+    "vexel.yaml:3:50 upstreams[1].limits.concurrent: must be a number, not text",
+    'vexel.yaml:4:25 upstreams[2].kind: "opnai" is no kind of upstream',
+    "vexel.yaml:8:17 models[0].dimensions: must be a number, not text",
+    'vexel.yaml:9:56 models[0].targets[1].upstream: there is no upstream "opena"',
+    'vexel.yaml:10:22 models[1].kind: "imge" is no kind of model',
+    'vexel.yaml:10:50 models[1].targets[0].upstream: there is no upstream "opena"',
+    "vexel.yaml:11:44 models[2].targets[0].model: is missing",
+    'vexel.yaml:11:56 models[2].targets[0].upstream: there is no upstream "opena"',
+    "vexel.yaml:11:63 models[2].targets[0].modle: unknown key",
+    expect.stringContaining("keys[0].key: the environment variable SHOP_KEY is not set"),
+    'vexel.yaml:13:48 keys[0].project: there is no project "shopp"',
+    "vexel.yaml:13:64 keys[0].expires: must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
+    'vexel.yaml:14:13 keys[1].name: "shop" is the same as keys[0].name',
+    expect.stringContaining("keys[1].key: the environment variable SHOP_KEY is not set"),
+    'vexel.yaml:14:77 keys[1].defaults.embedding: there is no model "serach"',
+    'vexel.yaml:15:53 keys[2].project: there is no project "shopp"',
+    "vexel.yaml:15:77 keys[2].budget.month: must be at least 0",
+    "vexel.yaml:17:19 projects[0].budgt: unknown key",
   ]);
 });
 

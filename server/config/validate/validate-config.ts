@@ -43,10 +43,9 @@ export function validateConfig(
     validateReferences(file, available, show, inspectFolder);
   if (!data) {
     const notes = error.issues.flatMap((issue) => explainIssue(issue, raw, show));
-    return {
-      config: undefined,
-      notes: [...notes, ...validateRest(raw, error.issues, referencesOf)],
-    };
+    const availableIds = available.map(({ upstream: { id } }) => id);
+    const rest = validateRest(raw, error.issues, { validate: referencesOf, availableIds });
+    return { config: undefined, notes: [...notes, ...rest] };
   }
   return {
     config: { ...data, upstreams: data.upstreams.map(asUpstream) },

@@ -1,48 +1,74 @@
 /**
  * The problems of references in a file that the schema refuses, so that its author sees every problem in one pass.
- * Unknown keys are left out, and a placeholder that refers to nothing takes the place of each entry with another
- * problem: the indexes in messages stay those of the file.
+ * What the schema refuses is left out of its entry. An entry that is still not valid is replaced by a placeholder with
+ * its name, which keeps references to it right. The indexes in messages stay those of the file.
  */
 import type { z } from "zod";
-import type { Note } from "../yaml/problem.ts";
+import type { Note, Path } from "../yaml/problem.ts";
 import { valueAt } from "./error-messages.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** For each list with entries: a valid entry that has the name of the broken one, so that references to it are right. */
-const placeholders = {
-  // The kind that can serve every model.
-  upstreams: ({ id }: Entry) => ({ id, kind: "openai", headers: {} }),
-  models: ({ id, kind }: Entry) => ({
-    id,
-    kind: kind === "image" ? kind : "embedding",
-    targets: [],
-  }),
-  keys: ({ name, key }: Entry) => ({ name, key, models: ["*"] }),
-  projects: ({ name }: Entry) => ({ name }),
-  alerts: ({ name }: Entry) => ({ name }),
-  webhooks: ({ url }: Entry) => ({ url }),
+/** The member by which other entries refer to an entry. */
+const nameMembers = {
+  upstreams: "id",
+  models: "id",
+  keys: "name",
+  projects: "name",
+  alerts: "name",
+  webhooks: "url",
 } as const;
 
-type ListName = keyof typeof placeholders;
-const listNames = Object.keys(placeholders) as readonly ListName[];
+type ListName = keyof typeof nameMembers;
+const listNames = Object.keys(nameMembers) as readonly ListName[];
 const isListName = (name: unknown): name is ListName => listNames.some((list) => list === name);
 
-/** `validate`: the problems of references in a file that the schema accepts. */
+/** What stands for an entry of which only the name, and the upstreams of a model, are known. */
+const placeholders: Readonly<Record<ListName, (entry: Entry, position: string) => Entry>> = {
+  // The kind that can serve every model.
+  upstreams: () => ({ kind: "openai", headers: {} }),
+  models: ({ kind, targets }) => ({
+    kind: kind === "image" ? kind : "embedding",
+    targets: (Array.isArray(targets) ? targets : []).map((target) => ({
+      upstream: valueAt(target, ["upstream"]),
+      model: "",
+    })),
+  }),
+  keys: ({ key }, position) => ({ key: typeof key === "string" ? key : position, models: ["*"] }),
+  projects: () => ({}),
+  alerts: () => ({}),
+  webhooks: () => ({}),
+};
+
+/** Valid members in place of those that the schema refuses or misses. */
+const fillers: Partial<Record<ListName, Entry>> = {
+  upstreams: { id: "id" },
+  models: { id: "id" },
+  keys: { name: "name", key: "a-key-of-the-file" },
+};
+
+interface Options {
+  /** The problems of references in a file that the schema accepts. */
+  readonly validate: (file: ConfigFile) => readonly Note[];
+  /** The upstreams that are not in the file. */
+  readonly availableIds: readonly string[];
+}
+
 export function validateRest(
   raw: unknown,
   issues: readonly z.core.$ZodIssue[],
-  validate: (file: ConfigFile) => readonly Note[],
+  { validate, availableIds }: Options,
 ): readonly Note[] {
   const rest = structuredClone(raw);
-  const broken = new Set<string>();
+  const refused: Path[] = [];
   for (const issue of issues) {
-    const [list, index] = issue.path;
+    const path = pathOf(issue);
+    const [list, index] = path;
     if (issue.code === "unrecognized_keys") {
-      for (const key of issue.keys) deleteKey(valueAt(rest, pathOf(issue)), key);
+      for (const key of issue.keys) deleteKey(valueAt(rest, path), key);
     } else if (isListName(list) && typeof index === "number") {
-      broken.add(positionOf(list, index));
+      refused.push(path);
     } else if (list !== undefined && !isListName(list)) {
       deleteKey(rest, String(list));
     } else {
@@ -50,74 +76,100 @@ export function validateRest(
       return [];
     }
   }
-  const { data } = fileSchema.safeParse(withoutEntries(rest, broken));
+  const refusedEntries = new Set(refused.map(entryOf));
+  const { data } = fileSchema.safeParse(withoutEntries(rest, refusedEntries));
   if (!data) return [];
-  const isSound = ({ path: [list, index] }: Note): boolean =>
-    !broken.has(positionOf(String(list), Number(index)));
-  return validate(withPlaceholders(data, rest, broken)).filter(
-    (note) => isSound(note) && !refersToBroken(note, rest, broken),
-  );
+  for (const path of refused) deleteKey(valueAt(rest, path.slice(0, -1)), String(path.at(-1)));
+  const { file, unknownEntries } = complete(data, raw, rest, refusedEntries);
+  const upstreamIds = new Set([...availableIds, ...file.upstreams.map(({ id }) => id)]);
+
+  /** Of an entry of which too little is known, only an upstream that does not exist is a certain problem. */
+  const isCertain = ({ path }: Note): boolean => {
+    const isUnknown = (list: ListName, id: unknown): boolean =>
+      file[list].some(
+        (entry, index) =>
+          unknownEntries.has(entryOf([list, index])) && valueAt(entry, [nameMembers[list]]) === id,
+      );
+    if (path.includes("defaults")) return !isUnknown("models", valueAt(raw, path));
+    if (path[0] !== "models" || path[2] === "id") return !unknownEntries.has(entryOf(path));
+    const model = file.models[Number(path[1])];
+    const upstreams = [
+      ...(model?.targets ?? []).map(({ upstream }) => upstream),
+      valueAt(model, ["moderation", "upstream"]),
+    ];
+    return (
+      (!unknownEntries.has(entryOf(path)) &&
+        !upstreams.some((upstream) => isUnknown("upstreams", upstream))) ||
+      (path.at(-1) === "upstream" && !upstreamIds.has(String(valueAt(file, path))))
+    );
+  };
+  /** The schema has already found a problem there. */
+  const isReported = ({ path }: Note): boolean =>
+    refused.some((other) => startsWith(path, other) || startsWith(other, path));
+  return validate(file).filter((note) => !isReported(note) && isCertain(note));
 }
 
-const positionOf = (list: string, index: number): string => `${list}[${index}]`;
+/** Such as `models[0]`. */
+const entryOf = ([list, index]: Path): string => `${list}[${index}]`;
 
-const pathOf = ({ path }: z.core.$ZodIssue) =>
+const startsWith = (path: Path, start: Path): boolean =>
+  start.every((step, at) => path[at] === step);
+
+const pathOf = ({ path }: z.core.$ZodIssue): Path =>
   path.map((step) => (typeof step === "symbol" ? String(step) : step));
 
+/** The indexes of a list stay as they are. */
 const deleteKey = (value: unknown, key: string): void => {
-  if (typeof value === "object" && value !== null) Reflect.deleteProperty(value, key);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    Reflect.deleteProperty(value, key);
 };
 
-const entriesOf = (rest: unknown, list: ListName): readonly unknown[] => {
-  const entries = valueAt(rest, [list]);
+const entriesOf = (file: unknown, list: ListName): readonly unknown[] => {
+  const entries = valueAt(file, [list]);
   return Array.isArray(entries) ? entries : [];
 };
 
-function withoutEntries(rest: unknown, broken: ReadonlySet<string>): unknown {
+function withoutEntries(file: unknown, left: ReadonlySet<string>): unknown {
   const kept = listNames.map((list) => [
     list,
-    entriesOf(rest, list).filter((_, index) => !broken.has(positionOf(list, index))),
+    entriesOf(file, list).filter((_, index) => !left.has(entryOf([list, index]))),
   ]);
-  return { ...(rest as Entry), ...Object.fromEntries(kept) };
+  return { ...(file as Entry), ...Object.fromEntries(kept) };
 }
 
-function withPlaceholders(
+/** The valid entries of `data`, and in their places the others, repaired or as placeholders. */
+function complete(
   data: ConfigFile,
+  raw: unknown,
   rest: unknown,
-  broken: ReadonlySet<string>,
-): ConfigFile {
-  const filled = listNames.map((list) => {
-    const sound = (data[list] as readonly unknown[]).values();
+  refusedEntries: ReadonlySet<string>,
+): { readonly file: ConfigFile; readonly unknownEntries: ReadonlySet<string> } {
+  const unknownEntries = new Set<string>();
+  const lists = listNames.map((list) => {
+    const valid = (data[list] as readonly unknown[]).values();
     const entries = entriesOf(rest, list).map((entry, index) => {
-      if (!broken.has(positionOf(list, index))) return sound.next().value;
-      return placeholders[list](namedEntry(entry, positionOf(list, index)));
+      if (!refusedEntries.has(entryOf([list, index]))) return valid.next().value;
+      const position = entryOf([list, index]);
+      const name = valueAt(raw, [list, index, nameMembers[list]]);
+      // No other entry has the position as its name, and nothing refers to it.
+      const named = { [nameMembers[list]]: typeof name === "string" ? name : position };
+      const repaired = repair(list, entry);
+      if (repaired) return { ...repaired, ...named };
+      unknownEntries.add(position);
+      return { ...placeholders[list](isMap(entry) ? entry : {}, position), ...named };
     });
     return [list, entries];
   });
-  return { ...data, ...Object.fromEntries(filled) } as ConfigFile;
+  return { file: { ...data, ...Object.fromEntries(lists) } as ConfigFile, unknownEntries };
 }
 
-/** A name that is missing, or no text, is replaced by one that no other entry has and nothing refers to. */
-function namedEntry(entry: unknown, position: string): Entry {
-  const unnamed = { id: position, name: position, key: position, url: position };
-  if (typeof entry !== "object" || entry === null) return unnamed;
-  const named = Object.entries(entry).filter(([, value]) => typeof value === "string");
-  return { ...unnamed, ...Object.fromEntries(named) };
+/** Undefined: the entry is not valid without what the schema refuses. */
+function repair(list: ListName, entry: unknown): Entry | undefined {
+  const filler = fillers[list];
+  if (!filler || !isMap(entry)) return undefined;
+  const { data } = fileSchema.safeParse({ [list]: [{ ...filler, ...entry }] });
+  return data?.[list][0];
 }
 
-/** What the other kind of a broken upstream or model could make right is no problem yet. */
-function refersToBroken({ path }: Note, rest: unknown, broken: ReadonlySet<string>): boolean {
-  const isBroken = (list: ListName, id: unknown): boolean =>
-    entriesOf(rest, list).some(
-      (entry, index) => broken.has(positionOf(list, index)) && valueAt(entry, ["id"]) === id,
-    );
-  const [list, index = 0] = path;
-  if (path.includes("defaults")) return isBroken("models", valueAt(rest, path));
-  if (list !== "models") return false;
-  const targets = valueAt(rest, ["models", index, "targets"]);
-  const upstreams = [
-    ...(Array.isArray(targets) ? targets.map((target) => valueAt(target, ["upstream"])) : []),
-    valueAt(rest, ["models", index, "moderation", "upstream"]),
-  ];
-  return upstreams.some((upstream) => isBroken("upstreams", upstream)) && path.at(-1) !== "id";
-}
+const isMap = (value: unknown): value is Entry =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
