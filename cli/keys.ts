@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
+import { quotedList } from "../server/lib/quoted-list.ts";
 import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
 import type { KeyStore } from "../server/storage/sql/key-store.ts";
@@ -48,7 +49,7 @@ of the models apply. Projects are those of vexel.yaml, the console and the admin
 Budgets are in US dollars; days and months are in UTC. --parameters sets what happens
 to parameters that an image model does not support. With --priority batch all requests
 of the key are batch requests. With --show-cost its responses have the header vexel-cost.
-Keys in vexel.yaml are managed there: "keys list" only says how many there are. A running
+Keys in vexel.yaml are managed there: "keys list" only names them. A running
 gateway applies changes within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
@@ -205,6 +206,9 @@ async function list(store: KeyStore, settings: Settings, asJson: boolean): Promi
   return 0;
 }
 
+/** The most keys of the file that are named. */
+const maxNamed = 20;
+
 /** Standard output has the stored keys alone. */
 async function mentionFileKeys(settings: Settings): Promise<void> {
   const { VEXEL_CONFIG: path } = settings;
@@ -212,14 +216,18 @@ async function mentionFileKeys(settings: Settings): Promise<void> {
   // Loaded on demand: other actions need no configuration.
   const { loadConfig } = await import("./load-config.ts");
   const loaded = await loadConfig(settings, configNamedBy("", undefined));
-  const count = loaded.ok
-    ? [...loaded.snapshot.keys.values()].filter(({ source }) => source === "yaml").length
-    : 0;
-  if (count > 0) {
-    const keys = count === 1 ? "1 key" : `${count} keys`;
+  if (!loaded.ok) {
+    // Most likely a variable that only the gateway has.
     writeError(
-      `${keys} of ${path} ${count === 1 ? "is" : "are"} managed there, and not in this list.\n`,
+      `The keys of ${path} are not in this list. The file has errors here: "${ownCommand("check")}" shows them.\n`,
     );
+    return;
+  }
+  const keys = [...loaded.snapshot.keys.values()].filter(({ source }) => source === "yaml");
+  if (keys.length > 0) {
+    const names = quotedList(keys.slice(0, maxNamed).map(({ name }) => name));
+    const more = keys.length > maxNamed ? ` and ${keys.length - maxNamed} more` : "";
+    writeError(`The keys of ${path} are not in this list: ${names}${more}.\n`);
   }
 }
 

@@ -27,7 +27,7 @@ export function startupMessage({
   const models = [...snapshot.models.values()];
   const apiKey = newKey
     ? `${newKey}   (shown only once)`
-    : `${snapshot.keys.size} in use; create another with "${ownCommand("keys create")}"`;
+    : `${snapshot.keys.size} in use; create another with "${ownCommand("keys create --name NAME")}"`;
   const listed = models.slice(0, 8).map(({ id }) => id);
   const more = models.length > listed.length ? ` and ${models.length - listed.length} more` : "";
   const warnings = missingPartWarnings(snapshot, missingLib);
@@ -52,7 +52,7 @@ export function listeningFields(
     url,
     models: models.size,
     keys: keys.size,
-    ...(keys.size === 0 && { createKey: ownCommand("keys create") }),
+    ...(keys.size === 0 && { createKey: ownCommand("keys create --name NAME") }),
     ...(needsSetup && { createAdministrator: ownCommand("setup-link") }),
   };
 }

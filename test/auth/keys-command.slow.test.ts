@@ -179,11 +179,22 @@ describe("create", () => {
 });
 
 describe("list", () => {
-  test("says how many keys of vexel.yaml are not in it", async () => {
+  test("names the keys of vexel.yaml, which are not in it", async () => {
     const { code, out, err } = await keys("list");
     expect(code).toBe(0);
-    expect(err).toBe("1 key of ./vexel.yaml is managed there, and not in this list.\n");
-    expect(out).not.toContain("managed");
+    expect(err).toBe("The keys of ./vexel.yaml are not in this list: 'test'.\n");
+    expect(out).not.toContain("test");
+  });
+
+  test("says that it has no keys of vexel.yaml, also where a variable of the file is not set", async () => {
+    const path = join(folder.path, "elsewhere.yaml");
+    writeFileSync(path, `keys:\n  - { name: shop, key: "\${SHOP_KEY}" }\n`);
+    const env = { VEXEL_DATA: data, VEXEL_CONFIG: path };
+    const { code, err } = await vexel(["keys", "list"], { cwd: folder.path, env });
+    expect(code).toBe(0);
+    expect(err).toBe(
+      `The keys of ${path} are not in this list. The file has errors here: "vexel check" shows them.\n`,
+    );
   });
 
   test("shows every key with a prefix that identifies it", async () => {

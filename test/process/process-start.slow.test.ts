@@ -121,7 +121,7 @@ test("with VEXEL_LOG_FORMAT=json the output has no secret, and commands print th
   expect(events.find(({ event }) => event === "listening")).toMatchObject({
     url: gateway.url,
     keys: 0,
-    createKey: expect.stringContaining("keys create"),
+    createKey: expect.stringMatching(/keys create --name NAME$/),
     createAdministrator: expect.stringContaining("setup-link"),
   });
   expect(gateway.output()).not.toMatch(/sk-vx-|setup#/);
