@@ -5,6 +5,7 @@
 import type { Period } from "../../contract/budget-periods.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { roundDollars } from "../lib/round-dollars.ts";
 import { dayMs } from "../lib/timers.ts";
 
 /** The status of a budget, for the admin API and for errors. */
@@ -67,9 +68,9 @@ export function overBudgetError(
           ...(ofProject !== undefined && { project: ofProject }),
           period,
           limit,
-          spent,
-          reserved,
-          estimate: estimate ?? null,
+          spent: roundDollars(spent),
+          reserved: roundDollars(reserved),
+          estimate: estimate === undefined ? null : roundDollars(estimate),
           resets_at: resets ?? null,
         },
       },

@@ -11,6 +11,7 @@ import type {
 import { adminTokenActor } from "../../server/admin/actor.ts";
 import { readableQueries } from "../../server/admin/reads/readable-queries.ts";
 import { ownerFilter } from "../../server/admin/reads/request-filter.ts";
+import { showSums } from "../../server/admin/reads/show-usage.ts";
 import { csvCell } from "../../server/admin/reads/usage-csv.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { latencyPercentile } from "../../server/storage/latency-percentile.ts";
@@ -39,6 +40,17 @@ beforeAll(async () => {
 });
 
 describe("usage", () => {
+  test("has costs without the rounding noise of floating point", () => {
+    const counts = { requests: 3, errors: 0, unmeteredRequests: 0, unpricedRequests: 0 };
+    const amounts = { inputTokens: 0, outputTokens: 0, images: 0, inputs: 0, cachedInputs: 0 };
+    const latency = { latencyMs: 0, latencyHistogram: [] };
+    const costs = { cost: 0.009 + 0.009 + 0.009, estimatedCost: 0.1 + 0.2 };
+    expect(showSums({ ...counts, ...amounts, ...latency, ...costs })).toMatchObject({
+      cost: 0.027,
+      estimated_cost: 0.3,
+    });
+  });
+
   test("is grouped by any combination of key, project, model and target", async () => {
     const byProject = await admin<UsagePage>("/usage?interval=total&group_by=project");
     const counts = byProject.data.map(({ group, requests }) => [group.project, requests]);

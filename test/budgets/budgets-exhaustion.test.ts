@@ -8,6 +8,7 @@ import { until } from "../until.ts";
 import { budgeted, certain, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
 
 const key = "sk-test-thousand-0000000";
+const noisyKey = "sk-test-noisy-00000000";
 const setup = arrange({
   yaml: (url) => `
 upstreams:
@@ -17,6 +18,7 @@ models:
   - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
 keys:
   - { name: thousand, key: ${key}, budget: { total: 10 } }
+  - { name: noisy, key: ${noisyKey}, budget: { total: 0.027 } }
 `,
 });
 closeAfterAll(setup);
@@ -45,6 +47,23 @@ test("ten sequential requests of a dollar each fit a budget of ten dollars, and 
   expect(refused.headers.get("x-should-retry")).toBe("false");
   await until(() => events().length >= 3);
   expect(events()).toEqual([50, 80, 100]);
+});
+
+test("amounts in errors have no rounding noise of floating point", async () => {
+  const embed = () =>
+    setup.gateway.post(
+      "/v1/embeddings",
+      { model: "vectors", input: "otherwise" },
+      { authorization: `Bearer ${noisyKey}` },
+    );
+  setup.fake.clear();
+  const response = embeddingResponse(Array(1536).fill(0.02), { prompt_tokens: 9 });
+  setup.fake.script(response, { times: Infinity });
+  for (let request = 0; request < 3; request++) expect((await embed()).status).toBe(200);
+  const refused = await embed();
+  expect(refused.status).toBe(429);
+  expect(0.009 + 0.009 + 0.009).not.toBe(0.027);
+  expect(await refused.json()).toMatchObject({ error: { budget: { spent: 0.027, reserved: 0 } } });
 });
 
 test("an invalid n is rejected as invalid, however little budget is left", async () => {

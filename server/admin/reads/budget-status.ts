@@ -6,6 +6,7 @@ import type { BudgetStatus } from "../../budgets/over-budget.ts";
 import { limitedEndUser, limitedTag } from "../../config/build/label-limits.ts";
 import { keyScope, modelScope, projectScope } from "../../config/build/limits-and-budgets.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
+import { roundDollars } from "../../lib/round-dollars.ts";
 import type { LimitScope } from "../../limits/limiter.ts";
 import type { Rate } from "../../limits/rate-limit-counters.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
@@ -85,14 +86,11 @@ const showBudget = (
   project,
   period,
   limit,
-  spent: roundedDollars(spent),
-  reserved: roundedDollars(reserved),
-  left: roundedDollars(Math.max(0, limit - spent - reserved)),
+  spent: roundDollars(spent),
+  reserved: roundDollars(reserved),
+  left: roundDollars(Math.max(0, limit - spent - reserved)),
   resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
 });
-
-/** Sums of floating-point numbers have digits that are no money, such as 0.009899999999999999. */
-const roundedDollars = (dollars: number): number => Math.round(dollars * 1e9) / 1e9;
 
 interface LimitOwnerEntry extends Owner {
   readonly limits: Limits;

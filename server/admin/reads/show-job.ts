@@ -2,6 +2,7 @@
 import type { JobDetail, ShownJob } from "../../../contract/admin.ts";
 import { projectOfOwner } from "../../auth/owner.ts";
 import { batchDataOf } from "../../batches/stored-batch.ts";
+import { roundDollars } from "../../lib/round-dollars.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";
 
 /** `keyName`: null if the API key was deleted. `now`: Unix milliseconds. */
@@ -29,7 +30,7 @@ export function showJob(job: StoredJob, keyName: string | null, now: number): Sh
     lines: job.lines,
     completed: job.completed,
     failed: job.failed,
-    cost: job.cost,
+    cost: job.cost === null ? null : roundDollars(job.cost),
     lines_per_second: rate,
     remaining_ms:
       status === "in_progress" && rate !== null ? Math.round((left / rate) * 1000) : null,
@@ -47,7 +48,7 @@ export function showJobDetail(job: StoredJob, keyName: string | null, now: numbe
     execution: execution ?? null,
     upstream: vendorTarget?.upstream ?? null,
     estimated_cost: estimate ?? null,
-    list_cost: job.listCost,
+    list_cost: job.listCost === null ? null : roundDollars(job.listCost),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Usage of the ledger as JSON: percentiles from the latency histogram, and the dimensions of the console. */
 import type { UsageDimension, UsageRow, UsageSums } from "../../../contract/admin.ts";
+import { roundDollars } from "../../lib/round-dollars.ts";
 import { latencyPercentile } from "../../storage/latency-percentile.ts";
 import type {
   LabelKind,
@@ -92,9 +93,9 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
   images: sums.images,
   inputs: sums.inputs,
   cached_inputs: sums.cachedInputs,
-  cost: sums.cost,
+  cost: roundDollars(sums.cost),
   requests_without_cost: sums.unpricedRequests,
-  estimated_cost: sums.estimatedCost,
+  estimated_cost: roundDollars(sums.estimatedCost),
   latency_p50_ms: latencyPercentile(sums.latencyHistogram, 0.5),
   latency_p95_ms: latencyPercentile(sums.latencyHistogram, 0.95),
   latency_p99_ms: latencyPercentile(sums.latencyHistogram, 0.99),
