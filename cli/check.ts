@@ -39,7 +39,7 @@ Validates FILE (or VEXEL_CONFIG, or ./vexel.yaml) and prints every error with fi
 line and key. Also checks the files of the TLS certificate (VEXEL_TLS_CERT and
 VEXEL_TLS_KEY). With --probe it also sends each upstream a request that is free of
 charge, such as one for the list of models, and loads each local model. "unknown":
-the server has no such list, so the baseUrl may be wrong. At Infinity and Xinference,
+the response is no such list, so the baseUrl may be wrong. At Infinity and Xinference,
 the models of the targets must be in the list.
 
 Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,

@@ -25,6 +25,8 @@ export const statusMessages = {
   http_status: "The server responded with status {status}.",
   http_no_list:
     "{request} gave {status}: is the base URL right? It is not known, because some servers have no list of models.",
+  http_other_page:
+    "{request} gave {status}, but not a list of models: is the base URL right? It is not known.",
   http_timeout: "{host} did not respond within {seconds} s.",
   http_redirect:
     "{host} redirects to another address (status {status}). Set the base URL to that address.",

@@ -295,6 +295,12 @@ models:
     const other = file("other-version.yaml", configFor(fake.url.replace("/v1", "/v2")));
     const wrong = await run(["check", other, "--probe"]);
     expect(wrong.out).toContain("unknown fake: GET /v2/models gave 404: is the base URL right?");
+    fake.script({ response: { status: 200, body: "<html>Welcome</html>" } });
+    const page = await run(["check", path, "--probe"]);
+    expect(page.code).toBe(0);
+    expect(page.out).toContain(
+      "unknown fake: GET /v1/models gave 200, but not a list of models: is the base URL right? It is not known.\n",
+    );
   });
 });
 

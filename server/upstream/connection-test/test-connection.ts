@@ -100,9 +100,11 @@ async function checkByHttp(
     return notReached(error, signal, host, timeoutMs, took());
   }
   const { status } = response;
-  if (isList && hasNoList.has(status)) {
+  const ids = isSuccess(status) ? modelIds(await readJson(response)) : undefined;
+  if (isList && (hasNoList.has(status) || (isSuccess(status) && !ids))) {
     const asked = `${request.method ?? "GET"} ${new URL(request.url).pathname}`;
-    const detail = message("http_no_list", { request: asked, status });
+    const id = isSuccess(status) ? "http_other_page" : "http_no_list";
+    const detail = message(id, { request: asked, status });
     const steps = [stepOf("http", "unknown", detail, took()), stepOf("credential", "skipped")];
     return { steps, reachable: true, credential: "unverified", models: null };
   }
@@ -113,7 +115,6 @@ async function checkByHttp(
     return { steps, reachable: true, credential: "unverified", models: null };
   }
   const http = stepOf("http", "passed", message("http_status", { status }), took());
-  const ids = isSuccess(status) ? modelIds(await readJson(response)) : undefined;
   const models = ids ? validModelIds(ids) : null;
   const { credential, step } = refusal
     ? refusedCredential(upstream, status, refusal.message)

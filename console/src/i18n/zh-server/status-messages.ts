@@ -23,6 +23,7 @@ export const zhStatusMessages: Readonly<Record<keyof typeof statusMessages, stri
   http_status: "服务器返回状态码 {status}。",
   http_no_list:
     "{request} 返回 {status}：Base URL 是否正确？无法确定，因为有些服务器不提供模型列表。",
+  http_other_page: "{request} 返回 {status}，但不是模型列表：Base URL 是否正确？无法确定。",
   http_timeout: "{host} 在 {seconds} 秒内未响应。",
   http_redirect: "{host} 重定向到其他地址（状态码 {status}）。请将 Base URL 设为该地址。",
   http_rate_limit: "{host} 触发限流（状态码 429）{message}。请稍后重试，或检查账号配额。",
