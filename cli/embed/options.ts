@@ -48,7 +48,8 @@ export function readOptions(
     "dry-run": { type: "boolean" },
   });
   const [unexpected] = positionals;
-  if (unexpected !== undefined) throw new UsageError(`unexpected argument "${unexpected}".`);
+  if (unexpected !== undefined)
+    throw new UsageError(`unexpected argument "${unexpected}": the input is --input FILE.`);
   if (values["since-column"] !== undefined && values.since === undefined)
     throw new UsageError("--since-column needs --since.");
   const idColumn = values["id-column"];

@@ -15,6 +15,13 @@ interface Details {
 const unreachable =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EPROTO|EHOSTUNREACH|ENETUNREACH|ConnectionRefused|FailedToOpenSocket)$|CERT|TLS|SSL|SIGNATURE/;
 
+/** Bun's own messages of these codes are a question, and name a function. */
+const reasons: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "The connection was refused (ECONNREFUSED)."],
+  ["ConnectionRefused", "The connection was refused (ECONNREFUSED)."],
+  ["ENOTFOUND", "There is no host of this name (ENOTFOUND)."],
+]);
+
 const maxMessageLength = 300;
 
 /** A longer wait ends the run, which can be continued later. */
@@ -43,8 +50,10 @@ export class ServerError extends Error {
   }
 
   static ofConnection(url: string, cause: unknown): ServerError {
-    const isUnreachable = unreachable.test(errorCode(cause));
-    return new ServerError(`${url}: ${errorMessage(cause)}`, { isTemporary: true, isUnreachable });
+    const code = errorCode(cause);
+    const isUnreachable = unreachable.test(code);
+    const reason = reasons.get(code) ?? `${errorMessage(cause).replace(/\.$/, "")}.`;
+    return new ServerError(`${url}: ${reason}`, { isTemporary: true, isUnreachable });
   }
 
   /** The response is a 200, but not the vectors of the texts. */

@@ -161,13 +161,20 @@ test("an address without a server ends the run after three attempts, and names t
     env: { PORT: `${port}` },
   });
   expect(code).toBe(1);
-  expect(err).toContain("ECONNREFUSED");
-  expect(err).toMatch(/Retry 1 of 2 in 0\.\d s\./);
+  expect(err).toMatch(
+    /\/v1\/embeddings: The connection was refused \(ECONNREFUSED\)\. Retry 1 of 2 in 0\.\d s\.$/m,
+  );
   expect(err).toContain(
     `Is the server running at http://127.0.0.1:${port}/v1? The address is --base-url, or else OPENAI_BASE_URL, or else the gateway on this machine at PORT.`,
   );
   expect(err).not.toContain("same command");
   expect(readdirSync(folder.path)).toEqual(["docs.jsonl"]);
+});
+
+test("an input without its option is refused with the name of the option", async () => {
+  const { code, err } = await vexel(["embed", "docs.jsonl", "--model", "m"], { cwd: folder.path });
+  expect(code).toBe(2);
+  expect(err).toContain('unexpected argument "docs.jsonl": the input is --input FILE.');
 });
 
 test("a retry is reported with its reason, its number and its wait", async () => {
