@@ -117,7 +117,7 @@ if (import.meta.main) {
       `Tests were skipped because these programs are not installed: ${missingPrograms.join(", ")}. To run them: ${installCommand(missingPrograms)}`,
     );
   // Only here: it starts Python, which the other users of this file do not need.
-  void import("./python.ts").then(({ pythonAdvice, withPython }) => {
-    if (!withPython) console.log(pythonAdvice);
+  void import("./python.ts").then(({ pythonAdvice, withPythonSamples }) => {
+    if (!withPythonSamples) console.log(pythonAdvice);
   });
 }

@@ -3,13 +3,13 @@
  * one in a virtual environment.
  */
 const python = process.env.VEXEL_TEST_PYTHON ?? "python3";
-// Without an import of the package, which takes a second.
-const program = "import importlib.util as u; exit(u.find_spec('openai') is None)";
+/** Without an import of the package, which takes a second. */
+const hasPackage = (name: string): boolean =>
+  Bun.which(python) !== null &&
+  Bun.spawnSync([python, "-c", `import importlib.util as u; exit(u.find_spec('${name}') is None)`])
+    .success;
 
-const hasOpenai = (): boolean =>
-  Bun.which(python) !== null && Bun.spawnSync([python, "-c", program]).success;
-
-export const pythonWithOpenai = hasOpenai() ? python : undefined;
+export const pythonWithOpenai = hasPackage("openai") ? python : undefined;
 const litellmProgram =
   "import importlib.util as u; s = u.find_spec('litellm_proxy_extras'); print(s.submodule_search_locations[0] if s else '')";
 
@@ -21,6 +21,8 @@ export const litellmMigrations: string | undefined = (() => {
 })();
 
 export const pythonAdvice =
-  "The Python samples of the documents were not run, because Python has no package `openai`. To run them: python3 -m venv ~/vexel-python && ~/vexel-python/bin/pip install openai && VEXEL_TEST_PYTHON=~/vexel-python/bin/python npm test";
+  "The Python samples of the documents were not run, because Python lacks the packages `openai` and `pillow`. To run them: python3 -m venv ~/vexel-python && ~/vexel-python/bin/pip install openai pillow && VEXEL_TEST_PYTHON=~/vexel-python/bin/python npm test";
 /** In CI the Python samples must run: a missing package fails them. */
 export const withPython = pythonWithOpenai !== undefined || process.env.CI === "true";
+/** The samples of the documents need Pillow as well, for a mask. */
+export const withPythonSamples = withPython && (process.env.CI === "true" || hasPackage("PIL"));

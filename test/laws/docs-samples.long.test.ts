@@ -13,7 +13,7 @@ import { temporaryFolder } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
 import { promtoolErrors } from "../observe/promtool.ts";
 import { type Program, testIf, testWith } from "../programs.ts";
-import { withPython } from "../python.ts";
+import { withPythonSamples as withPython } from "../python.ts";
 import { blocksOf } from "./markdown.ts";
 import { mayRunSamples, type ReaderFiles, runInSandbox } from "./sample-sandbox.ts";
 import { filledIn, isSettings, outputByLine, scriptOf } from "./sample-script.ts";
@@ -24,16 +24,10 @@ const pages = [
   ...filesBelow("docs").filter((path) => /^docs\/[\w-]+\.md$/.test(path)),
 ];
 const image = await createImage("a boat", { width: 512, height: 512, kind: "png" });
-const mask = await createImage("a mask", {
-  width: 512,
-  height: 512,
-  kind: "png",
-  transparent: true,
-});
 
 /** Files of the reader, which a page names and does not make. */
 const readerFiles: Readonly<Record<string, ReaderFiles>> = {
-  "docs/images.md": { "boat.png": image, "mask.png": mask },
+  "docs/images.md": { "boat.png": image },
   "docs/api.md": { "otter.png": image },
   "docs/migrate.md": {
     "config.yaml":

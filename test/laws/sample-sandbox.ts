@@ -48,7 +48,7 @@ esac`,
   *) exec ${quoted([pythonWithOpenai ?? "python3"])} "$@" ;;
 esac`,
   "python-with-openai": `exec ${quoted([pythonWithOpenai ?? "python3"])} "$@"`,
-  pip: `[ "$*" = "install openai" ]; ${notRun("it needs a package registry")}`,
+  pip: `[[ "$*" == "install openai" || "$*" == "install openai pillow" ]]; ${notRun("it needs a package registry")}`,
   docker: `${checkFiles}; ${notRun("it needs a container engine, and test/laws/deploy.test.ts reads the files")}`,
   helm: `${checkFiles}; ${notRun("it needs a cluster, and test/laws/deploy.test.ts renders the chart")}`,
   kubectl: notRun("it needs a cluster"),
