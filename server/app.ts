@@ -67,7 +67,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     now: Date.now,
     clock,
     random: Math.random,
-    byteTurns: new ByteTurns(),
+    byteTurns: new ByteTurns(clock),
     resources,
     replica: options.replica ?? newReplicaId(),
     responseMemory: new ResponseMemory(settings.VEXEL_RESPONSE_MEMORY_BYTES),

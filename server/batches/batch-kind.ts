@@ -44,10 +44,8 @@ interface BatchKindOptions {
   /** When an output file expires, in Unix milliseconds. Null: never. */
   readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
   readonly mayMerge: MayMerge;
-  /** The results of a batch may have gigabytes. */
-  readonly byteTurns: Pick<ByteTurns, "read">;
-  /** Monotonic milliseconds. */
-  readonly clock: () => number;
+  /** The input and the results of a batch may have gigabytes. */
+  readonly byteTurns: Pick<ByteTurns, "read" | "steps">;
 }
 
 type ChooseExecution = (
@@ -66,7 +64,7 @@ const rangeLines = { embeddings: 2000, generations: 4, edits: 4 } as const;
 const inFlightMs = 600_000;
 
 export function createBatchKind(options: BatchKindOptions): JobKind {
-  const { files, limits, checkerOf, clock } = options;
+  const { files, limits, checkerOf, byteTurns } = options;
   return {
     name: "batch",
     ranges: [
@@ -85,7 +83,7 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
         size: input.size,
         open: () => input.read(),
         check: checkerOf(job, operation),
-        clock,
+        turns: byteTurns.steps(job.owner),
       });
       if ("errors" in result) throw invalidInput(data, result.errors);
       const { ranges, model } = result;
@@ -119,7 +117,7 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       const counter = new UsageCounter();
       const store = async (kind: SegmentKind, chunks: AsyncIterable<Uint8Array>) =>
         storeResults(options, job, kind, await results.size(kind), chunks);
-      const read = (kind: SegmentKind) => options.byteTurns.read(job.owner, results.read(kind));
+      const read = (kind: SegmentKind) => byteTurns.read(job.owner, results.read(kind));
       const outputFileId = await store("output", counter.count(read("output")));
       const errorFileId = await store("error", read("error"));
       const data = {
@@ -143,7 +141,8 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
   const { operation, publicUrl } = data;
   const input = await inputOf(options.files, data);
   let at = 0;
-  const reading = { position, ...lineLimitsOf(options.limits), clock: options.clock };
+  const turns = options.byteTurns.steps(job.owner);
+  const reading = { position, ...lineLimitsOf(options.limits), turns };
   for await (const line of readLines(input.read(position), reading)) {
     if (at >= settled) {
       const { customId, ...given } = parseLine(line, job.endpoint);

@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
 import { cutDataUrls } from "../lib/cut-inline-images.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { exceededJsonBound, withoutNestedJson } from "../lib/json-bounds.ts";
-import { Turns } from "../lib/turns.ts";
+import type { Turns } from "../lib/turns.ts";
 import { type SplitLine, splitLines } from "./split-lines.ts";
 
 export interface InputLine {
@@ -34,8 +34,7 @@ export interface LineLimits {
 interface ReadLinesOptions extends LineLimits {
   /** Where the first chunk begins in the file. */
   readonly position: number;
-  /** Monotonic milliseconds. */
-  readonly clock: () => number;
+  readonly turns: Turns;
 }
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -44,8 +43,7 @@ export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   options: ReadLinesOptions,
 ): AsyncGenerator<InputLine> {
-  const { position: from, maxLineBytes: maxBytes, maxBlankLines, clock } = options;
-  const turns = new Turns(clock);
+  const { position: from, maxLineBytes: maxBytes, maxBlankLines, turns } = options;
   let number = 0;
   let blank = 0;
   for await (const line of splitLines(chunks, { position: from, maxBytes, turns })) {

@@ -4,6 +4,7 @@
  * that is missing, and `stream` fail the file. Any other invalid value fails its line alone, when the line runs.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Turns } from "../lib/turns.ts";
 import { LineError, parseLine } from "./parse-line.ts";
 import { type InputLine, type LineLimits, readLines } from "./read-lines.ts";
 import type { BatchError } from "./stored-batch.ts";
@@ -32,8 +33,7 @@ export interface ValidateInputOptions {
   readonly open: () => AsyncIterable<Uint8Array>;
   /** Checks the body of a line. Returns its model and the number of its inputs. Rejects with GatewayError. */
   readonly check: (body: unknown) => Promise<CheckedBody>;
-  /** Monotonic milliseconds. */
-  readonly clock: () => number;
+  readonly turns: Turns;
 }
 
 interface CheckedBody {
@@ -68,9 +68,9 @@ const maxMessageLength = 500;
 const maxComparedIds = 100_000;
 
 export async function validateInput(options: ValidateInputOptions): Promise<ValidatedInput> {
-  const { open, limits, clock } = options;
+  const { open, limits, turns } = options;
   const validation = new Validation(options);
-  for await (const line of readLines(open(), { position: 0, ...lineLimitsOf(limits), clock })) {
+  for await (const line of readLines(open(), { position: 0, ...lineLimitsOf(limits), turns })) {
     await validation.add(line);
     if (validation.isFull) break;
   }

@@ -3,10 +3,11 @@
  * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated.
  */
 import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
+import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection, nextTurn } from "../lib/tasks.ts";
 import type { Timers } from "../lib/timers.ts";
-import { Turns } from "../lib/turns.ts";
+import type { Turns } from "../lib/turns.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
@@ -39,8 +40,7 @@ export interface RunRangeOptions {
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
   readonly timers: Timers;
-  /** Monotonic milliseconds. */
-  readonly clock: () => number;
+  readonly byteTurns: Pick<ByteTurns, "steps">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -74,7 +74,7 @@ export class RangeRun {
     this.#kind = kind;
     this.#range = range;
     this.#claim = claim;
-    this.#turns = new Turns(options.clock);
+    this.#turns = options.byteTurns.steps(range.job.owner);
     this.#settled = range.settled;
     this.#flushedAt = options.now();
   }

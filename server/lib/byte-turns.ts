@@ -1,11 +1,12 @@
 /**
- * Turns for work over the bytes of files: uploads, downloads, checksums, and results of batches. In each turn of the
- * event loop, at most `turnBytes` in at most `chunksPerTurn` chunks are worked on, and keys take turns, however many
- * files each sends or reads at once. A file in the page cache is read as fast as it is asked for: without turns, all
- * requests would wait until it is read.
+ * Turns for work over the bytes of files: uploads, downloads, checksums, and the input and results of batches. In each
+ * turn of the event loop, at most `turnBytes` in at most `chunksPerTurn` chunks are worked on, or one step of a
+ * computation, and keys take turns, however many files each sends or reads at once. A file in the page cache is read as
+ * fast as it is asked for: without turns, all requests would wait until it is read.
  */
 import { KeyTurns } from "./key-turns.ts";
 import { nextTurn } from "./tasks.ts";
+import { Turns } from "./turns.ts";
 
 export const turnBytes = 512 * 1024;
 const chunksPerTurn = 8;
@@ -19,7 +20,13 @@ interface Waiter {
 export class ByteTurns {
   /** Bounded by the number of requests: each waits for one chunk. */
   readonly #waiting = new KeyTurns<Waiter>();
+  readonly #clock: () => number;
   #isRunning = false;
+
+  /** `clock`: monotonic milliseconds. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
 
   /** The same bytes, with a turn before each chunk. */
   async *read(
@@ -33,6 +40,12 @@ export class ByteTurns {
         yield part;
       }
     }
+  }
+
+  /** For a computation over the bytes of a file: a step of it takes a whole turn. */
+  steps(key: string): Turns {
+    const wait = () => this.next(key, turnBytes);
+    return new Turns({ maxBytes: turnBytes, wait, clock: this.#clock });
   }
 
   /** Resolves when it is the key's turn to work on that many bytes. */

@@ -1,34 +1,39 @@
 /**
- * Turns of the event loop by bytes and time. Work over a stored file is divided into steps, and other requests are
- * served after each: the stream of a local file never waits, so without them nothing else would run until its end.
+ * Work over a stored file in steps, by bytes and time (`ByteTurns.steps`). It waits for its turn before each step: the
+ * stream of a local file never waits, so nothing else would run until its end.
  */
-import { nextTurn } from "./tasks.ts";
-
-const maxStepBytes = 512 * 1024;
 const maxStepMs = 5;
 
-export class Turns {
-  readonly #clock: () => number;
-  #bytes = 0;
-  #startedAt: number;
+interface TurnsOptions {
+  readonly maxBytes: number;
+  /** Resolves when the next step may begin. Other requests were served meanwhile. */
+  readonly wait: () => Promise<void>;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+}
 
-  /** `clock`: monotonic milliseconds. */
-  constructor(clock: () => number) {
-    this.#clock = clock;
-    this.#startedAt = clock();
+export class Turns {
+  readonly #options: TurnsOptions;
+  #bytes = 0;
+  /** The first step has to wait too: many files may begin at the same time. */
+  #startedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
   }
 
   /** Whether the step is over, and `next` is to be awaited. `bytes`: how many more were read. */
   isDue(bytes = 0): boolean {
+    const { maxBytes, clock } = this.#options;
     this.#bytes += bytes;
-    return this.#bytes >= maxStepBytes || this.#clock() - this.#startedAt >= maxStepMs;
+    return this.#bytes >= maxBytes || clock() - this.#startedAt >= maxStepMs;
   }
 
-  /** Serves other requests. */
   async next(): Promise<void> {
-    await nextTurn();
+    const { wait, clock } = this.#options;
+    await wait();
     this.#bytes = 0;
-    this.#startedAt = this.#clock();
+    this.#startedAt = clock();
   }
 
   /** Runs a computation that yields between its parts. */

@@ -65,7 +65,7 @@ interface BatchesWiringOptions {
 }
 
 export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
-  const { settings, snapshot, log, now, clock } = runtime;
+  const { settings, snapshot, log, now, byteTurns } = runtime;
   const { jobs, files, budget, findWebhook, requestPath, stopping } = options;
   const { jobs: store, contents } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
@@ -133,7 +133,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     budget,
     log,
     now,
-    clock,
+    byteTurns,
   });
   const maxBytes = settings.VEXEL_BATCH_MAX_BYTES;
   const batches = createBatches({ jobs, files, findWebhook, maxBytes, now });
@@ -179,8 +179,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
         };
       },
       mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),
-      byteTurns: runtime.byteTurns,
-      clock,
+      byteTurns,
       expiryOf: (createdAt, seconds) =>
         expiryOf(
           createdAt,

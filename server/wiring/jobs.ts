@@ -37,7 +37,7 @@ export function wireJobs(
   { recordJobEvent, webhookEndpoints }: Pick<OpenedEvents, "recordJobEvent" | "webhookEndpoints">,
 ) {
   const { settings, snapshot, now, clock, log, replica: holder, resources, secrets } = runtime;
-  const { responseMemory } = runtime;
+  const { responseMemory, byteTurns } = runtime;
   const { pipeline, modelServices, budgets, charging, reservations } = requestPath;
   const { jobs: store, contents: files } = data;
   // A batch is stored as long as its files are by default.
@@ -105,7 +105,7 @@ export function wireJobs(
       stopping: stopping.signal,
     }),
     timers: realTimers,
-    clock,
+    byteTurns,
     kinds: [createImageKind(files, imageSlots), kind],
     holder,
     ttlMs,

@@ -57,7 +57,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
   const quotas = { owner: 1, all: 1 };
   const log = { warn: () => undefined };
   const index = createFileIndex(db);
-  const receiving = createReceivingFiles({ index, store, quotas, turns: new ByteTurns() });
+  const receiving = createReceivingFiles({ index, store, quotas, turns: new ByteTurns(() => 0) });
   const files = createClientFiles({ index, store, receiving, log, now });
   const kind = createBatchKind({
     files,
@@ -70,8 +70,7 @@ test("a batch whose end failed once has each file once, and its usage", async ()
     vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
-    byteTurns: new ByteTurns(),
-    clock: () => 0,
+    byteTurns: new ByteTurns(() => 0),
   });
   const broken = results(async function* () {
     yield Buffer.from("hal");
@@ -123,8 +122,7 @@ test("other requests are served while the results of a batch become files", asyn
     vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
-    byteTurns: new ByteTurns(),
-    clock: () => 0,
+    byteTurns: new ByteTurns(() => 0),
   });
   onTurn();
   await kind.finish(job, {
@@ -182,8 +180,7 @@ test("a batch whose storage is not available at the moment does not take its inp
     vendorLines,
     expiryOf: () => null,
     mayMerge: () => false,
-    byteTurns: new ByteTurns(),
-    clock: () => 0,
+    byteTurns: new ByteTurns(() => 0),
   });
   const stored = { ...job, data: { ...job.data, operation: "embeddings", inputFileId: "file-1" } };
   await expect(kind.prepare?.(stored)).rejects.toBe(unavailable);

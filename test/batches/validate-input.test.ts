@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { type InputLine, readLines } from "../../server/batches/read-lines.ts";
 import { type BatchLimits, validateInput } from "../../server/batches/validate-input.ts";
+import { ByteTurns } from "../../server/lib/byte-turns.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { embeddingLine, line } from "./lines.ts";
 
@@ -11,8 +12,8 @@ async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 }
 
 const limits: BatchLimits = { maxLines: 100, maxLineBytes: 10_000, maxTextBytes: 10_000 };
-/** A clock that stands still: there are no turns by time. */
-const clock = (): number => 0;
+/** By a clock that stands still, there are no turns by time. */
+const turnsBy = (clock = (): number => 0) => new ByteTurns(clock).steps("owner");
 
 const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) => {
   const bytes = Buffer.from(text);
@@ -38,7 +39,7 @@ const validate = (text: string | Uint8Array, more: Partial<BatchLimits> = {}) =>
         imageDollars: 0.5,
       };
     },
-    clock,
+    turns: turnsBy(),
   });
 };
 
@@ -46,7 +47,13 @@ describe("lines", () => {
   const read = async (text: string | Uint8Array, size: number, maxBlankLines = 100) => {
     const lines: InputLine[] = [];
     const chunks = inChunks(Buffer.from(text), size);
-    const reading = { position: 0, maxLineBytes: 100, maxTextBytes: 90, maxBlankLines, clock };
+    const reading = {
+      position: 0,
+      maxLineBytes: 100,
+      maxTextBytes: 90,
+      maxBlankLines,
+      turns: turnsBy(),
+    };
     for await (const each of readLines(chunks, reading)) lines.push(each);
     return lines;
   };
@@ -87,7 +94,8 @@ describe("lines", () => {
     const lines: InputLine[] = [];
     const chunks = inChunks(Buffer.from(`${text("data:image/png;base64,")}\n${text("x")}\n`), 999);
     const sizes = { maxLineBytes: 100_000, maxTextBytes: 1000, maxBlankLines: 0 };
-    for await (const each of readLines(chunks, { position: 0, ...sizes, clock })) lines.push(each);
+    for await (const each of readLines(chunks, { position: 0, ...sizes, turns: turnsBy() }))
+      lines.push(each);
     expect(lines[0]?.value).toEqual(JSON.parse(text("data:image/png;base64,")));
     expect(lines[1]).toMatchObject({ problem: expect.stringContaining("may have 1000") });
   });
@@ -115,7 +123,9 @@ describe("other requests are served while lines are read", () => {
   };
 
   test("after 512 KiB, also if they are blank", async () => {
-    const turns = await turnsDuring(() => readAll(readLines(blank(2 ** 20), { ...sizes, clock })));
+    const turns = await turnsDuring(() =>
+      readAll(readLines(blank(2 ** 20), { ...sizes, turns: turnsBy() })),
+    );
     expect(turns).toBeGreaterThanOrEqual(2);
   });
 
@@ -123,14 +133,24 @@ describe("other requests are served while lines are read", () => {
     // Each time that it is read, a millisecond has passed.
     let ms = 0;
     const ticking = (): number => ms++;
-    const lines = readLines(blank(10_000), { ...sizes, clock: ticking });
+    const lines = readLines(blank(10_000), { ...sizes, turns: turnsBy(ticking) });
     expect(await turnsDuring(() => readAll(lines))).toBeGreaterThan(1000);
+  });
+
+  test("after each step of one of several files, and not of each of them", async () => {
+    const byteTurns = new ByteTurns(() => 0);
+    const readAs = (owner: string) =>
+      readAll(readLines(blank(2 ** 20), { ...sizes, turns: byteTurns.steps(owner) }));
+    const owners = ["a", "a", "b", "b", "c", "c"];
+    const one = await turnsDuring(() => readAs("a"));
+    const all = await turnsDuring(async () => void (await Promise.all(owners.map(readAs))));
+    expect(all).toBeGreaterThanOrEqual((owners.length - 1) * one);
   });
 
   test("also while the chunks of a long line are joined", async () => {
     const bytes = Buffer.from(`"${"x".repeat(8 * 2 ** 20)}"`);
     const turnsOf = (size: number) =>
-      turnsDuring(() => readAll(readLines(inChunks(bytes, size), { ...sizes, clock })));
+      turnsDuring(() => readAll(readLines(inChunks(bytes, size), { ...sizes, turns: turnsBy() })));
     const joined = await turnsOf(2 ** 16);
     // A single chunk is read in a step, and not copied.
     expect(joined).toBeGreaterThan((await turnsOf(bytes.length)) + (3 * bytes.length) / 2 ** 19);
@@ -144,7 +164,9 @@ describe("other requests are served while lines are read", () => {
     const whole = async function* () {
       yield large;
     };
-    const turns = await turnsDuring(() => readAll(readLines(whole(), { ...sizes, clock: slow })));
+    const turns = await turnsDuring(() =>
+      readAll(readLines(whole(), { ...sizes, turns: turnsBy(slow) })),
+    );
     expect(turns).toBeGreaterThan(large.length / 2 ** 18);
   });
 });

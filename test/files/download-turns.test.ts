@@ -41,7 +41,7 @@ async function download(
 
 test("other requests run after every 512 KB of all downloads together", async () => {
   const path = fileOf(16);
-  const turns = new ByteTurns();
+  const turns = new ByteTurns(() => 0);
   let isOver = false;
   let sinceTurn = 0;
   let most = 0;
@@ -64,7 +64,7 @@ test("other requests run after every 512 KB of all downloads together", async ()
 
 test("eight downloads of one key leave every second turn to a download of another key", async () => {
   const path = fileOf(8);
-  const turns = new ByteTurns();
+  const turns = new ByteTurns(() => 0);
   let bytesOfFirst = 0;
   const many = Promise.all(
     Array.from({ length: 8 }, () =>

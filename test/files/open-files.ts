@@ -24,7 +24,7 @@ export function openFiles(
   const contents = new StoredFiles({ folder: join(folder, "files"), disk, now });
 
   const index = createFileIndex(db);
-  const turns = new ByteTurns();
+  const turns = new ByteTurns(() => 0);
   const receiving = createReceivingFiles({ index, store: contents, quotas, turns });
   const files = createClientFiles({ index, store: contents, receiving, log, now });
   const uploads = createUploads({

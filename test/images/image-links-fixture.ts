@@ -51,7 +51,7 @@ export function startLinkServer({
       imageFile: createImageFiles({
         store: links,
         check: links.check,
-        turns: new ByteTurns(),
+        turns: new ByteTurns(() => 0),
         now: () => server.now,
       }),
     },

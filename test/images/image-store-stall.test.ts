@@ -18,7 +18,7 @@ test("an image whose store stops sending ends with an error, and the store's str
   const handler = createImageFiles({
     store: { find: async () => ({ type: "image/png", size: 100, content }) },
     check: () => 1,
-    turns: new ByteTurns(),
+    turns: new ByteTurns(() => 0),
     now: () => 0,
     stallMs: 10,
   });

@@ -5,6 +5,7 @@ import { type JobKind, type JobLine, jobErrorOf } from "../../server/jobs/job-ki
 import { LineAttempts } from "../../server/jobs/line-attempts.ts";
 import type { RunLine } from "../../server/jobs/line-request.ts";
 import { JobRunner } from "../../server/jobs/runner.ts";
+import { ByteTurns } from "../../server/lib/byte-turns.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller } from "../../server/request/caller.ts";
@@ -143,7 +144,7 @@ function startWorld({
         pace: async () => undefined,
         kinds: [kind],
         holder,
-        clock: () => 0,
+        byteTurns: new ByteTurns(() => 0),
         timers: { ...realTimers, start: (_, fire) => setTimeout(fire, 1) },
         ttlMs: () => minute,
         controls,

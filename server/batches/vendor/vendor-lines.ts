@@ -19,6 +19,7 @@
 import type { ChargedLines } from "../../jobs/job-budget.ts";
 import { RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
 import { jobFolder } from "../../jobs/segments.ts";
+import type { ByteTurns } from "../../lib/byte-turns.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
@@ -51,8 +52,7 @@ interface VendorLinesOptions extends VendorBatchOptions {
   readonly runsNow: (job: StoredJob) => boolean;
   readonly notRun: (ending: StoredJob["ending"]) => GatewayError;
   readonly log: Pick<Log, "warn">;
-  /** Monotonic milliseconds. */
-  readonly clock: () => number;
+  readonly byteTurns: Pick<ByteTurns, "steps">;
 }
 
 /** A process that dies while it reads the results has tried too. */
@@ -201,7 +201,7 @@ class RangeLines {
     sent: Created,
     { files: fileIds }: Ended,
   ): Promise<VendorResults> {
-    const { files, now, clock } = this.#options;
+    const { files, now, byteTurns } = this.#options;
     const { job, number } = this.#range;
     const { readings = 0 } = sent;
     if (readings >= maxReadings)
@@ -210,7 +210,7 @@ class RangeLines {
     const open = () => download(api, endpoint, fileIds);
     await batch.setReadings(sent, readings + 1);
     try {
-      const results = await VendorResults.open(files, name, api, open, clock);
+      const results = await VendorResults.open(files, name, api, open, byteTurns.steps(job.owner));
       await batch.setReadings(sent, 0);
       return results;
     } catch (error) {

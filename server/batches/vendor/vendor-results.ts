@@ -4,7 +4,7 @@
  */
 import { copyAll } from "../../lib/borrowed-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { Turns } from "../../lib/turns.ts";
+import type { Turns } from "../../lib/turns.ts";
 import type { FileStore, FoundFile } from "../../storage/ports/file-store.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
@@ -37,15 +37,15 @@ export class VendorResults {
   }
 
   /**
-   * `download`: the chunks of all files of results. It is called once, also if the process is restarted. `clock`:
-   * monotonic milliseconds. Throws GatewayError if the file is not one of results.
+   * `download`: the chunks of all files of results. It is called once, also if the process is restarted. Throws
+   * GatewayError if the file is not one of results.
    */
   static async open(
     files: FileStore,
     name: string,
     api: VendorApi,
     download: () => AsyncIterable<Uint8Array>,
-    clock: () => number,
+    turns: Turns,
   ): Promise<VendorResults> {
     let file = await files.find(name);
     if (!file) {
@@ -53,7 +53,7 @@ export class VendorResults {
       file = await files.find(name);
     }
     const results = new VendorResults(file, api);
-    if (file) await results.#index(file, new Turns(clock));
+    if (file) await results.#index(file, turns);
     return results;
   }
 

@@ -11,6 +11,7 @@ import { createVendorLines } from "../../../server/batches/vendor/vendor-lines.t
 import type { Creating, VendorState } from "../../../server/batches/vendor/vendor-state.ts";
 import type { ChargedLines } from "../../../server/jobs/job-budget.ts";
 import { RangeWaits } from "../../../server/jobs/job-kind.ts";
+import { ByteTurns } from "../../../server/lib/byte-turns.ts";
 import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
 import type { ClaimedRange, StoredJob } from "../../../server/storage/sql/stored-job.ts";
@@ -114,7 +115,7 @@ const linesOf = (
     payerOf,
     vendorBatches: async () => [],
     runsNow: () => false,
-    clock: () => 0,
+    byteTurns: new ByteTurns(() => 0),
     notRun: () => new GatewayError("job_expired", "The batch has expired."),
   }).linesOf(
     { job: { ...job, ...more }, number: 0, vendorBatch: JSON.stringify(creating) } as ClaimedRange,
@@ -158,7 +159,7 @@ test("the vendor's batches of a job that failed are canceled", async () => {
     payerOf: () => ({}) as ChargedLines,
     vendorBatches: async () => states.map((state) => JSON.stringify(state)),
     runsNow: () => false,
-    clock: () => 0,
+    byteTurns: new ByteTurns(() => 0),
     notRun: () => new Error() as never,
   });
   await lines.abandon(job);
@@ -187,7 +188,7 @@ async function readResults(readings: number, files: Partial<FileStore>) {
     vendorBatches: async () => [],
     runsNow: () => false,
     notRun: () => new GatewayError("job_expired", "The batch has expired."),
-    clock: () => 0,
+    byteTurns: new ByteTurns(() => 0),
   }).linesOf(
     { job: batch.job, number: 0, lines: 1, vendorBatch: JSON.stringify(created) } as ClaimedRange,
     async function* () {},
