@@ -5,9 +5,10 @@ import {
 } from "../../server/config/entities/config-entities.ts";
 import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import type { KeyStore } from "../../server/storage/sql/key-store.ts";
-import { type ImportPlan, mapSecrets, type Secret } from "./plan.ts";
+import type { NewKey } from "../../server/storage/sql/stored-key.ts";
+import { type ImportPlan, mapSecrets, type PlannedKey, type Secret } from "./plan.ts";
 
-interface AppliedEntity {
+export interface AppliedEntity {
   readonly kind: "upstream" | "model" | "project" | "key";
   readonly id: string;
   readonly result: "created" | "exists" | "refused";
@@ -20,25 +21,30 @@ interface Stores {
   readonly keys: KeyStore;
   /** Undefined: the variable is not set. */
   readonly resolve: (secret: Secret) => string | undefined;
+  /** Of the other gateway. */
+  readonly installation: string;
+  /** Protections whose loss the user accepts. */
+  readonly accepted: readonly string[];
+}
+
+/** The key with where it is from, so that a sync can follow it. */
+function storedKey({ imported, ...key }: PlannedKey, { installation, accepted }: Stores): NewKey {
+  if (!imported) return key;
+  return {
+    ...key,
+    imported: { ...imported, installation, ...(accepted.length > 0 && { accepted }) },
+  };
 }
 
 export async function applyPlan(plan: ImportPlan, stores: Stores): Promise<AppliedEntity[]> {
-  const existing = new Map(
-    (await stores.entities.list()).map(({ kind, id, origin }) => [`${kind} ${id}`, origin]),
+  const applied = await putMissing(
+    [
+      ["upstream", plan.upstreams],
+      ["project", plan.projects],
+      ["model", plan.models],
+    ],
+    stores,
   );
-  const applied: AppliedEntity[] = [];
-  const lists = [
-    ["upstream", plan.upstreams],
-    ["project", plan.projects],
-    ["model", plan.models],
-  ] as const;
-  for (const [kind, list] of lists)
-    for (const [id, value] of list)
-      applied.push(
-        existing.has(`${kind} ${id}`)
-          ? { kind, id, result: "exists", reason: "" }
-          : await putEntity(kind, id, value, stores),
-      );
   const refused = new Set(
     applied.filter(({ result }) => result === "refused").map(({ kind, id }) => `${kind} ${id}`),
   );
@@ -50,17 +56,36 @@ export async function applyPlan(plan: ImportPlan, stores: Stores): Promise<Appli
       continue;
     }
     const exists = (await stores.keys.findById(key.id)) !== undefined;
-    if (!exists) await stores.keys.create(key);
+    if (!exists) await stores.keys.create(storedKey(key, stores));
     applied.push({ kind: "key", id: key.name, result: exists ? "exists" : "created", reason: "" });
   }
   return applied;
 }
 
+type EntityKind = "upstream" | "model" | "project";
+
+/** Stores the entities that do not exist. */
+export async function putMissing(
+  lists: readonly (readonly [EntityKind, ReadonlyMap<string, JsonObject>])[],
+  stores: Pick<Stores, "entities" | "resolve">,
+): Promise<AppliedEntity[]> {
+  const existing = new Set((await stores.entities.list()).map(({ kind, id }) => `${kind} ${id}`));
+  const applied: AppliedEntity[] = [];
+  for (const [kind, list] of lists)
+    for (const [id, value] of list)
+      applied.push(
+        existing.has(`${kind} ${id}`)
+          ? { kind, id, result: "exists", reason: "" }
+          : await putEntity(kind, id, value, stores),
+      );
+  return applied;
+}
+
 async function putEntity(
-  kind: "upstream" | "model" | "project",
+  kind: EntityKind,
   id: string,
   value: JsonObject,
-  { entities, resolve }: Stores,
+  { entities, resolve }: Pick<Stores, "entities" | "resolve">,
 ): Promise<AppliedEntity> {
   try {
     const resolved = mapSecrets(value, (secret) => {

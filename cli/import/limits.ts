@@ -39,6 +39,16 @@ interface GivenBudget {
   readonly field: string;
   readonly max: unknown;
   readonly duration: unknown;
+  /** What was spent of it. Absent: unknown, or the budget is reset. */
+  readonly spent?: unknown;
+}
+
+type Amounts = Partial<Record<"day" | "month" | "total", number>>;
+
+/** `given`: before what was spent. */
+export interface PlannedBudget {
+  readonly budget?: JsonObject;
+  readonly given?: Amounts;
 }
 
 /** `budget` of vexel.yaml, or nothing: of several budgets for a period, the lowest. `gap`: what it does not cover. */
@@ -46,24 +56,39 @@ export function budgetOf(
   given: readonly GivenBudget[],
   report: SubjectReport,
   gap = "",
-): { budget?: JsonObject } {
-  const budget: Partial<Record<"day" | "month" | "total", number>> = {};
-  for (const { field, max, duration } of given) {
+): PlannedBudget {
+  const budget: Amounts = {};
+  const amounts: Amounts = {};
+  for (const { field, max, duration, spent } of given) {
     if (max === null || max === undefined) continue;
-    const dollars = Number(max);
-    if (!Number.isFinite(dollars) || dollars < 0) {
+    const dollars = Math.min(Number(max), mostDollars);
+    if (!(dollars >= 0)) {
       report.dropped(field, `"${max}" is not an amount`);
       continue;
     }
     const { period, note } = periodOf(duration);
-    const amount = Math.min(dollars, mostDollars, budget[period] ?? mostDollars);
-    budget[period] = amount;
-    const notes = [`budget.${period}: ${amount}`, note, gap].filter((text) => text !== "");
-    if (notes.length === 1) report.carried(field, notes.join(""));
-    else report.approximated(field, notes.join(". "));
+    const used = period === "total" ? spentOf(spent) : 0;
+    const left = Math.max(0, Number((dollars - used).toFixed(6)));
+    budget[period] = Math.min(left, budget[period] ?? left);
+    amounts[period] = Math.min(dollars, amounts[period] ?? dollars);
+    const rest = used > 0 ? `, of ${dollars} what is left after ${used}` : "";
+    reportBudget(field, `budget.${period}: ${budget[period]}${rest}`, [note, gap], report);
   }
-  return Object.keys(budget).length === 0 ? {} : { budget };
+  return Object.keys(budget).length === 0 ? {} : { budget, given: amounts };
 }
+
+function reportBudget(
+  field: string,
+  text: string,
+  notes: readonly string[],
+  report: SubjectReport,
+): void {
+  const more = notes.filter((note) => note !== "");
+  if (more.length === 0) report.carried(field, text);
+  else report.approximated(field, [text, ...more].join(". "));
+}
+
+const spentOf = (spent: unknown): number => Math.max(0, Number(spent ?? 0) || 0);
 
 /** The highest budget that Vexel has. */
 const mostDollars = 1e9;

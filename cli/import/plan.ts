@@ -1,13 +1,22 @@
 /** What an import creates: upstreams, models and projects with the keys of vexel.yaml, and API keys by their hash. */
 import { secretHash } from "../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
-import type { NewKey } from "../../server/storage/sql/stored-key.ts";
+import type { ImportedFrom, NewKey } from "../../server/storage/sql/stored-key.ts";
 
 export interface ImportPlan {
+  /** The kind of the other gateway. */
+  readonly source: string;
+  /** The hashes of all of its keys, those that are not imported included. */
+  readonly sourceHashes: ReadonlySet<string>;
   readonly upstreams: ReadonlyMap<string, JsonObject>;
   readonly models: ReadonlyMap<string, JsonObject>;
   readonly projects: ReadonlyMap<string, JsonObject>;
-  readonly keys: readonly NewKey[];
+  readonly keys: readonly PlannedKey[];
+}
+
+/** `imported` is absent: no later sync follows the key. */
+export interface PlannedKey extends Omit<NewKey, "imported"> {
+  readonly imported?: Omit<ImportedFrom, "installation">;
 }
 
 /** A secret of the imported gateway: its text, the environment variable that has it, or both. */
@@ -31,11 +40,16 @@ export class Upstreams {
 
   /** Returns the id, which depends on the settings alone: a second import has the same ids. */
   add(upstream: JsonObject & { readonly kind: string }): string {
-    const id = `${upstream.kind}-${secretHash(JSON.stringify(upstream)).slice(0, 6)}`;
+    const id = `${upstream.kind}-${secretHash(JSON.stringify(upstream)).slice(0, 16)}`;
     this.all.set(id, upstream);
     return id;
   }
 }
+
+/** `*` and `?` in the list of a key stand for other characters. */
+export const isModelName = (name: string): boolean => /^[^\s\p{C}*?]{1,200}$/u.test(name);
+export const nameRule =
+  "its name has spaces, *, ? or more than 200 characters, which a model of a key cannot have";
 
 /** The id of an imported key. It depends on the hash alone, so that a second import finds the key. */
 export const importedKeyId = (hash: string): string => `key_${hash.slice(0, 16)}`;

@@ -32,3 +32,8 @@ export function printYaml(plan: ImportPlan): PrintedPlan {
     newVariables,
   };
 }
+
+export const variablesNote = (names: readonly string[]): string =>
+  names.length === 0
+    ? ""
+    : `Set these variables to the secrets of the other gateway: ${names.join(", ")}.\n`;

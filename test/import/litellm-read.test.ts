@@ -57,7 +57,12 @@ environment_variables: { IN_FILE: sk-in-file }
   });
 
   test("a short master key is imported with a warning, and its hint does not show it", () => {
-    const { keys, line } = config("general_settings: { master_key: sk-1234 }\n");
+    const { keys, line } = config(`
+general_settings: { master_key: sk-1234 }
+model_list:
+  - model_name: search
+    litellm_params: { model: openai/text-embedding-3-small, api_key: sk-a }
+`);
     expect(keys[0]).toMatchObject({ hash: secretHash("sk-1234"), hint: "****" });
     expect(line("general_settings.master_key", "master_key")?.note).toContain("can be guessed");
   });
@@ -66,7 +71,15 @@ environment_variables: { IN_FILE: sk-in-file }
 test("a column of a key or team that Vexel does not know has a line if it has a value", () => {
   const { line } = plan({
     ...emptySource,
-    teams: [{ team_id: "t1", team_alias: "team", policies: ["strict"] }],
+    models: [
+      {
+        model_name: "search",
+        litellm_params: { model: "openai/text-embedding-3-small" },
+        model_info: {},
+        where: "config.yaml",
+      },
+    ],
+    teams: [{ team_id: "t1", team_alias: "team", note: "of a friend" }],
     keys: [
       {
         token: secretHash("a"),
@@ -77,7 +90,7 @@ test("a column of a key or team that Vexel does not know has a line if it has a 
       },
     ],
   });
-  expect(line('team "team"', "policies")?.outcome).toBe("dropped");
+  expect(line('team "team"', "note")?.outcome).toBe("dropped");
   expect(line('key "web"', "access_group_ids")?.outcome).toBe("dropped");
   expect(line('key "web"', "agent_id")).toBeUndefined();
   expect(line('key "web"', "budget_id")?.note).toBe('the budget "gone" was not found');

@@ -199,8 +199,8 @@ describe("LiteLLM's database:", () => {
     );
     const env = { LITELLM_SALT_KEY: saltKey };
     const { code, out } = await litellm(["--database", url, "--apply"], env);
-    expect(out).toContain("not imported: the key is blocked");
-    expect(out).toContain("not imported: the key expired");
+    expect(out).toContain("the key is blocked");
+    expect(out).toContain("the key expired");
     expect(out).toContain("not served: gpt-5");
     expect(code).toBe(0);
     await until(async () => (await embed("sk-team-key-0123456789", "stored")) === 200);
@@ -248,16 +248,24 @@ testWith("postgresql")("a database without the tables that are only counted is r
      CREATE TABLE "LiteLLM_CredentialsTable" (credential_name text);
      CREATE TABLE "LiteLLM_TeamTable" (team_id text);
      CREATE TABLE "LiteLLM_BudgetTable" (budget_id text);
-     CREATE TABLE "LiteLLM_TagTable" (tag_name text);
-     INSERT INTO "LiteLLM_TagTable" VALUES ('a');
+     CREATE TABLE "LiteLLM_HealthCheckTable" (id text);
+     INSERT INTO "LiteLLM_HealthCheckTable" VALUES ('a');
      CREATE TABLE "LiteLLM_VerificationToken" (token text, key_alias text, models text[], expires timestamp(3));
      INSERT INTO "LiteLLM_VerificationToken" VALUES ('${secretHash("a")}', 'web', '{}', '2099-01-02 03:04:05')`,
   );
   const source = await readLitellmDatabase(url, undefined);
-  expect([...source.otherTables]).toEqual([["LiteLLM_TagTable", 1]]);
-  const { keys } = planLitellm(source, new Report(), () => undefined, Date.now());
+  expect([...source.otherTables]).toEqual([["LiteLLM_HealthCheckTable", 1]]);
+  const models = [
+    {
+      model_name: "search",
+      litellm_params: { model: "openai/text-embedding-3-small" },
+      model_info: {},
+      where: "config.yaml",
+    },
+  ];
+  const { keys } = planLitellm({ ...source, models }, new Report(), () => undefined, Date.now());
   expect(keys).toMatchObject([
-    { name: "web", models: ["*"], expiresAt: Date.parse("2099-01-02T03:04:05Z") },
+    { name: "web", models: ["search"], expiresAt: Date.parse("2099-01-02T03:04:05Z") },
   ]);
 });
 
@@ -286,7 +294,7 @@ testWith("postgresql")("settings and the schema of an address for Prisma are rea
   const report = new Report();
   planLitellm(source, report, () => undefined, Date.now());
   const lines = report.lines.map(({ subject, field }) => `${subject} ${field}`);
-  expect(lines).toContain("litellm_settings max_budget");
+  expect(lines).toContain("all keys litellm_settings.max_budget");
   expect(lines).toContain('end user "blocked" blocked');
 });
 

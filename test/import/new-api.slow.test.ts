@@ -82,10 +82,10 @@ test("a dry run says what becomes of channels and tokens, and writes nothing", a
   expect(out).toContain("not served: gpt-5");
   expect(out).toContain("whose vectors cannot be compared");
   expect(out).toContain("Vexel has no kind for type 14");
-  expect(out).toContain("not imported: the channel is disabled");
+  expect(out).toContain("the channel is disabled");
   expect(out).toContain("budget.total: 2 at 250000 per US dollar. Confirm it with");
   expect(out).toContain(
-    "Nothing was written. --apply creates 1 upstreams, 1 models, 1 projects and 1 API keys.",
+    "Nothing was written. --apply creates 1 upstream, 1 model, 1 project and 1 API key",
   );
   expect(await embed(`sk-${token}`)).toBe(401);
 });
@@ -157,4 +157,26 @@ test("an export with tokens and without users is refused", async () => {
   const { code, err } = await newApi("--export", path);
   expect(code).toBe(2);
   expect(err).toContain("Export the table users too");
+});
+
+test("the keys of a channel are read from the BLOB that GORM writes, and disabled ones are left out", async () => {
+  const path = join(folder.path, "blob.db");
+  const info = { is_multi_key: true, multi_key_size: 3, multi_key_status_list: { 1: 2 } };
+  {
+    using database = new Database(path);
+    database.exec(schema());
+    database
+      .query(
+        `INSERT INTO channels (id, type, key, name, models, base_url, channel_info)
+         VALUES (9, 1, ?, 'multi', 'text-embedding-3-large', ?, ?)`,
+      )
+      .run(
+        "sk-one\nsk-two\nsk-three",
+        fake.url.replace(/\/v1$/, ""),
+        new TextEncoder().encode(JSON.stringify(info)),
+      );
+  }
+  const { out } = await newApi("--database", path, "--details");
+  expect(out).toContain("1 models at openai-compatible, 2 credentials");
+  expect(out).toContain("1 of 3 keys are disabled");
 });

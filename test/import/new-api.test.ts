@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { planNewApi } from "../../cli/import/new-api/plan.ts";
 import type { NewApiSource } from "../../cli/import/new-api/read.ts";
 import type { ImportPlan } from "../../cli/import/plan.ts";
-import { printReport, Report } from "../../cli/import/report.ts";
+import { printDetails } from "../../cli/import/print-report.ts";
+import { Report } from "../../cli/import/report.ts";
 import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 
 const owner = { id: 1, status: 1, quota: 700, deleted_at: null };
@@ -12,14 +13,14 @@ const token = { id: 1, user_id: 1, key: "k".repeat(48), name: "web", remain_quot
 
 function plan(source: Partial<NewApiSource>): ImportPlan & { readonly text: string } {
   const report = new Report();
-  const full = { channels: [channel], tokens: [], users: [owner], options: [], ...source };
+  const full = { channels: [channel], tokens: [], users: [owner], options: new Map(), ...source };
   const prices = { quotaPerUnit: undefined, ratios: new Map(), prices: new Map() };
   const planned = planNewApi({ ...prices, ...full }, report, {
     quotaPerDollar: 500_000,
     isConfirmed: true,
     now: 1_800_000_000_000,
   });
-  return { ...planned, text: printReport(report) };
+  return { ...planned, text: printDetails(report.lines) };
 }
 
 const planToken = (fields: JsonObject): ReturnType<typeof plan> =>
@@ -37,7 +38,7 @@ test.each([
 ])("a token with %s gives no API key, and the report names it", (_, fields, reason) => {
   const { keys, text } = planToken(fields);
   expect(keys).toEqual([]);
-  expect(text).toContain(`token "web"\n  dropped      not imported: ${reason}`);
+  expect(text).toContain(`token "web"\n  refused      not imported: ${reason}`);
 });
 
 test.each(["remain_quota", "expired_time", "created_time", "status"])(
@@ -156,7 +157,12 @@ test("a channel whose priority or weight is not a number is refused by name", ()
 });
 
 test("the report has a line for priority, weight, auto_ban and prices", () => {
-  const options = ["QuotaPerUnit", "ModelRatio", "ModelPrice", "SMTPServer"];
+  const options = new Map(
+    ["QuotaPerUnit", "ModelPrice", "SMTPServer", "SelfUseModeEnabled", "ModelRatio"].map((name) => [
+      name,
+      name === "SelfUseModeEnabled" ? "true" : "",
+    ]),
+  );
   const { text } = plan({
     channels: [{ ...channel, priority: 5, weight: 3, auto_ban: 1 }],
     options,
@@ -189,19 +195,24 @@ test("a budget is enforced at the price of the site, or else at the list price",
 
 test("a budget that does not count a model without a price says so", () => {
   const own = { ...channel, base_url: "https://proxy.example", models: "our-own-embedding" };
-  const { text } = plan({ channels: [own], tokens: [token] });
+  const options = new Map([["SelfUseModeEnabled", "true"]]);
+  const { text } = plan({ channels: [own], tokens: [token], options });
   expect(text).toContain("Not enforced for model our-own-embedding");
 });
 
 test("a token may use the models of its group only", () => {
   const channels = [channel, { ...channel, id: 2, models: "gpt-image-1", group: "vip,svip" }];
   const users = [owner, { ...owner, id: 2, username: "customer", group: "svip" }];
+  const options = new Map([["UserUsableGroups", '{"default":"","vip":"","auto":""}']]);
   const modelsOf = (fields: JsonObject) =>
-    plan({ channels, users, tokens: [{ ...token, ...fields }] }).keys[0]?.models;
+    plan({ channels, users, options, tokens: [{ ...token, ...fields }] }).keys[0]?.models;
   expect(modelsOf({})).toEqual(["text-embedding-3-small"]);
   expect(modelsOf({ group: "vip" })).toEqual(["gpt-image-1"]);
   expect(modelsOf({ user_id: 2 })).toEqual(["gpt-image-1"]);
-  expect(modelsOf({ group: "auto", auto_groups: '["default","vip"]' })).toEqual(["*"]);
+  expect(modelsOf({ group: "auto", auto_groups: '["default","vip"]' })).toEqual([
+    "text-embedding-3-small",
+    "gpt-image-1",
+  ]);
   expect(modelsOf({ model_limits_enabled: 1, model_limits: "gpt-image-1" })).toBeUndefined();
 });
 

@@ -2,8 +2,9 @@
 import { expect, test } from "bun:test";
 import { planLitellm } from "../../cli/import/litellm/plan.ts";
 import { emptySource } from "../../cli/import/litellm/source.ts";
+import { printDetails } from "../../cli/import/print-report.ts";
 import { printYaml } from "../../cli/import/print-yaml.ts";
-import { printReport, Report } from "../../cli/import/report.ts";
+import { Report } from "../../cli/import/report.ts";
 
 const entry = (name: string, params: Record<string, unknown>) => ({
   model_name: name,
@@ -38,7 +39,7 @@ test("no secret is printed, however short it is, and names stay readable", () =>
     Date.now(),
   );
   const { text, newVariables } = printYaml(plan);
-  const printed = `${text}\n${printReport(report)}`;
+  const printed = `${text}\n${printDetails(report.lines)}`;
   for (const secret of [
     "hunter2",
     "AKIAIOSFODNN7EXAMPLE",

@@ -36,7 +36,7 @@ export function orderOf(params: Parameters, report: SubjectReport): JsonObject |
   const weight = params.take("weight");
   const order = params.take("order");
   if (weight !== undefined && Number(weight) === 0) {
-    report.dropped("", "not imported: its weight is 0, so LiteLLM sends no requests to it");
+    report.refused("its weight is 0, so LiteLLM sends no requests to it");
     return undefined;
   }
   const hasWeight = Number(weight) > 0 && Number(weight) <= 1e6;
@@ -61,9 +61,8 @@ export function isShortened(
   const dimensions = params.peek("dimensions");
   const known = knownEmbedding(splitModel(model, undefined)?.name ?? model)?.dimensions;
   if (dimensions === undefined || known === undefined || Number(dimensions) === known) return false;
-  report.dropped(
-    "dimensions",
-    `not imported: LiteLLM adds dimensions: ${dimensions} to every request. Vexel does not: let clients send it, and remove it from the entry`,
+  report.refused(
+    `LiteLLM adds dimensions: ${dimensions} to every request. Vexel does not: let clients send it, and remove it from the entry`,
   );
   return true;
 }

@@ -22,11 +22,22 @@ export const zeroLimitOf = (row: JsonObject): string | undefined =>
     (name) => row[name] !== null && row[name] !== undefined && Number(row[name]) === 0,
   );
 
-/** `budget_limits` has further budgets, each with a period of its own. */
-export const budgetsOf = (row: JsonObject, unpriced: readonly string[], report: SubjectReport) =>
+/** `budget_limits` has further budgets, each with a period of its own. `more`: budgets beside those of the row. */
+export const budgetsOf = (
+  row: JsonObject,
+  unpriced: readonly string[],
+  report: SubjectReport,
+  more: Parameters<typeof budgetOf>[0] = [],
+) =>
   budgetOf(
     [
-      { field: "max_budget", max: row.max_budget, duration: row.budget_duration },
+      {
+        field: "max_budget",
+        max: row.max_budget,
+        duration: row.budget_duration,
+        spent: row.spend,
+      },
+      ...more,
       ...listIn(row.budget_limits).map((entry) => {
         const { max_budget: max, budget_duration: duration } = objectOf(entry);
         return { field: `budget_limits.${duration}`, max, duration };

@@ -36,40 +36,45 @@ export interface KeyLists {
   /** Of its team, its user and its project. */
   readonly others: readonly (readonly string[])[];
   readonly kinds: readonly ModelKind[];
+  /** The key may generate images, and not edit them. */
+  readonly hasNoEdits: boolean;
+  /** Names that stand for another model in requests of the key, and these models. */
+  readonly aliased: ReadonlyMap<string, string>;
 }
 
 /** Undefined: the key may use no imported model, which was reported. */
 export function modelsOf(
-  { own, others, kinds }: KeyLists,
+  { own, others, kinds, aliased }: KeyLists,
   named: NamedModels,
   report: SubjectReport,
 ): readonly string[] | undefined {
   const lists = [own, ...others].filter((list) => !list.includes("*"));
-  const hasAllKinds = kinds.length === 2;
-  if (lists.length === 0 && hasAllKinds) {
-    report.carried("models", "all models");
-    return everyModel;
-  }
   const permitted = [...named.models.keys()].filter((name) =>
     lists.every((list) => list.some((entry) => permits(entry, name, named))),
   );
-  const allowed = permitted.filter((name) =>
-    kinds.includes(named.models.get(name)?.kind as ModelKind),
+  const models = permitted.filter(
+    (name) => !aliased.has(name) && kinds.includes(named.models.get(name)?.kind as ModelKind),
   );
-  const [only = [], second] = lists;
-  // Of one list, the patterns stay: they match models that are added later.
-  const patterns =
-    second === undefined && hasAllKinds ? only.filter((entry) => entry.includes("*")) : [];
+  for (const name of permitted)
+    if (aliased.has(name))
+      report.leftOut(
+        name,
+        `LiteLLM sends its requests for this name to ${JSON.stringify(aliased.get(name))}`,
+      );
   const unserved = [...new Set(lists.flat())].filter(
     (entry) =>
       !entry.includes("*") && ![...named.models.keys()].some((name) => permits(entry, name, named)),
   );
-  const models = [...allowed, ...patterns];
   if (models.length === 0) {
-    report.dropped("", `not imported: ${reasonFor(unserved, lists.flat())}`);
+    report.refused(
+      named.models.size === 0
+        ? "no model is imported. Models of LiteLLM's file need --config"
+        : reasonFor(unserved, lists.flat()),
+    );
     return undefined;
   }
   if (unserved.length > 0) report.dropped("models", `not served: ${unserved.join(", ")}`);
+  // Names and no patterns: a pattern would also match models that the imported gateway does not have.
   report.carried("models", models.join(", "));
   return models;
 }
@@ -82,34 +87,49 @@ const reasonFor = (unserved: readonly string[], all: readonly string[]): string 
 /** LiteLLM also permits an alias of a permitted model, and a model whose provider a pattern such as `openai/*` names. */
 function permits(entry: string, name: string, { groups, aliases }: NamedModels): boolean {
   const names = [name, ...(aliases.has(name) ? [aliases.get(name) ?? ""] : [])];
-  if (names.some((each) => matches(entry, each) || groups.get(each)?.has(entry))) return true;
-  return (
-    !name.includes("/") &&
-    entry.endsWith("/*") &&
-    splitModel(name, undefined)?.provider === entry.slice(0, -2)
+  return names.some(
+    (each) => matches(entry, each) || groups.get(each)?.has(entry) || isOfProvider(entry, each),
   );
 }
+
+/** The names of `dall-e` are none that LiteLLM's pattern permits. */
+const isOfProvider = (entry: string, name: string): boolean =>
+  entry.endsWith("/*") &&
+  !name.includes("/") &&
+  !name.startsWith("dall-e") &&
+  splitModel(name, undefined)?.provider === entry.slice(0, -2);
 
 /** `*` in a pattern stands for any text. */
 export const matches = (pattern: string, name: string): boolean =>
   new RegExp(`^${pattern.split("*").map(RegExp.escape).join(".*")}$`).test(name);
 
-const kindPaths: Readonly<Record<ModelKind, readonly string[]>> = {
-  embedding: ["/embeddings", "/v1/embeddings"],
-  image: ["/images/generations", "/v1/images/generations", "/images/edits", "/v1/images/edits"],
-};
+const pathsOf = (...names: readonly string[]) => names.flatMap((name) => [name, `/v1${name}`]);
+const generations = pathsOf("/images/generations");
+const edits = pathsOf("/images/edits");
+
+interface KeyRoutes {
+  readonly kinds: readonly ModelKind[];
+  /** The key may generate images, and not edit them. */
+  readonly hasNoEdits: boolean;
+}
 
 /** The kinds of models whose endpoints the key may call (`allowed_routes`). Undefined: the list cannot be read. */
-export function kindsOf(value: unknown): readonly ModelKind[] | undefined {
+export function routesOf(value: unknown): KeyRoutes | undefined {
   const routes = namesOf(value);
   if (routes === undefined) return undefined;
   const isOpen =
     routes.length === 0 || routes.includes("llm_api_routes") || routes.includes("openai_routes");
-  return (["embedding", "image"] as const).filter(
-    (kind) =>
-      isOpen ||
-      kindPaths[kind].some((path) =>
-        routes.some((route) => matches(route, path) || path.startsWith(`${route}/`)),
-      ),
-  );
+  const permitsAny = (paths: readonly string[]): boolean =>
+    isOpen ||
+    paths.some((path) =>
+      routes.some((route) => matches(route, path) || path.startsWith(`${route}/`)),
+    );
+  const hasImages = permitsAny(generations) || permitsAny(edits);
+  return {
+    kinds: [
+      ...(permitsAny(pathsOf("/embeddings")) ? (["embedding"] as const) : []),
+      ...(hasImages ? (["image"] as const) : []),
+    ],
+    hasNoEdits: hasImages && !(permitsAny(generations) && permitsAny(edits)),
+  };
 }

@@ -1,6 +1,8 @@
 /** Second names of models, and the other settings of LiteLLM's router. */
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
+import { isModelName, nameRule } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
+import { targetOf } from "./key-aliases.ts";
 import { type LitellmSource, listOf, objectOf } from "./source.ts";
 
 /** Both settings give a model further names: the alias, and the name that it stands for. */
@@ -12,10 +14,7 @@ export const aliasesOf = ({
     Object.entries({
       ...objectOf(objectOf(otherSettings.get("litellm_settings")).model_alias_map),
       ...objectOf(routerSettings.model_group_alias),
-    }).map(([alias, named]) => [
-      alias,
-      typeof named === "string" ? named : String(objectOf(named).model),
-    ]),
+    }).map(([alias, named]) => [alias, targetOf(named)]),
   );
 
 export function addAliases(
@@ -24,14 +23,23 @@ export function addAliases(
   report: Report,
 ): void {
   const about = report.about("aliases of models");
+  const own = new Set(models.keys());
   for (const [alias, name] of aliases) {
+    if (alias === name) continue;
+    // LiteLLM looks for an alias first: requests for a model of this name go to another one.
+    if (own.has(alias)) {
+      models.delete(alias);
+      report
+        .about(`model ${JSON.stringify(alias)}`)
+        .refused(`LiteLLM sends its requests to ${JSON.stringify(name)}, of which it is an alias`);
+      continue;
+    }
     const model = models.get(name);
-    if (model && !models.has(alias)) {
+    if (!isModelName(alias)) about.dropped(alias, nameRule);
+    else if (model) {
       models.set(alias, model);
       about.carried(alias, `a model with the targets of "${name}"`);
-    } else {
-      about.dropped(alias, model ? "a model has this name" : `"${name}" was not imported`);
-    }
+    } else about.dropped(alias, `"${name}" was not imported`);
   }
 }
 

@@ -1,17 +1,19 @@
 /** API keys from LiteLLM's virtual keys. LiteLLM stores SHA-256 of a key, as Vexel does. */
-import { secretHash } from "../../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
-import type { NewKey } from "../../../server/storage/sql/stored-key.ts";
-import { importedKeyId, printableName, type Secret } from "../plan.ts";
+import type { FoundLoss } from "../losses.ts";
+import { importedKeyId, type PlannedKey, printableName } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { hasContent, isTrue, timeOf } from "./column-values.ts";
+import { aliasesOfKey } from "./key-aliases.ts";
 import { budgetsOf, limitsOfRow, unpricedOf, zeroLimitOf } from "./key-limits.ts";
-import { allowedBy, everyModel, type KeyLists, kindsOf, modelsOf } from "./key-models.ts";
+import { allowedBy, everyModel, type KeyLists, modelsOf, routesOf } from "./key-models.ts";
+import { type Member, membersOf } from "./plan-members.ts";
 import type { PlannedModels } from "./plan-models.ts";
 import { accessGroupModels, planTeams, type Team } from "./plan-teams.ts";
-import { secretOf } from "./plan-upstream.ts";
 import { reportUnused } from "./report-unused.ts";
-import type { LitellmSource } from "./source.ts";
+import { organizationLosses, projectLosses, rowLosses } from "./row-losses.ts";
+import { siteLosses } from "./site-losses.ts";
+import { jsonOf, type LitellmSource } from "./source.ts";
 
 /** `now`: Unix milliseconds. */
 export function planKeys(
@@ -19,12 +21,24 @@ export function planKeys(
   planned: PlannedModels,
   report: Report,
   now: number,
-): { readonly keys: readonly NewKey[]; readonly projects: Map<string, JsonObject> } {
+): { readonly keys: readonly PlannedKey[]; readonly projects: Map<string, JsonObject> } {
   const groupModels = accessGroupModels(source);
   const { teams, users, projects } = planTeams(source, planned, groupModels, report);
-  const budgets = new Map(source.budgets.map((row) => [String(row.budget_id), row]));
-  const inner = new Map(source.projects.map((row) => [String(row.project_id), row]));
-  const context = { teams, users, inner, planned, groupModels, now };
+  const budgets = rowsById(source.budgets, "budget_id");
+  const context = {
+    source,
+    teams,
+    users,
+    budgets,
+    userRows: rowsById(source.users, "user_id"),
+    inner: rowsById(source.projects, "project_id"),
+    organizations: rowsById(source.organizations, "organization_id"),
+    memberOf: membersOf(source, rowsById(source.teams, "team_id")),
+    planned,
+    groupModels,
+    ofSite: siteLosses(source),
+    now,
+  };
   const keys = source.keys.flatMap((row) => {
     const about = report.about(`key ${JSON.stringify(nameOf(row))}`);
     const budget = budgets.get(String(row.budget_id));
@@ -36,41 +50,60 @@ export function planKeys(
   return { keys, projects };
 }
 
+type Rows = ReadonlyMap<string, JsonObject>;
+
+const rowsById = (rows: readonly JsonObject[], id: string): Rows =>
+  new Map(rows.map((row) => [String(row[id]), row]));
+
 interface KeyContext {
+  readonly source: LitellmSource;
   readonly teams: ReadonlyMap<string, Team>;
   readonly users: ReadonlyMap<string, Team>;
+  readonly budgets: Rows;
+  readonly userRows: Rows;
   /** LiteLLM's projects, which group keys of a team. */
-  readonly inner: ReadonlyMap<string, JsonObject>;
+  readonly inner: Rows;
+  readonly organizations: Rows;
+  readonly memberOf: (key: JsonObject) => Member | undefined;
   readonly planned: PlannedModels;
   readonly groupModels: (ids: unknown) => readonly string[];
+  /** Protections of all keys. */
+  readonly ofSite: readonly FoundLoss[];
   readonly report: SubjectReport;
   readonly now: number;
 }
 
 /** Undefined: the key is not imported, which was reported. */
-function planKey(row: JsonObject, context: KeyContext): NewKey | undefined {
+function planKey(row: JsonObject, context: KeyContext): PlannedKey | undefined {
   const { planned, report, now } = context;
   const hash = String(row.token);
   const owner = ownerOf(row, context);
+  const member = context.memberOf(row);
   const inner = context.inner.get(String(row.project_id));
   const expiresAt = timeOf(row.expires);
-  const lists = listsOf(row, owner, inner, context);
+  const lists = listsOf(row, owner, inner, member, context);
   const refusal =
-    refusalOf(row, hash, expiresAt, now) ??
-    owner?.refusal ??
-    (isTrue(inner?.blocked) ? "its project is blocked" : undefined) ??
-    (typeof lists === "string" ? lists : undefined);
+    refusalOf(row, hash, expiresAt, now) ?? refusalOfOwners(row, { owner, inner, member }, context);
   if (refusal !== undefined || typeof lists === "string") {
-    report.dropped("", `not imported: ${refusal}`);
+    report.refused(refusal ?? String(lists));
     return undefined;
   }
+  if (!report.lost(lossesOf(row, owner, inner, member, lists, context))) return undefined;
   const allowed = modelsOf(lists, planned, report);
   if (!allowed) return undefined;
   report.carried("token", "by its hash: clients keep the key");
+  const ends = expiresAt === undefined ? {} : { expiresAt };
   if (expiresAt !== undefined) report.carried("expires", new Date(expiresAt).toISOString());
   const project = owner?.project;
   reportOwner(row, owner, lists, context.groupModels(row.access_group_ids), report);
-  const key: NewKey = {
+  const limits = strictest(
+    limitsOfRow(row, report),
+    member?.budget ? limitsOfRow(member.budget, report) : {},
+  );
+  const unpriced = unpricedOf(allowed, planned);
+  const { budget, given } = budgetsOf(row, unpriced, report, budgetsOfMember(member));
+  reportUnused(row, report);
+  return {
     id: importedKeyId(hash),
     name: nameOf(row),
     hash,
@@ -78,12 +111,96 @@ function planKey(row: JsonObject, context: KeyContext): NewKey | undefined {
     models: allowed,
     createdAt: timeOf(row.created_at) ?? now,
     ...(project !== undefined && { project }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...limitsOfRow(row, report),
-    ...withUnknownPrice(budgetsOf(row, unpricedOf(allowed, planned), report)),
+    ...ends,
+    ...limits,
+    ...(budget && { budget: { ...budget, unknownPrice: "allow" } }),
+    imported: {
+      source: "litellm",
+      models: allowed,
+      ...limits,
+      ...(given && { budget: given }),
+      ...ends,
+      ...(owner?.given && { project: owner.given }),
+    },
   };
-  reportUnused(row, report);
-  return key;
+}
+
+interface Owners {
+  readonly owner: Team | undefined;
+  readonly inner: JsonObject | undefined;
+  readonly member: Member | undefined;
+}
+
+/** Why a key is refused because of its user, team, member or project. */
+function refusalOfOwners(
+  row: JsonObject,
+  { owner, inner, member }: Owners,
+  { userRows }: KeyContext,
+): string | undefined {
+  if (isDeactivated(userRows.get(String(row.user_id)))) return "its user was deactivated by SCIM";
+  if (owner?.refusal !== undefined) return owner.refusal;
+  if (isTrue(inner?.blocked)) return "its project is blocked";
+  const zero = member?.budget && zeroLimitOf(member.budget);
+  return zero === undefined ? undefined : `the ${zero} of its member is 0`;
+}
+
+/** SCIM deactivates the user of somebody who has left. */
+const isDeactivated = (user: JsonObject | undefined): boolean =>
+  jsonOf(user?.metadata).scim_active === false;
+
+const budgetsOfMember = (member: Member | undefined) =>
+  member?.budget
+    ? [
+        {
+          field: "member.max_budget",
+          max: member.budget.max_budget,
+          duration: member.budget.budget_duration,
+          spent: member.spend,
+        },
+      ]
+    : [];
+
+/** Of two limits of one kind, the lower one. */
+function strictest(
+  { limits: own = {} }: { limits?: JsonObject },
+  { limits: other = {} }: { limits?: JsonObject },
+): { limits?: JsonObject } {
+  const names = [...new Set([...Object.keys(own), ...Object.keys(other)])];
+  if (names.length === 0) return {};
+  const lower = (name: string): number =>
+    Math.min(...[own[name], other[name]].filter((value) => typeof value === "number"));
+  return { limits: Object.fromEntries(names.map((name) => [name, lower(name)])) };
+}
+
+function lossesOf(
+  row: JsonObject,
+  owner: Team | undefined,
+  inner: JsonObject | undefined,
+  member: Member | undefined,
+  { hasNoEdits }: KeyLists,
+  { ofSite, budgets, organizations }: KeyContext,
+): readonly FoundLoss[] {
+  const organization = organizations.get(
+    String(hasContent(row.organization_id) ? row.organization_id : owner?.row.organization_id),
+  );
+  return [
+    ...ofSite,
+    ...rowLosses(row),
+    ...rowLosses(budgets.get(String(row.budget_id)), "budget."),
+    ...rowLosses(owner?.row, hasContent(row.team_id) ? "team." : "user."),
+    ...(member?.losses ?? []),
+    ...projectLosses(inner, budgets.get(String(inner?.budget_id))),
+    ...organizationLosses(organization, budgets.get(String(organization?.budget_id))),
+    ...(hasNoEdits
+      ? [
+          {
+            loss: "image-edits",
+            field: "allowed_routes",
+            note: "Vexel's models for images have generations and edits",
+          } as const,
+        ]
+      : []),
+  ];
 }
 
 /** A key without a team is limited by its user. */
@@ -95,20 +212,29 @@ function listsOf(
   row: JsonObject,
   owner: Team | undefined,
   inner: JsonObject | undefined,
-  { groupModels }: KeyContext,
+  member: Member | undefined,
+  { groupModels, source }: KeyContext,
 ): KeyLists | string {
   const own = allowedBy(row.models, groupModels(row.access_group_ids));
   if (own === undefined) return `its models ${JSON.stringify(row.models)} are no list of names`;
-  const kinds = kindsOf(row.allowed_routes);
-  if (kinds === undefined || kinds.length === 0)
+  const routes = routesOf(row.allowed_routes);
+  if (routes === undefined || routes.kinds.length === 0)
     return `its allowed_routes ${JSON.stringify(row.allowed_routes)} have no embeddings and images`;
   const ofInner = inner ? allowedBy(inner.models) : everyModel;
   if (!ofInner) return "the models of its project are no list of names";
+  const ofMember = member ? member.models : everyModel;
+  if (!ofMember) return "the models of its member are no list of names";
+  if (hasContent(jsonOf(row.config))) return "it has a configuration of its own (config)";
   const isTeams = own.includes("all-team-models");
   if (!owner && needsTeam(row, own))
     return `its models are those of the team ${JSON.stringify(row.team_id ?? null)}, which was not found`;
   const ofOwner = owner?.models ?? everyModel;
-  return { own: isTeams ? ofOwner : own, others: [ofOwner, ofInner], kinds };
+  return {
+    own: isTeams ? ofOwner : own,
+    others: [ofOwner, ofMember, ofInner],
+    ...routes,
+    aliased: aliasesOfKey(row, hasContent(row.team_id) ? owner?.row : undefined, source),
+  };
 }
 
 /** The list of the team is the only one. */
@@ -134,7 +260,7 @@ function reportOwner(
     else report.dropped("access_group_ids", "these access groups were not found");
   }
   if (hasContent(row.project_id))
-    report.dropped("project_id", "Vexel groups keys by team: set its limits and budget on the key");
+    report.approximated("project_id", "Vexel groups keys by team: models, those of the project");
   if (hasContent(row.allowed_routes))
     report.approximated("allowed_routes", `models: those for ${kinds.join("s and ")}s`);
 }
@@ -160,10 +286,6 @@ function refusalOf(
 const nameOf = ({ key_alias, key_name, token }: JsonObject): string =>
   printableName(String(key_alias ?? key_name ?? String(token).slice(0, 10)));
 
-/** A stored key has all members of its budget. */
-const withUnknownPrice = ({ budget }: { budget?: JsonObject }) =>
-  budget ? { budget: { ...budget, unknownPrice: "allow" as const } } : {};
-
 /** A key without limits of its own may have those of a row of the budget table. */
 const withBudget = (row: JsonObject, budget: JsonObject = {}): JsonObject => {
   const fields = [
@@ -175,39 +297,3 @@ const withBudget = (row: JsonObject, budget: JsonObject = {}): JsonObject => {
   ];
   return { ...row, ...Object.fromEntries(fields.map((name) => [name, row[name] ?? budget[name]])) };
 };
-
-const shortestSafeKey = 16;
-
-/** LiteLLM's master key authenticates clients, too. `resolve` returns undefined if the variable is not set. */
-export function planMasterKey(
-  given: unknown,
-  resolve: (secret: Secret) => string | undefined,
-  report: Report,
-  now: number,
-): NewKey | undefined {
-  if (typeof given !== "string" || given === "") return undefined;
-  const about = report.about("general_settings.master_key");
-  const secret = secretOf(given);
-  const text = resolve(secret);
-  if (text === undefined) {
-    about.dropped("", `set ${secret.variable} during the import to keep it as an API key`);
-    return undefined;
-  }
-  about.approximated("", "an API key for all models; it is no credential of Vexel's admin API");
-  const isShort = text.length < shortestSafeKey;
-  if (isShort)
-    about.approximated(
-      "master_key",
-      `imported, but it has fewer than ${shortestSafeKey} characters and can be guessed: replace it`,
-    );
-  const hash = secretHash(text);
-  const hint = isShort ? "****" : `${text.slice(0, 3)}...${text.slice(-4)}`;
-  return {
-    id: importedKeyId(hash),
-    name: "litellm master key",
-    hash,
-    hint,
-    models: ["*"],
-    createdAt: now,
-  };
-}

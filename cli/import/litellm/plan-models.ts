@@ -1,38 +1,14 @@
 /** Models and targets from LiteLLM's model list. Several entries with one name become the targets of one model. */
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
-import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
-import { limitsOf } from "../limits.ts";
-import type { ModelKind } from "../list-price.ts";
-import type { Upstreams } from "../plan.ts";
+import { isModelName, nameRule, type Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { namesOf } from "./column-values.ts";
-import {
-  dropsParameters,
-  isShortened,
-  numberOf,
-  orderOf,
-  withCredential,
-} from "./entry-options.ts";
 import type { NamedModels } from "./key-models.ts";
+import { modelLosses } from "./model-losses.ts";
 import { addAliases, aliasesOf, reportRouting } from "./plan-aliases.ts";
-import { planPrice } from "./plan-price.ts";
-import { Parameters, planUpstream } from "./plan-upstream.ts";
-import { providers, splitModel } from "./providers.ts";
+import { type PlannedTarget, planTarget } from "./plan-target.ts";
 import type { LitellmModel, LitellmSource } from "./source.ts";
-
-interface PlannedTarget {
-  readonly kind: ModelKind;
-  readonly target: JsonObject & { readonly upstream: string; readonly model: string };
-  readonly upstreamKind: string;
-  /** The model that the operator says the deployment is, or else its name. */
-  readonly space: string;
-  readonly dropsParameters: boolean;
-  readonly dimensions: number | undefined;
-  readonly timeout: number | undefined;
-  /** By the entry or by a list. */
-  readonly hasPrice: boolean;
-}
 
 export interface PlannedModels extends NamedModels {
   readonly models: Map<string, JsonObject>;
@@ -53,6 +29,7 @@ export function planModels(
   const byName = Map.groupBy(source.models, ({ model_name }) => model_name);
   for (const [name, entries] of byName) {
     const about = report.about(`model ${JSON.stringify(name)}`);
+    if (!about.lost(modelLosses(entries, source))) continue;
     const targets = entries.flatMap(
       (entry) => planTarget(entry, { source, upstreams, report, isShared: shared.has(name) }) ?? [],
     );
@@ -81,14 +58,11 @@ function joinTargets(
   const [first] = targets;
   if (!first) return undefined;
   if (name === "") {
-    report.dropped("", "not imported: the entry has no model_name");
+    report.refused("the entry has no model_name");
     return undefined;
   }
-  if (!/^[^\s\p{C}]{1,200}$/u.test(name)) {
-    report.dropped(
-      "",
-      "the name has spaces or more than 200 characters, which a model id cannot have",
-    );
+  if (!isModelName(name)) {
+    report.refused(nameRule);
     return undefined;
   }
   const own = targets.filter(({ kind }) => kind === first.kind);
@@ -98,7 +72,7 @@ function joinTargets(
       `the entries are for embeddings and for images; only the ${own.length} for ${first.kind}s are imported`,
     );
   if (first.kind === "embedding" && new Set(own.map(({ space }) => space)).size > 1) {
-    report.dropped("", `refused: ${describeMixture(own)}`);
+    report.refused(describeMixture(own));
     return undefined;
   }
   const [dimensions] = own.flatMap((target) => target.dimensions ?? []);
@@ -132,11 +106,6 @@ const isMixed = (targets: readonly PlannedTarget[]): boolean =>
   new Set(targets.map(({ target, upstreamKind }) => vectorSpaceOf(target.model, upstreamKind)))
     .size > 1;
 
-const spaceOf = (model: string, kind: string, baseModel: string | undefined): string =>
-  baseModel === undefined
-    ? vectorSpaceOf(model, kind)
-    : vectorSpaceOf(splitModel(baseModel, undefined)?.name ?? baseModel);
-
 const describeMixture = (targets: readonly PlannedTarget[]): string => {
   const names = [...new Set(targets.map(({ target }) => target.model))].join(", ");
   return (
@@ -144,152 +113,3 @@ const describeMixture = (targets: readonly PlannedTarget[]): string => {
     "so an index that was filled through this name may hold vectors of several models. Import one of them, under a name of its own"
   );
 };
-
-interface TargetContext {
-  readonly source: LitellmSource;
-  readonly upstreams: Upstreams;
-  readonly report: Report;
-  /** Several models have the target. */
-  readonly isShared: boolean;
-}
-
-/** Undefined: the entry is not served by Vexel, which was reported. */
-function planTarget(
-  { model_name, litellm_params, model_info, where, isBlocked }: LitellmModel,
-  { source, upstreams, report, isShared }: TargetContext,
-): PlannedTarget | undefined {
-  const about = report.about(`model ${JSON.stringify(model_name)} (${where})`);
-  const params = new Parameters(withCredential(litellm_params, source.credentials, about));
-  const model = params.takeText("model") ?? "";
-  const split = splitModel(model, params.take("custom_llm_provider"));
-  const baseModel = textOf(model_info.base_model);
-  const kind = kindOf(model_info.mode, model, baseModel, split?.provider);
-  const refusal = isBlocked ? "not imported: the model is blocked" : refusalOf(model_info, model);
-  if (kind === undefined || refusal !== undefined) {
-    about.dropped("", refusal ?? notServed(model_info.mode, model));
-    return undefined;
-  }
-  if (!split) {
-    about.dropped("model", `"${model}" has no provider: write it as PROVIDER/${model}`);
-    return undefined;
-  }
-  const order = orderOf(params, about);
-  if (!order || isShortened(kind, params, baseModel ?? split.name, about)) return undefined;
-  const upstream = planUpstream(split.provider, params, about);
-  if (!upstream) return undefined;
-  about.carried("model", `${split.name} at ${upstream.kind}`);
-  const limits = deploymentLimits(params, about);
-  const { price, isKnown } = planPrice(
-    {
-      kind,
-      name: split.name,
-      baseModel,
-      upstreamKind: upstream.kind,
-      providerKind: providers[split.provider]?.kind ?? upstream.kind,
-    },
-    params,
-    model_info,
-    about,
-  );
-  const planned = {
-    kind,
-    upstreamKind: upstream.kind,
-    target: {
-      // A limit of a target counts for one model, a limit of an upstream for all.
-      upstream: addUpstream(upstreams, isShared ? { ...upstream, ...limits } : upstream, about),
-      model: split.name,
-      ...order,
-      ...(!isShared && limits),
-      ...(price && { price }),
-    },
-    space: spaceOf(split.name, upstream.kind, baseModel),
-    dropsParameters: kind === "image" && dropsParameters(params, source, about),
-    dimensions: numberOf(params, "dimensions", about),
-    timeout: numberOf(params, "timeout", about),
-    hasPrice: isKnown,
-  };
-  reportRest(params, model_info, about);
-  return planned;
-}
-
-const deploymentLimits = (params: Parameters, report: SubjectReport) =>
-  limitsOf(
-    {
-      requestsPerMinute: ["rpm", params.take("rpm")],
-      tokensPerMinute: ["tpm", params.take("tpm")],
-      concurrent: ["max_parallel_requests", params.take("max_parallel_requests")],
-    },
-    report,
-  );
-
-function addUpstream(
-  upstreams: Upstreams,
-  upstream: JsonObject & { readonly kind: string },
-  report: SubjectReport,
-): string {
-  const before = upstreams.all.size;
-  const id = upstreams.add(upstream);
-  if (upstream.limits === undefined) return id;
-  if (upstreams.all.size === before)
-    report.approximated("limits", `shared with the other entries of the upstream ${id}`);
-  else report.carried("limits", `of the upstream ${id}, because the model has an alias`);
-  return id;
-}
-
-/** Why LiteLLM's entry is no model of Vexel. */
-function refusalOf({ team_id }: JsonObject, model: string): string | undefined {
-  if (team_id) return `not imported: only the team ${JSON.stringify(team_id)} may use it`;
-  return model.includes("*")
-    ? `not imported: "${model}" stands for all models of a provider. Add an entry for each embedding and image model`
-    : undefined;
-}
-
-function kindOf(
-  mode: unknown,
-  model: string,
-  baseModel: string | undefined,
-  provider = "",
-): ModelKind | undefined {
-  if (mode === "embedding") return "embedding";
-  if (mode === "image_generation" || mode === "image_edit") return "image";
-  if (mode !== undefined && mode !== null) return undefined;
-  const kind = Object.hasOwn(providers, provider) ? providers[provider]?.kind : undefined;
-  return (
-    guessModelKind(model, kind ?? "") ??
-    (baseModel === undefined ? undefined : guessModelKind(baseModel, kind ?? ""))
-  );
-}
-
-const notServed = (mode: unknown, model: string): string =>
-  mode === undefined || mode === null
-    ? `not served: "${model}" is no embedding or image model that Vexel knows. If it is one, set model_info.mode`
-    : `not served: its mode is ${mode}, and Vexel serves embeddings and images`;
-
-const textOf = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "" ? value : undefined;
-
-const usedInfo = new Set([
-  "id",
-  "mode",
-  "base_model",
-  "access_groups",
-  "db_model",
-  "created_at",
-  "created_by",
-  "updated_at",
-  "updated_by",
-  "input_cost_per_token",
-  "output_cost_per_image",
-  "input_cost_per_image",
-  "output_cost_per_pixel",
-  "input_cost_per_pixel",
-]);
-
-function reportRest(params: Parameters, info: JsonObject, report: SubjectReport): void {
-  for (const name of params.left)
-    report.dropped(`litellm_params.${name}`, "Vexel has no such parameter of a target");
-  for (const [name, value] of Object.entries(info)) {
-    if (usedInfo.has(name) || value === null) continue;
-    report.dropped(`model_info.${name}`, "Vexel takes facts about models from its catalog");
-  }
-}

@@ -1,5 +1,6 @@
 /** Projects from LiteLLM's teams, and from its users whose keys share limits or a budget. */
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
+import type { ImportedFrom } from "../../../server/storage/sql/stored-key.ts";
 import { printableName } from "../plan.ts";
 import type { Report } from "../report.ts";
 import { hasContent, isTrue, namesOf } from "./column-values.ts";
@@ -10,12 +11,16 @@ import { reportUnused } from "./report-unused.ts";
 import type { LitellmSource } from "./source.ts";
 
 export interface Team {
+  /** Of the table of teams or users. */
+  readonly row: JsonObject;
   /** Undefined: a user without limits, who needs no project. */
   readonly project: string | undefined;
   /** Names, patterns and access groups. */
   readonly models: readonly string[];
   /** Why its keys are refused. */
   readonly refusal: string | undefined;
+  /** Limits and budget of the project, before what was spent. */
+  readonly given?: NonNullable<ImportedFrom["project"]>;
 }
 
 interface PlannedTeams {
@@ -67,17 +72,25 @@ export function planTeams(
         "models",
         `${JSON.stringify(row.models)} is no list of names: its keys are refused`,
       );
-    projects.set(project, {
-      ...limitsOfRow(row, about),
-      ...budgetsOf(row, unpricedOf(models ?? [], planned), about),
-    });
+    const limits = limitsOfRow(row, about);
+    const { budget, given } = budgetsOf(row, unpricedOf(models ?? [], planned), about);
+    projects.set(project, { ...limits, ...(budget && { budget }) });
     reportUnused(row, about);
     const zero = zeroLimitOf(row);
     const owner = isUser ? "user" : "team";
     const refusal = isTrue(row.blocked)
       ? `its ${owner} is blocked`
       : zero && `the ${zero} of its ${owner} is 0`;
-    return [id, { project, models: models ?? [], refusal: refusal || undefined }];
+    return [
+      id,
+      {
+        row,
+        project,
+        models: models ?? [],
+        refusal: refusal || undefined,
+        given: { ...limits, ...(given && { budget: given }) },
+      },
+    ];
   });
   const teamIds = new Set(source.teams.map(({ team_id }) => String(team_id)));
   return {
@@ -86,7 +99,7 @@ export function planTeams(
       ...planned_.filter(([id]) => !teamIds.has(id)),
       ...others.map((row): [string, Team] => [
         String(row.user_id),
-        { project: undefined, models: allowedBy(row.models) ?? [], refusal: undefined },
+        { row, project: undefined, models: allowedBy(row.models) ?? [], refusal: undefined },
       ]),
     ]),
     projects,

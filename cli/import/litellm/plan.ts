@@ -2,9 +2,11 @@
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { type ImportPlan, mapSecrets, Secret, Upstreams } from "../plan.ts";
 import type { Report } from "../report.ts";
-import { planKeys, planMasterKey } from "./plan-keys.ts";
+import { planKeys } from "./plan-keys.ts";
+import { planMasterKey } from "./plan-master-key.ts";
 import { planModels } from "./plan-models.ts";
 import { reportOtherParts } from "./report-others.ts";
+import { siteLosses } from "./site-losses.ts";
 import type { LitellmSource } from "./source.ts";
 
 /** `now`: Unix milliseconds. */
@@ -21,6 +23,7 @@ export function planLitellm(
   const master = planMasterKey(
     source.masterKey,
     (secret) => resolve(withValue(secret, source.environment)),
+    { models: [...models.keys()], ofSite: siteLosses(source) },
     report,
     now,
   );
@@ -31,6 +34,8 @@ export function planLitellm(
     ),
   );
   return {
+    source: "litellm",
+    sourceHashes: new Set(source.keys.map(({ token }) => String(token))),
     upstreams: new Map(
       [...upstreams.all]
         .filter(([id]) => used.has(id))

@@ -6,10 +6,11 @@ import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { UsageError } from "../../command.ts";
 import { withPostgres } from "../postgres.ts";
-import { hasContent, isTrue } from "./column-values.ts";
+import { isTrue } from "./column-values.ts";
 import { type Decrypt, litellmDecryption } from "./decrypt.ts";
 import { settingsOf } from "./read-config.ts";
-import { emptySource, environmentSection, type LitellmSource, objectOf } from "./source.ts";
+import { restrictionOf } from "./site-losses.ts";
+import { emptySource, environmentSection, jsonOf, type LitellmSource, objectOf } from "./source.ts";
 
 const read = [
   "LiteLLM_ProxyModelTable",
@@ -19,19 +20,25 @@ const read = [
   "LiteLLM_BudgetTable",
 ] as const;
 
-/** Tables that older versions of LiteLLM do not have, and the condition of the rows that matter. */
-const optional: Readonly<Record<string, string>> = {
-  LiteLLM_Config: "true",
-  LiteLLM_UserTable: "true",
-  LiteLLM_ProjectTable: "true",
-  LiteLLM_AccessGroupTable: "true",
-  // LiteLLM has a row for every end user that it has seen.
-  LiteLLM_EndUserTable: "budget_id IS NOT NULL OR blocked",
-  LiteLLM_DeprecatedVerificationToken: "true",
-};
+/** Tables that older versions of LiteLLM do not have. */
+const optional: ReadonlySet<string> = new Set([
+  "LiteLLM_Config",
+  "LiteLLM_UserTable",
+  "LiteLLM_ProjectTable",
+  "LiteLLM_AccessGroupTable",
+  "LiteLLM_TeamMembership",
+  "LiteLLM_OrganizationTable",
+  "LiteLLM_ModelTable",
+  "LiteLLM_TagTable",
+  "LiteLLM_ModelAccessGroupBudgetTable",
+  "LiteLLM_GuardrailsTable",
+  "LiteLLM_PolicyAttachmentTable",
+  "LiteLLM_EndUserTable",
+  "LiteLLM_DeprecatedVerificationToken",
+]);
 
 const isRead = (table: string): boolean =>
-  Object.hasOwn(optional, table) || read.some((name) => name === table);
+  optional.has(table) || read.some((name) => name === table);
 
 /** A table of the log may have millions of rows: more are not counted. */
 const mostCounted = 100_000;
@@ -52,9 +59,7 @@ export async function readLitellmDatabase(
       for (const table of read) tables.set(table, await sql`SELECT * FROM ${sql(table)}`);
       const counts = new Map<string, number>();
       for (const { name } of present) {
-        const condition = optional[name];
-        if (condition !== undefined)
-          tables.set(name, await sql.unsafe(`SELECT * FROM "${name}" WHERE ${condition}`));
+        if (optional.has(name)) tables.set(name, await sql`SELECT * FROM ${sql(name)}`);
         else if (!isRead(name)) {
           const [row] = await sql`SELECT count(*)::int AS rows
             FROM (SELECT 1 FROM ${sql(name)} LIMIT ${mostCounted}) AS counted`;
@@ -71,10 +76,12 @@ export async function readLitellmDatabase(
   }
 }
 
-export function readLitellmExport(
-  path: string,
+/** Without a path, nothing is read. */
+export async function readLitellmExport(
+  path: string | undefined,
   saltKey: string | undefined,
 ): Promise<LitellmSource> {
+  if (path === undefined) return emptySource;
   let exported: JsonObject;
   try {
     exported = objectOf(JSON.parse(readFileSync(path, "utf8")));
@@ -135,9 +142,17 @@ async function fromTables(
     users: tables("LiteLLM_UserTable"),
     projects: tables("LiteLLM_ProjectTable"),
     accessGroups: tables("LiteLLM_AccessGroupTable"),
-    endUsers: tables("LiteLLM_EndUserTable").filter(
-      ({ budget_id, blocked }) => hasContent(budget_id) || isTrue(blocked),
-    ),
+    members: tables("LiteLLM_TeamMembership"),
+    organizations: tables("LiteLLM_OrganizationTable"),
+    teamAliases: tables("LiteLLM_ModelTable"),
+    tags: tables("LiteLLM_TagTable"),
+    groupBudgets: tables("LiteLLM_ModelAccessGroupBudgetTable"),
+    guardrails: tables("LiteLLM_GuardrailsTable").map((row) => ({
+      ...row,
+      litellm_params: jsonOf(row.litellm_params),
+    })),
+    policies: tables("LiteLLM_PolicyAttachmentTable"),
+    endUsers: tables("LiteLLM_EndUserTable").filter((row) => restrictionOf(row) !== undefined),
     rotatedKeys: tables("LiteLLM_DeprecatedVerificationToken"),
     otherTables,
   };
@@ -153,16 +168,6 @@ function storedSettings(rows: readonly JsonObject[], decrypt: Decrypt) {
     ...(variables && { [environmentSection]: decrypted(variables, decrypt) }),
   });
   return settings;
-}
-
-/** A column of type JSON. An export may have it as text. */
-function jsonOf(value: unknown): JsonObject {
-  if (typeof value !== "string") return objectOf(value);
-  try {
-    return objectOf(JSON.parse(value));
-  } catch {
-    return {};
-  }
 }
 
 /** Ciphertext of a name: a nonce of 24 bytes, a tag of 16 bytes and at least one character. */

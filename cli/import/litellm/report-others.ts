@@ -1,11 +1,14 @@
 /** Settings and tables of LiteLLM that are not carried. */
-import type { Report } from "../report.ts";
-import { isTrue, timeOf } from "./column-values.ts";
+import type { Report, SubjectReport } from "../report.ts";
+import { timeOf } from "./column-values.ts";
+import { isProtection, restrictionOf, siteLosses } from "./site-losses.ts";
 import { environmentSection, type LitellmSource, objectOf } from "./source.ts";
 
 /** `now`: Unix milliseconds. */
 export function reportOtherParts(source: LitellmSource, report: Report, now: number): void {
   for (const [section, settings] of source.otherSettings) reportSection(section, settings, report);
+  for (const { loss, field, note } of siteLosses(source))
+    report.about("all keys").dropped(field, `${note}, a protection of each key: ${loss}`);
   reportEndUsers(source, report);
   reportRotatedKeys(source, report, now);
   if (source.users.length > 0)
@@ -26,22 +29,18 @@ const isHistory = /Spend|Daily|Log|Deleted|Metrics|HealthCheck/;
 
 const rowsText = (rows: number): string => `${rows} ${rows === 1 ? "row" : "rows"}`;
 
-/** The report names as many end users, and counts the others. */
-const mostNamed = 20;
-
 function reportEndUsers({ endUsers }: LitellmSource, report: Report): void {
-  for (const { user_id, blocked } of endUsers.slice(0, mostNamed))
+  for (const row of endUsers) {
+    const restriction = restrictionOf(row) ?? "";
     report
-      .about(`end user ${JSON.stringify(user_id)}`)
+      .about(`end user ${JSON.stringify(row.user_id)}`)
       .dropped(
-        isTrue(blocked) ? "blocked" : "budget_id",
-        isTrue(blocked)
-          ? "Vexel does not block one end user: refuse it in your application"
-          : "Vexel has the same budget for all end users of a project: perEndUser",
+        restriction,
+        restriction === "budget_id"
+          ? "Vexel has the same budget for all end users of a project: perEndUser"
+          : "Vexel does not restrict one end user: refuse it in your application",
       );
-  const others = endUsers.length - mostNamed;
-  if (others > 0)
-    report.about("LiteLLM_EndUserTable").dropped("", `${others} more with a budget or a block`);
+  }
 }
 
 function reportRotatedKeys({ rotatedKeys }: LitellmSource, report: Report, now: number): void {
@@ -50,21 +49,16 @@ function reportRotatedKeys({ rotatedKeys }: LitellmSource, report: Report, now: 
     if (end === undefined || end <= now) continue;
     report
       .about(`key that was replaced by ${String(active_token_id).slice(0, 10)}`)
-      .dropped(
-        "",
-        `not imported: in LiteLLM it works until ${new Date(end).toISOString()}. Its clients need the new key`,
+      .refused(
+        `in LiteLLM it works until ${new Date(end).toISOString()}. Its clients need the new key`,
       );
   }
 }
 
 const ownRules = "Vexel retries and fails over by its own rules";
-const perEndUser = "set perEndUser of each project, with a budget per day or month";
 
 const reasons: Readonly<Record<string, string>> = {
-  max_budget: "Vexel has no budget of the whole gateway: set budgets of projects",
   budget_duration: "Vexel has no budget of the whole gateway: set budgets of projects",
-  max_end_user_budget: perEndUser,
-  max_end_user_budget_id: perEndUser,
   num_retries: ownRules,
   request_timeout: "set timeout of a model",
   default_fallbacks: ownRules,
@@ -88,15 +82,19 @@ function reportSection(section: string, settings: unknown, report: Report): void
     about.dropped("", "a setting of LiteLLM's process");
     return;
   }
-  for (const [name, value] of Object.entries(objectOf(settings))) {
-    if (section === environmentSection)
-      about.carried(name, `the value of os.environ/${name} (--yaml: set the variable)`);
-    else if (section === "litellm_settings" && name === "drop_params" && value === true)
-      about.approximated(
-        name,
-        "parameters: drop of image models; Vexel adapts embeddings or refuses",
-      );
-    else if (section !== "litellm_settings" || !reported.has(name))
-      about.dropped(name, reasons[name] ?? "a setting of LiteLLM's process");
-  }
+  for (const [name, value] of Object.entries(objectOf(settings)))
+    reportSetting(section, name, value, about);
+}
+
+function reportSetting(section: string, name: string, value: unknown, about: SubjectReport): void {
+  const isLitellm = section === "litellm_settings";
+  if (isProtection(section, name) || (isLitellm && reported.has(name))) return;
+  if (section === environmentSection)
+    about.carried(name, `the value of os.environ/${name} (--yaml: set the variable)`);
+  else if (isLitellm && name === "drop_params" && value === true)
+    about.approximated(
+      name,
+      "parameters: drop of image models; Vexel adapts embeddings or refuses",
+    );
+  else about.dropped(name, reasons[name] ?? "a setting of LiteLLM's process");
 }

@@ -2,42 +2,37 @@
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import type { SubjectReport } from "../report.ts";
 import { hasContent } from "./column-values.ts";
+import { isProtectedColumn } from "./row-losses.ts";
 import { objectOf } from "./source.ts";
 
-const budgetsStartAnew = "the budget starts at zero: Vexel counts what it has served itself";
-const noBudgetOfModel = "Vexel has no budget of a key or a project for one model";
-const noLimitOfModel = "Vexel has no limit of a key or a project for one model";
-const noOrganizations = "Vexel has no organizations: their budgets and models do not apply";
+const budgetsStartAnew =
+  "a budget in total is imported without it; budgets of days and months start at zero";
 
 const reasons: Readonly<Record<string, string>> = {
   spend: budgetsStartAnew,
   total_spend: budgetsStartAnew,
   model_spend: budgetsStartAnew,
   user_id: "Vexel's keys belong to projects",
-  aliases: "give the model a second name instead",
+  aliases: "aliases of one key are not served",
   config: "Vexel has no configuration of a key",
   router_settings: "Vexel routes all keys alike",
   permissions: "Vexel has no such permissions",
   object_permission_id: "Vexel has no such permissions",
-  tpd_limit: "Vexel has no limit of tokens per day",
-  model_max_budget: noBudgetOfModel,
   budget_fallbacks: "Vexel refuses requests above a budget",
   soft_budget: "Vexel sends events at 50, 80 and 100 % of a budget",
   temp_budget_increase: "the budget is imported without it",
-  organization_id: noOrganizations,
+  organization_id: "Vexel has no organizations",
   auto_rotate: "rotate the key in the console",
   members_with_roles: "add the users to the project in the console",
-  model_id: "aliases of one team: give the models second names instead",
+  model_id: "aliases of one team are not served",
   "metadata.tags": "send them in the header vexel-tags",
-  "metadata.model_rpm_limit": noLimitOfModel,
-  "metadata.model_tpm_limit": noLimitOfModel,
   "metadata.end_user_budget_id": "set perEndUser of the project",
-  "metadata.team_member_budget_id": "Vexel has no budgets of the members of a team",
 };
 
 /** Columns that are imported, or that say only when and by whom the row was changed. */
 const usedColumns: ReadonlySet<string> = new Set([
   "token",
+  "allowed_models",
   "key_name",
   "key_alias",
   "team_id",
@@ -70,17 +65,20 @@ const usedColumns: ReadonlySet<string> = new Set([
   "last_active",
 ]);
 
+const usedMetadata: ReadonlySet<string> = new Set(["team_member_budget_id", "scim_active"]);
+
 /** `prefix`: of the names of the columns. */
 export function reportUnused(row: JsonObject, report: SubjectReport, prefix = ""): void {
   for (const [column, value] of Object.entries(row)) {
-    if (usedColumns.has(column) || !hasContent(value)) continue;
+    if (usedColumns.has(column) || isProtectedColumn(column) || !hasContent(value)) continue;
     if (column === "metadata") {
       for (const [name, member] of Object.entries(metadataOf(value)))
-        if (hasContent(member)) drop(`metadata.${name}`, "Vexel stores no metadata");
+        if (hasContent(member) && !usedMetadata.has(name))
+          drop(`metadata.${name}`, "Vexel stores no metadata");
     } else drop(column, "Vexel has no such field");
   }
   function drop(column: string, reason: string): void {
-    report.dropped(`${prefix}${column}`, reasons[column] ?? reason);
+    if (!isProtectedColumn(column)) report.dropped(`${prefix}${column}`, reasons[column] ?? reason);
   }
 }
 

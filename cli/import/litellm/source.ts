@@ -27,7 +27,21 @@ export interface LitellmSource {
   readonly projects: readonly JsonObject[];
   /** Rows of LiteLLM_AccessGroupTable. */
   readonly accessGroups: readonly JsonObject[];
-  /** Rows of LiteLLM_EndUserTable with a budget or a block. */
+  /** Rows of LiteLLM_TeamMembership, with the budgets and models of single members. */
+  readonly members: readonly JsonObject[];
+  /** Rows of LiteLLM_OrganizationTable. */
+  readonly organizations: readonly JsonObject[];
+  /** Rows of LiteLLM_ModelTable: aliases of models for one team. */
+  readonly teamAliases: readonly JsonObject[];
+  /** Rows of LiteLLM_TagTable. */
+  readonly tags: readonly JsonObject[];
+  /** Rows of LiteLLM_ModelAccessGroupBudgetTable. */
+  readonly groupBudgets: readonly JsonObject[];
+  /** Rows of LiteLLM_GuardrailsTable. */
+  readonly guardrails: readonly JsonObject[];
+  /** Rows of LiteLLM_PolicyAttachmentTable. */
+  readonly policies: readonly JsonObject[];
+  /** Rows of LiteLLM_EndUserTable that restrict an end user. */
   readonly endUsers: readonly JsonObject[];
   /** Rows of LiteLLM_DeprecatedVerificationToken: rotated keys that still work. */
   readonly rotatedKeys: readonly JsonObject[];
@@ -53,6 +67,13 @@ export const emptySource: LitellmSource = {
   users: [],
   projects: [],
   accessGroups: [],
+  members: [],
+  organizations: [],
+  teamAliases: [],
+  tags: [],
+  groupBudgets: [],
+  guardrails: [],
+  policies: [],
   endUsers: [],
   rotatedKeys: [],
   routerSettings: {},
@@ -64,6 +85,16 @@ export const emptySource: LitellmSource = {
 
 export const objectOf = (value: unknown): JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+
+/** A column of type JSON. An export may have it as text. */
+export function jsonOf(value: unknown): JsonObject {
+  if (typeof value !== "string") return objectOf(value);
+  try {
+    return objectOf(JSON.parse(value));
+  } catch {
+    return {};
+  }
+}
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -4,7 +4,8 @@ import type { JsonObject } from "../../../server/storage/sql/config-entity-store
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
 import { type PlannedPrice, type PricedModel, planListPrice } from "../list-price.ts";
-import type { Upstreams } from "../plan.ts";
+import type { FoundLoss } from "../losses.ts";
+import { isModelName, type Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { channelTypes } from "./channel-types.ts";
 import { keysOf, upstreamOf } from "./plan-upstream.ts";
@@ -33,7 +34,7 @@ export interface PlannedChannels {
 }
 
 export function planChannels(
-  source: Pick<NewApiSource, "channels" | "ratios" | "prices">,
+  source: Pick<NewApiSource, "channels" | "ratios" | "prices" | "options">,
   upstreams: Upstreams,
   report: Report,
 ): PlannedChannels {
@@ -45,6 +46,8 @@ export function planChannels(
   const unpriced = new Set<string>();
   for (const [id, own] of Map.groupBy(targets, ({ model }) => model)) {
     const about = report.about(`model ${JSON.stringify(id)}`);
+    if (!about.lost(channelLosses(own))) continue;
+    if (isRefusedThere(id, own, source) && !about.lost(unpricedLoss)) continue;
     const model = joinTargets(own, about);
     if (!model) continue;
     models.set(id, model);
@@ -65,7 +68,7 @@ function planChannel(
   const names = commaList(String(channel.models ?? ""));
   const refused = refusalOf(channel);
   if (refused !== undefined) {
-    about.dropped("", `not imported: ${refused}`);
+    about.refused(refused);
     return [];
   }
   if (!type) {
@@ -74,11 +77,17 @@ function planChannel(
   }
   const mapping = mappingOf(channel.model_mapping, about);
   if (!mapping) return [];
+  const overrides = hasOverrides(channel);
+  if (overrides)
+    about.refused(
+      "its param_override changes requests for embeddings, and their vectors. Its image models are imported",
+    );
   const served = names.flatMap((model) => {
     const upstreamModel = lastOf(mapping, model);
     if (upstreamModel === undefined) return [];
     const kind = guessModelKind(upstreamModel, type.kind) ?? guessModelKind(model, type.kind);
-    return kind === undefined ? [] : [{ model, upstreamModel, kind }];
+    if (kind === undefined || !isModelName(model)) return [];
+    return kind === "embedding" && overrides ? [] : [{ model, upstreamModel, kind }];
   });
   const others = names.filter((name) => !served.some(({ model }) => model === name));
   if (others.length > 0) about.dropped("models", `not served: ${others.join(", ")}`);
@@ -90,7 +99,7 @@ function planChannel(
     return upstream ? [upstreams.add(upstream)] : [];
   });
   if (ids.length === 0) {
-    about.dropped("", "not imported: it has no credential and address that Vexel can use");
+    about.refused("it has no credential and address that Vexel can use");
     return [];
   }
   about.carried(
@@ -108,6 +117,41 @@ function planChannel(
   return ids.flatMap((upstream) =>
     priced.map((entry) => ({ ...entry, upstream, upstreamKind: kind, priority, weight, groups })),
   );
+}
+
+/** A key of one group would reach the channels of another. */
+const channelLosses = (targets: readonly PlannedTarget[]): readonly FoundLoss[] => {
+  const groups = [...new Set(targets.map((target) => target.groups.toSorted().join(", ")))];
+  return groups.length <= 1
+    ? []
+    : [
+        {
+          loss: "deployment-tags",
+          field: "group",
+          note: `its channels are for different groups (${groups.join("; ")}), and every key could reach all of them`,
+        },
+      ];
+};
+
+const unpricedLoss: readonly FoundLoss[] = [
+  {
+    loss: "unpriced-models",
+    field: "ModelRatio",
+    note: "new-api has no price of it, and refuses its requests",
+  },
+];
+
+/** new-api refuses models without a price, unless it is in self-use mode. It has prices of its own, which an option replaces. */
+function isRefusedThere(
+  id: string,
+  targets: readonly PlannedTarget[],
+  { ratios, prices, options }: Pick<NewApiSource, "ratios" | "prices" | "options">,
+): boolean {
+  if (options.get("SelfUseModeEnabled") === "true" || ratios.has(id) || prices.has(id))
+    return false;
+  if ((options.get("billing_setting.billing_mode") ?? "").includes(JSON.stringify(id)))
+    return false;
+  return options.has("ModelRatio") || targets.some(({ planned }) => !planned.isKnown);
 }
 
 /** Groups are separated by commas. */
@@ -143,6 +187,10 @@ function refusalOf(channel: JsonObject): string | undefined {
   if (field !== undefined) return `its ${field} is not a number: "${channel[field]}"`;
   return numberOf(channel.status, 1) === 1 ? undefined : "the channel is disabled";
 }
+
+/** new-api adds or changes parameters of every request. */
+const hasOverrides = ({ param_override }: JsonObject): boolean =>
+  typeof param_override === "string" && !/^\s*(?:\{\s*\}|null)?\s*$/.test(param_override);
 
 function reportOrder(
   priority: number,
@@ -206,14 +254,11 @@ function joinTargets(all: readonly PlannedTarget[], report: SubjectReport): Json
   );
   if (first.kind === "embedding" && spaces.size > 1) {
     const names = [...new Set(targets.map(({ upstreamModel }) => upstreamModel))].join(", ");
-    report.dropped(
-      "",
-      `refused: its channels have different models (${names}), whose vectors cannot be compared. An index that was filled through this name may hold vectors of several models`,
+    report.refused(
+      `its channels have different models (${names}), whose vectors cannot be compared. An index that was filled through this name may hold vectors of several models`,
     );
     return undefined;
   }
-  if (new Set(targets.map(({ groups }) => groups.toSorted().join())).size > 1)
-    report.approximated("group", "its channels have different groups; all keys use all of them");
   const priorities = [...new Set(targets.map(({ priority }) => priority))].sort((a, b) => b - a);
   report.carried(
     "",

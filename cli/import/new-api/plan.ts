@@ -3,10 +3,18 @@ import { commaList } from "../../../server/lib/comma-list.ts";
 import { secretHash } from "../../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import type { NewKey } from "../../../server/storage/sql/stored-key.ts";
-import { type ImportPlan, importedKeyId, printableName, Upstreams } from "../plan.ts";
+import {
+  type ImportPlan,
+  importedKeyId,
+  type PlannedKey,
+  printableName,
+  Upstreams,
+} from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
-import { groupsOf, type PlannedChannels, planChannels } from "./plan-channels.ts";
+import { type PlannedChannels, planChannels } from "./plan-channels.ts";
 import type { NewApiSource } from "./read.ts";
+import { tokenGroups } from "./token-groups.ts";
+import { siteLosses, tokenLosses } from "./token-losses.ts";
 import { flagOf, numberOf } from "./values.ts";
 
 interface Options {
@@ -28,20 +36,23 @@ export function planNewApi(source: NewApiSource, report: Report, options: Option
     const user = users.get(String(token.user_id));
     const refused = refusalOf(token, options.now) ?? refusalOfUser(user);
     if (refused === undefined && user)
-      return planToken(token, user, channels, about, options) ?? [];
-    about.dropped("", `not imported: ${refused}`);
+      return planToken(token, user, { source, channels, report: about, options }) ?? [];
+    about.refused(refused ?? "its user does not exist");
     return [];
   });
   const projects = planProjects(source.users, keys, channels, report, options);
+  const hashes = source.tokens.flatMap((token) => hashOf(token) ?? []);
   const present = source.users.filter(isPresent).length;
   if (present > 0) report.about("users").dropped("", `${present}: create users of the console`);
-  reportOptions(source.options, report);
+  reportOptions(source, report);
   const used = new Set(
     [...models.values()].flatMap(({ targets }) =>
       (targets as readonly { upstream: string }[]).map(({ upstream }) => upstream),
     ),
   );
   return {
+    source: "new-api",
+    sourceHashes: new Set(hashes),
     upstreams: new Map([...upstreams.all].filter(([id]) => used.has(id))),
     models,
     projects,
@@ -52,7 +63,7 @@ export function planNewApi(source: NewApiSource, report: Report, options: Option
 /** The quota of a user limits all of its tokens: a project with a budget. */
 function planProjects(
   users: readonly JsonObject[],
-  keys: readonly NewKey[],
+  keys: readonly PlannedKey[],
   { unpriced }: PlannedChannels,
   report: Report,
   options: Options,
@@ -78,7 +89,18 @@ const projectOf = ({ username, id }: JsonObject): string =>
 const priceOptions =
   /^(?:Model|Completion|Cache|CreateCache|Image|Audio|AudioCompletion|Group|GroupGroup|TopupGroup)(?:Ratio|Price)$/;
 
-function reportOptions(names: readonly string[], report: Report): void {
+const usedOptions: ReadonlySet<string> = new Set([
+  "QuotaPerUnit",
+  "GroupRatio",
+  "AutoGroups",
+  "MaxTokenAutoGroups",
+  "UserUsableGroups",
+  "group_ratio_setting.group_special_usable_group",
+  "SelfUseModeEnabled",
+]);
+
+function reportOptions({ options }: NewApiSource, report: Report): void {
+  const names = [...options.keys()];
   const about = report.about("options");
   const prices = names.filter((name) => priceOptions.test(name));
   for (const name of prices)
@@ -88,7 +110,7 @@ function reportOptions(names: readonly string[], report: Report): void {
         "the prices of embedding models by tokens, and of images by request",
       );
     else about.dropped(name, "prices are imported without it: set the price of a target instead");
-  const others = names.filter((name) => name !== "QuotaPerUnit" && !prices.includes(name));
+  const others = names.filter((name) => !usedOptions.has(name) && !prices.includes(name));
   if (others.length > 0)
     about.dropped("", `${others.length} others: Vexel has settings of its own`);
 }
@@ -137,24 +159,39 @@ function expiryOf({ expired_time }: JsonObject): number | undefined {
   return seconds === -1 ? undefined : seconds * 1000;
 }
 
+interface TokenContext {
+  readonly source: NewApiSource;
+  readonly channels: PlannedChannels;
+  readonly report: SubjectReport;
+  readonly options: Options;
+}
+
+/** new-api stores the key without its prefix, and removes the prefix of keys that clients send. */
+const keyOf = ({ key }: JsonObject): string => `sk-${String(key).trim()}`;
+/** Undefined: the token has no key. */
+const hashOf = (token: JsonObject): string | undefined =>
+  typeof token.key === "string" ? secretHash(keyOf(token)) : undefined;
+
 function planToken(
   token: JsonObject,
   user: JsonObject,
-  channels: PlannedChannels,
-  report: SubjectReport,
-  options: Options,
-): NewKey | undefined {
+  { source, channels, report, options }: TokenContext,
+): PlannedKey | undefined {
   const expiresAt = expiryOf(token);
-  const allowed = modelsOf(token, user, channels, report);
+  const groups = tokenGroups(token, user, source.options);
+  if (typeof groups === "string") {
+    report.refused(groups);
+    return undefined;
+  }
+  if (!report.lost([...siteLosses(source.options), ...tokenLosses(token)])) return undefined;
+  const allowed = modelsOf(token, groups, channels, report);
   if (!allowed) return undefined;
-  // new-api stores the key without its prefix, and removes the prefix of keys that clients send.
-  const key = `sk-${String(token.key).trim()}`;
+  const key = keyOf(token);
   const hash = secretHash(key);
   report.carried("key", "by its hash: clients keep the key");
   if (expiresAt !== undefined) report.carried("expired_time", new Date(expiresAt).toISOString());
-  if (token.allow_ips)
-    report.dropped("allow_ips", "Vexel does not restrict keys by address: use the firewall");
   report.carried("user_id", `project ${JSON.stringify(projectOf(user))}`);
+  const { budget, given } = budgetOf(token, unpricedOf(allowed, channels), report, options);
   return {
     id: importedKeyId(hash),
     name: nameOf(token),
@@ -164,31 +201,33 @@ function planToken(
     project: projectOf(user),
     createdAt: Number(token.created_time ?? 0) * 1000 || options.now,
     ...(expiresAt !== undefined && { expiresAt }),
-    ...budgetOf(token, unpricedOf(allowed, channels), report, options),
+    ...(budget && { budget }),
+    imported: {
+      source: "new-api",
+      models: allowed,
+      ...(given && { budget: given }),
+      ...(expiresAt !== undefined && { expiresAt }),
+      project: { budget: { total: givenDollars("quota", user, options) } },
+    },
   };
 }
 
 /** A token may use the models of its group, or else of the group of its user. */
 function modelsOf(
   token: JsonObject,
-  user: JsonObject,
+  own: readonly string[],
   { models, groups }: PlannedChannels,
   report: SubjectReport,
 ): readonly string[] | undefined {
-  const own = tokenGroups(token, user);
-  const ofGroup = [...models.keys()].filter(
-    (name) => own === undefined || own.some((group) => groups.get(name)?.has(group)),
+  const ofGroup = [...models.keys()].filter((name) =>
+    own.some((group) => groups.get(name)?.has(group)),
   );
   const isLimited = flagOf(token.model_limits_enabled);
-  if (!isLimited && ofGroup.length === models.size) {
-    report.carried("models", "all models");
-    return ["*"];
-  }
   const given = isLimited ? commaList(String(token.model_limits ?? "")) : ofGroup;
   const known = given.filter((name) => ofGroup.includes(name));
   if (known.length === 0) {
-    const which = isLimited ? given.join(", ") : `of the group ${own?.join(", ")}`;
-    report.dropped("", `not imported: Vexel serves none of its models (${which})`);
+    const which = isLimited ? given.join(", ") : `of the group ${own.join(", ")}`;
+    report.refused(`Vexel serves none of its models (${which})`);
     return undefined;
   }
   const others = given.filter((name) => !known.includes(name));
@@ -197,22 +236,8 @@ function modelsOf(
   return known;
 }
 
-/** Undefined: all groups. The group "auto" has a list of groups, in the token or in the options of the site. */
-function tokenGroups(
-  { group, auto_groups }: JsonObject,
-  user: JsonObject,
-): readonly string[] | undefined {
-  if (group !== "auto") return groupsOf(group || user.group);
-  try {
-    const list: unknown = JSON.parse(String(auto_groups ?? ""));
-    return Array.isArray(list) ? list.map(String) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 const unpricedOf = (allowed: readonly string[], { unpriced }: PlannedChannels): readonly string[] =>
-  [...unpriced].filter((name) => allowed.includes("*") || allowed.includes(name));
+  [...unpriced].filter((name) => allowed.includes(name));
 
 /** The quota that is left becomes a budget in total. The quota of the user limits a token without a quota. */
 function budgetOf(
@@ -220,14 +245,23 @@ function budgetOf(
   unpriced: readonly string[],
   report: SubjectReport,
   options: Options,
-): Pick<NewKey, "budget"> {
+): { readonly budget?: NewKey["budget"]; readonly given?: { readonly total: number } } {
   if (flagOf(token.unlimited_quota)) {
     report.carried("unlimited_quota", "no budget of its own: the budget of its project limits it");
     return {};
   }
   const total = dollarsOf("remain_quota", token, unpriced, report, options);
-  return { budget: { total, unknownPrice: "allow" } };
+  return {
+    budget: { total, unknownPrice: "allow" },
+    given: { total: givenDollars("remain_quota", token, options) },
+  };
 }
+
+/** The quota before what was spent of it. */
+const givenDollars = (field: string, row: JsonObject, { quotaPerDollar }: Options): number => {
+  const quota = (numberOf(row[field], 0) ?? 0) + (numberOf(row.used_quota, 0) ?? 0);
+  return Math.max(0, Number((quota / quotaPerDollar).toFixed(6)));
+};
 
 /** US dollars of a quota. */
 function dollarsOf(

@@ -14,8 +14,8 @@ export interface NewApiSource {
   readonly tokens: readonly JsonObject[];
   /** The owners of the tokens: `username`, `group`, `status`, `quota` and `deleted_at`. */
   readonly users: readonly JsonObject[];
-  /** The names of the site's options. */
-  readonly options: readonly string[];
+  /** The site's options by name. An option that is absent has its default. */
+  readonly options: ReadonlyMap<string, string>;
   /** `QuotaPerUnit`: the quota of one US dollar, if the site has changed it. NaN: it is not a number above 0. */
   readonly quotaPerUnit: number | undefined;
   /** `ModelRatio`: for a model, 1 is 2 US dollars per million tokens. */
@@ -36,7 +36,9 @@ export async function readNewApiDatabase(address: string): Promise<NewApiSource>
       );
     if (!existsSync(address)) throw new UsageError(`${address} does not exist.`);
     using database = new Database(address, { readonly: true });
-    return await readTables(async (query) => database.query<JsonObject, []>(query).all());
+    return await readTables(async (query) =>
+      database.query<JsonObject, []>(query).all().map(withTexts),
+    );
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
@@ -44,6 +46,15 @@ export async function readNewApiDatabase(address: string): Promise<NewApiSource>
     );
   }
 }
+
+/** GORM writes JSON in a column of type BLOB. */
+const withTexts = (row: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      value instanceof Uint8Array ? new TextDecoder().decode(value) : value,
+    ]),
+  );
 
 async function readTables(query: Query): Promise<NewApiSource> {
   return fromRows(
@@ -86,7 +97,7 @@ function fromRows(
     channels,
     tokens: tokens.filter(({ deleted_at }) => deleted_at === null || deleted_at === undefined),
     users,
-    options: options.map(({ key }) => String(key)),
+    options: new Map(options.map(({ key, value }) => [String(key), String(value ?? "")])),
     quotaPerUnit: quota && (perUnit > 0 ? perUnit : Number.NaN),
     ratios: numbersIn(options, "ModelRatio"),
     prices: numbersIn(options, "ModelPrice"),

@@ -152,6 +152,7 @@ export function keyRoutes({
     const changed = {
       ...requested,
       locked: locksAfter(role, before, requested),
+      ...(before.imported && { imported: before.imported }),
       ...(before.createdBy !== undefined && { createdBy: before.createdBy }),
     };
     // The other settings of an expired key can be changed.
@@ -175,7 +176,9 @@ export function keyRoutes({
   const rotate = async (context: AdminApiContext): Promise<Response> => {
     const before = await findActive(context);
     const { overlapHours } = await readBody(context, rotationBody);
-    const { id, name, models, hash, hint, createdAt, revokedAt, version, ...settings } = before;
+    // The other gateway does not know the new key: a sync with it must not revoke the key.
+    const { id, name, models, hash, hint, createdAt, revokedAt, version, imported, ...settings } =
+      before;
     // The new key is valid for as long as the old one was, and not only until the old one ends.
     const lifetimeMs = settings.expiresAt === undefined ? 0 : settings.expiresAt - createdAt;
     const isRenewed = lifetimeMs > 0 && isUnlocked(context.get("actor").role, before);

@@ -2,6 +2,26 @@
 import type { Budget, Limits } from "../../../contract/limits-and-budgets.ts";
 import type { PageRequest } from "./page.ts";
 
+/** What an imported key may do in the gateway that it was imported from. A later sync compares it. */
+export interface ImportedFrom {
+  /** The kind of the other gateway, such as `litellm`. */
+  readonly source: string;
+  /** Distinguishes the installations of one kind: that of the first import of its keys. */
+  readonly installation: string;
+  /** Protections whose loss the user accepted. */
+  readonly accepted?: readonly string[];
+  readonly models: readonly string[];
+  readonly limits?: Limits;
+  /** Before what was spent there. */
+  readonly budget?: ImportedBudget;
+  /** Unix milliseconds. */
+  readonly expiresAt?: number;
+  /** What its project has there. */
+  readonly project?: { readonly limits?: Limits; readonly budget?: ImportedBudget };
+}
+
+export type ImportedBudget = Omit<Budget, "unknownPrice">;
+
 /** Optional settings of a key. */
 export interface KeySettings {
   /** The models of requests without `model`, by kind. */
@@ -17,6 +37,8 @@ export interface KeySettings {
   readonly showCost?: true;
   /** Unix milliseconds. */
   readonly expiresAt?: number;
+  /** Absent: it was not imported, or it is the successor of an imported key. */
+  readonly imported?: ImportedFrom;
   /** The name of the user who created it in the console. Absent: another way, such as the command line. */
   readonly createdBy?: string;
   /**

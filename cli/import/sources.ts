@@ -1,0 +1,83 @@
+/** The gateways that can be imported: how each is read, and the options that it takes. */
+import { UsageError } from "../command.ts";
+import { planLitellm } from "./litellm/plan.ts";
+import { readLitellmConfig } from "./litellm/read-config.ts";
+import { readLitellmDatabase, readLitellmExport } from "./litellm/read-database.ts";
+import { emptySource, joinSources } from "./litellm/source.ts";
+import { planNewApi } from "./new-api/plan.ts";
+import { readNewApiDatabase, readNewApiExport } from "./new-api/read.ts";
+import type { ImportPlan, Secret } from "./plan.ts";
+import type { Report } from "./report.ts";
+
+export interface SourceOptions {
+  readonly config?: string | undefined;
+  readonly database?: string | undefined;
+  readonly export?: string | undefined;
+  readonly "quota-per-dollar"?: string | undefined;
+}
+
+interface Environment {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** The source has been read: plans the import, and reports what becomes of every field. */
+export type Planner = (report: Report) => ImportPlan;
+
+type Reader = (options: SourceOptions, environment: Environment) => Promise<Planner>;
+
+export const sources: Readonly<Record<string, Reader>> = {
+  litellm: readLitellm,
+  "new-api": readNewApi,
+};
+
+/** Throws UsageError for an option that is one of another source. */
+function refuseOptions(
+  source: string,
+  options: SourceOptions,
+  others: readonly (keyof SourceOptions)[],
+): void {
+  const given = others.find((name) => options[name] !== undefined);
+  if (given !== undefined) throw new UsageError(`--${given} is no option of "${source}".`);
+}
+
+async function readLitellm(options: SourceOptions, { env, now }: Environment): Promise<Planner> {
+  refuseOptions("litellm", options, ["quota-per-dollar"]);
+  const { config, database, export: exported } = options;
+  if (config === undefined && database === undefined && exported === undefined)
+    throw new UsageError("name LiteLLM's --config, --database or --export.");
+  const file = config === undefined ? emptySource : readLitellmConfig(config);
+  const saltKey = env.LITELLM_SALT_KEY || env.LITELLM_MASTER_KEY || undefined;
+  const rows = await (database === undefined
+    ? readLitellmExport(exported, saltKey)
+    : readLitellmDatabase(database, saltKey));
+  const source = joinSources(file, rows);
+  const resolve = ({ text, variable }: Secret) => text ?? (env[variable ?? ""] || undefined);
+  return (report) => planLitellm(source, report, resolve, now);
+}
+
+/** new-api's default of `QuotaPerUnit`. */
+const defaultQuotaPerDollar = 500_000;
+
+async function readNewApi(options: SourceOptions, { now }: Environment): Promise<Planner> {
+  refuseOptions("new-api", options, ["config"]);
+  const { database, export: exported, "quota-per-dollar": quota } = options;
+  if (database === undefined && exported === undefined)
+    throw new UsageError("name new-api's --database or --export.");
+  const perDollar = quota === undefined ? undefined : Number(quota);
+  if (perDollar !== undefined && !(perDollar > 0 && Number.isFinite(perDollar)))
+    throw new UsageError(`--quota-per-dollar must be a number above 0, not "${quota}".`);
+  const source =
+    database === undefined ? readNewApiExport(exported ?? "") : await readNewApiDatabase(database);
+  if (perDollar === undefined && Number.isNaN(source.quotaPerUnit))
+    throw new UsageError(
+      "new-api's option QuotaPerUnit is not a number above 0: name --quota-per-dollar.",
+    );
+  return (report) =>
+    planNewApi(source, report, {
+      quotaPerDollar: perDollar ?? source.quotaPerUnit ?? defaultQuotaPerDollar,
+      isConfirmed: perDollar !== undefined,
+      now,
+    });
+}
