@@ -57,17 +57,19 @@ function findPostgres(): string | undefined {
     .find((folder) => existsSync(join(folder, "initdb")));
 }
 
-const isHidden = (program: Program, hidden: string): boolean =>
-  hidden === "all" || hidden.split(",").includes(program);
+/** Whether `VEXEL_TEST_WITHOUT` names it. */
+export const isHidden = (name: string, hidden = process.env.VEXEL_TEST_WITHOUT ?? ""): boolean =>
+  hidden === "all" || hidden.split(",").includes(name);
 
 /** The path of each installed program, and the folder of PostgreSQL's programs. */
 const paths = new Map<Program, string>();
 for (const program of allPrograms) {
   const path = find(program);
-  if (path !== undefined && !isHidden(program, process.env.VEXEL_TEST_WITHOUT ?? "")) {
-    paths.set(program, path);
-  }
+  if (path !== undefined && !isHidden(program)) paths.set(program, path);
 }
+
+/** Servers that their tests install themselves, and that `VEXEL_TEST_WITHOUT` leaves out, in CI as well. */
+export const servers = ["infinity", "llamacpp", "xinference"] as const;
 
 const missingPrograms: readonly Program[] = allPrograms.filter((name) => !paths.has(name));
 
@@ -115,6 +117,11 @@ if (import.meta.main) {
   if (missingPrograms.length > 0)
     console.log(
       `Tests were skipped because these programs are not installed: ${missingPrograms.join(", ")}. To run them: ${installCommand(missingPrograms)}`,
+    );
+  const leftOut = servers.filter((name) => isHidden(name));
+  if (leftOut.length > 0)
+    console.log(
+      `Tests of ${leftOut.join(", ")} were skipped because VEXEL_TEST_WITHOUT names them.`,
     );
   // Only here: it starts Python, which the other users of this file do not need.
   void import("./python.ts").then(({ pythonAdvice, withPythonSamples }) => {

@@ -25,16 +25,18 @@ export function rejectedInputIndex(text: string): number | undefined {
 /**
  * What vendors say of one input that has more tokens than the model reads: OpenAI, vLLM and SGLang ("maximum context
  * length"), Voyage ("context window"), Mistral, Jina, Perplexity, TwelveLabs and Text Embeddings Inference ("exceeds 512
- * tokens", "must have less than 512 tokens"), llama.cpp ("is too large to process"), DashScope ("Range of input length
- * should be"), watsonx ("sequence length"), Cohere and Bedrock ("too many tokens"), Google ("input token count").
+ * tokens", "must have less than 512 tokens"), llama.cpp ("is larger than the max context size", "is too large to
+ * process"), DashScope ("Range of input length should be"), NVIDIA ("Input length 9 exceeds maximum allowed token size
+ * 4"), watsonx ("sequence length"), Cohere and Bedrock ("too many tokens"), Google ("input token count").
  */
 const tooLong: readonly RegExp[] = [
-  /\b(exceed\w*|maximum|longer|fit\w*|requested)\b.*\bcontext (length|window|size)\b/is,
+  /\b(exceed\w*|maximum|longer|larger|fit\w*|requested)\b.*\bcontext (length|window|size)\b/is,
   /\bcontext (length|window|size)\b.*\b(exceed\w*|longer|requested)\b/is,
   /\bmaximum input length is\b/i,
-  /\b(text|inputs?)\b.{0,40}\btoo (long|large to process)\b/is,
+  /\b(text|inputs?)\b(?:(?!\b(image|video|audio|file|url)).){0,40}\btoo (long|large to process)\b/is,
   /\binput length should be\b/i,
   /\b(text|inputs?|input id \d+)\b.{0,60}\b(exceed\w*|more than|less than|longer than)\b.{0,40}\b\d+ tokens\b/is,
+  /\binput length\b.{0,20}\bexceeds\b.{0,40}\btoken (size|limit)\b/is,
   /\bsequence length is longer than\b/i,
   /\binput token count\b.*\b(supports?|exceeds?|maximum)\b/is,
 ];

@@ -1,22 +1,29 @@
 /**
- * Installs Infinity and Xinference from PyPI at pinned versions, makes tiny models, and starts the servers. The folder
- * survives, so only the first run installs: `VEXEL_TEST_SERVERS`, or one in node_modules/.cache.
+ * Real servers that their tests install from PyPI at pinned versions. What is installed stays in a folder, so only the
+ * first run installs: `VEXEL_TEST_SERVERS`, or one in node_modules/.cache.
  */
-import { existsSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { describe } from "bun:test";
+import { mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../harness.ts";
+import { isHidden, type servers } from "../programs.ts";
 
 export const folder =
   process.env.VEXEL_TEST_SERVERS ?? join(root, "node_modules/.cache/vexel-servers");
 
-const packages = {
-  infinity: ["infinity-emb[server,torch]==0.0.78"],
-  xinference: ["xinference==4.1.0", "sentence-transformers", "diffusers", "accelerate"],
-} as const;
+/** An installation takes minutes, and so does the start of a server on a busy machine. */
+export const timeoutMs = 1_800_000;
 
-/** No model hub is asked, and Xinference wants no key and installs nothing more. */
+/** Declares the tests of servers that are not left out. An installation that fails makes them fail. */
+export const describeServers = (
+  names: readonly (typeof servers)[number][],
+  declare: () => void,
+): void => describe.skipIf(names.some((name) => isHidden(name)))(names.join(", "), declare);
+
+/** No model hub and no counter of installations is asked, and Xinference wants no key and installs nothing more. */
 const environment = {
   ...process.env,
+  DO_NOT_TRACK: "1",
   HF_HUB_OFFLINE: "1",
   UV_CACHE_DIR: join(folder, "uv-cache"),
   XINFERENCE_HOME: join(folder, "xinference-home"),
@@ -24,39 +31,31 @@ const environment = {
   XINFERENCE_ENABLE_VIRTUAL_ENV: "0",
 };
 
-async function run(...command: readonly string[]): Promise<void> {
+export async function run(...command: readonly string[]): Promise<void> {
+  mkdirSync(folder, { recursive: true });
   const child = Bun.spawn([...command], {
     env: environment,
     cwd: folder,
-    stdout: "inherit",
-    stderr: "inherit",
+    stdout: "pipe",
+    stderr: "pipe",
   });
-  if ((await child.exited) !== 0) throw new Error(`failed: ${command.join(" ")}`);
+  const [output, errors, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`failed: ${command.join(" ")}\n${output}${errors}`);
 }
 
-const python = (environmentName: string): string => join(folder, environmentName, "bin/python");
-
-export async function install(): Promise<void> {
-  const done = join(folder, "installed");
-  if (existsSync(done)) return;
-  mkdirSync(folder, { recursive: true });
-  await run("python3", "-m", "venv", "tools");
-  await run(python("tools"), "-m", "pip", "install", "--quiet", "uv==0.13.8");
-  const uv = join(folder, "tools/bin/uv");
-  for (const [name, list] of Object.entries(packages)) {
-    await run(uv, "venv", "--quiet", "--clear", "--python", "python3", name);
-    await run(uv, "pip", "install", "--quiet", "--python", python(name), ...list);
-  }
-  await run(python("xinference"), join(import.meta.dir, "make_models.py"), join(folder, "models"));
-  writeFileSync(done, "");
-}
+export const programOf = (environmentName: string, program: string): string =>
+  join(folder, environmentName, "bin", program);
 
 export interface RealServer {
   readonly baseUrl: string;
   readonly process: Bun.Subprocess;
 }
 
-const freePort = (): number => {
+export const freePort = (): number => {
   using listener = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,
@@ -65,85 +64,31 @@ const freePort = (): number => {
   return listener.port;
 };
 
-/** A server with torch takes a minute to start on a busy machine. */
-async function untilListening(url: string, child: Bun.Subprocess): Promise<void> {
-  for (let seconds = 0; seconds < 600; seconds++) {
-    const response = await fetch(url).catch(() => undefined);
-    if (response?.ok) return;
-    if (child.exitCode !== null) throw new Error(`the server ended, see the logs in ${folder}`);
-    await Bun.sleep(1000);
-  }
-  throw new Error(`${url} did not respond`);
-}
-
-function start(name: string, command: readonly string[]): Bun.Subprocess {
+/** Starts a server, and waits until `GET {baseUrl}/models` succeeds. */
+export async function start(
+  name: string,
+  baseUrl: string,
+  command: readonly string[],
+): Promise<RealServer> {
   const log = openSync(join(folder, `${name}.log`), "a");
-  return Bun.spawn([...command], { env: environment, cwd: folder, stdout: log, stderr: log });
+  const child = Bun.spawn([...command], {
+    env: environment,
+    cwd: folder,
+    stdout: log,
+    stderr: log,
+  });
+  for (let turn = 0; turn < 6000; turn++) {
+    const response = await fetch(`${baseUrl}/models`).catch(() => undefined);
+    if (response?.ok) return { baseUrl, process: child };
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    await Bun.sleep(100);
+  }
+  child.kill();
+  throw new Error(`${name} did not start: its log is in ${folder}`);
 }
 
-export async function startInfinity(port = freePort()): Promise<RealServer> {
-  const process = start("infinity", [
-    join(folder, "infinity/bin/infinity_emb"),
-    ..."v2 --served-model-name tiny --host 127.0.0.1 --device cpu --engine torch".split(" "),
-    ...["--no-bettertransformer", "--model-id", join(folder, "models/tiny")],
-    ...["--port", String(port)],
-  ]);
-  const baseUrl = `http://127.0.0.1:${port}`;
-  await untilListening(`${baseUrl}/models`, process);
-  return { baseUrl, process };
-}
-
-export async function startXinference(): Promise<RealServer> {
-  const port = freePort();
-  const process = start("xinference", [
-    join(folder, "xinference/bin/xinference-local"),
-    ...["-H", "127.0.0.1", "-p", String(port)],
-  ]);
-  const baseUrl = `http://127.0.0.1:${port}/v1`;
-  await untilListening(`${baseUrl}/models`, process);
-  await launch(baseUrl, "embedding", "tiny", {
-    dimensions: 64,
-    max_tokens: 128,
-    language: ["en"],
-    model_specs: [
-      {
-        model_format: "pytorch",
-        model_hub: "huggingface",
-        model_id: "x/tiny",
-        model_uri: `file://${folder}/models/tiny`,
-        quantization: "none",
-      },
-    ],
-  });
-  await launch(baseUrl, "image", "tiny-sd", {
-    model_family: "stable_diffusion",
-    model_id: "x/tiny-sd",
-    model_revision: "x",
-    model_ability: ["text2image", "image2image", "inpainting"],
-    model_uri: `file://${folder}/models/tiny-sd`,
-    default_generate_config: { num_inference_steps: 2 },
-  });
-  return { baseUrl, process };
-}
-
-async function launch(baseUrl: string, type: string, name: string, facts: object): Promise<void> {
-  const post = async (path: string, body: object): Promise<void> => {
-    const response = await fetch(`${baseUrl}/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(600_000),
-    });
-    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
-  };
-  const model = JSON.stringify({ version: 2, model_name: name, ...facts });
-  await post(`model_registrations/${type}`, { model, persist: false });
-  await post("models", {
-    model_uid: name,
-    model_name: name,
-    model_type: type,
-    ...(type === "embedding" && { model_engine: "sentence_transformers" }),
-    enable_virtual_env: false,
-    n_gpu: null,
-  });
+/** Ends the servers that a test started. */
+export async function stop(servers: readonly (RealServer | undefined)[]): Promise<void> {
+  for (const server of servers) server?.process.kill();
+  await Promise.all(servers.map((server) => server?.process.exited));
 }
