@@ -4,12 +4,7 @@
  */
 
 import { z } from "zod";
-import {
-  chargeServedPart,
-  countedTokens,
-  embeddingsCost,
-  estimateInputTokens,
-} from "../embeddings/embedding-usage.ts";
+import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
 import { extractOutputType, quantizedTypes } from "../embeddings/output-type.ts";
 import { refuseOtherEncodings } from "../embeddings/refuse-other-encodings.ts";
 import { itemsOf } from "../embeddings/split.ts";
@@ -52,8 +47,6 @@ export function embeddingsEndpoint(options: {
       return { query: read({ ...named, input: inlineImagesAsEntries(named.input) }) };
     },
     responseBytes: expectedResponseBytes,
-    cost: (record, model) => embeddingsCost(record, model.targets),
-    chargeFailed: (record, model, error) => chargeServedPart(record, model.targets, error),
     write,
   };
 }

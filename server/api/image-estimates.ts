@@ -1,11 +1,11 @@
 /** Estimates of image requests for the admin API, after the checks that the image request itself passes. */
 import type { ImageEstimateRequest } from "../../contract/admin.ts";
-import { estimateImages } from "../budgets/estimate-cost.ts";
 import type { Model } from "../config/snapshot.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";
 import { planRejection } from "../images/generate.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
 import { checkImageCount, requireCapableTarget } from "../images/preflight.ts";
+import { estimateImages } from "../limits/estimate-cost.ts";
 import type { EditQuery, GenerationQuery, ImageSource, Target } from "../upstream/contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../upstream/image-capabilities.ts";
 import { parseGeneration } from "./generations.ts";

@@ -8,6 +8,7 @@ import type { EventData } from "../../contract/events.ts";
 import { type BudgetedOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { toDollars } from "../lib/nano-dollars.ts";
+import type { CostEstimate } from "../limits/estimate-cost.ts";
 import type { RequestBudgets } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { BudgetState, Reserved } from "../storage/redis/limits-demand.ts";
@@ -20,14 +21,8 @@ import {
 } from "./budget-counters.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
 
-/** The estimated cost of a request. */
-export interface Estimate {
-  /** The likely cost in US dollars. Undefined: no price is known. It is charged if the actual cost stays unknown. */
-  readonly dollars: number | undefined;
-  /** The upper bound, which is reserved if it fits. Absent: the same as `dollars`. */
-  readonly maxDollars?: number | undefined;
-  /** Every target that can serve the request has a known price for it. */
-  readonly isCertain: boolean;
+/** The estimated cost of a request that is charged to budgets. */
+export interface Estimate extends CostEstimate {
   /** A job has reserved the cost in the budgets of its key and its project, and not in those of end users and tags. */
   readonly isReservedByJob?: boolean;
 }
@@ -105,8 +100,8 @@ class BudgetReservation implements Reservation {
     });
   }
 
-  settle(cost: number | undefined, additionalCost = 0): void {
-    this.#end((isAmount(cost) ? cost : (this.estimate ?? 0)) + additionalCost);
+  settle(dollars: number): void {
+    this.#end(dollars);
   }
 
   release(): void {
@@ -288,9 +283,6 @@ const isFree = (
   { dollars, maxDollars = dollars, isCertain, isReservedByJob }: Estimate,
   owner: BudgetedOwner,
 ): boolean => (maxDollars === 0 && isCertain) || (isReservedByJob === true && !isLabelOwner(owner));
-
-const isAmount = (cost: number | undefined): cost is number =>
-  cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;
 
 const rank = (period: Period): number => periods.indexOf(period);
 

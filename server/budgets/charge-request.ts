@@ -4,7 +4,12 @@
  */
 import { type BudgetedOwner, labelOwnersText } from "../../contract/limits-and-budgets.ts";
 import type { ReservedRequest } from "../ledger/ledger.ts";
-import type { GatewayError } from "../lib/gateway-error.ts";
+import {
+  estimateEmbeddings,
+  estimateImages,
+  estimateModeration,
+  type ImageEstimateInput,
+} from "../limits/estimate-cost.ts";
 import { noDemand } from "../limits/limiter.ts";
 import type { RequestBudgets, SharedLimiter } from "../limits/shared-limiter.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
@@ -17,14 +22,7 @@ import type {
   ModerationQuery,
   Target,
 } from "../upstream/contract.ts";
-import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { Budgets, Estimate } from "./budgets.ts";
-import {
-  estimateEmbeddings,
-  estimateImages,
-  estimateModeration,
-  type ImageEstimateInput,
-} from "./estimate-cost.ts";
 
 export interface RequestChargingOptions {
   readonly budgets: Budgets;
@@ -114,7 +112,7 @@ export function createRequestCharging({
     const { estimate } = reservation;
     const { id: keyId, project = null } = caller;
     const labels = { endUser, tags, budgets: labelOwnersText(caller.budgets) };
-    record.cost.reservation = reservation;
+    record.reservation = reservation;
     if (!estimate || isQueued) return;
     // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
     const mayWait = operation === "embeddings";
@@ -163,51 +161,17 @@ export function createRequestCharging({
      * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
      */
     reserve,
-    /** Called after the request has ended and its known cost is in the record, and before its ledger row is made. */
+    /** Called after the request has ended, and before its ledger row is made. */
     end: settle,
   };
 }
 
-/** Replaces the reservation by the actual cost, or by the amount that may have been billed. */
-function settle(record: RequestRecord, error?: GatewayError): void {
-  const { images, embeddings } = record;
-  const { reservation, actual: cost, earlierAttemptMayBeBilled } = record.cost;
-  if (!reservation) return;
-  const { estimate } = reservation;
-  const isLastBilled = !error || mayHaveBeenBilled(record.routing.attempts, error);
-  const isAnyBilled = isLastBilled || earlierAttemptMayBeBilled || images.possiblyBilled > 0;
-  if (cost === undefined && !isAnyBilled) {
-    reservation.release();
-    return;
-  }
-  const billedBefore = billedAttemptsBefore(record);
-  // How often the request may have been billed in addition to the known cost. If the cost is unknown, the settlement
-  // itself counts as the first time.
-  const billedTimes =
-    cost === undefined
-      ? Math.max(1, billedBefore + (isLastBilled ? 1 : 0))
-      : billedBefore +
-        images.possiblyBilled / images.requested +
-        embeddings.canceledInputs / Math.max(1, embeddings.inputs);
-  const additional = cost === undefined ? billedTimes - 1 : billedTimes;
-  reservation.settle(cost, additional * (estimate ?? 0));
-  // The estimate of a vendor's batch is not divided among its lines.
-  const isEstimated = estimate !== undefined && !record.line?.vendor;
-  if (billedTimes > 0 && isEstimated) record.cost.estimated = billedTimes * estimate;
+/** Replaces the reservation by the charge. */
+function settle({ reservation, charge }: RequestRecord): void {
+  reservation?.settle(charge.total);
 }
 
 /** A call that takes only from budgets. */
 const noLimits = { scopes: [], demand: noDemand, slots: [] };
 
 const noCost: Estimate = { dollars: 0, isCertain: true };
-
-/**
- * How often the whole request may have been billed before its last attempt. A split request has several
- * sub-requests: only a retried sub-request counts, as a share of the whole. An attempt that was rejected free of charge
- * counts as well: the result is too high rather than too low.
- */
-function billedAttemptsBefore({ cost, routing }: RequestRecord): number {
-  const { attempts, routedRequests } = routing;
-  if (!cost.earlierAttemptMayBeBilled || routedRequests === 0) return 0;
-  return Math.max(0, attempts / routedRequests - 1);
-}

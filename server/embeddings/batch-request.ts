@@ -7,6 +7,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { hasStarted } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsResponse, InputEntry } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
+import { mayBillFailedAttempt } from "../upstream/may-have-been-billed.ts";
 import { type BatchMember, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
 import { cancelWhenSlow, isRefused, type SeparationOptions, separate } from "./separate-members.ts";
@@ -26,7 +27,8 @@ export async function sendBatch(
     splitResponse(await sendJoined(members, input, batch, send), members, input);
   } catch (error) {
     const isSeparated = members.length > 1 && (batch.wasSlow || mayBeOneInput(error));
-    if (isSeparated) await separate(members, options, batch.wasSlow);
+    const mayBeBilled = batch.wasSlow || mayBillFailedAttempt(error);
+    if (isSeparated) await separate(members, options, mayBeBilled);
     else for (const member of members) member.fail(error);
   } finally {
     stop?.();

@@ -3,18 +3,14 @@
  * it reports none, and divided among its inputs, because the cache and batches need the count of each.
  */
 import { apportion } from "../lib/apportion.ts";
-import type { GatewayError } from "../lib/gateway-error.ts";
-import type { RequestRecord } from "../request/request-record.ts";
 import type { Stage } from "../request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
   EmbeddingsResponse,
   InputPart,
-  Target,
   Vector,
 } from "../upstream/contract.ts";
-import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { estimatedImageTokens, textsOfEntry } from "../upstream/mixed-input.ts";
 import { countTokens } from "../upstream/tokenizers.ts";
 
@@ -46,54 +42,10 @@ export async function estimateInputTokens(input: EmbeddingInput): Promise<number
     );
 }
 
-/** `targets`: all targets of the model. */
-export function embeddingsCost(
-  record: RequestRecord,
-  targets: readonly Target[],
-): number | undefined {
-  const { sentInputs, servedCost, unpricedTokens } = record.embeddings;
-  const { target, hasSeveralTargets, routedRequests } = record.routing;
-  // Cached inputs, and inputs that another request in flight embedded (single-flight), cost nothing here.
-  if (sentInputs === 0) return 0;
-  if (unpricedTokens === 0) return servedCost;
-  // An upstream that reports no tokens: the cost is unknown.
-  if (unpricedTokens === undefined || !target) return undefined;
-  const { tokenPrice } = target;
-  if (tokenPrice === undefined) return undefined;
-  // Sub-requests went to several targets, and the record does not say which target served which.
-  const isDivided = hasSeveralTargets && routedRequests > 1;
-  if (isDivided && targets.some((other) => other.tokenPrice !== tokenPrice)) return undefined;
-  return servedCost + (unpricedTokens * tokenPrice) / 1_000_000;
-}
-
-/**
- * Charges a failed request for the part of its inputs that was served. Does nothing after an error that may have been
- * billed: the whole request is then charged by its estimate.
- */
-export function chargeServedPart(
-  record: RequestRecord,
-  targets: readonly Target[],
-  error: GatewayError,
-): void {
-  const { embeddings, routing, cost } = record;
-  const { servedTokens, canceledInputs } = embeddings;
-  if (servedTokens === 0 && canceledInputs === 0) return;
-  if (mayHaveBeenBilled(routing.attempts, error)) return;
-  embeddings.isPartCharged = true;
-  if (servedTokens) record.usage = { inputTokens: servedTokens };
-  cost.actual = servedTokens === 0 ? 0 : embeddingsCost(record, targets);
-  // If the cost is unknown, the estimate is charged.
-  if (cost.actual === undefined) cost.earlierAttemptMayBeBilled = true;
-}
-
-/** The stage that reports each upstream request that was served, also if the request fails later. */
+/** The stage that reports the tokens of each upstream request that was served, also if the request fails later. */
 export const reportServed: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
   next(request).then((response) => {
-    const { report, query } = request;
-    // The price of an image may differ from that of text, so tokens alone have no price.
-    const isUnpriced = query.input.kind === "mixed" && response.cost === undefined;
-    const tokens = isUnpriced ? undefined : countedTokens(response);
-    report.addServed(response.vectors.length, tokens, response.cost);
+    request.report.addServed(response.vectors.length, countedTokens(response));
     return response;
   });
 

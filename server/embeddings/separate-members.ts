@@ -25,13 +25,13 @@ const maxFailures = 2;
 export async function separate(
   members: readonly BatchMember[],
   options: SeparationOptions,
-  wasSlow: boolean,
+  mayBeBilled: boolean,
 ): Promise<void> {
   const left = members.filter((member) => !member.isSettled);
   for (const member of left) {
     member.wasSent = true;
-    // The upstream may bill the canceled batch as well as the request.
-    if (wasSlow) member.request.report.earlierAttemptMayBeBilled();
+    // The upstream may bill the batch as well as the request.
+    if (mayBeBilled) member.request.attempt?.chargeEarlierBatch();
   }
   let failures = 0;
   let failure: unknown;

@@ -79,7 +79,7 @@ async function sendSplit(
   stack: InputRange[],
   { next, maxParallel, generation }: Sending,
 ): Promise<EmbeddingsResponse> {
-  const { query, report } = request;
+  const { query } = request;
   const signal = request.signal();
   const parts = { hasStarted: false };
   if (signal.aborted) throw signal.reason;
@@ -109,7 +109,6 @@ async function sendSplit(
         stack.push(...halves(range));
         return;
       }
-      if (controller.signal.aborted) report.addCanceledInputs(range.to - range.from);
       // One failed sub-request fails the request: the others are canceled.
       const remapped = remapInputIndex(error, indexesOf(range));
       controller.abort(remapped);

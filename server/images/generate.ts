@@ -23,7 +23,7 @@ import type { EditCapabilities, ImageCapabilities } from "../upstream/image-capa
 import type { ImageJob } from "../workers/image/image-worker.ts";
 import type { OutputConversion } from "./convert-output.ts";
 import { fanOut } from "./fan-out.ts";
-import { reportCost } from "./image-cost.ts";
+import { chargeImages, reportCost, type UpstreamImageRequest } from "./image-cost.ts";
 import type { RequestedMetadata } from "./image-head.ts";
 import { AttemptedImages } from "./missing-images.ts";
 import type { Plan } from "./plan/image-plan.ts";
@@ -95,11 +95,13 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const { query: planned } = attempt.plan;
     const query = isEdit(planned) ? await prepareEdit(planned, attempt, tools) : planned;
     const signal = request.signal();
+    const costContext = { operation: operationOf(request), target, query, report };
     const images = new AttemptedImages({
       report,
       target,
       signal,
       imageCount: attempt.count,
+      onPossiblyBilled: (count) => chargeImages(costContext, "maybe", count),
     });
     const response = await sendQuery(query, attempt, images, next).catch((error: unknown) => {
       images.failAll(error);
@@ -109,7 +111,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     report.addStep(
       `${targetName(target)}: ${response.kind === "stream" ? "streaming" : "generated"}`,
     );
-    return deliver(response, query, attempt, images, tools);
+    return deliver(response, costContext, attempt, images, tools);
   };
 };
 
@@ -201,14 +203,13 @@ function sendQuery<Q extends ImageQuery>(
 /** Post-processes the images, and reports their usage, their cost and the missing ones. */
 async function deliver<Q extends ImageQuery>(
   response: ImageResponse,
-  query: Q,
+  costContext: UpstreamImageRequest,
   { request, target, job, plan, count, adapted, onAdapted }: Attempt<Q>,
   images: AttemptedImages,
   tools: ImageTools,
 ): Promise<ImageResponse> {
   const { report, temp } = request;
   const { signal } = job;
-  const costContext = { operation: operationOf(request), target, query, report };
   const dropped = new Set(plan.dropped);
   if (response.kind === "buffered") report.addUsage(usageOf(response));
   const { options, extraFields } = request.query;

@@ -1,8 +1,9 @@
 /**
- * Computes the cost of generated images: at once for a buffered response, image by image for a stream. If the cost of
- * one image is unknown, so is the sum.
+ * Charges a request for generated images: at once for a buffered response, image by image for a stream. If the cost of
+ * one image is unknown, so is the sum, and the estimate is charged.
  */
 
+import { estimateImagesAt } from "../limits/estimate-cost.ts";
 import { sumOfKnown } from "../request/request-record.ts";
 import type { RequestReport } from "../request/request-report.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
@@ -19,7 +20,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 
-interface UpstreamImageRequest {
+export interface UpstreamImageRequest {
   readonly operation: "generations" | "edits";
   readonly target: Target;
   /** The request as sent to the target. */
@@ -38,8 +39,20 @@ export function reportCost(
 ): ImageResponse {
   if (response.kind === "stream")
     return { ...response, events: reportStreamCost(response.events, request, unusable) };
-  request.report.addCost(responseCost(response, request));
+  chargeImages(request, "yes", imagesIn(response), responseCost(response, request));
   return response;
+}
+
+/** `images`: how many were generated, or may have been. `cost`: undefined if it is unknown. */
+export function chargeImages(
+  { operation, target, query, report }: UpstreamImageRequest,
+  billed: "yes" | "maybe",
+  images: number,
+  cost?: number,
+): void {
+  const counted = { ...query, options: { ...query.options, n: images } };
+  const estimate = cost === undefined ? estimateImagesAt(target, operation, counted) : undefined;
+  report.addCharge({ target, billed, cost, estimate });
 }
 
 async function* reportStreamCost(
@@ -70,8 +83,9 @@ async function* reportStreamCost(
     throw error;
   } finally {
     for (const event of unusable) add(event);
-    // The cost of a stream that was not read to its end is unknown.
-    if (isAbandoned || imageCount > 0) request.report.addCost(isAbandoned ? undefined : sum);
+    // The cost of a stream that was not read to its end is unknown: all of its images may have been generated.
+    if (isAbandoned) chargeImages(request, "yes", request.query.options.n ?? 1);
+    else if (imageCount > 0) chargeImages(request, "yes", imageCount, sum);
   }
 }
 
@@ -85,17 +99,20 @@ function withOutputDetails({ usage }: StreamedImage): ImageUsage | undefined {
   return { ...usage, output_tokens_details: details };
 }
 
+const imagesIn = ({ results, generated = results.length }: BufferedImageResponse): number =>
+  generated;
+
 function responseCost(
   response: BufferedImageResponse,
   request: UpstreamImageRequest,
 ): number | undefined {
-  const { results, generated = results.length, metadata, usage, cost } = response;
+  const { results, metadata, usage, cost } = response;
   // The size of an image behind a link is not known here: the requested size, or the vendor's default, is assumed.
   const isUninspected =
     metadata.size === undefined && results.every(({ image }) => image.kind === "url");
   const size = isUninspected ? requestedSize(request) : undefined;
   const metadataWithSize = size === undefined ? metadata : { ...metadata, size };
-  return imageCost(metadataWithSize, generated, usage, request, cost);
+  return imageCost(metadataWithSize, imagesIn(response), usage, request, cost);
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Missing images of a request: counts them, attributes them to errors, and reports them (routing steps, and images that
- * may have been billed).
+ * Missing images of a request: counts them, attributes them to errors, reports them in the routing steps, and charges the
+ * request for those that may have been billed.
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -85,6 +85,8 @@ interface TargetAttempt {
   readonly signal: AbortSignal;
   /** How many images are requested from the target. */
   readonly imageCount: number;
+  /** Charges the request for images that may have been billed without a response. */
+  readonly onPossiblyBilled: (images: number) => void;
 }
 
 /** Whether an upstream request that ended with this error may have been billed. */
@@ -95,7 +97,7 @@ const isBillingUncertain = (error: unknown, signal: AbortSignal): boolean =>
 export class AttemptedImages {
   readonly #attempt: TargetAttempt;
   readonly #failures: MissingGroup[] = [];
-  #reported = 0;
+  #charged = 0;
   /** Known when the attempt has ended. */
   missing: MissingImages | undefined;
 
@@ -115,8 +117,14 @@ export class AttemptedImages {
     const descriptions = describeMissing(this.#failures, imageCount);
     if (descriptions.length > 1) this.#step(descriptions);
     this.#step([errorKindOf(error)]);
-    // Otherwise the whole request is counted as possibly billed, not its upstream requests.
-    if (!isBillingUncertain(error, signal)) this.#reportBilled();
+    // Without fan-out, the only upstream request failed.
+    if (this.#failures.length === 0)
+      this.#failures.push({
+        count: imageCount,
+        error,
+        mayBeBilled: isBillingUncertain(error, signal),
+      });
+    this.#chargeBilled();
   }
 
   /** `delivered`: the number of delivered images. `error`: why other images that arrived were not delivered. */
@@ -125,13 +133,13 @@ export class AttemptedImages {
     const groups = attributeMissing(imageCount - delivered, this.#failures, error);
     this.missing = missingFrom(groups);
     this.#step(describeMissing(groups, imageCount));
-    this.#reportBilled();
+    this.#chargeBilled();
   }
 
-  #reportBilled(): void {
+  #chargeBilled(): void {
     const billed = countMissing(this.#failures.filter(({ mayBeBilled }) => mayBeBilled));
-    this.#attempt.report.addPossiblyBilled(billed - this.#reported);
-    this.#reported = billed;
+    if (billed > this.#charged) this.#attempt.onPossiblyBilled(billed - this.#charged);
+    this.#charged = billed;
   }
 
   /** Passes the events through. The missing images are known at their end. */
@@ -147,7 +155,7 @@ export class AttemptedImages {
       this.settle(delivered, this.#failures.length > 0 ? undefined : error);
       throw error;
     } finally {
-      this.#reportBilled();
+      this.#chargeBilled();
     }
     this.settle(delivered, undefined);
   }

@@ -71,7 +71,7 @@ export function createJobBudget(options: JobBudgetOptions) {
           ? { ...request, query: cost.query }
           : { ...request, query: undefined, estimate: estimateOf(cost.dollars) },
       );
-      return record.cost.reservation;
+      return record.reservation;
     },
     /** Reserves what the rows say. To be called every second, and after a row has changed. */
     refresh: (): Promise<void> => {

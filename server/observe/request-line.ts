@@ -25,7 +25,7 @@ const requestLine = (record: RequestRecord, error: GatewayError | undefined): Fi
   inputTokens: record.usage?.inputTokens,
   outputTokens: record.usage?.outputTokens,
   images: record.deliveredImages,
-  cost: record.cost.actual,
+  cost: record.knownCost,
   steps: record.steps?.join("; "),
   bytesIn: record.outcome.bytesIn,
   bytesOut: record.outcome.bytesOut,

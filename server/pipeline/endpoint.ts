@@ -8,7 +8,6 @@ import type {
   RequestUsage,
   ResponseBody,
 } from "../request/http-types.ts";
-import type { RequestRecord } from "../request/request-record.ts";
 import type { Deviations, Target } from "../upstream/contract.ts";
 import type { StreamEvent } from "./stream-response.ts";
 
@@ -81,10 +80,6 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;
   /** The expected memory of the response. Below 1: not counted. Absent: responses are small, or on disk. */
   responseBytes?(query: Q, model: PermittedModel): number;
-  /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
-  cost?(record: RequestRecord, model: PermittedModel): number | undefined;
-  /** Records the cost of a part that was served before the request failed. Absent: the stages record it. */
-  chargeFailed?(record: RequestRecord, model: PermittedModel, error: GatewayError): void;
   /** `context` is created only for endpoints that use it. */
   write(response: A, query: Q, context: () => WriteContext): Promise<WrittenResponse>;
 }

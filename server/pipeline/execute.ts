@@ -59,10 +59,7 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly isPartOfRequest?: boolean;
   /** Its trace context, as part of another request. Absent: the request is not traced. */
   readonly trace?: RequestTrace;
-  readonly endpoint: Pick<
-    Endpoint<Q, A>,
-    "operation" | "kind" | "cost" | "chargeFailed" | "responseBytes"
-  >;
+  readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "responseBytes">;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
   /** The usage that the upstream reported, and the number of images, for the ledger. */
@@ -111,7 +108,6 @@ export async function execute<Q extends LimitedQuery, A, T>(
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     record.usage = request.usageOf(response);
-    if (endpoint.cost) record.cost.actual = endpoint.cost(record, model);
     const result = await request.use(response);
     record.images.delivered = record.usage?.images;
     await lifetime.settle(200);
@@ -120,7 +116,6 @@ export async function execute<Q extends LimitedQuery, A, T>(
     // An error after the settlement is one of the ledger.
     if (lifetime.isSettled) throw toGatewayError(thrown, undefined);
     const error = toGatewayError(thrown, lifetime.signal);
-    if (record.permittedModel) endpoint.chargeFailed?.(record, record.permittedModel, error);
     await lifetime.logIfRejects(() => lifetime.settle(error.definition.status, error));
     throw error;
   } finally {
@@ -152,7 +147,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   // A queued request reserves no budget that others could spend.
   const charged = caller.budgets ? { operation, query, model, record } : undefined;
   if (isLimited) await admit(lifetime, execution, charged);
-  const reserving = charged && !record.cost.reservation && charging.reserve(charged);
+  const reserving = charged && !record.reservation && charging.reserve(charged);
   if (reserving) await reserving;
 
   const waitedMs = lifetime.ticket?.waitedMs ?? 0;

@@ -134,7 +134,6 @@ async function respond<Q extends LimitedQuery, A>(
   } else if ("input" in query && query.input.kind === "mixed") lifetime.openTemp(caller);
   const execution = { endpoint, caller, model, query, send, client: incoming };
   const response = await executeWithin(lifetime, execution);
-  if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, model);
   const written = await endpoint.write(response, query, () => {
     const replay = lifetime.replayContext();
     return {
@@ -161,7 +160,6 @@ async function submitted(
   lifetime: RequestLifetime,
   response: OutgoingResponse,
 ): Promise<OutgoingResponse> {
-  lifetime.record.cost.actual = 0;
   await lifetime.clearFiles();
   await lifetime.settle(response.status);
   return response;
@@ -185,7 +183,6 @@ async function writeFailure<Q extends LimitedQuery, A>(
   // Before the ledger row is written: afterwards a gateway that ends closes its storage.
   await lifetime.releaseFailed(error);
   if (!isSettled) {
-    if (record.permittedModel) endpoint.chargeFailed?.(record, record.permittedModel, error);
     // A client that has disconnected receives nothing.
     record.outcome.bytesOut = error.kind === "client_closed" ? 0 : Buffer.byteLength(response.body);
     try {

@@ -4,12 +4,15 @@
  */
 import { internalCaller } from "../auth/authenticate.ts";
 import type { Moderation, Snapshot } from "../config/snapshot.ts";
+import { chargeEmbeddings } from "../embeddings/charge-attempt.ts";
 import type { CanaryOptions } from "../embeddings/drift-canary.ts";
-import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts";
+import { countedTokens } from "../embeddings/embedding-usage.ts";
 import type { CheckPrompt } from "../images/moderate.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { estimateModeration } from "../limits/estimate-cost.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import type { PermittedModel } from "../request/caller.ts";
+import { type ChargeAttempt, chargeOnlyAttempt } from "../request/charge-attempt.ts";
 import { Deadline, SignalClient } from "../request/deadline.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import { moderationPriceOf } from "../upstream/catalog/prices/model-price.ts";
@@ -30,15 +33,30 @@ import {
 } from "./verify-response.ts";
 
 const pinnedTo =
-  <Q, A>(target: Target, send: Send<Q, A>): Send<Q, A> =>
+  <Q, A>(target: Target, charge: ChargeAttempt<Q, A>, send: Send<Q, A>): Send<Q, A> =>
   (request) => {
     const { report, context } = request;
     const { trace } = context;
     report.startAttempt({ target, startedAt: undefined });
-    report.addRoutedRequest();
     const traceHeaders = trace?.headersOf(trace.spanId);
-    return send({ ...request, target, traceHeaders });
+    return chargeOnlyAttempt(target, charge, send)({ ...request, target, traceHeaders });
   };
+
+const chargeModeration: ChargeAttempt<ModerationQuery, ModerationResponse> = (
+  { query, report },
+  target,
+  response,
+) => {
+  const price = moderationPriceOf(target);
+  const tokens = price === 0 ? 0 : response?.usage?.inputTokens;
+  const isKnown = response !== undefined && price !== undefined && tokens !== undefined;
+  report.addCharge({
+    target,
+    billed: response ? "yes" : "maybe",
+    cost: isKnown ? (tokens * price) / 1_000_000 : undefined,
+    estimate: isKnown ? undefined : estimateModeration(query, target).dollars,
+  });
+};
 
 interface CanaryRequestOptions extends VerifyOptions {
   readonly execute: Execute;
@@ -54,7 +72,9 @@ export function createCanaryRequest(options: CanaryRequestOptions): CanaryOption
   const { execute, embeddings, limits, snapshot, newRequestId, timeoutMs } = options;
   const sendTo = (target: Target): Send<EmbeddingsQuery, EmbeddingsResponse> => {
     const send = composeStages([enforceTargetLimits(limits)], embeddings);
-    return pinnedTo(target, (request) => verifiedResponse(send, request, options));
+    return pinnedTo(target, chargeEmbeddings, (request) =>
+      verifiedResponse(send, request, options),
+    );
   };
   return (query, target, signal) =>
     execute({
@@ -64,11 +84,7 @@ export function createCanaryRequest(options: CanaryRequestOptions): CanaryOption
       priority: "batch",
       signal,
       timeoutMs,
-      endpoint: {
-        operation: "embeddings",
-        kind: "embedding",
-        cost: (record) => embeddingsCost(record, [target]),
-      },
+      endpoint: { operation: "embeddings", kind: "embedding" },
       send: sendTo(target),
       usageOf: (response) => {
         const inputTokens = countedTokens(response);
@@ -90,7 +106,7 @@ async function verifiedResponse(
   const response = dropImplausibleEmbeddingsUsage(verified, request.query, (usage) =>
     onImplausibleUsage(request, usage),
   );
-  report.addServed(1, countedTokens(response), response.cost);
+  report.addServed(1, countedTokens(response));
   return response;
 }
 
@@ -135,7 +151,7 @@ export function createCheckPrompt({
         }
       },
     );
-    return pinnedTo(target, async (request) =>
+    return pinnedTo(target, chargeModeration, async (request) =>
       dropImplausibleModerationUsage(await send(request), request.query, (usage) =>
         onImplausibleUsage(request, usage),
       ),
@@ -153,17 +169,7 @@ export function createCheckPrompt({
       signal: signal(),
       isPartOfRequest: true,
       ...(trace && { trace: trace.child() }),
-      endpoint: {
-        operation: "moderations",
-        kind: "image",
-        cost: ({ usage }) => {
-          const price = moderationPriceOf(moderation.target);
-          if (price === 0) return 0;
-          const { inputTokens } = usage ?? {};
-          if (price === undefined || inputTokens === undefined) return undefined;
-          return (inputTokens * price) / 1_000_000;
-        },
-      },
+      endpoint: { operation: "moderations", kind: "image" },
       send: sendTo(moderation, prompt, imageModel),
       usageOf: ({ usage }) => usage,
       use: async (response) => response,

@@ -197,9 +197,9 @@ export class RequestLifetime {
     const error = this.#causeOf(ended);
     const { clock, ledger, charging } = this.services;
     record.end(status, error, clock(), this.#source.bytesReceived);
-    record.line?.addCost(record.cost.actual);
+    record.line?.addCost(record.charge.total);
     this.logIfThrows(RequestLifetime.#endDeadline);
-    if (record.cost.reservation) this.logIfThrows(() => charging.end(record, error));
+    if (record.reservation) this.logIfThrows(() => charging.end(record));
     try {
       return record.caller ? await ledger.settle(record.ledgerRow(record.caller)) : "settled";
     } catch (failure) {
@@ -227,7 +227,7 @@ export class RequestLifetime {
   static readonly #releases: readonly Release[] = [
     // The reservation is settled already, unless its settlement failed: without a release it would count against the
     // budget forever.
-    ({ record }) => record.cost.reservation?.release(),
+    ({ record }) => record.reservation?.release(),
     ({ record, ticket }, error) =>
       ticket?.release({
         usage: record.usage,

@@ -12,6 +12,7 @@ import {
 } from "../embeddings/adapt-parameters.ts";
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
+import { chargeEmbeddings } from "../embeddings/charge-attempt.ts";
 import { reportServed } from "../embeddings/embedding-usage.ts";
 import type { ConvertImages, LoadImages } from "../embeddings/multimodal/embed-mixed.ts";
 import { split } from "../embeddings/split.ts";
@@ -99,6 +100,7 @@ export const embeddingsStages = (
         priceOf: expectedEmbeddingPrice,
         capacity,
         queue,
+        charge: chargeEmbeddings,
       }),
       batch({ ...batching, capabilities }),
       verifyEmbeddingsStage({ onImplausibleUsage, hasDrifted }),

@@ -38,7 +38,6 @@ export async function writeReplay(
   { headers, body }: ReplayedResponse,
 ): Promise<OutgoingResponse> {
   const { record } = lifetime;
-  record.cost.actual = 0;
   await lifetime.clearFiles();
   try {
     return ok(body, await lifetime.settle(200), { ...headers }, record);
@@ -157,10 +156,11 @@ function ok(
   body: OutgoingResponse["body"],
   outcome: Settled,
   headers: Record<string, string>,
-  { caller, permittedModel, cost }: RequestRecord,
+  record: RequestRecord,
 ): OutgoingResponse {
+  const { caller, permittedModel, knownCost } = record;
   const isShown = caller?.showCost ?? permittedModel?.showCost;
-  if (isShown && cost.actual !== undefined) headers["vexel-cost"] = dollars(cost.actual);
+  if (isShown && knownCost !== undefined) headers["vexel-cost"] = dollars(knownCost);
   if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
   return { status: 200, headers, body };
 }

@@ -5,10 +5,10 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Deviations, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { Caller, PermittedModel } from "./caller.ts";
+import { type AttemptCharge, Charge } from "./charge.ts";
 import type { CachePolicy, Operation, Priority, RequestUsage } from "./http-types.ts";
 import type { JobLineContext } from "./job-line.ts";
 import type {
-  CostRecord,
   EmbeddingsRecord,
   ImagesRecord,
   OutcomeRecord,
@@ -17,6 +17,7 @@ import type {
 import { recordedMessage } from "./recorded-message.ts";
 import type { RequestContext, RequestReport } from "./request-report.ts";
 import type { RequestTrace } from "./request-trace.ts";
+import type { Reservation } from "./reservation.ts";
 import {
   type AttemptStart,
   maxTimedAttempts,
@@ -73,9 +74,7 @@ export class RequestRecord implements RequestContext, RequestReport {
     target: undefined,
     previousTarget: undefined,
     attempts: 0,
-    routedRequests: 0,
     reachedUpstream: false,
-    hasSeveralTargets: false,
     batchSize: undefined,
     timedAttempts: undefined,
   };
@@ -86,25 +85,16 @@ export class RequestRecord implements RequestContext, RequestReport {
     sentInputs: 0,
     servedInputs: 0,
     servedTokens: 0,
-    servedCost: 0,
-    unpricedTokens: 0,
-    canceledInputs: 0,
-    isPartCharged: false,
   };
   /** How the response differs from the request. */
   deviations: Deviations = noDeviations;
   readonly images: ImagesRecord = {
     requested: 1,
     delivered: undefined,
-    possiblyBilled: 0,
   };
-  readonly cost: CostRecord = {
-    actual: undefined,
-    isReported: false,
-    estimated: undefined,
-    reservation: undefined,
-    earlierAttemptMayBeBilled: false,
-  };
+  readonly charge = new Charge();
+  /** The budget reservation, until the request ends. Undefined if no budget applies. */
+  reservation: Reservation | undefined;
   readonly outcome: OutcomeRecord = {
     status: 0,
     error: undefined,
@@ -129,14 +119,9 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.queuedMs += ms;
   }
 
-  addRoutedRequest(): void {
-    this.routing.routedRequests++;
-  }
-
   startAttempt(start: AttemptStart): TimedAttempt | undefined {
     const { target, startedAt, isHedge = false, selection, spanId } = start;
     const { routing } = this;
-    if (routing.target !== undefined && routing.target !== target) routing.hasSeveralTargets = true;
     routing.previousTarget = routing.target;
     routing.attempts++;
     routing.target = target;
@@ -174,8 +159,8 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.routing.batchSize = size;
   }
 
-  earlierAttemptMayBeBilled(): void {
-    this.cost.earlierAttemptMayBeBilled = true;
+  addCharge(charge: AttemptCharge): void {
+    this.charge.add(charge);
   }
 
   addLoadedImages(pixels: number, moreTokens: number): void {
@@ -187,32 +172,16 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.embeddings.sentInputs += inputs;
   }
 
-  addServed(inputs: number, tokens: number | undefined, cost: number | undefined): void {
+  addServed(inputs: number, tokens: number | undefined): void {
     const { embeddings } = this;
     embeddings.servedInputs += inputs;
     embeddings.servedTokens = sumOfKnown(embeddings.servedTokens, tokens);
-    if (cost === undefined)
-      embeddings.unpricedTokens = sumOfKnown(embeddings.unpricedTokens, tokens);
-    else embeddings.servedCost += cost;
-  }
-
-  addCanceledInputs(inputs: number): void {
-    this.embeddings.canceledInputs += inputs;
-  }
-
-  addCost(cost: number | undefined): void {
-    this.cost.actual = this.cost.isReported ? sumOfKnown(this.cost.actual, cost) : cost;
-    this.cost.isReported = true;
   }
 
   addUsage(usage: RequestUsage): void {
     const before = this.usage;
     if (!before) this.usage = usage;
     else this.usage = sumUsage(before, usage);
-  }
-
-  addPossiblyBilled(images: number): void {
-    this.images.possiblyBilled += images;
   }
 
   /** Inputs that this request did not send to an upstream. A failed request was not served from the cache. */
@@ -223,8 +192,20 @@ export class RequestRecord implements RequestContext, RequestReport {
 
   /** The tokens that upstreams counted. 0 if no upstream was called; undefined if the count is unknown. */
   get upstreamTokens(): number | undefined {
-    const { sentInputs, servedInputs, servedTokens, isPartCharged } = this.embeddings;
-    return servedInputs >= sentInputs || isPartCharged ? servedTokens : undefined;
+    const { sentInputs, servedInputs, servedTokens } = this.embeddings;
+    return servedInputs >= sentInputs || this.#isPartServed ? servedTokens : undefined;
+  }
+
+  /** The request failed, and every part of it that may be billed was served. */
+  get #isPartServed(): boolean {
+    const { error } = this.outcome;
+    return error !== undefined && this.embeddings.servedInputs > 0 && !this.charge.isUncertain;
+  }
+
+  /** The known cost in US dollars. Undefined: unknown. A successful request that no upstream billed costs nothing. */
+  get knownCost(): number | undefined {
+    if (this.charge.isEmpty) return this.outcome.error === undefined ? 0 : undefined;
+    return this.charge.cost;
   }
 
   /** Whether the request reached an upstream, or may have. */
@@ -256,6 +237,8 @@ export class RequestRecord implements RequestContext, RequestReport {
       outcome.errorMessage = recordedMessage(this.clientError(error), this.model !== undefined);
     outcome.latencyMs = now - this.startedAt;
     outcome.bytesIn = bytesIn;
+    const { servedTokens } = this.embeddings;
+    if (this.#isPartServed && servedTokens) this.usage = { inputTokens: servedTokens };
   }
 
   /** The ledger row could not be written. */
@@ -270,7 +253,7 @@ export class RequestRecord implements RequestContext, RequestReport {
   }
 
   ledgerRow(caller: Caller): LedgerRow {
-    const { routing, usage, embeddings, cost, outcome } = this;
+    const { routing, usage, embeddings, charge, outcome } = this;
     const isEmbeddings = embeddings.inputs > 0;
     return {
       requestId: this.requestId,
@@ -289,10 +272,10 @@ export class RequestRecord implements RequestContext, RequestReport {
       images: this.deliveredImages ?? null,
       bytesIn: outcome.bytesIn,
       bytesOut: outcome.bytesOut,
-      cost: cost.actual ?? null,
+      cost: this.knownCost ?? null,
       steps: this.steps ? this.steps.join("; ").slice(0, 2000) : null,
       project: caller.project ?? null,
-      estimatedCost: cost.estimated ?? null,
+      estimatedCost: charge.estimatedCost ?? null,
       inputs: isEmbeddings ? embeddings.inputs : null,
       timeline: writeTimeline(this),
       errorMessage: outcome.errorMessage,

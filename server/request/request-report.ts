@@ -4,6 +4,7 @@
  */
 import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
+import type { AttemptCharge } from "./charge.ts";
 import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
 import type { JobLineContext } from "./job-line.ts";
 import type { RequestTrace } from "./request-trace.ts";
@@ -33,8 +34,6 @@ export interface RequestReport {
   addStep(description: string): void;
   /** The request waited in a queue of the gateway, before an attempt. */
   addQueueTime(ms: number): void;
-  /** A request or a sub-request entered the routing stage. */
-  addRoutedRequest(): void;
   /** Undefined: the timeline is full. */
   startAttempt(start: AttemptStart): TimedAttempt | undefined;
   /** The last attempt ended before anything was sent to its target, so it does not count. */
@@ -45,8 +44,8 @@ export interface RequestReport {
   addSettled(target: Target): void;
   /** Several requests were sent as one. `size`: how many. */
   addBatch(size: number): void;
-  /** The request was sent again, to the same target or another, after an attempt that may have been billed. */
-  earlierAttemptMayBeBilled(): void;
+  /** An upstream bills an attempt, or may bill it. */
+  addCharge(charge: AttemptCharge): void;
 
   /**
    * Embeddings: the images of the request are loaded. `pixels`: of all of them. `moreTokens`: how many tokens their
@@ -55,18 +54,9 @@ export interface RequestReport {
   addLoadedImages(pixels: number, moreTokens: number): void;
   /** Embeddings: inputs that are sent to an upstream. */
   addSentInputs(inputs: number): void;
-  /**
-   * Embeddings: an upstream request was served. Undefined: the upstream did not report its tokens or its cost in US
-   * dollars.
-   */
-  addServed(inputs: number, tokens: number | undefined, cost: number | undefined): void;
-  /** Embeddings: inputs of sub-requests that were canceled because another one failed. They may be billed. */
-  addCanceledInputs(inputs: number): void;
+  /** Embeddings: an upstream request was served. Undefined: the upstream did not report its tokens. */
+  addServed(inputs: number, tokens: number | undefined): void;
 
-  /** Images: a target has generated images. `cost`: in US dollars. Undefined: unknown. */
-  addCost(cost: number | undefined): void;
   /** Images: the usage of generated images, whether or not they are delivered. */
   addUsage(usage: RequestUsage): void;
-  /** Images that may have been billed, but for which no response reports a cost. */
-  addPossiblyBilled(images: number): void;
 }

@@ -4,11 +4,8 @@
 export interface Reservation {
   /** The estimated cost in US dollars. Undefined if it could not be estimated. */
   readonly estimate: number | undefined;
-  /**
-   * Settles the request. An unknown cost counts as the estimated cost, which is rather too high than too low.
-   * `additionalCost`: the cost of other attempts that may have been billed.
-   */
-  settle(cost: number | undefined, additionalCost?: number): void;
+  /** Replaces the reservation by the charge of the request, in US dollars. */
+  settle(dollars: number): void;
   /** Releases the reservation of a request that cannot have been billed. */
   release(): void;
 }

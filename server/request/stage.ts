@@ -65,6 +65,8 @@ export interface RoutedAttempt {
   timeoutMs(): number;
   /** Another attempt of the request was slow: one of its inputs may hang the upstream, so it joins no batch. */
   readonly followsSlow: boolean;
+  /** The request was sent in a micro-batch that may be billed, and is sent again within this attempt. */
+  chargeEarlierBatch(): void;
 }
 
 /** Whether work was already done for the request: a part of it, or the request itself, was sent to an upstream. */

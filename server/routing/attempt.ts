@@ -1,5 +1,6 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { mayBeCharged } from "../request/charge-attempt.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import type { QueueWait, RoutedAttempt, Send, StageRequest } from "../request/stage.ts";
 import { canceled, type TargetSelection, type TimedAttempt } from "../request/timeline.ts";
@@ -54,6 +55,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
   isProbe = false;
   #timed: TimedAttempt | undefined;
   queueWait: QueueWait = { ms: 0, isWaiting: false, admittedAt: 0 };
+  #isCharged = false;
 
   constructor(
     owner: AttemptedRequest<Q, A>,
@@ -112,6 +114,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       this.#fail(error, signal);
       throw error;
     }
+    this.#charge(response);
     if (!watchEnd) {
       this.#succeed();
       return response;
@@ -119,6 +122,29 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     return watchEnd(response, (failure) =>
       failure === undefined ? this.#succeed() : this.#fail(failure, signal),
     );
+  }
+
+  /** Another attempt has won, and this one is canceled: its upstream may bill it. */
+  onWasted(): void {
+    this.#chargePossibly();
+  }
+
+  chargeEarlierBatch(): void {
+    const { stage, request } = this.#owner;
+    stage.charge?.(request, this.candidate.target, undefined);
+  }
+
+  #chargePossibly(): void {
+    // It has not left the queue of the gateway.
+    if (!this.queueWait.isWaiting) this.#charge(undefined);
+  }
+
+  /** Once: the request may be settled before an attempt that was canceled has ended. */
+  #charge(response: A | undefined): void {
+    if (this.#isCharged) return;
+    this.#isCharged = true;
+    const { stage, request } = this.#owner;
+    stage.charge?.(request, this.candidate.target, response);
   }
 
   #succeed(): void {
@@ -144,6 +170,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
       }
     }
     if (!isUnsent(error)) this.#reportSent();
+    if (mayBeCharged(error)) this.#chargePossibly();
     const outcome = this.#classify(error, signal, now);
     if (isTargetError(outcome)) {
       health.addError({ at: now, kind: errorKindOf(error), message: messageOf(error) });

@@ -21,6 +21,8 @@ export interface HedgedAttempt<T> {
   /** The attempt timeout, at least `minTimeoutMs`. */
   timeoutMs(): number;
   run(signal: AbortSignal): Promise<T>;
+  /** Called before the outcome settles: another attempt has won while this one was running. */
+  onWasted(): void;
 }
 
 export interface HedgeOptions<R> {
@@ -37,8 +39,6 @@ export interface HedgeOptions<R> {
   isFinal(error: unknown): boolean;
   /** Called before the promise settles, with the attempt whose outcome it is. */
   onSettled(attempt: R): void;
-  /** An attempt was wasted: another one won, or this one failed while another was running. */
-  onWasted(error?: unknown): void;
 }
 
 /**
@@ -134,13 +134,11 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     const rankDifference = rankOf(error) - rankOf(earlier.error);
     const isPreferred = rankDifference < 0 || (rankDifference === 0 && attempt === this.#first);
     this.#failure = isPreferred ? failed : earlier;
-    if (this.#running.length > 0) this.#options.onWasted(error);
     // If all other attempts have timed out and this error would be the same everywhere, waiting longer is useless.
     const isDecided =
       this.#running.every(({ timedOut }) => timedOut) && this.#options.isFinal(error);
     if (this.#running.length > 0 && !isDecided) return;
     const failure = isDecided ? failed : this.#failure;
-    if (failure !== failed && this.#running.length === 0) this.#options.onWasted(error);
     this.#end(failure.attempt);
     this.#outcome.reject(failure.error);
   }
@@ -155,7 +153,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     this.#options.signal.removeEventListener("abort", this.#cancelAll);
     this.#options.onSettled(winner);
     for (const { attempt, cancel, timedOut, timer } of this.#running) {
-      this.#options.onWasted();
+      attempt.onWasted();
       // The timeout of a probe is still running, and cancels it.
       if (attempt.isProbe && !timedOut) continue;
       this.#options.timers.stop(timer);

@@ -5,7 +5,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";
-import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
+import { mayBeBilled, mayBillFailedAttempt } from "../upstream/may-have-been-billed.ts";
 
 /** How often one request is retried on targets that it has already tried. */
 const maxRepeats = 2;
@@ -30,16 +30,6 @@ export const targetSpecificErrors: ReadonlySet<string> = new Set([
   "model_not_found",
   "upstream_forbidden",
 ]);
-
-/**
- * Whether the upstream may bill the failed request. False for an upstream that reports the failure itself and bills
- * only what it delivers: then the next target is tried. The error response still tells the client not to retry
- * automatically.
- */
-export const mayBillFailedAttempt = (error: unknown): boolean =>
-  error instanceof GatewayError &&
-  mayBeBilled(error) &&
-  (error.details.mayBeBilled === true || !error.details.notBilled);
 
 /**
  * The backoff in milliseconds before the failed targets are tried again. Undefined: the error is not transient, or the

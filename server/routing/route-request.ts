@@ -10,13 +10,7 @@ import type { TargetSelection } from "../request/timeline.ts";
 import { type AttemptedRequest, type RoutingStage, TargetAttempt } from "./attempt.ts";
 import { type HedgeOptions, hedgedRequest } from "./hedge.ts";
 import type { Candidate, SelectionContext } from "./policies.ts";
-import {
-  errorKindOf,
-  isUnsent,
-  mayBillFailedAttempt,
-  mayFailOver,
-  retryDelayMs,
-} from "./retry-policy.ts";
+import { errorKindOf, isUnsent, mayFailOver, retryDelayMs } from "./retry-policy.ts";
 import type { RouteRequestOptions, TargetQueue } from "./routing-options.ts";
 import { addSkippedSteps, addStep } from "./routing-steps.ts";
 import {
@@ -42,7 +36,6 @@ export const routeRequest =
   (next) => {
     const stage: RoutingStage<Q, A> = { ...options, next, lastError: undefined };
     return (request) => {
-      request.report.addRoutedRequest();
       return new RoutedRequest(stage, request).run();
     };
   };
@@ -177,7 +170,6 @@ class RoutedRequest<Q, A> {
     const signal = this.#request.signal();
     const { checkHealth, registry } = this.#stage;
     if (signal.aborted || !mayFailOver(error, this.#request)) throw error;
-    if (mayBillFailedAttempt(error)) report.earlierAttemptMayBeBilled();
     this.#readClock();
     const other = selectTarget(this.#selection(), this.#context, this.#probeMode);
     const waitMs = other ? 0 : this.#backoffMs(error);
@@ -248,10 +240,6 @@ class RoutedRequest<Q, A> {
       isFinal: (error) => !mayFailOver(error, this.#request),
       // The target whose response or error is returned is the one in the ledger row.
       onSettled: ({ candidate }) => report.addSettled(candidate.target),
-      // Upstreams may bill canceled requests.
-      onWasted: (error) => {
-        if (error === undefined || mayBillFailedAttempt(error)) report.earlierAttemptMayBeBilled();
-      },
     };
   }
 

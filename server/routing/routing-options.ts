@@ -8,6 +8,7 @@ import type { ConcurrencySlots, SlotLease } from "../limits/concurrency-slots.ts
 import { shortage } from "../limits/limiter.ts";
 import type { Demand } from "../limits/rate-limit-counters.ts";
 import type { LimitedQuery } from "../limits/request-demand.ts";
+import type { ChargeAttempt } from "../request/charge-attempt.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { estimateMixedCost } from "../upstream/catalog/prices/mixed-cost.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/model-price.ts";
@@ -35,6 +36,8 @@ export interface RouteRequestOptions<Q, A> {
   readonly priceOf?: (request: StageRequest<Q>, target: Target) => number | undefined;
   /** The gateway's own limits of targets. Absent: there are none. */
   readonly capacity?: TargetCapacity;
+  /** Charges the request for each attempt when it ends. Absent: a later stage does. */
+  readonly charge?: ChargeAttempt<Q, A>;
   /** Absent: requests do not queue, and go to targets beyond their hard limit. */
   readonly queue?: TargetQueue<Q>;
   /** Wraps a streamed response so that `end` is called after its last event. */

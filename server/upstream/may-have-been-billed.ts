@@ -8,6 +8,16 @@ export function mayBeBilled({ definition: row, details }: GatewayError): boolean
 }
 
 /**
+ * Whether the upstream may bill the failed request. False for an upstream that reports the failure itself and bills
+ * only what it delivers: then the next target is tried. The error response still tells the client not to retry
+ * automatically.
+ */
+export const mayBillFailedAttempt = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  mayBeBilled(error) &&
+  (error.details.mayBeBilled === true || !error.details.notBilled);
+
+/**
  * Marks an error after an upstream had begun to work: the upstream may bill, whatever the error table says, and
  * although a later request, such as a poll or a download, was not sent.
  */
@@ -26,9 +36,13 @@ const gatewayErrors: ReadonlySet<string> = new Set([
   "shutting_down",
 ]);
 
+/** The gateway or the client has ended the request while its upstream may have been working. */
+export const wasInterrupted = ({ kind, details }: GatewayError): boolean =>
+  gatewayErrors.has(kind) && !details.notSent;
+
 /** For the last attempt of a request that failed. `attempts`: the number of upstream requests. */
 export const mayHaveBeenBilled = (attempts: number, error: GatewayError): boolean =>
-  attempts > 0 && (mayBeBilled(error) || (gatewayErrors.has(error.kind) && !error.details.notSent));
+  attempts > 0 && (mayBeBilled(error) || wasInterrupted(error));
 
 /**
  * The error for the client of an image request that may have been billed. It suggests no retry: clients retry

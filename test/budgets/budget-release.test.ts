@@ -37,13 +37,13 @@ test("a reservation whose settlement fails is released, so the next request has 
     status,
     error,
   ) {
-    const { reservation } = this.record.cost;
+    const { reservation } = this.record;
     if (reservation && !this.isSettled) {
       const failToSettle = (): never => {
         failures++;
         throw new Error("the settlement failed");
       };
-      this.record.cost.reservation = {
+      this.record.reservation = {
         estimate: reservation.estimate,
         settle: failToSettle,
         release: () => reservation.release(),

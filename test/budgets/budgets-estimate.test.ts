@@ -1,8 +1,8 @@
 /** Cost estimation before a request is sent: at the most expensive target, and rather too high than too low. */
 import { describe, expect, test } from "bun:test";
-import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
 import type { ParameterPolicy } from "../../server/config/snapshot.ts";
 import { tryPlanQuery } from "../../server/images/plan/plan.ts";
+import { estimateEmbeddings, estimateImages } from "../../server/limits/estimate-cost.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";
 import { withEmbeddingPrices } from "../../server/upstream/catalog/prices/model-price.ts";

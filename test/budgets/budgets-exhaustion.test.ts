@@ -115,14 +115,6 @@ describe("a request whose maximum cost exceeds the remaining budget", () => {
   });
 });
 
-test("the estimate of earlier attempts that may have been billed is charged as well", () => {
-  const { budgets } = createTestBudgets();
-  const ten = budgeted({ total: 10 });
-  budgets.reserve([ten], certain(1), noon).settle(1.5, 1);
-  budgets.reserve([ten], certain(1), noon).settle(undefined, 2);
-  expect(budgets.status(ten, noon)[0]).toMatchObject({ spent: 5.5, reserved: 0 });
-});
-
 describe("a refusal", () => {
   test("emits all thresholds up to 100 percent if no retry can succeed in this period", () => {
     const { budgets, events: emitted } = createTestBudgets();

@@ -7,9 +7,12 @@ import { createRequestCharging } from "../../server/budgets/charge-request.ts";
 import { tryPlanQuery } from "../../server/images/plan/plan.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
+import type { AttemptCharge } from "../../server/request/charge.ts";
+import { type ChargeAttempt, chargeOnlyAttempt } from "../../server/request/charge-attempt.ts";
 import type { JobLineContext } from "../../server/request/job-line.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
-import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
+import type { StageRequest } from "../../server/request/stage.ts";
+import type { GenerationQuery, ImageResponse, Target } from "../../server/upstream/contract.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { budgeted, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
 
@@ -60,14 +63,13 @@ function setUp(targets: readonly Target[] = [priced]) {
 interface RequestEnd {
   readonly kind: ErrorKind;
   readonly details?: ErrorDetails;
-  readonly attempts?: number;
-  readonly earlierMayBeBilled?: true;
+  /** How the attempt before ended. Absent: there was none. */
+  readonly earlier?: ErrorKind;
 }
 
 const notBilled: readonly RequestEnd[] = [
-  { kind: "invalid_value", attempts: 0 },
-  { kind: "client_closed", attempts: 0 },
-  { kind: "internal", attempts: 0 },
+  { kind: "invalid_value" },
+  { kind: "client_closed", details: { notSent: true } },
   { kind: "upstream_rate_limit" },
   { kind: "upstream_rejected" },
   { kind: "moderation_blocked" },
@@ -75,6 +77,8 @@ const notBilled: readonly RequestEnd[] = [
   { kind: "upstream_unreachable", details: { notSent: true } },
   // The upstream has no such endpoint.
   { kind: "upstream_error", details: { notExecuted: true } },
+  // The upstream bills only what it delivers.
+  { kind: "upstream_error", details: { notBilled: true } },
 ];
 const maybeBilled: readonly RequestEnd[] = [
   { kind: "upstream_unreachable" },
@@ -86,85 +90,78 @@ const maybeBilled: readonly RequestEnd[] = [
   { kind: "internal" },
   { kind: "storage_unavailable" },
   // The last error was not billed, but an earlier attempt may have been.
-  { kind: "upstream_rate_limit", attempts: 2, earlierMayBeBilled: true },
-  {
-    kind: "upstream_unreachable",
-    attempts: 2,
-    details: { notSent: true },
-    earlierMayBeBilled: true,
-  },
+  { kind: "upstream_rate_limit", earlier: "upstream_timeout" },
+  { kind: "upstream_unreachable", details: { notSent: true }, earlier: "upstream_error" },
 ];
 
-function run({ kind, details, attempts = 1, earlierMayBeBilled }: RequestEnd) {
+const charge: ChargeAttempt<GenerationQuery, ImageResponse> = ({ report }, at) =>
+  report.addCharge({ target: at, billed: "maybe", cost: undefined, estimate: 0.5 });
+
+async function run({ kind, details, earlier }: RequestEnd) {
   const { charging, begin, state } = setUp();
   const record = begin();
   expect(state()).toMatchObject({ spent: 0, reserved: 0.5 });
-  record.routing.attempts = attempts;
-  if (earlierMayBeBilled) record.cost.earlierAttemptMayBeBilled = true;
-  charging.end(record, new GatewayError(kind, "no", details));
-  return { ...state(), estimate: record.cost.estimated };
+  const errors = [
+    ...(earlier ? [new GatewayError(earlier, "no")] : []),
+    new GatewayError(kind, "no", details),
+  ];
+  for (const error of errors) {
+    const send = chargeOnlyAttempt(priced, charge, () => Promise.reject(error));
+    const request = { query, report: record } as unknown as StageRequest<GenerationQuery>;
+    expect(await send(request).catch((thrown) => thrown)).toBe(error);
+  }
+  charging.end(record);
+  return { ...state(), estimate: record.charge.estimatedCost };
 }
 
 describe("nothing is charged for a request that ended with", () => {
-  test.each(notBilled)("%p", (end) => {
-    expect(run(end)).toMatchObject({ spent: 0, reserved: 0, estimate: undefined });
+  test.each(notBilled)("%p", async (end) => {
+    expect(await run(end)).toMatchObject({ spent: 0, reserved: 0, estimate: undefined });
   });
 });
 
 describe("the estimate is charged for a request that ended with", () => {
-  test.each(maybeBilled)("%p", (end) => {
-    expect(run(end)).toMatchObject({ spent: 0.5, reserved: 0, estimate: 0.5 });
+  test.each(maybeBilled)("%p", async (end) => {
+    expect(await run(end)).toMatchObject({ spent: 0.5, reserved: 0, estimate: 0.5 });
   });
 });
 
-test("a known cost is charged, whatever error follows", () => {
-  const { charging, begin, state } = setUp();
-  const record = begin({ n: 2 });
-  record.routing.attempts = 1;
-  record.cost.actual = 0.75;
-  charging.end(record, new GatewayError("client_closed", "gone"));
-  expect(state()).toMatchObject({ spent: 0.75, reserved: 0 });
-  expect(record.cost.estimated).toBeUndefined();
-});
-
-interface Retried {
-  readonly attempts: number;
-  readonly routedRequests?: number;
-  readonly cost?: number;
-}
-
-describe("a request that was retried after it may have been billed", () => {
-  const ended = (
-    { attempts, routedRequests = 1, cost }: Retried,
-    error?: GatewayError,
-  ): { spent: number | undefined; estimate: number | undefined } => {
+describe("the charge of a request is the sum of its attempts:", () => {
+  const sum = (...charges: readonly Omit<AttemptCharge, "target">[]) => {
     const { charging, begin, state } = setUp();
     const record = begin();
-    Object.assign(record.routing, { attempts, routedRequests });
-    Object.assign(record.cost, { actual: cost, earlierAttemptMayBeBilled: true });
-    charging.end(record, error);
-    return { spent: state()?.spent, estimate: record.cost.estimated };
+    for (const one of charges) record.addCharge({ ...one, target: priced });
+    charging.end(record);
+    const { cost, estimatedCost } = record.charge;
+    return { spent: state()?.spent, cost, estimate: estimatedCost };
   };
-  const broken = new GatewayError("upstream_unreachable", "no");
+  const known = { billed: "yes", cost: 0.75 } as const;
+  const unknown = { billed: "yes", cost: undefined, estimate: 0.5 } as const;
+  const canceled = { billed: "maybe", cost: undefined, estimate: 0.5 } as const;
+  const unpriced = { billed: "yes", cost: undefined } as const;
 
-  test("is charged its cost, and its estimate for each earlier attempt", () => {
-    expect(ended({ attempts: 2, cost: 0.75 })).toEqual({ spent: 1.25, estimate: 0.5 });
-    expect(ended({ attempts: 3, cost: 0.75 })).toEqual({ spent: 1.75, estimate: 1 });
+  test("a known cost, whatever error follows", () => {
+    expect(sum(known)).toEqual({ spent: 0.75, cost: 0.75, estimate: undefined });
   });
 
-  test("is charged its estimate once more if the cost of the last attempt is unknown too", () => {
-    expect(ended({ attempts: 2 })).toEqual({ spent: 1, estimate: 1 });
-    expect(ended({ attempts: 2 }, broken)).toEqual({ spent: 1, estimate: 1 });
+  test("a known cost, and the estimate of each attempt that may have been billed before", () => {
+    expect(sum(canceled, known)).toEqual({ spent: 1.25, cost: 0.75, estimate: 0.5 });
+    expect(sum(canceled, canceled, known)).toEqual({ spent: 1.75, cost: 0.75, estimate: 1 });
   });
 
-  test("is charged for the first attempt only if the last one was refused", () => {
-    const refused = new GatewayError("upstream_rate_limit", "no");
-    expect(ended({ attempts: 2 }, refused)).toEqual({ spent: 0.5, estimate: 0.5 });
+  test("the estimate, if the cost is unknown", () => {
+    expect(sum(unknown)).toEqual({ spent: 0.5, cost: undefined, estimate: 0.5 });
+    expect(sum(canceled, unknown)).toEqual({ spent: 1, cost: undefined, estimate: 1 });
+    expect(sum(canceled, canceled)).toEqual({ spent: 1, cost: undefined, estimate: 1 });
   });
 
-  test("that was split into chunks is charged for the retried chunks only", () => {
-    const { estimate } = ended({ attempts: 5, routedRequests: 4, cost: 0.75 });
-    expect(estimate).toBeCloseTo(0.125, 12);
+  test("the parts of a request that was split", () => {
+    expect(sum(known, known, unknown)).toEqual({ spent: 2, cost: 1.5, estimate: 0.5 });
+  });
+
+  test("nothing for a part without a price, and the cost stays unknown", () => {
+    expect(sum(unpriced)).toEqual({ spent: 0, cost: undefined, estimate: undefined });
+    expect(sum(known, unpriced)).toEqual({ spent: 0.75, cost: undefined, estimate: 0.75 });
   });
 });
 
@@ -174,9 +171,9 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   record.caller = { id: "ci", name: "ci" } as unknown as Caller;
   const model = { id: "image-model", targets: [] } as unknown as PermittedModel;
   void charging.reserve({ operation: "generations", query, model, record });
-  expect(record.cost.reservation).toBeUndefined();
+  expect(record.reservation).toBeUndefined();
   charging.end(record);
-  expect(record.cost.estimated).toBeUndefined();
+  expect(record.charge.isEmpty).toBe(true);
 });
 
 describe("the line of a job, whose cost the budgets of key and project have reserved,", () => {
@@ -194,8 +191,7 @@ describe("the line of a job, whose cost the budgets of key and project have rese
     const { charging, begin, state } = setUp();
     begin({ n: 2 }, { isReserved: true, wasSent: false });
     const resumed = begin({}, { isReserved: true, wasSent: true });
-    resumed.routing.attempts = 1;
-    resumed.cost.actual = 0.75;
+    resumed.addCharge({ target: priced, billed: "yes", cost: 0.75 });
     charging.end(resumed);
     for (const owner of [key, tag]) expect(state(owner)).toMatchObject({ spent: 0.75 });
   });

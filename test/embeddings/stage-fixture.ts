@@ -116,6 +116,7 @@ export const attemptWith = (values: Partial<RoutedAttempt> = {}): RoutedAttempt 
   startedAt: 0,
   timeoutMs: () => 60_000,
   followsSlow: false,
+  chargeEarlierBatch: () => undefined,
   ...values,
 });
 

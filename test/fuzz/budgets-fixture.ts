@@ -128,7 +128,7 @@ export class BudgetSimulation {
     const before = this.#lines(charged, at);
     if (cost === null) reservation.release();
     else {
-      reservation.settle(cost);
+      reservation.settle(cost ?? reservation.estimate ?? 0);
       const counted =
         cost === undefined ? { estimatedCost: reservation.estimate ?? null } : { cost };
       this.#write(ledgerRow(at, { keyId: key, project, ...counted }));

@@ -1,8 +1,11 @@
 /** Automatic retries of clients: an image that may have been billed is not requested a second time. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { mayBillFailedAttempt } from "../../server/routing/retry-policy.ts";
-import { markMayBeBilled, mayBeBilled } from "../../server/upstream/may-have-been-billed.ts";
+import {
+  markMayBeBilled,
+  mayBeBilled,
+  mayBillFailedAttempt,
+} from "../../server/upstream/may-have-been-billed.ts";
 import { arrange, clientOf } from "../conformance/arrange.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";

@@ -74,7 +74,7 @@ describe("all images fail", () => {
     const { status } = await generate();
     expect(status).toBe(502);
     expect(west.requests).toHaveLength(0);
-    expect(row()).toMatchObject({ error: "upstream_error", cost: null, estimatedCost: 2 });
+    expect(row()).toMatchObject({ error: "upstream_error", cost: null, estimatedCost: 0.5 });
     expect(row()?.steps).toContain("upstream_rate_limit for 3 of 4");
   });
 });

@@ -12,6 +12,7 @@ import { createPipeline } from "../../server/pipeline/handle-request.ts";
 import type { Send } from "../../server/request/stage.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
+import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { createServices, incoming, key, snapshotWith } from "./pipeline-fixture.ts";
 
 const query: EmbeddingsQuery = {
@@ -31,7 +32,7 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
   const charged: string[] = [];
   const charging: PipelineServices["charging"] = {
     reserve: ({ record }) => {
-      record.cost.reservation = {
+      record.reservation = {
         estimate: 1,
         settle: () => void charged.push("settled"),
         release: () => void charged.push("released"),
@@ -39,8 +40,8 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
       return undefined;
     },
     demand: () => undefined,
-    end: (record, error) =>
-      error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
+    end: ({ charge, reservation }) =>
+      charge.isEmpty ? undefined : reservation?.settle(charge.total),
   };
   const { serve, execute, inFlight } = createPipeline({ ...services, charging });
   const run = (send: Send<EmbeddingsQuery, string>, signal = new AbortController().signal) =>
@@ -50,7 +51,7 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
       query,
       priority: "interactive",
       signal,
-      endpoint: { operation: "embeddings", kind: "embedding", cost: () => 0.5 },
+      endpoint: { operation: "embeddings", kind: "embedding" },
       send,
       usageOf: () => ({ inputTokens: 3 }),
       use: async (response) => `${response}!`,
@@ -63,7 +64,11 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
 
 test("a request without HTTP returns its result, and its usage and cost are in the ledger", async () => {
   using pipeline = openPipeline(10);
-  expect(await pipeline.run(async () => "vectors")).toBe("vectors!");
+  const send: Send<EmbeddingsQuery, string> = async ({ report }) => {
+    report.addCharge({ target: targetNamed("a"), billed: "yes", cost: 0.5 });
+    return "vectors";
+  };
+  expect(await pipeline.run(send)).toBe("vectors!");
   const row = {
     requestId: "req_1",
     keyId: "k",

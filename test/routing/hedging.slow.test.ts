@@ -5,6 +5,7 @@
 
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
+import { chargeEmbeddings } from "../../server/embeddings/charge-attempt.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
@@ -65,6 +66,7 @@ function arrange({ model = modelWithTargets(a, b) } = {}): Arranged & { model: t
   const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
     registry,
     sizeClassOf: () => 0,
+    charge: chargeEmbeddings,
   })(next);
   return {
     upstream,
@@ -85,10 +87,12 @@ async function sendHedged(model = modelWithTargets(a, b)) {
   const { upstream, send, train, pastHedgeDelay } = arrange({ model });
   await train(20, 3);
   const request = requestFor(["x"], model);
+  const addCharge = spyOn(request.record, "addCharge");
   const outcome = outcomeOf(send(request));
   await until(() => upstream.requests.length === 2);
   const [first, hedge] = upstream.requests as [HeldRequest, HeldRequest];
-  return { upstream, request, outcome, first, hedge, pastHedgeDelay };
+  const charges = () => addCharge.mock.calls.map(([{ billed }]) => billed).sort();
+  return { upstream, request, outcome, first, hedge, pastHedgeDelay, charges };
 }
 
 const where = ({ requests: attempts }: HeldUpstream): string[] =>
@@ -198,15 +202,16 @@ describe("a hedge", () => {
   });
 
   test("wins when it is faster, and the first attempt is canceled", async () => {
-    const { request, outcome, first, hedge } = await sendHedged();
+    const { request, outcome, first, hedge, charges } = await sendHedged();
     hedge.respond({ vectors: [[2]] });
     expect(await outcome).toMatchObject({ value: { vectors: [[2]] } });
     expect(first.request.signal().aborted).toBe(true);
     expect(hedge.request.signal().aborted).toBe(false);
     expect(request.record.routing.target).toBe(b);
     expect(request.record.routing.attempts).toBe(2);
-    // A canceled request may be billed.
-    expect(request.record.cost.earlierAttemptMayBeBilled).toBe(true);
+    // A canceled request may be billed, and counts once, although it fails later.
+    await settled();
+    expect(charges()).toEqual(["maybe", "yes"]);
     expect(request.client.listeners.size).toBe(0);
   });
 
@@ -262,14 +267,14 @@ describe("when both attempts fail", () => {
   );
 
   test("the second last, its cost is not lost", async () => {
-    const { request, outcome, first, hedge } = await sendHedged();
+    const { outcome, first, hedge, charges } = await sendHedged();
     const refused = new GatewayError("upstream_rejected", "no such parameter");
     first.fail(refused);
     await settled();
-    expect(request.record.cost.earlierAttemptMayBeBilled).toBeFalsy();
+    expect(charges()).toEqual([]);
     hedge.fail(new GatewayError("upstream_invalid", "no vectors"));
     expect(await outcome).toEqual({ error: refused });
-    expect(request.record.cost.earlierAttemptMayBeBilled).toBe(true);
+    expect(charges()).toEqual(["maybe"]);
   });
 
   test.each([

@@ -83,7 +83,7 @@ describe("an image at a link has the price of its resolution class", () => {
       query: imageQuery,
       report: record,
     });
-    return record.cost.actual;
+    return record.charge.cost;
   };
 
   test("if the model takes aspect ratios, by the size that was requested", () => {

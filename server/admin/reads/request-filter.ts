@@ -127,7 +127,7 @@ function statusFilter(status: string | undefined): Pick<RequestFilter, "status" 
  * Whether a request that has ended matches. Runs for every request while there are viewers, so it allocates nothing.
  */
 export function matchesRecord(filter: RequestFilter, record: RequestRecord): boolean {
-  const { caller, routing, outcome, cost } = record;
+  const { caller, routing, outcome, knownCost } = record;
   const project = caller?.project;
   return (
     isEqual(filter.keyId, caller?.id) &&
@@ -143,7 +143,7 @@ export function matchesRecord(filter: RequestFilter, record: RequestRecord): boo
     isEqual(filter.error, outcome.error) &&
     isWithin(filter.status, outcome.status) &&
     isWithin(filter.latencyMs, outcome.latencyMs) &&
-    isWithin(filter.cost, cost.actual)
+    isWithin(filter.cost, knownCost)
   );
 }
 

@@ -10,12 +10,14 @@ import {
 } from "../../embeddings/adapt-parameters.ts";
 import type { CacheStageOptions } from "../../embeddings/cache/cache-stage.ts";
 import { fillCache, isCached } from "../../embeddings/cache/cached-inputs.ts";
+import { chargeEmbeddings } from "../../embeddings/charge-attempt.ts";
 import { reportServed } from "../../embeddings/embedding-usage.ts";
 import type { ConvertImages, LoadImages } from "../../embeddings/multimodal/embed-mixed.ts";
 import { itemsOf, split } from "../../embeddings/split.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { type VerifyOptions, verifyEmbeddingsStage } from "../../pipeline/verify-response.ts";
 import type { PermittedModel } from "../../request/caller.ts";
+import { chargeOnlyAttempt } from "../../request/charge-attempt.ts";
 import { RequestRecord } from "../../request/request-record.ts";
 import { composeStages, type Send, type Stage, type StageRequest } from "../../request/stage.ts";
 import type { Adapter } from "../../upstream/adapter.ts";
@@ -77,15 +79,19 @@ export function vendorStages(options: VendorStagesOptions) {
   };
   return {
     send: endWithLine(
-      list(fillCache(cache), [reportServed, verifyEmbeddingsStage(options)], (stageRequest) => {
-        const { query } = stageRequest;
-        const target = targetOf(stageRequest);
-        const { adapter, embeddings, request } = requestOf(target, query);
-        const part = partOf(stageRequest.firstInput ?? 0, query.input);
-        return readResult(stageRequest, adapter, { request, part }, (response) =>
-          embeddings.fromUpstream(response, query, target),
-        );
-      }),
+      list(
+        fillCache(cache),
+        [reportServed, charged, verifyEmbeddingsStage(options)],
+        (stageRequest) => {
+          const { query } = stageRequest;
+          const target = targetOf(stageRequest);
+          const { adapter, embeddings, request } = requestOf(target, query);
+          const part = partOf(stageRequest.firstInput ?? 0, query.input);
+          return readResult(stageRequest, adapter, { request, part }, (response) =>
+            embeddings.fromUpstream(response, query, target),
+          );
+        },
+      ),
     ),
     /** Empty: all inputs are cached, or one of them is an image. Throws GatewayError if the target refuses the line. */
     plan: async ({ query, model, target }: PlannedQuery): Promise<readonly PlannedRequest[]> => {
@@ -101,6 +107,9 @@ export function vendorStages(options: VendorStagesOptions) {
     },
   };
 }
+
+const charged: EmbeddingsStage = (next) => (request) =>
+  chargeOnlyAttempt(targetOf(request), chargeEmbeddings, next)(request);
 
 /** The stages of `plan` read these members only. */
 function plannedRequest(

@@ -21,7 +21,6 @@ export const atVendor: <Q, A>(next: Send<Q, A>) => Send<Q, A> = (next) => (reque
   const { report, model, context } = request;
   const target = request.target ?? context.line?.vendor?.target;
   if (!target) throw new GatewayError("internal", "The line has no target.");
-  report.addRoutedRequest();
   report.startAttempt({ target, startedAt: undefined });
   report.reachedUpstream();
   report.addStep("run in a batch of the vendor");

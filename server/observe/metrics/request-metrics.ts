@@ -85,7 +85,7 @@ export class RequestMetrics {
 
   /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
   observe(record: RequestRecord, endedAt: number): void {
-    const { endpoint, model = "", outcome, embeddings, usage, cost, routing } = record;
+    const { endpoint, model = "", outcome, embeddings, usage, knownCost, routing } = record;
     this.#requests.add(1, endpoint, model, String(outcome.status), outcome.error ?? "");
     this.#duration.observe(outcome.latencyMs / 1000, endpoint, model);
     visitStages(record, endedAt, (stage, from, to) =>
@@ -100,10 +100,10 @@ export class RequestMetrics {
     if (usage?.outputTokens) this.#tokens.add(usage.outputTokens, model, "output");
     const images = record.deliveredImages;
     if (images) this.#images.add(images, model);
-    if (cost.actual === undefined) {
+    if (knownCost === undefined) {
       if (outcome.status < 400) this.#unknownCosts.add(1, model, upstreamOf(record));
-    } else if (cost.actual > 0) {
-      this.#cost.add(cost.actual, model, upstreamOf(record));
+    } else if (knownCost > 0) {
+      this.#cost.add(knownCost, model, upstreamOf(record));
     }
   }
 

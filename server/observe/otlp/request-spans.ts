@@ -90,7 +90,7 @@ function requestSpan(record: RequestRecord, trace: RequestTrace, endedAt: number
       "vexel.request_id": record.requestId,
       ...(record.caller && { "vexel.key_id": record.caller.id }),
       ...(record.caller?.project !== undefined && { "vexel.project": record.caller.project }),
-      ...(record.cost.actual !== undefined && { "vexel.cost_dollars": record.cost.actual }),
+      ...(record.knownCost !== undefined && { "vexel.cost_dollars": record.knownCost }),
       "vexel.attempts": routing.attempts,
       ...(routing.batchSize !== undefined && { "vexel.batch_requests": routing.batchSize }),
     },

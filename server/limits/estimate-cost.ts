@@ -3,7 +3,6 @@
  * yet.
  */
 
-import { loadOf, type RequestLoad } from "../limits/request-demand.ts";
 import {
   estimateImageTokens,
   unknownModelTokens,
@@ -27,11 +26,21 @@ import type {
 import { countSources } from "../upstream/edit-sources.ts";
 import { resolutionOf } from "../upstream/image-sizes.ts";
 import type { TokenPrice } from "../upstream/price.ts";
-import type { Estimate } from "./budgets.ts";
+import { loadOf, type RequestLoad } from "./request-demand.ts";
 
 /** The usual size of an image without a size parameter; some models generate slightly more. */
 const usualSize = "1024x1024";
 const million = 1_000_000;
+
+/** The estimated cost of a request. */
+export interface CostEstimate {
+  /** The likely cost in US dollars. Undefined: no price is known. */
+  readonly dollars: number | undefined;
+  /** The upper bound, which is reserved if it fits. Absent: the same as `dollars`. */
+  readonly maxDollars?: number | undefined;
+  /** Every target that can serve the request has a known price for it. */
+  readonly isCertain: boolean;
+}
 
 /** The possible cost of a request at one target. Undefined: no price is known. */
 interface Cost {
@@ -46,7 +55,7 @@ interface Cost {
 export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,
   targets: readonly Target[],
-): Estimate {
+): CostEstimate {
   if (input.kind === "mixed") return estimateMixed(input, targets);
   const prices = targets.map(({ tokenPrice }) => tokenPrice);
   const known = prices.filter((price) => price !== undefined);
@@ -67,7 +76,7 @@ export function estimateEmbeddings(
 const maxImageTokens = (pixels: number): number => 16_384 + pixels / 256;
 
 /** An image that is not downloaded yet counts as 1024x1024. */
-function estimateMixed(input: MixedInput, targets: readonly Target[]): Estimate {
+function estimateMixed(input: MixedInput, targets: readonly Target[]): CostEstimate {
   const load = (text: string) => loadOf({ kind: "text", texts: [text] });
   return mostExpensive(
     targets.map((target) => {
@@ -86,7 +95,7 @@ function estimateMixed(input: MixedInput, targets: readonly Target[]): Estimate 
 export function estimateModeration(
   { input }: ModerationQuery,
   target: Target | undefined,
-): Estimate {
+): CostEstimate {
   const price = target && moderationPriceOf(target);
   if (!price) return { dollars: price, isCertain: price !== undefined };
   const load = loadOf(input);
@@ -117,7 +126,7 @@ export interface ImageEstimateInput {
   readonly planFor: (target: Target) => ImageQuery | undefined;
 }
 
-export function estimateImages(input: ImageEstimateInput): Estimate {
+export function estimateImages(input: ImageEstimateInput): CostEstimate {
   const { operation, targets, planFor } = input;
   return mostExpensive(
     targets.flatMap((target) => {
@@ -125,6 +134,16 @@ export function estimateImages(input: ImageEstimateInput): Estimate {
       return planned ? [imageCost(operation, planned, target)] : [];
     }),
   );
+}
+
+/** The likely cost of images at the target, as it receives the query. In US dollars; undefined: no price is known. */
+export function estimateImagesAt(
+  target: Target,
+  operation: "generations" | "edits",
+  query: ImageQuery,
+): number | undefined {
+  const cost = imageCost(operation, query, target);
+  return cost && cost.dollars * (target.priceFactor ?? 1);
 }
 
 function imageCost(
@@ -223,7 +242,7 @@ const highestCost = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
   );
 
 /** A target without a known price makes the estimate uncertain; the known prices are used all the same. */
-function mostExpensive(costs: readonly (Cost | undefined)[]): Estimate {
+function mostExpensive(costs: readonly (Cost | undefined)[]): CostEstimate {
   if (costs.length === 0) return { dollars: 0, isCertain: true };
   const { dollars, maxDollars } = highestCost(costs) ?? {};
   return {
