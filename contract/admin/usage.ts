@@ -24,8 +24,11 @@ export const usageSumsSchema = z
     cost: z.number(),
     requests_without_cost: z
       .number()
-      .describe("Successful requests without a known cost: `cost` does not include them."),
-    estimated_cost: z.number(),
+      .describe("Successful requests with neither a cost nor an estimate: no price is known."),
+    estimated_cost: z
+      .number()
+      .describe("What was or may have been billed besides `cost`, by estimate."),
+    charged: z.number().describe("`cost` plus `estimated_cost`, as budgets are charged."),
     latency_p50_ms: z.number().nullable().describe("Interpolated in a histogram."),
     latency_p95_ms: z.number().nullable(),
     latency_p99_ms: z.number().nullable(),

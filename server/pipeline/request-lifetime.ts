@@ -197,7 +197,7 @@ export class RequestLifetime {
     const error = this.#causeOf(ended);
     const { clock, ledger, charging } = this.services;
     record.end(status, error, clock(), this.#source.bytesReceived);
-    record.line?.addCost(record.charge.total);
+    record.line?.addCost(record.charged);
     this.logIfThrows(RequestLifetime.#endDeadline);
     if (record.reservation) this.logIfThrows(() => charging.end(record));
     try {

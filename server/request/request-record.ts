@@ -202,6 +202,12 @@ export class RequestRecord implements RequestContext, RequestReport {
     return error !== undefined && this.embeddings.servedInputs > 0 && !this.charge.isUncertain;
   }
 
+  /** What the request is charged, in US dollars. Undefined: no price is known. */
+  get charged(): number | undefined {
+    const { total } = this.charge;
+    return total === 0 ? this.knownCost : total;
+  }
+
   /** The known cost in US dollars. Undefined: unknown. A successful request that no upstream billed costs nothing. */
   get knownCost(): number | undefined {
     if (this.charge.isEmpty) return this.outcome.error === undefined ? 0 : undefined;

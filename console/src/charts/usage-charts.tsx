@@ -51,7 +51,7 @@ const sums: readonly Chart[] = [
     heading: "figure.cost",
     format: dollars,
     isStacked: true,
-    series: [{ name: "figure.cost", color: "--series-1", value: ({ cost }) => cost }],
+    series: [{ name: "figure.cost", color: "--series-1", value: ({ charged }) => charged }],
   },
   {
     heading: "figure.tokens",

@@ -51,7 +51,7 @@ const measures: readonly ((sums: LedgerSums) => number)[] = [
   ({ requests }) => requests,
   ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
   ({ images }) => images,
-  ({ cost }) => cost,
+  ({ cost, estimatedCost }) => cost + estimatedCost,
 ];
 
 /**
@@ -96,6 +96,7 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
   cost: roundDollars(sums.cost),
   requests_without_cost: sums.unpricedRequests,
   estimated_cost: roundDollars(sums.estimatedCost),
+  charged: roundDollars(sums.cost + sums.estimatedCost),
   latency_p50_ms: latencyPercentile(sums.latencyHistogram, 0.5),
   latency_p95_ms: latencyPercentile(sums.latencyHistogram, 0.95),
   latency_p99_ms: latencyPercentile(sums.latencyHistogram, 0.99),

@@ -14,6 +14,7 @@ const sumColumns = [
   "cost",
   "requests_without_cost",
   "estimated_cost",
+  "charged",
   "latency_p50_ms",
   "latency_p95_ms",
   "latency_p99_ms",

@@ -81,10 +81,13 @@ function findTarget({ operation, model, isSupported }: ExecutionQuestion): Found
   const [first, ...others] = candidates;
   if (!first) return { reason: "no upstream of the model has batches" };
   return others.reduce(
-    (best, other) => ((batchPrice(other) ?? 0) < (batchPrice(best) ?? 0) ? other : best),
+    (best, other) => (comparable(other) < comparable(best) ? other : best),
     first,
   );
 }
+
+/** A target without a known price is never the cheapest. */
+const comparable = (target: FoundTarget): number => batchPrice(target) ?? Number.POSITIVE_INFINITY;
 
 const batchPrice = ({ target: { tokenPrice }, priceFactor }: FoundTarget): number | undefined =>
   tokenPrice === undefined ? undefined : tokenPrice * priceFactor;

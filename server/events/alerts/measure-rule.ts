@@ -46,18 +46,17 @@ export function measureRequests(rule: AlertRule, { known, uncertain }: WindowSum
 
 /** `requests`: how many requests the window has. */
 function valueFrom(rule: AlertRule, sums: RequestSums, requests: number): number | null {
-  if (rule.metric === "spend") return sums.cost;
+  if (rule.metric === "spend") return sums.cost + sums.estimatedCost;
   if (requests < rule.minRequests) return null;
   if (rule.metric === "latency_p95") return latencyPercentile(sums.latencyHistogram, 0.95);
   return sums.requests === 0 ? 0 : (100 * sums.errors) / sums.requests;
 }
 
 /** Those of the requests that raise a value: with an error, or in the bucket of the bound or a slower one. */
-const worstOf = ({ errors, cost, latencyHistogram }: RequestSums, above: number): RequestSums => ({
-  requests: errors,
-  errors,
-  cost,
-  latencyHistogram: latencyHistogram.map((count, at) =>
+const worstOf = (sums: RequestSums, above: number): RequestSums => ({
+  ...sums,
+  requests: sums.errors,
+  latencyHistogram: sums.latencyHistogram.map((count, at) =>
     (latencyBoundsMs[at] ?? Number.POSITIVE_INFINITY) >= above ? count : 0,
   ),
 });

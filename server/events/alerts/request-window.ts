@@ -10,7 +10,10 @@ import type {
   LedgerSums,
 } from "../../storage/ports/ledger-queries.ts";
 
-export type RequestSums = Pick<LedgerSums, "requests" | "errors" | "cost" | "latencyHistogram">;
+export type RequestSums = Pick<
+  LedgerSums,
+  "requests" | "errors" | "cost" | "estimatedCost" | "latencyHistogram"
+>;
 
 export interface WindowSums {
   /** Requests that are in the window. */
@@ -29,7 +32,13 @@ const [minuteMs, hourMs] = [60_000, 3_600_000];
 /** Hours of a window of a day, with the one that has begun. */
 const maxHours = 26;
 
-const none: RequestSums = { requests: 0, errors: 0, cost: 0, latencyHistogram: [] };
+const none: RequestSums = {
+  requests: 0,
+  errors: 0,
+  cost: 0,
+  estimatedCost: 0,
+  latencyHistogram: [],
+};
 const hourOf = (at: number): number => at - (at % hourMs);
 
 export function createRequestWindow(queries: Pick<LedgerQueries, "usage">) {
@@ -73,11 +82,12 @@ export function createRequestWindow(queries: Pick<LedgerQueries, "usage">) {
   };
 }
 
-const pick = ({ requests, errors, cost, latencyHistogram }: RequestSums): RequestSums => ({
-  requests,
-  errors,
-  cost,
-  latencyHistogram,
+const pick = (sums: RequestSums): RequestSums => ({
+  requests: sums.requests,
+  errors: sums.errors,
+  cost: sums.cost,
+  estimatedCost: sums.estimatedCost,
+  latencyHistogram: sums.latencyHistogram,
 });
 
 export const addSums = (a: RequestSums, b: RequestSums): RequestSums => combine(a, b, 1);
@@ -88,6 +98,7 @@ function combine(a: RequestSums, b: RequestSums, sign: 1 | -1): RequestSums {
     requests: a.requests + sign * b.requests,
     errors: a.errors + sign * b.errors,
     cost: a.cost + sign * b.cost,
+    estimatedCost: a.estimatedCost + sign * b.estimatedCost,
     latencyHistogram: Array.from(
       { length },
       (_, at) => (a.latencyHistogram[at] ?? 0) + sign * (b.latencyHistogram[at] ?? 0),

@@ -74,7 +74,7 @@ const sums: Readonly<Record<string, string>> = {
   requests: "count(*)",
   errors: "count(error)",
   unmetered: "count(*) FILTER (WHERE error IS NULL AND input_tokens IS NULL)",
-  unpriced: "count(*) FILTER (WHERE error IS NULL AND cost IS NULL)",
+  unpriced: "count(*) FILTER (WHERE error IS NULL AND cost IS NULL AND estimated_cost IS NULL)",
   cost: "coalesce(sum(cost), 0)",
   estimated_cost: "coalesce(sum(estimated_cost), 0)",
   latency_ms: "sum(latency_ms)",

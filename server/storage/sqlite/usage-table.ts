@@ -134,7 +134,8 @@ function addRow(sums: number[], row: LedgerRow): void {
   add(sums, 0, 1);
   if (isError) add(sums, 1, 1);
   if (!isError && row.inputTokens === null) add(sums, 2, 1);
-  if (!isError && row.cost === null) add(sums, 3, 1);
+  const isUnpriced = row.cost === null && row.estimatedCost === null;
+  if (!isError && isUnpriced) add(sums, 3, 1);
   add(sums, 4, row.inputTokens);
   add(sums, 5, row.outputTokens);
   add(sums, 6, row.images);

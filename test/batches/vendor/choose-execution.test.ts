@@ -53,6 +53,11 @@ describe("execution", () => {
     expect(choose(modelWith([openai, cheap]), "vendor")).toMatchObject({ target: openai });
     const mistral = target("mistral", 1.5);
     expect(choose(modelWith([openai, mistral]), "cheapest")).toMatchObject({ target: mistral });
+    for (const targets of [
+      [target("mistral"), openai],
+      [openai, target("mistral")],
+    ])
+      expect(choose(modelWith(targets), "vendor")).toMatchObject({ target: openai });
     expect(choose(modelWith([target("openai")]), "cheapest")).toMatchObject({
       execution: "cheapest",
       estimate: { now: null, vendor: null },

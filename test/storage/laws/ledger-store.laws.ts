@@ -54,7 +54,9 @@ function sumsOf(rows: readonly LedgerRow[]): Omit<LedgerSums, "latencyHistogram"
     requests: rows.length,
     errors: sum(({ error }) => (error === null ? 0 : 1)),
     unmeteredRequests: sum(({ error, inputTokens }) => Number(!error && inputTokens === null)),
-    unpricedRequests: sum(({ error, cost }) => Number(!error && cost === null)),
+    unpricedRequests: sum(({ error, cost, estimatedCost }) =>
+      Number(!error && cost === null && estimatedCost === null),
+    ),
     inputTokens: sum(({ inputTokens }) => inputTokens),
     outputTokens: sum(({ outputTokens }) => outputTokens),
     images: sum(({ images }) => images),

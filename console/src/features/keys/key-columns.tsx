@@ -109,7 +109,7 @@ export const keyColumns = (
       return (
         use && (
           <div className="flex flex-col">
-            {dollars(use.cost)}
+            {dollars(use.charged)}
             <span className="text-xs text-muted">
               {t("keys.requests", { count: use.requests })}
             </span>

@@ -42,7 +42,7 @@ export function ModelTraffic({ model, isImage }: { model: string; isImage: boole
             isImage
               ? [t("figure.images"), count(sums.images)]
               : [t("figure.tokens"), count(sums.input_tokens)],
-            [t("figure.cost"), dollars(sums.cost)],
+            [t("figure.cost"), dollars(sums.charged)],
           ];
           return (
             <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 sm:grid-cols-5">

@@ -12,7 +12,7 @@ export function Totals({ totals }: { totals: UsageSums }) {
     [t("figure.errors"), percent(errorRate)],
     [t("figure.p50"), milliseconds(totals.latency_p50_ms)],
     [t("figure.p95"), milliseconds(totals.latency_p95_ms)],
-    [t("figure.cost"), dollars(totals.cost)],
+    [t("figure.cost"), dollars(totals.charged)],
     [t("figure.tokens"), count(totals.input_tokens + totals.output_tokens)],
     [t("figure.images"), count(totals.images)],
     [t("figure.hitRate"), percent(hitRate)],

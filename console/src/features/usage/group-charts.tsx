@@ -23,7 +23,7 @@ interface Measure {
 }
 
 const measures: readonly Measure[] = [
-  { heading: "figure.cost", format: dollars, of: ({ cost }) => cost },
+  { heading: "figure.cost", format: dollars, of: ({ charged }) => charged },
   { heading: "figure.requests", format: count, of: ({ requests }) => requests },
   {
     heading: "figure.tokens",

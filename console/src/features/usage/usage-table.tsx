@@ -23,8 +23,8 @@ interface UsageTableProps {
 
 export function UsageTable({ rows, dimensions, colorOf, requestsOf, onFilter }: UsageTableProps) {
   const t = useT();
-  const sorted = rows.toSorted((a, b) => b.cost - a.cost || b.requests - a.requests);
-  const cost = rows.reduce((sum, row) => sum + row.cost, 0);
+  const sorted = rows.toSorted((a, b) => b.charged - a.charged || b.requests - a.requests);
+  const cost = rows.reduce((sum, row) => sum + row.charged, 0);
   const idOf = (row: UsageRow): string => groupId(row, dimensions);
   const columns: readonly Column<UsageRow>[] = [
     {
@@ -64,11 +64,11 @@ export function UsageTable({ rows, dimensions, colorOf, requestsOf, onFilter }: 
         );
       },
     },
-    number("cost", t("figure.cost"), (row) => row.cost, dollars),
+    number("cost", t("figure.cost"), (row) => row.charged, dollars),
     {
       key: "share",
       header: t("usage.share"),
-      cell: (row) => <Share share={cost === 0 ? 0 : row.cost / cost} />,
+      cell: (row) => <Share share={cost === 0 ? 0 : row.charged / cost} />,
     },
     number("requests", t("figure.requests"), (row) => row.requests, count),
     number(

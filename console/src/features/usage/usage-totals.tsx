@@ -26,7 +26,7 @@ interface UsageTotalsProps {
 export function UsageTotals({ totals, previous, previousTime }: UsageTotalsProps) {
   const t = useT();
   const figures: readonly Figure[] = [
-    { name: t("figure.cost"), format: dollars, of: ({ cost }) => cost },
+    { name: t("figure.cost"), format: dollars, of: ({ charged }) => charged },
     { name: t("figure.requests"), format: count, of: ({ requests }) => requests },
     {
       name: t("figure.errors"),
