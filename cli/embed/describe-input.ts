@@ -1,6 +1,6 @@
 /** The lines about the input that are printed before anything is sent. */
 import { costOf, type Inspection, printCost, type Size } from "./estimate.ts";
-import { oneLine } from "./one-line.ts";
+import { excerpt } from "./excerpt.ts";
 import type { EmbedOptions } from "./options.ts";
 import type { ModelPrice } from "./price.ts";
 import { isOtherColumn } from "./read-rows.ts";
@@ -28,14 +28,14 @@ const maxText = 200;
 /** What the options make of the input, for --dry-run. */
 export function describeRows(options: EmbedOptions, found: Inspection): string {
   const { columns, first, failed, firstFailed } = found;
-  const names = columns.slice(0, maxNames).map((name) => `"${oneLine(name, 100)}"`);
+  const names = columns.slice(0, maxNames).map((name) => `"${excerpt(name, 100)}"`);
   const more = columns.length - names.length;
   const lines = [`Columns: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
   const { idColumn = "id", textColumn } = options;
   const id = columns.includes(idColumn) ? `the column "${idColumn}"` : "the number of the row";
   lines.push(`Id: ${id}. Text: the column "${textColumn}".`);
   if (first)
-    lines.push(`First row: ${JSON.stringify(first.id)}: "${oneLine(first.text, maxText)}"`);
+    lines.push(`First row: ${JSON.stringify(first.id)}: "${excerpt(first.text, maxText)}"`);
   if (firstFailed)
     lines.push(`${failed} rows would fail, such as ${firstFailed.id}: ${firstFailed.error}`);
   if (options.otherColumns) {

@@ -1,7 +1,7 @@
 /** The columns of the rows that were read, and whether the options name some of them. */
 import { UsageError } from "../command.ts";
+import { excerpt } from "./excerpt.ts";
 import { type SinceKind, sinceKind } from "./is-since.ts";
-import { oneLine } from "./one-line.ts";
 import type { SourceRow } from "./row.ts";
 
 interface ColumnOptions {
@@ -75,12 +75,12 @@ export class SeenColumns {
     const [[kind, example] = ["text", undefined]] = kinds;
     const shown = example instanceof Date ? example.toISOString() : String(example);
     throw new UsageError(
-      `--since: "${since}" is no ${kind}, and the column "${column}" has ${kind}s such as ${oneLine(shown, 40)}. ${this.#listNames()}`,
+      `--since: "${since}" is no ${kind}, and the column "${column}" has ${kind}s such as ${excerpt(shown, 40)}. ${this.#listNames()}`,
     );
   }
 
   #listNames(): string {
-    const listed = this.names.slice(0, maxListed).map((name) => `"${oneLine(name, 100)}"`);
+    const listed = this.names.slice(0, maxListed).map((name) => `"${excerpt(name, 100)}"`);
     const more = this.#names.size - listed.length;
     const rest = more > 0 ? ` and ${more} more` : "";
     return `Its columns are ${listed.join(", ")}${rest}`;

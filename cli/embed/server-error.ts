@@ -1,6 +1,6 @@
 /** An error of the embedding server, and what follows from it: a retry, a failed text, or the end of the run. */
 import { errorCode, errorMessage } from "../../server/lib/error-code.ts";
-import { oneLine } from "./one-line.ts";
+import { excerpt } from "./excerpt.ts";
 
 interface Details {
   readonly status?: number;
@@ -69,7 +69,7 @@ export class ServerError extends Error {
       headers.get("x-should-retry") !== "false" &&
       code !== "insufficient_quota" &&
       (retryAfterMs ?? 0) <= maxRetryAfterMs;
-    const text = oneLine(message ?? body, maxMessageLength) || "an empty response";
+    const text = excerpt(message ?? body, maxMessageLength) || "an empty response";
     return new ServerError(`${status}: ${text}`, {
       status,
       code,

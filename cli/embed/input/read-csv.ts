@@ -1,6 +1,6 @@
 /** Reads CSV (RFC 4180): the first record names the columns; quoted fields may contain commas, quotes and line breaks. */
 import { UsageError } from "../../command.ts";
-import { oneLine } from "../one-line.ts";
+import { excerpt } from "../excerpt.ts";
 import type { SourceRow } from "../row.ts";
 import { checkLength, decodeText } from "./decode-text.ts";
 
@@ -17,7 +17,7 @@ function checkNames(names: readonly string[]): readonly string[] {
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice === undefined) return names;
   throw new UsageError(
-    `--input: the first record names the column "${oneLine(twice, 100)}" twice. Give each column a name of its own`,
+    `--input: the first record names the column "${excerpt(twice, 100)}" twice. Give each column a name of its own`,
   );
 }
 
