@@ -13,11 +13,12 @@ import { writeError, writeOutput } from "./write.ts";
 
 export const importCommand: Command = {
   name: "import",
-  summary: "Move models and API keys from LiteLLM or new-api.",
+  summary: "Move models and API keys from another gateway, or from a CSV.",
   help: `Usage: vexel import litellm [--config FILE] [--database URL | --export FILE]
        vexel import new-api [--database URL-OR-FILE | --export FILE]
                             [--quota-per-dollar N]
-       both: [--accept NAME]... [--sync [--revoke N]] [--apply | --yaml]
+       vexel import csv --file FILE
+       all: [--accept NAME]... [--sync [--revoke N]] [--apply | --yaml]
              [--details | --json]
 
 Without --apply nothing is written: the command reports on one page what it would import,
@@ -39,6 +40,8 @@ were added there. A sync that would end or revoke more than 10 keys or 5 % of th
 of the other gateway, or the SQLite file of new-api; --export is a JSON file with its
 tables. LITELLM_SALT_KEY (or LITELLM_MASTER_KEY) decrypts the models in LiteLLM's
 database. --quota-per-dollar is the quota of one US dollar in new-api (default 500000).
+--file is a CSV with a row for each key, as "vexel export" writes it: name, key (the key
+itself or its SHA-256 in hex), project, models (separated by spaces), limits and budgets.
 --yaml prints the upstreams, models and projects as vexel.yaml instead, with variables
 instead of secrets.`,
   run: async (args) => {
@@ -47,6 +50,7 @@ instead of secrets.`,
       database: { type: "string" },
       export: { type: "string" },
       "quota-per-dollar": { type: "string" },
+      file: { type: "string" },
       accept: { type: "string", multiple: true },
       sync: { type: "boolean" },
       revoke: { type: "string" },
@@ -59,7 +63,7 @@ instead of secrets.`,
     if (unexpected !== undefined) throw new UsageError(`unexpected argument "${unexpected}".`);
     const read = sources[from ?? ""];
     if (!read || from === undefined)
-      throw unknownAction(from, Object.keys(sources) as [string, string]);
+      throw unknownAction(from, Object.keys(sources) as [string, string, ...string[]]);
     refuseBoth(values);
     const { apply = false, yaml = false, sync = false, json = false, details = false } = values;
     if (values.revoke !== undefined && !sync)

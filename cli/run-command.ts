@@ -17,6 +17,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["setup-link", async () => (await import("./setup-link.ts")).setupLink],
   ["models", async () => (await import("./models.ts")).models],
   ["import", async () => (await import("./import.ts")).importCommand],
+  ["export", async () => (await import("./export.ts")).exportCommand],
   ["embed", async () => (await import("./embed.ts")).embed],
 ]);
 

@@ -45,13 +45,13 @@ export async function applyPlan(plan: ImportPlan, stores: Stores): Promise<Appli
     ],
     stores,
   );
-  const refused = new Set(
-    applied.filter(({ result }) => result === "refused").map(({ kind, id }) => `${kind} ${id}`),
+  const projects = new Set(
+    (await stores.entities.list()).flatMap(({ kind, id }) => (kind === "project" ? [id] : [])),
   );
   for (const key of plan.keys) {
     // Without its project, the key would have none of the project's limits.
-    if (refused.has(`project ${key.project}`)) {
-      const reason = `its project ${JSON.stringify(key.project)} was refused`;
+    if (key.project !== undefined && !projects.has(key.project)) {
+      const reason = `its project ${JSON.stringify(key.project)} does not exist`;
       applied.push({ kind: "key", id: key.name, result: "refused", reason });
       continue;
     }

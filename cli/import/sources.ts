@@ -1,5 +1,6 @@
 /** The gateways that can be imported: how each is read, and the options that it takes. */
 import { UsageError } from "../command.ts";
+import { planCsv, readKeyRows } from "./csv/read-csv.ts";
 import { planLitellm } from "./litellm/plan.ts";
 import { readLitellmConfig } from "./litellm/read-config.ts";
 import { readLitellmDatabase, readLitellmExport } from "./litellm/read-database.ts";
@@ -14,6 +15,7 @@ export interface SourceOptions {
   readonly database?: string | undefined;
   readonly export?: string | undefined;
   readonly "quota-per-dollar"?: string | undefined;
+  readonly file?: string | undefined;
 }
 
 interface Environment {
@@ -30,6 +32,7 @@ type Reader = (options: SourceOptions, environment: Environment) => Promise<Plan
 export const sources: Readonly<Record<string, Reader>> = {
   litellm: readLitellm,
   "new-api": readNewApi,
+  csv: readKeysFromCsv,
 };
 
 /** Throws UsageError for an option that is one of another source. */
@@ -43,7 +46,7 @@ function refuseOptions(
 }
 
 async function readLitellm(options: SourceOptions, { env, now }: Environment): Promise<Planner> {
-  refuseOptions("litellm", options, ["quota-per-dollar"]);
+  refuseOptions("litellm", options, ["quota-per-dollar", "file"]);
   const { config, database, export: exported } = options;
   if (config === undefined && database === undefined && exported === undefined)
     throw new UsageError("name LiteLLM's --config, --database or --export.");
@@ -61,7 +64,7 @@ async function readLitellm(options: SourceOptions, { env, now }: Environment): P
 const defaultQuotaPerDollar = 500_000;
 
 async function readNewApi(options: SourceOptions, { now }: Environment): Promise<Planner> {
-  refuseOptions("new-api", options, ["config"]);
+  refuseOptions("new-api", options, ["config", "file"]);
   const { database, export: exported, "quota-per-dollar": quota } = options;
   if (database === undefined && exported === undefined)
     throw new UsageError("name new-api's --database or --export.");
@@ -80,4 +83,12 @@ async function readNewApi(options: SourceOptions, { now }: Environment): Promise
       isConfirmed: perDollar !== undefined,
       now,
     });
+}
+
+async function readKeysFromCsv(options: SourceOptions, { now }: Environment): Promise<Planner> {
+  refuseOptions("csv", options, ["config", "database", "export", "quota-per-dollar"]);
+  const { file } = options;
+  if (file === undefined) throw new UsageError("name the --file with the keys.");
+  const rows = await readKeyRows(file);
+  return (report) => planCsv(file, rows, report, now);
 }
