@@ -34,6 +34,7 @@ const { status } = spawnSync(
     "bin/executable.mjs",
     "server/storage/sqlite/ledger-query-worker.ts",
     "server/lib/vector-codec/numbers.wasm",
+    "server/lib/vector-codec/decimals.wasm",
     "server/lib/vector-codec/digits.wasm",
     ...readdirSync(console).map((name) => join(console, name)),
   ],

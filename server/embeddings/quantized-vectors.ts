@@ -105,8 +105,8 @@ export function readQuantized(
 }
 
 function bytesOf(vector: Vector, type: QuantizedType): QuantizedVector | undefined {
-  if (!Array.isArray(vector)) return undefined;
-  const numbers: readonly unknown[] = vector;
+  if (!Array.isArray(vector) && !(vector instanceof Float32Array)) return undefined;
+  const numbers: ArrayLike<unknown> = vector;
   const bytes = type === "int8" ? new Int8Array(vector.length) : new Uint8Array(vector.length);
   for (let at = 0; at < bytes.length; at++) {
     bytes[at] = Number(numbers[at]);

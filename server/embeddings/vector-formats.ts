@@ -232,30 +232,12 @@ function printRange(vectors: readonly Vector[], from: number, to: number, end: s
 
 type Printable = string | Float32Array | EncodedVector;
 
-/**
- * Numbers of a JSON response are printed as float32 if every number is exactly a float32: then a vector has the same
- * text now as later from the cache. Numbers with more precision keep their digits.
- */
+/** Vectors in numbers are printed as float32: a vector has the same text now as later from the cache. */
 function printable(vector: Vector): Printable {
   if (isQuantized(vector)) return `[${vector.join(",")}]`;
   if (vector instanceof EncodedVector || vector instanceof Float32Array) return vector;
-  const numbers = floatsOf(vector) ?? [];
-  if (numbers instanceof Float32Array) return numbers;
-  if (areFloat32(numbers)) return Float32Array.from(numbers);
-  // JSON can represent negative zero, but JavaScript prints it as 0.
-  return numbers.includes(0)
-    ? `[${numbers.map((number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
-    : JSON.stringify(numbers);
+  return Float32Array.from(floatsOf(vector) ?? []);
 }
-
-const areFloat32 = (numbers: readonly number[]): boolean =>
-  numbers.every((number) => Math.fround(number) === number);
-
-/**
- * Whether the upstream sent only float32 numbers, which `printFloats` prints in fewer digits than `JSON.stringify`.
- */
-const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
-  vectors.every((vector) => Array.isArray(vector) && areFloat32(vector));
 
 /** A view that is valid until the next decoding: print it immediately. */
 function numbersOf(vector: Float32Array | EncodedVector): Float32Array {
@@ -271,11 +253,8 @@ export function shortBodyOf(
   tail: ResponseTail,
 ): ResponseBody | undefined {
   const { verbatim } = response;
-  // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
   const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
-  if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
-    return bodyOf([verbatim.body]);
-  }
+  if (isAsRequested) return bodyOf([verbatim.body]);
   const isShort = query.encoding === "base64" && !isLongResponse(response);
   return isShort ? writeBase64Response(response, tail) : undefined;
 }

@@ -19,14 +19,19 @@ export class JsonPlaceholders {
     return this.#values.length === 0 ? json : this.#restore(json);
   }
 
+  /** In place: the JSON was just parsed, and no other code has it. */
   #restore(json: unknown): unknown {
-    if (typeof json === "string" && json.startsWith(prefix)) {
-      return this.#values[Number(json.slice(prefix.length))];
+    if (typeof json === "string") {
+      return json.startsWith(prefix) ? this.#values[Number(json.slice(prefix.length))] : json;
     }
-    if (Array.isArray(json)) return json.map((entry) => this.#restore(entry));
     if (typeof json !== "object" || json === null) return json;
-    return Object.fromEntries(
-      Object.entries(json).map(([name, entry]) => [name, this.#restore(entry)]),
-    );
+    const members = json as Record<string, unknown>;
+    for (const name in members) {
+      const member = members[name];
+      if (typeof member !== "string" && typeof member !== "object") continue;
+      const restored = this.#restore(member);
+      if (restored !== member) members[name] = restored;
+    }
+    return json;
   }
 }

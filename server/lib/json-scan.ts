@@ -10,6 +10,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
 const colon = 0x3a;
+const openBracket = 0x5b;
 
 /** Bytes that are counted; all others are passed over. */
 const counted = new Uint8Array(256);
@@ -32,6 +33,8 @@ export class JsonScan {
   escapes = 0;
   /** Bytes outside of strings. */
   plainBytes = 0;
+  /** `takeToList` has stopped after an opening bracket. */
+  isAtList = false;
   #inString = false;
   /** The last byte so far was a backslash that escapes the next one. */
   #escaped = false;
@@ -42,12 +45,23 @@ export class JsonScan {
 
   /** The next bytes of the document. */
   take(bytes: BorrowedBytes): void {
+    this.#pass(bytes, false);
+  }
+
+  /** The next bytes of the document, up to the first `[` outside of strings. Returns their number. */
+  takeToList(bytes: BorrowedBytes): number {
+    return this.#pass(bytes, true);
+  }
+
+  #pass(bytes: BorrowedBytes, toList: boolean): number {
     let at = 0;
     this.#nextQuote = -1;
     this.#nextBackslash = -1;
-    while (at < bytes.length) {
-      at = this.#inString ? this.#passString(bytes, at) : this.#passStructure(bytes, at);
+    this.isAtList = false;
+    while (at < bytes.length && !this.isAtList) {
+      at = this.#inString ? this.#passString(bytes, at) : this.#passStructure(bytes, at, toList);
     }
+    return at;
   }
 
   /** `byte`: one of `[]{},:` outside of strings. */
@@ -60,8 +74,8 @@ export class JsonScan {
     } else this.depth--;
   }
 
-  /** Scans from an offset outside of strings. Returns the offset after the next opening quote. */
-  #passStructure(bytes: BorrowedBytes, from: number): number {
+  /** Scans from an offset outside of strings. Returns the offset after the next opening quote, or bracket of a list. */
+  #passStructure(bytes: BorrowedBytes, from: number, toList: boolean): number {
     for (let at = from; at < bytes.length; at++) {
       const byte = bytes[at] as number;
       if (counted[byte] === 0) continue;
@@ -72,6 +86,11 @@ export class JsonScan {
         return at + 1;
       }
       this.count(byte, at);
+      if (toList && byte === openBracket) {
+        this.isAtList = true;
+        this.plainBytes += at + 1 - from;
+        return at + 1;
+      }
     }
     this.plainBytes += bytes.length - from;
     return bytes.length;

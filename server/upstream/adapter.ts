@@ -51,6 +51,8 @@ export interface UpstreamResponse {
   readonly mayReportExhaustedLimit?: boolean;
   /** The whole body, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
+  /** As `json`, with long lists of numbers as float32 (`parse-vectors-json.ts`). */
+  jsonWithVectors(): Promise<unknown>;
   /** `text` and `bytes` leave out a leading byte order mark, which some servers send. */
   text(maxBytes?: number): Promise<string>;
   bytes(): Promise<Buffer>;

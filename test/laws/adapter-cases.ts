@@ -16,6 +16,7 @@ import type {
   ImageOptions,
   Target,
 } from "../../server/upstream/contract.ts";
+import { parseVectorsJson } from "../../server/upstream/parse-vectors-json.ts";
 import {
   parseJson,
   withoutByteOrderMark,
@@ -297,6 +298,7 @@ export function upstreamResponseOf(
     text: async () => decoded(),
     bytes: async () => withoutByteOrderMark(bytes),
     json: () => parseJson(decoded()),
+    jsonWithVectors: async () => (await parseVectorsJson(withoutByteOrderMark(bytes))).value,
     chunks: async function* () {
       let from = 0;
       for (const cut of [...cuts, bytes.length].toSorted((a, b) => a - b)) {

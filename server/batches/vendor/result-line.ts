@@ -46,13 +46,16 @@ export class ResultLine implements VendorLine {
 }
 
 function responseOf(status: number, body: unknown): UpstreamResponse {
-  const text = JSON.stringify(body ?? null);
+  const text = JSON.stringify(body ?? null, (_, value) =>
+    value instanceof Float32Array ? [...value] : value,
+  );
   const bytes = Buffer.from(text);
   return {
     status,
     headers: new Headers({ "content-type": "application/json" }),
     mayReportExhaustedLimit: false,
     json: async () => body,
+    jsonWithVectors: async () => body,
     text: async () => text,
     bytes: async () => bytes,
     chunks: async function* () {

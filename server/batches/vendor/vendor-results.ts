@@ -8,7 +8,7 @@ import type { Turns } from "../../lib/turns.ts";
 import type { FileStore, FoundFile } from "../../storage/ports/file-store.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
-import { largeJsonBytes, parseLargeJson } from "../../upstream/parse-large-json.ts";
+import { parseVectorsJson } from "../../upstream/parse-vectors-json.ts";
 import { splitLines } from "../split-lines.ts";
 import type { JsonObject, VendorApi, VendorResult } from "./vendor-api.ts";
 
@@ -116,8 +116,7 @@ export class VendorResults {
 async function fieldsOf(line: Buffer): Promise<JsonObject | undefined> {
   if (line.length === 0) return undefined;
   try {
-    const isLarge = line.length > largeJsonBytes;
-    return asObject(isLarge ? await parseLargeJson(line) : JSON.parse(line.toString()));
+    return asObject((await parseVectorsJson(line)).value);
   } catch {
     return undefined;
   }

@@ -11,4 +11,5 @@ export {
   EncodedVector,
   type VectorValidity,
 } from "./float32-base64.ts";
+export { readNumbers } from "./read-numbers.ts";
 export { maxTextBytes, printFloats } from "./wasm.ts";

@@ -1,11 +1,12 @@
 /**
  * The WebAssembly modules that process every number of every response: SIMD is several times faster than JavaScript.
- * `numbers.wasm` reads vectors (`float32-base64.ts`), `digits.wasm` prints them as JSON text.
+ * `numbers.wasm` reads vectors in base64 (`float32-base64.ts`), `decimals.wasm` those in JSON numbers
+ * (`read-numbers.ts`), and `digits.wasm` prints them as JSON text.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-type WasmFile = "numbers.wasm" | "digits.wasm";
+type WasmFile = "numbers.wasm" | "decimals.wasm" | "digits.wasm";
 
 /** Undefined on processors without SIMD: then JavaScript does the same work. */
 function compile(file: WasmFile): WebAssembly.Module | undefined {
@@ -20,6 +21,13 @@ function compile(file: WasmFile): WebAssembly.Module | undefined {
 /** A new instance, with a memory of its own. */
 const instantiate = <T>(module: WebAssembly.Module): T =>
   new WebAssembly.Instance(module).exports as unknown as T;
+
+/** For the modules that use no SIMD. */
+export function instantiateFile<T>(file: WasmFile): T {
+  const module = compile(file);
+  if (!module) throw new Error(`${file} does not compile, although it uses no SIMD.`);
+  return instantiate<T>(module);
+}
 
 interface WasmExports {
   readonly memory: WebAssembly.Memory;
@@ -67,9 +75,7 @@ const textAt = numbersAt + 4 * blockLength;
 let printer: ReturnType<typeof createPrinter> | undefined;
 
 function createPrinter() {
-  const digits = compile("digits.wasm");
-  if (!digits) throw new Error("digits.wasm does not compile, although it uses no SIMD.");
-  const { memory, print } = instantiate<PrinterExports>(digits);
+  const { memory, print } = instantiateFile<PrinterExports>("digits.wasm");
   const source = new Float32Array(memory.buffer, numbersAt, blockLength);
   const text = new Uint8Array(memory.buffer);
   return (numbers: Float32Array, into: Uint8Array, at: number): number => {

@@ -121,7 +121,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response, query) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     const billed = memberOf(memberOf(body, "meta"), "billed_units");
     return {
       vectors: vectorsIn(memberOf(body, "embeddings"), query.outputType?.type),

@@ -38,7 +38,7 @@ const embeddings: EmbeddingsAdapter = {
       input: textsOf(query),
     }),
   fromUpstream: async (response, query) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     return { vectors: embeddingsIn(body, query).vectors, ...usageIn(body) };
   },
 };

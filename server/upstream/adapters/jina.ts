@@ -88,7 +88,7 @@ const embeddings: EmbeddingsAdapter = {
   },
   fromUpstream: async (response, query) =>
     query.input.kind === "mixed"
-      ? readImageVectors(await response.json(), query)
+      ? readImageVectors(await response.jsonWithVectors(), query)
       : readEmbeddingsResponse(response, query),
 };
 

@@ -81,7 +81,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     return {
       vectors: vectorRows(memberOf(body, "embeddings")),
       ...usageOf(memberOf(memberOf(body, "usage"), "prompt_tokens")),

@@ -41,7 +41,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     return {
       vectors: vectorRows(memberOf(body, "embeddings")),
       ...usageOf(memberOf(body, "prompt_eval_count")),

@@ -44,7 +44,7 @@ const embeddings: EmbeddingsAdapter = {
   },
   fromUpstream: async (response, query, { model }) => {
     const { vectors, usage } = isContextualModel(model)
-      ? readDocumentChunks(await response.json(), query)
+      ? readDocumentChunks(await response.jsonWithVectors(), query)
       : await readEmbeddingsResponse(response, query);
     const decoded = vectors.map((vector) => decode(vector, query.outputType?.type));
     return { vectors: decoded, ...(usage && { usage }) };

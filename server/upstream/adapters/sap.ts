@@ -55,7 +55,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response, query) =>
-    embeddingsIn(memberOf(await response.json(), "final_result"), query),
+    embeddingsIn(memberOf(await response.jsonWithVectors(), "final_result"), query),
 };
 
 function tokenRequest(upstream: Upstream): UpstreamRequest {

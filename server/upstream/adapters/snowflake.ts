@@ -6,7 +6,7 @@ import { invalidResponse } from "../invalid-response.ts";
 import { orderByIndex } from "./openai/embeddings.ts";
 import { headersOf, jsonRequest, type WireHeaders } from "./wire/build-request.ts";
 import { listIn, memberOf } from "./wire/members.ts";
-import { textsOf, usageOf } from "./wire/native-embeddings.ts";
+import { isNumberList, textsOf, usageOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 
 /** https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication */
@@ -41,7 +41,7 @@ const embeddings: EmbeddingsAdapter = {
       text: textsOf(query),
     }),
   fromUpstream: async (response, query) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     const entries = listIn(body, "data").map((entry) => ({
       index: memberOf(entry, "index"),
       embedding: onlyOne(memberOf(entry, "embedding")),
@@ -56,8 +56,8 @@ const embeddings: EmbeddingsAdapter = {
 /** Each vector comes in a list of its own: `[[0.1, 0.2]]`. */
 function onlyOne(list: unknown): Vector {
   const inner: unknown = Array.isArray(list) && list.length === 1 ? list[0] : undefined;
-  if (Array.isArray(inner)) return inner as readonly number[];
-  if (Array.isArray(list) && !Array.isArray(list[0])) return list as readonly number[];
+  if (isNumberList(inner)) return inner;
+  if (isNumberList(list) && !isNumberList(list[0])) return list;
   throw invalidResponse("an entry has no vector, or several");
 }
 

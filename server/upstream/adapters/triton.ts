@@ -4,7 +4,7 @@ import type { EmbeddingsAdapter, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream, Vector } from "../contract.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { bearerJsonRequest, bearerRequest } from "./wire/build-request.ts";
-import { isCount, listIn, memberOf } from "./wire/members.ts";
+import { isCount, listIn, listOf, memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
 
@@ -40,7 +40,7 @@ const embeddings: EmbeddingsAdapter = {
   },
   fromUpstream: async (response, query, { upstream }) => {
     const { output } = optionsOf(upstream);
-    const tensors = listIn(await response.json(), "outputs");
+    const tensors = listIn(await response.jsonWithVectors(), "outputs");
     const tensor = tensors.find((one) => output === undefined || memberOf(one, "name") === output);
     return { vectors: rowsOf(tensor, textsOf(query).length) };
   },
@@ -52,12 +52,17 @@ function rowsOf(tensor: unknown, rows: number): readonly Vector[] {
   const [first, columns] = [shape[0], shape.at(-1)];
   if (shape.length !== 2 || first !== rows || !isCount(columns) || columns === 0)
     throw invalidResponse("its tensor does not have one row per input");
-  const numbers = listIn(tensor, "data").flat() as number[];
+  const numbers = flat(memberOf(tensor, "data"));
   if (numbers.length !== rows * columns)
     throw invalidResponse("the length of its tensor does not match the shape");
   return Array.from({ length: rows }, (_, row) =>
     numbers.slice(row * columns, (row + 1) * columns),
   );
+}
+
+function flat(rows: unknown): Float32Array | readonly number[] {
+  if (rows instanceof Float32Array) return rows;
+  return listOf(rows).flatMap((row) => (row instanceof Float32Array ? [...row] : row)) as number[];
 }
 
 const name = z.string().min(1).max(200);

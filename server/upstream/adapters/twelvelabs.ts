@@ -82,7 +82,7 @@ const embeddings: EmbeddingsAdapter = {
       body(query, target),
     ),
   fromUpstream: async (response, query) => {
-    const read = await response.json();
+    const read = await response.jsonWithVectors();
     const usage = memberOf(read, "usage");
     return {
       vectors: listIn(read, "data").map((entry) => vectorIn(entry, "embedding")),

@@ -155,9 +155,10 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream,
   fromUpstream: async (response, query, { model }) => {
-    if (query.input.kind === "mixed") return readMultimodal(await response.json(), query);
+    if (query.input.kind === "mixed")
+      return readMultimodal(await response.jsonWithVectors(), query);
     if (!isContextualModel(model)) return readEmbeddingsResponse(response, query);
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     return isForQueries(query) ? readDocuments(body, query) : readDocumentChunks(body, query);
   },
 };

@@ -49,7 +49,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     return {
       vectors: listIn(body, "results").map((entry) => vectorIn(entry, "embedding")),
       ...usageOf(memberOf(body, "input_token_count")),

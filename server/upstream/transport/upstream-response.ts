@@ -9,7 +9,7 @@ import { createGunzip } from "node:zlib";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { invalidJson } from "../invalid-response.ts";
-import { largeJsonBytes, parseLargeJson } from "../parse-large-json.ts";
+import { parseVectorsJson } from "../parse-vectors-json.ts";
 import { parseUpstreamJson } from "../upstream-json.ts";
 import type { StreamedResponse } from "./exchange.ts";
 import type { Head, ResponseParser } from "./parse-response.ts";
@@ -54,7 +54,11 @@ export class BoundedResponse implements UpstreamResponse {
   }
 
   async json(): Promise<unknown> {
-    return parseJsonBytes(await this.bytes());
+    return parseJson(decoder.decode(await this.bytes()));
+  }
+
+  async jsonWithVectors(): Promise<unknown> {
+    return (await parseVectorsJson(await this.bytes())).value;
   }
 
   async text(maxBytes = this.#options.maxBytes): Promise<string> {
@@ -131,16 +135,6 @@ export async function parseJson(text: string): Promise<unknown> {
   }
 }
 
-/** Malformed bytes become U+FFFD, as with `fetch`. */
-async function parseJsonBytes(bytes: Buffer): Promise<unknown> {
-  if (bytes.length <= largeJsonBytes) return parseJson(decoder.decode(bytes));
-  try {
-    return await parseLargeJson(bytes);
-  } catch (cause) {
-    throw cause instanceof SyntaxError ? invalidJson(cause) : cause;
-  }
-}
-
 const headersOf = (head: Head): UpstreamResponse["headers"] => ({
   get: (name) => head.get(name.toLowerCase()) ?? null,
   has: (name) => head.has(name.toLowerCase()),
@@ -188,7 +182,11 @@ export class BufferedResponse implements UpstreamResponse {
   }
 
   async json(): Promise<unknown> {
-    return parseJsonBytes(await this.bytes());
+    return parseJson(decoder.decode(await this.bytes()));
+  }
+
+  async jsonWithVectors(): Promise<unknown> {
+    return (await parseVectorsJson(await this.bytes())).value;
   }
 
   async text(maxBytes = this.#max): Promise<string> {

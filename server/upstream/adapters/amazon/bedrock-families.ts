@@ -94,10 +94,10 @@ const titan2 = titan2Of(
 );
 
 function bitsIn(entry: unknown, name: string): Vector {
-  const bits = listIn(entry, name);
+  const bits = Float32Array.from(vectorIn(entry, name) as ArrayLike<number>);
   if (bits.length % 8 !== 0 || !bits.every((bit) => bit === 0 || bit === 1))
     throw invalidResponse(`\`${name}\` is not a list of bits in whole bytes`);
-  return packBits(Float32Array.from(bits, (bit) => Number(bit) - 1));
+  return packBits(bits.map((bit) => bit - 1));
 }
 
 /**

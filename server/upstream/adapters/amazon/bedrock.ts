@@ -54,7 +54,7 @@ const embeddings: EmbeddingsAdapter = {
   },
   fromUpstream: async (response, { outputType }, target) => {
     const { vectors, tokens } = family(target);
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     return {
       vectors: vectors(body, outputType?.type),
       ...usageOf(tokensIn(body, tokens, response)),

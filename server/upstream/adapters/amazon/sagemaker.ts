@@ -35,7 +35,7 @@ const embeddings: EmbeddingsAdapter = {
       { ...query.extraFields, inputs: textsOf(query) },
     ),
   fromUpstream: async (response) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     // Older containers return the list inside an object.
     return { vectors: vectorRows(memberOf(body, "embedding") ?? body) };
   },

@@ -46,7 +46,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     if (memberOf(body, "success") === false) throw invalidResponse("it reports that it failed");
     return { vectors: vectorRows(memberOf(memberOf(body, "result"), "data")) };
   },

@@ -51,7 +51,7 @@ const textEmbeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response, query) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     const entries = listIn(memberOf(body, "output"), "embeddings").map((entry) => ({
       index: memberOf(entry, "text_index"),
       embedding: vectorIn(entry, "embedding"),

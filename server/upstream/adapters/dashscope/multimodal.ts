@@ -96,7 +96,7 @@ export const multimodalEmbeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response, query) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     const entries = listIn(memberOf(body, "output"), "embeddings").map((entry) => ({
       index: memberOf(entry, "index"),
       embedding: vectorIn(entry, "embedding"),

@@ -76,7 +76,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream,
   fromUpstream: async (response, query) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     const single = geminiEntries(query).length === 1;
     const entries = single ? [memberOf(body, "embedding")] : listIn(body, "embeddings");
     return {

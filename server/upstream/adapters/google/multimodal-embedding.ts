@@ -54,7 +54,7 @@ export const readMultimodal = async (
   response: UpstreamResponse,
   { input }: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> => ({
-  vectors: listIn(await response.json(), "predictions").map((prediction) =>
+  vectors: listIn(await response.jsonWithVectors(), "predictions").map((prediction) =>
     vectorIn(prediction, input.kind === "mixed" ? "imageEmbedding" : "textEmbedding"),
   ),
 });

@@ -172,7 +172,7 @@ async function fromEmbedContent(
   response: UpstreamResponse,
   query: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> {
-  const body = await response.json();
+  const body = await response.jsonWithVectors();
   return {
     vectors: [vectorIn(memberOf(body, "embedding"), "values")],
     ...checkTruncated(query, [memberOf(body, "truncated")]),
@@ -184,7 +184,7 @@ async function fromPredict(
   response: UpstreamResponse,
   query: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> {
-  const entries = listIn(await response.json(), "predictions").map((prediction) =>
+  const entries = listIn(await response.jsonWithVectors(), "predictions").map((prediction) =>
     memberOf(prediction, "embeddings"),
   );
   const statistics = entries.map((entry) => memberOf(entry, "statistics"));

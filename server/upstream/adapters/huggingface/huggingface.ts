@@ -35,7 +35,7 @@ const embeddings: EmbeddingsAdapter = {
       truncate: mayTruncate,
     });
   },
-  fromUpstream: async (response) => ({ vectors: vectorRows(await response.json()) }),
+  fromUpstream: async (response) => ({ vectors: vectorRows(await response.jsonWithVectors()) }),
 };
 
 export const huggingface: Vendor = {

@@ -40,7 +40,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response) => ({
-    vectors: vectorRows(await response.json()),
+    vectors: vectorRows(await response.jsonWithVectors()),
     ...usageOf(Number(response.headers.get("x-compute-tokens") || Number.NaN)),
   }),
 };

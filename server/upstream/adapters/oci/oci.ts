@@ -110,7 +110,7 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (response, { outputType }) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     const counts = [memberOf(body, "inputTextTokenCounts")].flat();
     const total = counts.every(isCount)
       ? counts.reduce((sum, count) => sum + count, 0)

@@ -13,17 +13,14 @@ import type {
   Vector,
 } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
-import { largeJsonBytes } from "../../parse-large-json.ts";
+import type { VectorsJson } from "../../parse-vectors-json.ts";
 import { vendorTaskType } from "../../task-type.ts";
 import { type EndpointResolver, jsonRequestFor } from "../wire/build-request.ts";
 import { isCount } from "../wire/members.ts";
+import { isNumberList } from "../wire/native-embeddings.ts";
 import { checkLengths, isTruncated } from "../wire/silent-truncation.ts";
 import { isEstimated } from "./images.ts";
-import {
-  type ParsedResponse,
-  parseEmbeddingsResponse,
-  parseLargeEmbeddingsResponse,
-} from "./parse-embeddings-response.ts";
+import { parseEmbeddingsResponse } from "./parse-embeddings-response.ts";
 
 /** How an OpenAI-compatible vendor differs from OpenAI. */
 export interface EmbeddingsDialect {
@@ -159,19 +156,13 @@ interface ResponseBody {
   };
 }
 
-/** A large response is parsed in steps, so that other requests are served in between. */
 export async function readEmbeddingsResponse(
   response: UpstreamResponse,
   query: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> {
   const bytes = await response.bytes();
-  return embeddingsOf(bytes, await parseResponse(bytes), query);
+  return embeddingsOf(bytes, await parseEmbeddingsResponse(bytes), query);
 }
-
-const parseResponse = (bytes: Buffer): ParsedResponse | Promise<ParsedResponse> =>
-  bytes.length > largeJsonBytes
-    ? parseLargeEmbeddingsResponse(bytes)
-    : parseEmbeddingsResponse(bytes);
 
 /** The same for a vendor whose response says more than that of OpenAI, or less. */
 async function readWithFacts(
@@ -181,7 +172,7 @@ async function readWithFacts(
   { reportsCost, truncatesSilently, servesAnyName, countsCharacters }: EmbeddingsDialect,
 ): Promise<EmbeddingsResponse> {
   const bytes = await response.bytes();
-  const parsed = await parseResponse(bytes);
+  const parsed = await parseEmbeddingsResponse(bytes);
   const embeddings = embeddingsOf(bytes, parsed, query);
   const { model, usage } = parsed.value as ResponseBody;
   if (servesAnyName) checkServedModel(model, target);
@@ -211,13 +202,14 @@ const isCost = (cost: unknown): cost is number =>
 
 function embeddingsOf(
   bytes: Buffer,
-  { value, isWhole }: ParsedResponse,
+  { value, areFloat32 }: VectorsJson,
   query: EmbeddingsQuery,
 ): EmbeddingsResponse {
   const response = embeddingsIn(value, query);
   const body = value as ResponseBody;
-  const encoding = isWhole ? verbatimEncoding(body) : undefined;
-  if (encoding === undefined) return response;
+  const encoding = verbatimEncoding(body);
+  // Float32 numbers are printed again, in fewer digits.
+  if (encoding === undefined || (encoding === "float" && areFloat32)) return response;
   return {
     ...response,
     verbatim: { body: bytes, model: body.model as string, encoding },
@@ -297,7 +289,7 @@ function isSequence(entries: readonly (EmbeddingEntry | null)[]): boolean {
 
 function vectorOf(entry: EmbeddingEntry | null): Vector {
   const embedding = entry?.embedding;
-  if (isText(embedding) || Array.isArray(embedding)) return embedding as Vector;
+  if (isText(embedding) || isNumberList(embedding)) return embedding as Vector;
   throw invalidResponse("an entry has no `embedding`");
 }
 

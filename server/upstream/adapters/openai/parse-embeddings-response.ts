@@ -4,8 +4,7 @@
  */
 
 import { EncodedVector } from "../../../lib/vector-codec/index.ts";
-import { invalidJson } from "../../invalid-response.ts";
-import { parseLargeJson } from "../../parse-large-json.ts";
+import { parseVectorsJson, type VectorsJson } from "../../parse-vectors-json.ts";
 import { checkUpstreamJson } from "../../upstream-json.ts";
 
 const key = Buffer.from('"embedding"');
@@ -15,42 +14,12 @@ const colon = 0x3a;
 /** JSON whitespace. */
 const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
-const decoder = new TextDecoder();
 /** With an escape, the raw text may differ from the parsed text. */
 const notPlain = /[\\\x80-\xff]/;
 
-export interface ParsedResponse {
-  /** As JSON.parse returns it; base64 vectors may still reference the response's bytes. */
-  readonly value: unknown;
-  /** False: the response was parsed in steps, and lists that no adapter reads are missing. */
-  readonly isWhole: boolean;
-}
-
-export const parseEmbeddingsResponse = (response: Buffer): ParsedResponse =>
-  parseWithoutVectors(response) ?? parseWhole(response);
-
-/**
- * Like `parseEmbeddingsResponse`, for a large response: numbers are parsed in steps, so that other requests are served
- * in between.
- */
-export async function parseLargeEmbeddingsResponse(response: Buffer): Promise<ParsedResponse> {
-  const parsed = parseWithoutVectors(response);
-  if (parsed) return parsed;
-  try {
-    return { value: await parseLargeJson(response, maxSurroundingBytes), isWhole: false };
-  } catch (cause) {
-    throw cause instanceof SyntaxError ? invalidJson(cause) : cause;
-  }
-}
-
-function parseWhole(response: Buffer): ParsedResponse {
-  if (response.length > shortLength) checkUpstreamJson(response);
-  try {
-    return { value: JSON.parse(decoder.decode(response)), isWhole: true };
-  } catch (cause) {
-    throw invalidJson(cause);
-  }
-}
+/** Base64 vectors reference the response's bytes. A promise for vectors as numbers. */
+export const parseEmbeddingsResponse = (response: Buffer): VectorsJson | Promise<VectorsJson> =>
+  parseWithoutVectors(response) ?? parseVectorsJson(response, maxSurroundingBytes);
 
 /** JSON of up to this length, whatever its content, takes some milliseconds to parse; only known fields are read. */
 const shortLength = 64 * 1024;
@@ -59,7 +28,7 @@ const shortLength = 64 * 1024;
  * Parses the JSON around the vectors, then puts them back. Undefined if that is not safe: the surrounding text is not
  * ASCII or has an escape, or a vector is not plain base64.
  */
-function parseWithoutVectors(response: Buffer): ParsedResponse | undefined {
+function parseWithoutVectors(response: Buffer): VectorsJson | undefined {
   const cut = cutOutVectors(response);
   if (!cut || cut.vectors.length === 0) return undefined;
   const { vectors, jsonText } = cut;
@@ -67,7 +36,7 @@ function parseWithoutVectors(response: Buffer): ParsedResponse | undefined {
   if (jsonText.length > shortLength) checkUpstreamJson(Buffer.from(jsonText, "latin1"));
   try {
     const value = restoreVectors(JSON.parse(jsonText), vectors);
-    return value === undefined ? undefined : { value, isWhole: true };
+    return value === undefined ? undefined : { value, areFloat32: true };
   } catch {
     return undefined;
   }

@@ -43,7 +43,7 @@ export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
       },
     ),
   fromUpstream: async (response, query) => {
-    const body = await response.json();
+    const body = await response.jsonWithVectors();
     const data = memberOf(body, "data");
     // The SDK's type is a list; the API itself returns the single entry.
     const entries = Array.isArray(data) ? data : [data];

@@ -33,6 +33,7 @@ export function replayBody(
     status,
     headers,
     json: async () => body,
+    jsonWithVectors: async () => body,
     text: async () => text,
     bytes: async () => Buffer.from(text),
     chunks: async function* () {

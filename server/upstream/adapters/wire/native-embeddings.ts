@@ -36,10 +36,14 @@ export const cohereTaskTypes: TaskTypeTable["values"] = {
   clustering: "clustering",
 };
 
+/** A list of numbers, which are float32 if it is long. */
+export const isNumberList = (value: unknown): value is Float32Array | readonly number[] =>
+  value instanceof Float32Array || Array.isArray(value);
+
 /** A list of numbers. A later stage verifies that each entry is a number. */
 export function vectorIn(entry: unknown, name: string): Vector {
   const vector = memberOf(entry, name);
-  if (!Array.isArray(vector)) throw invalidResponse(`an entry has no list called \`${name}\``);
+  if (!isNumberList(vector)) throw invalidResponse(`an entry has no list called \`${name}\``);
   return vector;
 }
 
@@ -51,9 +55,9 @@ export const usageOf = (count: unknown): Pick<EmbeddingsResponse, "usage"> =>
 export function vectorRows(list: unknown): readonly Vector[] {
   if (!Array.isArray(list)) throw invalidResponse("it has no list of vectors");
   return list.map((row: unknown) => {
-    if (!Array.isArray(row)) throw invalidResponse("an entry of its list is not a vector");
+    if (!isNumberList(row)) throw invalidResponse("an entry of its list is not a vector");
     // A model without pooling returns a vector for each token. How to combine them is not known here.
-    if (Array.isArray(row[0])) throw invalidResponse("it has several vectors for one input");
-    return row as readonly number[];
+    if (isNumberList(row[0])) throw invalidResponse("it has several vectors for one input");
+    return row;
   });
 }

@@ -1,4 +1,4 @@
-/** Large JSON of upstreams: refused early where it is larger than vectors need, and parsed in turns otherwise. */
+/** JSON of upstreams with vectors: refused early where it is larger than vectors need, and parsed in turns if large. */
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -7,7 +7,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import { readEmbeddingsResponse } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
-import { parseLargeJson } from "../../server/upstream/parse-large-json.ts";
+import { parseVectorsJson } from "../../server/upstream/parse-vectors-json.ts";
 import { tries } from "../depth.ts";
 import { configFor, startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
@@ -18,7 +18,29 @@ const MiB = 1024 * 1024;
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
 
-describe("large JSON", () => {
+const parse = async (text: string, max?: number): Promise<unknown> =>
+  (await parseVectorsJson(Buffer.from(text), max)).value;
+
+const refusal = (text: string, max?: number): Promise<unknown> =>
+  parse(text, max).catch((error) => error);
+
+/** Shorter lists stay lists. */
+const minListBytes = 256;
+
+/** What is expected: float32 numbers in place of each long list of numbers. */
+function withFloats(json: unknown): unknown {
+  if (typeof json !== "object" || json === null) return json;
+  if (!Array.isArray(json))
+    return Object.fromEntries(
+      Object.entries(json).map(([name, value]) => [name, withFloats(value)]),
+    );
+  const areNumbers = json.every((entry) => typeof entry === "number");
+  return areNumbers && JSON.stringify(json).length > minListBytes
+    ? Float32Array.from(json)
+    : json.map(withFloats);
+}
+
+describe("JSON with vectors", () => {
   test("is parsed as by JSON.parse, also as a list", async () => {
     const documents = fc.oneof(
       fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }),
@@ -27,34 +49,38 @@ describe("large JSON", () => {
     await fc.assert(
       fc.asyncProperty(documents, fc.constantFrom(undefined, 2), async (value, indent) => {
         const text = ` ${JSON.stringify(value, null, indent)}\n`;
-        const parsed = await parseLargeJson(Buffer.from(text));
-        expect(parsed).toEqual(JSON.parse(text));
+        expect(await parse(text)).toEqual(JSON.parse(text));
       }),
       tries(500),
     );
   });
 
-  test("with lists of many numbers is parsed as by JSON.parse, wherever the lists are", async () => {
-    const numbers = fc.array(fc.oneof(fc.double(), fc.integer(), fc.constant(null)), {
-      minLength: 60,
-      maxLength: 120,
-    });
+  test("with lists of many numbers is parsed as by JSON.parse, as float32, wherever the lists are", async () => {
+    const numbersOf = (...kinds: fc.Arbitrary<number | null>[]) =>
+      fc.array(fc.oneof(...kinds), { minLength: 120, maxLength: 160 });
+    const numbers = fc.oneof(
+      numbersOf(fc.double({ noDefaultInfinity: true, noNaN: true }), fc.integer({ min: -1e9 })),
+      // A list with another value in it stays as it is.
+      numbersOf(fc.double({ noDefaultInfinity: true, noNaN: true }), fc.constant(null)),
+    );
+    const texts = fc.constantFrom("a", '"[1,2', "\\", "[", "]", "\u00fc");
     const documents = fc.oneof(
-      fc.record({ data: fc.array(fc.record({ embedding: numbers, index: fc.nat() })) }),
+      fc.record({ data: fc.array(fc.record({ embedding: numbers, index: fc.nat() })), a: texts }),
       fc.array(numbers),
-      fc.record({ outputs: fc.tuple(fc.record({ name: fc.string(), data: numbers })) }),
-      fc.array(fc.oneof(numbers, fc.array(fc.oneof(numbers, fc.string())))),
+      fc.record({ outputs: fc.tuple(fc.record({ name: texts, data: numbers })) }),
+      fc.array(fc.oneof(numbers, texts, fc.array(fc.oneof(numbers, texts)))),
+      fc.record({ ["__proto__"]: numbers, a: numbers }),
     );
     await fc.assert(
       fc.asyncProperty(documents, async (value) => {
         const text = JSON.stringify(value);
-        expect(await parseLargeJson(Buffer.from(text))).toEqual(JSON.parse(text));
+        expect(await parse(text)).toEqual(withFloats(JSON.parse(text)));
       }),
-      tries(200),
+      tries(400),
     );
     const flat = Array.from({ length: 300_000 }, (_, at) => at / 7);
     const text = JSON.stringify({ outputs: [{ data: flat }] });
-    expect(await parseLargeJson(Buffer.from(text))).toEqual(JSON.parse(text));
+    expect(await parse(text)).toEqual({ outputs: [{ data: Float32Array.from(flat) }] });
   });
 
   test("with an invalid list of many numbers is refused, as by JSON.parse", async () => {
@@ -63,20 +89,25 @@ describe("large JSON", () => {
     for (const list of [...lists, `[${numbers}x]`, `[${numbers}1 2]`, `[${numbers}1}`]) {
       const text = `{"data":[${list}]}`;
       expect(() => JSON.parse(text)).toThrow(SyntaxError);
-      const parsed = parseLargeJson(Buffer.from(text));
-      expect(await parsed.catch((error) => error), list.slice(-8)).toBeInstanceOf(SyntaxError);
+      expect(await refusal(text), list.slice(-8)).toMatchObject({ kind: "upstream_invalid" });
     }
   });
 
   test("that is not valid, too deep, or has too much besides its vectors, is refused", async () => {
-    const parse = (text: string, max?: number): Promise<unknown> =>
-      parseLargeJson(Buffer.from(text), max).catch((error) => error);
     for (const text of ["{", "[1,]", "[1]]", '{"a":1}}', "{}x", "[1] 2", '{"a":[1,2}'])
-      expect(await parse(text), text).toBeInstanceOf(SyntaxError);
-    expect(await parse(`{"a":${"[".repeat(65)}${"]".repeat(65)}}`)).toBeInstanceOf(GatewayError);
+      expect(await refusal(text), text).toBeInstanceOf(GatewayError);
+    expect(await refusal(`{"a":${"[".repeat(65)}${"]".repeat(65)}}`)).toBeInstanceOf(GatewayError);
     const spaces = " ".repeat(3 * MiB);
     for (const text of [`${spaces}{}`, `{}${spaces}`, `{"a":"${spaces}"}`, `{"a":[1,"${spaces}"]}`])
-      expect(await parse(text, 2 * MiB)).toBeInstanceOf(GatewayError);
+      expect(await refusal(text, 2 * MiB)).toBeInstanceOf(GatewayError);
+  });
+
+  test("with very many lists that begin like vectors is read in turns", async () => {
+    const list = `[${"0.5,".repeat(64)}null]`;
+    const text = `[${Array(6000).fill(list).join(",")}]`;
+    const { turns, result } = await turnsDuring(() => parse(text));
+    expect(result).toEqual(JSON.parse(text));
+    expect(turns).toBeGreaterThan(3);
   });
 });
 
@@ -95,7 +126,7 @@ test("while a large response with vectors as numbers is parsed, other requests a
     readEmbeddingsResponse(upstreamResponseOf(text), query),
   );
   expect(result.vectors).toHaveLength(200);
-  expect(result.vectors[7]).toEqual(JSON.parse(text).data[7].embedding);
+  expect(result.vectors[7]).toEqual(Float32Array.from(JSON.parse(text).data[7].embedding));
   expect(turns).toBeGreaterThan(20);
 });
 
@@ -107,23 +138,27 @@ describe.each(["before", "after"])(
     test.each([
       ["numbers", "[0.5,2]"],
       ["base64", `"${bytes}"`],
-    ])("takes no memory, and the vectors as %s are delivered", async (_, vector) => {
-      const data = `"data":[{"index":0,"embedding":${vector}}]`;
-      const text = `{${where === "before" ? `${list},${data}` : `${data},${list}`}}`;
-      const body = Buffer.from(text);
-      expect(await parseLargeJson(body)).toMatchObject({ unknown: null, data: [{ index: 0 }] });
-      const allocate = spyOn(Buffer, "allocUnsafeSlow");
-      try {
-        const { vectors } = await readEmbeddingsResponse(
-          upstreamResponseOf(text),
-          embeddingsQuery(1),
-        );
-        expect(vectors).toEqual([JSON.parse(vector)]);
-        expect(Math.max(...allocate.mock.calls.map(([size]) => size))).toBeLessThan(2 * MiB);
-      } finally {
-        allocate.mockRestore();
-      }
-    });
+    ])(
+      "takes no more than twice its bytes, and the vectors as %s are delivered",
+      async (_, vector) => {
+        const data = `"data":[{"index":0,"embedding":${vector}}]`;
+        const text = `{${where === "before" ? `${list},${data}` : `${data},${list}`}}`;
+        const { unknown } = (await parse(text)) as { unknown: Float32Array };
+        expect(unknown.length).toBe(4 * MiB + 1);
+        expect(unknown.byteLength).toBeLessThan(2.1 * text.length);
+        const allocate = spyOn(Buffer, "allocUnsafeSlow");
+        try {
+          const { vectors } = await readEmbeddingsResponse(
+            upstreamResponseOf(text),
+            embeddingsQuery(1),
+          );
+          expect(vectors).toEqual([JSON.parse(vector)]);
+          expect(Math.max(...allocate.mock.calls.map(([size]) => size))).toBeLessThan(2 * MiB);
+        } finally {
+          allocate.mockRestore();
+        }
+      },
+    );
   },
 );
 
