@@ -7,13 +7,7 @@ import {
   openServerCapabilities,
   textOnlyCapabilities,
 } from "./openai/dialect.ts";
-import {
-  infinityImages,
-  nvidiaImages,
-  sglangImages,
-  vexelImages,
-  vllmImages,
-} from "./openai/image-dialects.ts";
+import { infinityImages, nvidiaImages, vexelImages, vllmImages } from "./openai/image-dialects.ts";
 import { contentEntries } from "./wire/image-parts.ts";
 import { cohereTaskTypes } from "./wire/native-embeddings.ts";
 
@@ -54,14 +48,6 @@ const servers: readonly Dialect[] = [
     open: true,
     embeddings: { ...openServerCapabilities, base64: true },
     ...vllmImages,
-  },
-  // sglang, srt/entrypoints/openai/protocol.py: EmbeddingRequest.
-  {
-    name: "sglang",
-    open: true,
-    serves: "embedding",
-    embeddings: { ...openServerCapabilities, base64: true },
-    ...sglangImages,
   },
   // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl ignores `dimensions` and task types. Without
   // /v1, /embeddings is another API, whose response has no `data`.

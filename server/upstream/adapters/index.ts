@@ -38,6 +38,7 @@ import { replicate } from "./replicate/replicate.ts";
 import { runware } from "./runware/runware.ts";
 import { runway } from "./runway/runway.ts";
 import { sap } from "./sap.ts";
+import { sglang } from "./sglang.ts";
 import { siliconflow } from "./siliconflow.ts";
 import { snowflake } from "./snowflake.ts";
 import { stability } from "./stability/stability.ts";
@@ -70,6 +71,7 @@ export const openaiEmbeddingsOwnImages: readonly Vendor[] = [
   zhipu,
   volcengine,
   openrouter,
+  sglang,
   localai,
   xinference,
   venice,

@@ -2,11 +2,11 @@
  * LocalAI: OpenAI-compatible embeddings and generations. A generation with an image is an edit; inpainting is a form.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { ImageAdapter, ReadImages, UpstreamRequest, Vendor } from "../adapter.ts";
+import type { ImageAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
 import type { EditQuery, ExtraFields, FilePart, GenerationQuery, Target } from "../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, fullLengthCapabilities } from "./openai/dialect.ts";
-import { openaiGenerations } from "./openai/images.ts";
+import { imagesAlone, openaiGenerations } from "./openai/images.ts";
 import {
   asBase64,
   fieldParts,
@@ -66,19 +66,12 @@ const generationRequest = (target: Target, fields: ExtraFields): UpstreamRequest
   return imageJsonRequest(url, headers, fields);
 };
 
-const openai = openaiGenerations(resolveEndpoint);
-
-/** Drops the token counts, which are always 0 because LocalAI does not count, and `id` and `index`. */
-const readResponse: ReadImages = async (response, context) => {
-  const read = await openai.fromUpstream(response, context);
-  if (read.kind !== "buffered") return read;
-  const { usage: _, extraFields: __, ...others } = read;
-  return { ...others, results: others.results.map(({ image }) => ({ image })) };
-};
+/** LocalAI does not count tokens: they are always 0. */
+const fromUpstream = imagesAlone(openaiGenerations(resolveEndpoint).fromUpstream);
 
 const generations: ImageAdapter = {
   toUpstream: (query, target) => generationRequest(target, fieldsOf(query, target)),
-  fromUpstream: readResponse,
+  fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
@@ -91,7 +84,7 @@ const edits: ImageAdapter<EditQuery> = {
       ...(usesReferences(target) ? { ref_images: images } : { file: images[0] }),
     });
   },
-  fromUpstream: readResponse,
+  fromUpstream,
 };
 
 function inpaintRequest(query: EditQuery, target: Target, mask: FilePart): UpstreamRequest {

@@ -24,6 +24,7 @@ import { recraft } from "./recraft.ts";
 import { replicate } from "./replicate.ts";
 import { runware } from "./runware.ts";
 import { runway } from "./runway.ts";
+import { sglang } from "./sglang.ts";
 import { siliconflow } from "./siliconflow.ts";
 import { stability } from "./stability.ts";
 import { tencent } from "./tencent.ts";
@@ -61,6 +62,7 @@ export const fakeVendors: readonly FakeVendor[] = [
   ...replicate,
   ...runware,
   ...runway,
+  sglang,
   ...siliconflow,
   ...stability,
   ...tencent,

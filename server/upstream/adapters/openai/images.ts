@@ -97,6 +97,16 @@ export const unstreamed = <Q extends GenerationQuery>(
   toUpstream: (query, target) => adapter.toUpstream({ ...query, stream: false }, target),
 });
 
+/** For a server whose other members say nothing: token counts that are always 0, an index, or a path on its disk. */
+export const imagesAlone =
+  (read: ReadImages): ReadImages =>
+  async (response, context) => {
+    const all = await read(response, context);
+    if (all.kind !== "buffered") return all;
+    const { usage: _, extraFields: __, ...others } = all;
+    return { ...others, results: others.results.map(({ image }) => ({ image })) };
+  };
+
 const fields = (
   { extraFields, options, prompt, stream }: GenerationQuery,
   target: Target,
