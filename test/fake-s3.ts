@@ -9,6 +9,8 @@ interface FakeS3Options {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The entries of one page of a list. */
   readonly pageSize?: number;
+  /** Unix milliseconds, for clients whose clock is wrong. */
+  readonly now?: () => number;
 }
 
 interface StoredObject {
@@ -27,7 +29,7 @@ const region = "eu-test-1";
 
 export type FakeS3 = ReturnType<typeof startFakeS3>;
 
-export function startFakeS3({ tls, pageSize = 1000 }: FakeS3Options = {}) {
+export function startFakeS3({ tls, pageSize = 1000, now = Date.now }: FakeS3Options = {}) {
   const objects = new Map<string, StoredObject>();
   const uploads = new Map<string, Upload>();
   const requests: string[] = [];
@@ -40,7 +42,7 @@ export function startFakeS3({ tls, pageSize = 1000 }: FakeS3Options = {}) {
     const body = await request.bytes();
     const intercepted = intercept?.(request);
     if (intercepted) return intercepted;
-    const problem = signatureProblem(request, url, body);
+    const problem = signatureProblem(request, url, body, now());
     if (problem !== undefined) return errorResponse(403, "SignatureDoesNotMatch", problem);
     const [, bucket = "", ...path] = url.pathname.split("/");
     if (bucket !== "bucket") return errorResponse(404, "NoSuchBucket", bucket);
@@ -59,7 +61,7 @@ export function startFakeS3({ tls, pageSize = 1000 }: FakeS3Options = {}) {
     const upload = uploadId === null ? undefined : uploads.get(uploadId);
     if (uploadId !== null && !upload) return errorResponse(404, "NoSuchUpload", uploadId);
     const store = (bytes: Uint8Array): void => {
-      const modified = new Date().toISOString();
+      const modified = new Date(now()).toISOString();
       objects.set(key, { bytes, type: upload?.type ?? type, modified });
     };
     switch (request.method) {
@@ -173,7 +175,12 @@ const hmac = (key: string | Uint8Array, text: string): Buffer =>
   createHmac("sha256", key).update(text).digest();
 
 /** Undefined: the signature is valid. */
-function signatureProblem(request: Request, url: URL, body: Uint8Array): string | undefined {
+function signatureProblem(
+  request: Request,
+  url: URL,
+  body: Uint8Array,
+  now: number,
+): string | undefined {
   const { headers } = request;
   const query = url.searchParams;
   const isPresigned = query.has("X-Amz-Signature");
@@ -190,7 +197,7 @@ function signatureProblem(request: Request, url: URL, body: Uint8Array): string 
   }
   const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3:$4:$5Z"));
   const validMs = isPresigned ? Number(query.get("X-Amz-Expires")) * 1000 : 900_000;
-  if (!(Math.abs(Date.now() - at) <= validMs)) return "expired";
+  if (!(Math.abs(now - at) <= validMs)) return "expired";
   const payload = isPresigned
     ? "UNSIGNED-PAYLOAD"
     : (headers.get("x-amz-content-sha256") ?? "missing");

@@ -1,0 +1,202 @@
+/** The gateways of a program: one process with SQLite or PostgreSQL, or three replicas with PostgreSQL and Redis. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type FakeS3, startFakeS3 } from "../fake-s3.ts";
+import { type GatewayProcess, startProcess } from "../harness.ts";
+import { freePort, PostgresServer, sharedPostgres } from "../storage/postgres-server.ts";
+import { type RedisServer, startRedis } from "../storage/redis-server.ts";
+import { startSentinel } from "../storage/sentinel-server.ts";
+import { until } from "../until.ts";
+
+export type TopologyName = "sqlite" | "postgres" | "replicas" | "sentinel";
+
+export const adminToken = "admin-token-of-the-law-of-money";
+
+interface GatewaysOptions {
+  readonly topology: TopologyName;
+  readonly folder: string;
+  readonly yaml: string;
+  /** The database is stopped or paused, so it is not shared with other programs. */
+  readonly hasOwnDatabase: boolean;
+  /** Milliseconds that the clock of each replica is ahead. */
+  readonly clocksMs: readonly number[];
+  /** The folder of another checkout. */
+  readonly checkout?: string | undefined;
+}
+
+/** Runs before the gateway. */
+const clockScript = (aheadMs: number): string => `
+const real = Date;
+const now = real.now;
+const ahead = ${aheadMs};
+globalThis.Date = new Proxy(real, {
+  construct: (target, args, called) =>
+    Reflect.construct(target, args.length === 0 ? [now() + ahead] : args, called),
+  apply: () => new real(now() + ahead).toString(),
+});
+real.now = () => now() + ahead;
+`;
+
+async function databaseOf(isOwn: boolean, closing: (() => unknown)[]): Promise<PostgresServer> {
+  if (!isOwn) return sharedPostgres();
+  const server = new PostgresServer(await freePort());
+  await server.start();
+  closing.push(() => server.stop());
+  return server;
+}
+
+export class Gateways {
+  readonly topology: TopologyName;
+  readonly urls: readonly string[];
+  readonly s3: FakeS3 | undefined;
+  readonly postgres: PostgresServer | undefined;
+  /** The server that replicas use until it fails over. */
+  readonly redis: RedisServer | undefined;
+  readonly #standbyRedis: RedisServer | undefined;
+  readonly #starts: readonly (() => Promise<GatewayProcess>)[];
+  readonly #processes: (GatewayProcess | undefined)[] = [];
+  readonly #outputs: string[] = [];
+  readonly #closing: readonly (() => unknown)[];
+
+  private constructor(
+    topology: TopologyName,
+    urls: readonly string[],
+    starts: readonly (() => Promise<GatewayProcess>)[],
+    servers: {
+      readonly s3?: FakeS3 | undefined;
+      readonly postgres?: PostgresServer | undefined;
+      readonly redis?: RedisServer | undefined;
+      readonly standbyRedis?: RedisServer | undefined;
+      readonly closing: readonly (() => unknown)[];
+    },
+  ) {
+    this.topology = topology;
+    this.urls = urls;
+    this.#starts = starts;
+    this.s3 = servers.s3;
+    this.postgres = servers.postgres;
+    this.redis = servers.redis;
+    this.#standbyRedis = servers.standbyRedis;
+    this.#closing = servers.closing;
+  }
+
+  static async start(options: GatewaysOptions): Promise<Gateways> {
+    const { topology, folder, yaml, clocksMs, checkout, hasOwnDatabase } = options;
+    const isShared = topology === "replicas" || topology === "sentinel";
+    const closing: (() => unknown)[] = [];
+    const postgres = topology === "sqlite" ? undefined : await databaseOf(hasOwnDatabase, closing);
+    const databaseUrl = await postgres?.createDatabase();
+    const sentinel = topology === "sentinel" ? await startSentinel(folder) : undefined;
+    const redis = topology === "replicas" ? await startRedis() : sentinel?.primary;
+    if (sentinel) closing.push(() => sentinel.stop());
+    else if (redis) closing.push(() => redis.stop());
+    const s3 = isShared ? startFakeS3({ now: () => Date.now() + (clocksMs[0] ?? 0) }) : undefined;
+    if (s3) closing.push(() => s3.stop());
+    const redisUrl = sentinel?.url ?? redis?.url;
+    const count = isShared ? 3 : 1;
+    const ports = await Promise.all(Array.from({ length: count }, freePort));
+    const starts = ports.map((port, at) => {
+      const own = join(folder, String(at));
+      mkdirSync(own);
+      const preload = join(own, "clock.ts");
+      writeFileSync(preload, clockScript(clocksMs[at] ?? 0));
+      return () =>
+        startProcess({
+          folder: own,
+          yaml,
+          preload,
+          ...(checkout !== undefined && { program: checkout }),
+          env: {
+            PORT: String(port),
+            VEXEL_SECRET: "a-secret-of-all-replicas",
+            VEXEL_ADMIN_TOKEN: adminToken,
+            VEXEL_END_USERS: "plain",
+            VEXEL_CACHE_BYTES: String(8 * 1024 * 1024),
+            VEXEL_EMBEDDINGS_TIMEOUT: "5",
+            VEXEL_IMAGES_TIMEOUT: "6",
+            ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+            ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
+            ...(s3 && { BLOB_URL: s3.url("money") }),
+          },
+        });
+    });
+    const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+    const standbyRedis = sentinel?.replica;
+    const gateways = new Gateways(topology, urls, starts, {
+      s3,
+      postgres,
+      redis,
+      standbyRedis,
+      closing,
+    });
+    await Promise.all(starts.map((_, at) => gateways.startOne(at)));
+    await gateways.ready();
+    return gateways;
+  }
+
+  get count(): number {
+    return this.urls.length;
+  }
+
+  urlOf(replica: number): string {
+    return this.urls[replica % this.urls.length] as string;
+  }
+
+  async startOne(at: number): Promise<void> {
+    this.#processes[at] = await this.#starts[at]!();
+  }
+
+  /** kill -9. */
+  async kill(at: number): Promise<void> {
+    const process = this.#processes[at];
+    process?.kill("SIGKILL");
+    await process?.exited;
+    this.#outputs.push(process?.output() ?? "");
+    this.#processes[at] = undefined;
+  }
+
+  get redisInUse(): readonly RedisServer[] {
+    return [this.redis, this.#standbyRedis].filter((server) => server !== undefined);
+  }
+
+  /** Every replica is ready, and uses Redis and knows the others. */
+  async isReady(): Promise<boolean> {
+    const all = await Promise.all(this.urls.map((url) => this.#isReady(url)));
+    return all.every((isReady) => isReady);
+  }
+
+  async ready(): Promise<void> {
+    await until(() => this.isReady());
+  }
+
+  async #isReady(url: string): Promise<boolean> {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined);
+    const health = ((await response?.json().catch(() => undefined)) ?? {}) as {
+      readonly status?: string;
+      readonly redis?: string;
+      readonly replicas?: number;
+    };
+    if (health.status !== "ready") return false;
+    const isShared = this.redis !== undefined;
+    return !isShared || (health.redis === "available" && (health.replicas ?? 0) >= this.count);
+  }
+
+  async admin<T>(replica: number, path: string): Promise<T> {
+    const response = await fetch(`${this.urlOf(replica)}/admin/api${path}`, {
+      headers: { authorization: `Bearer ${adminToken}` },
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  output(): string {
+    return [...this.#outputs, ...this.#processes.map((process) => process?.output() ?? "")].join(
+      "",
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((process) => process?.close()));
+    for (const close of this.#closing) await close();
+  }
+}
