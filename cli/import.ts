@@ -7,6 +7,7 @@ import { printYaml, variablesNote } from "./import/print-yaml.ts";
 import { Report } from "./import/report.ts";
 import { runImport } from "./import/run-import.ts";
 import { runSync } from "./import/run-sync.ts";
+import { runVerify } from "./import/run-verify.ts";
 import { totalsOf } from "./import/show-result.ts";
 import { sources } from "./import/sources.ts";
 import { writeError, writeOutput } from "./write.ts";
@@ -20,6 +21,7 @@ export const importCommand: Command = {
        vexel import csv --file FILE
        all: [--accept NAME]... [--sync [--revoke N]] [--apply | --yaml]
              [--details | --json]
+             [--verify URL [--keys FILE] [--paid]]
 
 Without --apply nothing is written: the command reports on one page what it would import,
 what it would not, and why. --details prints every field, --json the whole report as JSON.
@@ -35,6 +37,12 @@ name that stands for another model in requests of the key is left out of its mod
 revoked or lowered here, and nothing becomes wider. --accept new-models adds models that
 were added there. A sync that would end or revoke more than 10 keys or 5 % of them needs
 --revoke with their number.
+
+--verify compares the import with the other gateway at URL, which is running. Keys in FILE
+(one in each line) are tried there: with embeddings requests that are refused before a
+vendor gets them, and with the list of models. Others are read from LiteLLM's admin API with
+LITELLM_MASTER_KEY. --paid also embeds one short text with each model on both gateways, and
+compares the vectors: Vexel must be running at PORT with these keys.
 
 --config is config.yaml of LiteLLM. --database is the address of the PostgreSQL database
 of the other gateway, or the SQLite file of new-api; --export is a JSON file with its
@@ -52,6 +60,9 @@ instead of secrets.`,
       "quota-per-dollar": { type: "string" },
       file: { type: "string" },
       accept: { type: "string", multiple: true },
+      verify: { type: "string" },
+      keys: { type: "string" },
+      paid: { type: "boolean" },
       sync: { type: "boolean" },
       revoke: { type: "string" },
       apply: { type: "boolean" },
@@ -68,10 +79,16 @@ instead of secrets.`,
     const { apply = false, yaml = false, sync = false, json = false, details = false } = values;
     if (values.revoke !== undefined && !sync)
       throw new UsageError("--revoke is an option of --sync.");
+    if ((values.keys !== undefined || values.paid) && values.verify === undefined)
+      throw new UsageError("--keys and --paid are options of --verify.");
     const accepted = acceptedOf(values.accept ?? [], sync);
     const now = Date.now();
     const planner = await read(values, { env: process.env, now });
     const options = { accepted, apply, json, details, now };
+    if (values.verify !== undefined) {
+      const { verify: url, keys, paid = false } = values;
+      return runVerify(planner, { accepted, url, keys, paid, json, env: process.env });
+    }
     if (sync) return runSync(planner, { ...options, revoke: numberOf(values.revoke) });
     if (!yaml) return runImport(planner, options);
     const report = new Report(accepted);
@@ -90,6 +107,9 @@ const exclusive = [
   ["details", "json"],
   ["sync", "yaml"],
   ["database", "export"],
+  ["verify", "apply"],
+  ["verify", "yaml"],
+  ["verify", "sync"],
 ] as const;
 
 function refuseBoth(

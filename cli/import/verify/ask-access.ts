@@ -1,0 +1,75 @@
+/**
+ * Asks another gateway which models a key may use, without a request to a vendor. An embeddings request without `input`
+ * is refused after the authorization; for image models the list of models answers, so that no image is generated.
+ */
+import type { ModelKind } from "../list-price.ts";
+
+/** `unknown`: the gateway did not say, such as because of a rate limit. */
+export type Access = "allowed" | "refused" | "unknown";
+
+export interface OtherGateway {
+  /** Without `/v1`. */
+  readonly url: string;
+  readonly fetch: typeof fetch;
+}
+
+const timeoutMs = 30_000;
+
+export const request = (
+  { url, fetch: send }: OtherGateway,
+  path: string,
+  key: string,
+  body?: unknown,
+): Promise<Response> =>
+  send(`${url}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+
+/** The access of a key to each model. */
+export async function askAccess(
+  gateway: OtherGateway,
+  key: string,
+  models: ReadonlyMap<string, ModelKind>,
+): Promise<ReadonlyMap<string, Access>> {
+  const listed = await listModels(gateway, key);
+  const access = new Map<string, Access>();
+  for (const [model, kind] of models) {
+    if (listed === "refused" || listed === "unknown") access.set(model, listed);
+    else if (kind === "image") access.set(model, listed.has(model) ? "allowed" : "refused");
+    else access.set(model, await askEmbeddings(gateway, key, model));
+  }
+  return access;
+}
+
+async function listModels(
+  gateway: OtherGateway,
+  key: string,
+): Promise<ReadonlySet<string> | "refused" | "unknown"> {
+  const response = await request(gateway, "/v1/models", key);
+  const text = await response.text();
+  if (response.status === 401 || response.status === 403) return "refused";
+  try {
+    const { data } = JSON.parse(text) as { data: readonly { id: string }[] };
+    return response.ok ? new Set(data.map(({ id }) => id)) : "unknown";
+  } catch {
+    return "unknown";
+  }
+}
+
+const noSuchModel =
+  /invalid model name|model[^.]{0,80}(?:not found|does not exist|not exist)|no available channel/i;
+
+async function askEmbeddings(gateway: OtherGateway, key: string, model: string): Promise<Access> {
+  const response = await request(gateway, "/v1/embeddings", key, { model });
+  const text = await response.text();
+  const { status } = response;
+  if (status === 429) return "unknown";
+  if (status === 401 || status === 403 || status === 404 || status === 503) return "refused";
+  return noSuchModel.test(text) ? "refused" : "allowed";
+}
