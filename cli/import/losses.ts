@@ -21,6 +21,7 @@ export const losses = {
   "shared-budgets":
     "budgets of tags, access groups, projects, deployments, providers or the whole gateway",
   "token-limits": "a limit of tokens per day",
+  "unknown-columns": "values of columns that this version of Vexel does not know",
   "unpriced-models": "requests for models without a price were refused",
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -17,6 +17,7 @@ import { testIf, testWith } from "../programs.ts";
 import { litellmMigrations } from "../python.ts";
 import { databaseName, sharedPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
+import { emptyTables } from "./litellm-export.ts";
 
 const saltKey = "sk-salt-1234567890";
 const encrypted = {
@@ -244,13 +245,11 @@ testWith("postgresql")("a database without the tables that are only counted is r
   const url = await server.createDatabase();
   await server.execute(
     databaseName(url),
-    `CREATE TABLE "LiteLLM_ProxyModelTable" (model_id text);
-     CREATE TABLE "LiteLLM_CredentialsTable" (credential_name text);
-     CREATE TABLE "LiteLLM_TeamTable" (team_id text);
-     CREATE TABLE "LiteLLM_BudgetTable" (budget_id text);
+    `${emptyTables("LiteLLM_VerificationToken")}
      CREATE TABLE "LiteLLM_HealthCheckTable" (id text);
      INSERT INTO "LiteLLM_HealthCheckTable" VALUES ('a');
-     CREATE TABLE "LiteLLM_VerificationToken" (token text, key_alias text, models text[], expires timestamp(3));
+     CREATE TABLE "LiteLLM_VerificationToken" (token text, key_alias text, models text[], expires timestamp(3),
+       blocked boolean, user_id text, team_id text);
      INSERT INTO "LiteLLM_VerificationToken" VALUES ('${secretHash("a")}', 'web', '{}', '2099-01-02 03:04:05')`,
   );
   const source = await readLitellmDatabase(url, undefined);
@@ -275,11 +274,7 @@ testWith("postgresql")("settings and the schema of an address for Prisma are rea
   await server.execute(
     databaseName(url),
     `CREATE SCHEMA "of-litellm"; SET search_path = "of-litellm";
-     CREATE TABLE "LiteLLM_ProxyModelTable" (model_id text);
-     CREATE TABLE "LiteLLM_CredentialsTable" (credential_name text);
-     CREATE TABLE "LiteLLM_TeamTable" (team_id text);
-     CREATE TABLE "LiteLLM_BudgetTable" (budget_id text);
-     CREATE TABLE "LiteLLM_VerificationToken" (token text);
+     ${emptyTables("LiteLLM_EndUserTable")}
      CREATE TABLE "LiteLLM_EndUserTable" (user_id text, budget_id text, blocked boolean);
      INSERT INTO "LiteLLM_EndUserTable" VALUES ('seen', NULL, false), ('blocked', NULL, true);
      CREATE TABLE "LiteLLM_Config" (param_name text, param_value jsonb);

@@ -1,7 +1,7 @@
 /** `vexel import new-api`, from a SQLite database with the columns of new-api's own models. */
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
@@ -143,7 +143,10 @@ test("an export of the tables gives the same plan, and a MySQL address names the
 test("a quota of one dollar that is not a number is refused, unless the user names it", async () => {
   const path = join(folder.path, "quota.json");
   const options = [{ key: "QuotaPerUnit", value: "abc" }];
-  writeFileSync(path, JSON.stringify({ channels: [{ id: 1, type: 1, key: "sk-x" }], options }));
+  writeFileSync(
+    path,
+    JSON.stringify({ channels: [{ id: 1, type: 1, key: "sk-x", models: "", group: "" }], options }),
+  );
   const { code, err } = await newApi("--export", path);
   expect(code).toBe(2);
   expect(err).toContain("QuotaPerUnit is not a number above 0");
@@ -179,4 +182,32 @@ test("the keys of a channel are read from the BLOB that GORM writes, and disable
   const { out } = await newApi("--database", path, "--details");
   expect(out).toContain("1 models at openai-compatible, 2 credentials");
   expect(out).toContain("1 of 3 keys are disabled");
+});
+
+test("a database of another program, half a database, or an older table is refused in one sentence", async () => {
+  const path = join(folder.path, "other.db");
+  const refusal = async (sql: string): Promise<string> => {
+    rmSync(path, { force: true });
+    using database = new Database(path);
+    database.exec(sql);
+    const { code, err } = await newApi("--database", path, "--apply");
+    expect(code).toBe(2);
+    expect(err.trim().split("\n")).toHaveLength(1);
+    return err;
+  };
+  expect(await refusal("CREATE TABLE a (b)")).toContain("no such table: channels");
+  const older = schema().replace(
+    "model_limits_enabled numeric, model_limits text,",
+    "models text,",
+  );
+  const rows = older.slice(0, older.indexOf("INSERT INTO tokens"));
+  const token = "INSERT INTO tokens (id, user_id, key, name) VALUES (1, 1, 'k', 'web')";
+  expect(await refusal(`${rows}${token}`)).toContain(
+    "does not have the column model_limits_enabled",
+  );
+  const whole = readFileSync(file);
+  writeFileSync(path, whole.subarray(0, whole.length / 2));
+  const half = await newApi("--database", path, "--apply");
+  expect(half).toMatchObject({ code: 2, out: "" });
+  expect(half.err).toContain("new-api's database cannot be read");
 });

@@ -8,6 +8,7 @@ import type { StoredKey } from "../../server/storage/sql/stored-key.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
+import { litellmExport } from "./litellm-export.ts";
 
 const opened = closeAfterEach();
 let folder = "";
@@ -45,10 +46,7 @@ function importFrom(
   { teams = [team], models = config }: { teams?: readonly JsonObject[]; models?: string } = {},
 ): Promise<Ended> {
   const [rows, file] = [join(folder, "rows.json"), join(folder, "config.yaml")];
-  writeFileSync(
-    rows,
-    JSON.stringify({ LiteLLM_VerificationToken: keys, LiteLLM_TeamTable: teams }),
-  );
+  writeFileSync(rows, JSON.stringify(litellmExport({ keys, teams })));
   writeFileSync(file, models);
   return run(["import", "litellm", "--config", file, "--export", rows, ...args]);
 }

@@ -7,6 +7,7 @@ import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
+import { litellmExport } from "./litellm-export.ts";
 
 const fake = startFake();
 const folder = temporaryFolder();
@@ -64,7 +65,7 @@ const key = (name: string, text: string) => ({
   key_alias: name,
   models: [],
 });
-const rows = { LiteLLM_VerificationToken: [key("web", first), key("shop", second)] };
+const rows = litellmExport({ keys: [key("web", first), key("shop", second)] });
 const file = (name: string, text: string): string => {
   const path = join(folder.path, name);
   writeFileSync(path, text);

@@ -14,6 +14,7 @@ import { reportUnused } from "./report-unused.ts";
 import { organizationLosses, projectLosses, rowLosses } from "./row-losses.ts";
 import { siteLosses } from "./site-losses.ts";
 import { jsonOf, type LitellmSource } from "./source.ts";
+import { unknownColumns } from "./unknown-columns.ts";
 
 /** `now`: Unix milliseconds. */
 export function planKeys(
@@ -186,6 +187,8 @@ function lossesOf(
   return [
     ...ofSite,
     ...rowLosses(row),
+    ...unknownColumns(row),
+    ...unknownColumns(owner?.row, hasContent(row.team_id) ? "team." : "user."),
     ...rowLosses(budgets.get(String(row.budget_id)), "budget."),
     ...rowLosses(owner?.row, hasContent(row.team_id) ? "team." : "user."),
     ...(member?.losses ?? []),

@@ -12,33 +12,35 @@ import { settingsOf } from "./read-config.ts";
 import { restrictionOf } from "./site-losses.ts";
 import { emptySource, environmentSection, jsonOf, type LitellmSource, objectOf } from "./source.ts";
 
-const read = [
-  "LiteLLM_ProxyModelTable",
-  "LiteLLM_CredentialsTable",
-  "LiteLLM_VerificationToken",
-  "LiteLLM_TeamTable",
-  "LiteLLM_BudgetTable",
-] as const;
+/** The tables that decide what a key may do, with columns that every version has which can be read. */
+const required = {
+  LiteLLM_ProxyModelTable: ["model_name", "litellm_params"],
+  LiteLLM_CredentialsTable: [],
+  LiteLLM_VerificationToken: ["token", "models", "expires", "blocked", "user_id", "team_id"],
+  LiteLLM_TeamTable: ["team_id", "models", "blocked"],
+  LiteLLM_BudgetTable: ["budget_id"],
+  LiteLLM_UserTable: ["user_id", "models"],
+  LiteLLM_TeamMembership: ["user_id", "team_id", "budget_id"],
+  LiteLLM_OrganizationTable: ["organization_id", "models", "budget_id"],
+  LiteLLM_ModelTable: ["id"],
+  LiteLLM_EndUserTable: ["user_id", "blocked", "budget_id"],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+const requiredTables = Object.keys(required) as (keyof typeof required)[];
 
 /** Tables that older versions of LiteLLM do not have. */
 const optional: ReadonlySet<string> = new Set([
   "LiteLLM_Config",
-  "LiteLLM_UserTable",
   "LiteLLM_ProjectTable",
   "LiteLLM_AccessGroupTable",
-  "LiteLLM_TeamMembership",
-  "LiteLLM_OrganizationTable",
-  "LiteLLM_ModelTable",
   "LiteLLM_TagTable",
   "LiteLLM_ModelAccessGroupBudgetTable",
   "LiteLLM_GuardrailsTable",
   "LiteLLM_PolicyAttachmentTable",
-  "LiteLLM_EndUserTable",
   "LiteLLM_DeprecatedVerificationToken",
 ]);
 
-const isRead = (table: string): boolean =>
-  optional.has(table) || read.some((name) => name === table);
+const isRead = (table: string): boolean => optional.has(table) || Object.hasOwn(required, table);
 
 /** A table of the log may have millions of rows: more are not counted. */
 const mostCounted = 100_000;
@@ -56,7 +58,11 @@ export async function readLitellmDatabase(
         WHERE table_schema = current_schema() AND starts_with(table_name, 'LiteLLM_')
           AND table_type = 'BASE TABLE' ORDER BY table_name`;
       const tables = new Map<string, readonly JsonObject[]>();
-      for (const table of read) tables.set(table, await sql`SELECT * FROM ${sql(table)}`);
+      refuseMissing(
+        requiredTables.filter((table) => !present.some(({ name }) => name === table)),
+        "LiteLLM's database",
+      );
+      for (const table of requiredTables) tables.set(table, await sql`SELECT * FROM ${sql(table)}`);
       const counts = new Map<string, number>();
       for (const { name } of present) {
         if (optional.has(name)) tables.set(name, await sql`SELECT * FROM ${sql(name)}`);
@@ -91,11 +97,33 @@ export async function readLitellmExport(
     );
   }
   const tables: Tables = (table) => rowsOf(exported[table] ?? [], `${path}: ${table}`);
-  if (!read.some((table) => table in exported))
-    throw new UsageError(`${path} has none of the tables ${read.join(", ")}.`);
+  refuseMissing(
+    requiredTables.filter((table) => !(table in exported)),
+    path,
+  );
   const others = Object.keys(exported).filter((table) => !isRead(table));
   const counts = new Map(others.map((table) => [table, tables(table).length]));
   return fromTables(tables, counts, saltKey);
+}
+
+/** Without one of them, a key could get more than it had. */
+function refuseMissing(tables: readonly string[], where: string): void {
+  if (tables.length > 0)
+    throw new UsageError(
+      `${where} does not have the ${tables.length === 1 ? "table" : "tables"} ${tables.join(", ")}: it is incomplete, or of another version of LiteLLM. An empty table is needed, too.`,
+    );
+}
+
+/** Without one of them, a key could get more than it had. */
+function refuseWithoutColumns(tables: Tables): void {
+  for (const [table, columns] of Object.entries(required))
+    for (const row of tables(table)) {
+      const missing = columns.find((name) => !(name in row));
+      if (missing !== undefined)
+        throw new UsageError(
+          `a row of ${table} does not have the column ${missing}: it is incomplete, or of another version of LiteLLM.`,
+        );
+    }
 }
 
 function rowsOf(value: unknown, where: string): readonly JsonObject[] {
@@ -113,6 +141,7 @@ async function fromTables(
   otherTables: ReadonlyMap<string, number>,
   saltKey: string | undefined,
 ): Promise<LitellmSource> {
+  refuseWithoutColumns(tables);
   const models = tables("LiteLLM_ProxyModelTable");
   const credentials = tables("LiteLLM_CredentialsTable");
   if (models.length + credentials.length > 0 && saltKey === undefined)
@@ -175,14 +204,19 @@ const ciphertext = /^(?:v2:gcm:.*|[\w-]{54,}={0,2})$/;
 
 /** LiteLLM encrypts every text of the parameters. A text that is not encrypted is kept. */
 function decrypted(values: JsonObject, decrypt: Decrypt): JsonObject {
-  const { model } = values;
-  if (typeof model === "string" && ciphertext.test(model) && decrypt(model) === undefined)
+  let failed = 0;
+  let opened = 0;
+  const entries = Object.entries(values).map(([name, value]) => {
+    if (typeof value !== "string") return [name, value];
+    const text = decrypt(value);
+    if (text !== undefined) opened += 1;
+    else if (ciphertext.test(value)) failed += 1;
+    return [name, text ?? value];
+  });
+  // A key in plain text may look like a ciphertext.
+  if (failed > 0 && opened === 0)
     throw new UsageError(
       "the models in LiteLLM's database cannot be decrypted with this LITELLM_SALT_KEY or LITELLM_MASTER_KEY.",
     );
-  const opened = Object.entries(values).map(([name, value]) => [
-    name,
-    typeof value === "string" ? (decrypt(value) ?? value) : value,
-  ]);
-  return Object.fromEntries(opened);
+  return Object.fromEntries(entries);
 }

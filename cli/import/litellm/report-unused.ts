@@ -65,20 +65,53 @@ const usedColumns: ReadonlySet<string> = new Set([
   "last_active",
 ]);
 
+/** Columns without a protection, which have a line if they have a value. */
+const harmlessColumns: ReadonlySet<string> = new Set([
+  "admins",
+  "allow_team_guardrail_config",
+  "allowed_cache_controls",
+  "default_team_member_models",
+  "key_rotation_at",
+  "last_breach_check_at",
+  "last_rotation_at",
+  "litellm_model_table",
+  "members",
+  "metadata",
+  "object_permission",
+  "password_reset_required",
+  "rotation_count",
+  "rotation_interval",
+  "soft_budget_cooldown",
+  "sso_user_id",
+  "team_member_permissions",
+  "temp_budget_expiry",
+  "updated",
+]);
+
+/** A column that a later version of LiteLLM has may be a protection. */
+export const isKnownColumn = (name: string): boolean =>
+  usedColumns.has(name) ||
+  harmlessColumns.has(name) ||
+  Object.hasOwn(reasons, name) ||
+  isProtectedColumn(name);
+
 const usedMetadata: ReadonlySet<string> = new Set(["team_member_budget_id", "scim_active"]);
 
 /** `prefix`: of the names of the columns. */
 export function reportUnused(row: JsonObject, report: SubjectReport, prefix = ""): void {
   for (const [column, value] of Object.entries(row)) {
-    if (usedColumns.has(column) || isProtectedColumn(column) || !hasContent(value)) continue;
-    if (column === "metadata") {
-      for (const [name, member] of Object.entries(metadataOf(value)))
-        if (hasContent(member) && !usedMetadata.has(name))
-          drop(`metadata.${name}`, "Vexel stores no metadata");
-    } else drop(column, "Vexel has no such field");
+    if (!hasContent(value)) continue;
+    if (column === "metadata") reportMetadata(metadataOf(value), report, prefix);
+    else if (harmlessColumns.has(column) || Object.hasOwn(reasons, column))
+      report.dropped(`${prefix}${column}`, reasons[column] ?? "Vexel has no such field");
   }
-  function drop(column: string, reason: string): void {
-    if (!isProtectedColumn(column)) report.dropped(`${prefix}${column}`, reasons[column] ?? reason);
+}
+
+function reportMetadata(metadata: JsonObject, report: SubjectReport, prefix: string): void {
+  for (const [name, value] of Object.entries(metadata)) {
+    const column = `metadata.${name}`;
+    if (hasContent(value) && !usedMetadata.has(name) && !isProtectedColumn(column))
+      report.dropped(`${prefix}${column}`, reasons[column] ?? "Vexel stores no metadata");
   }
 }
 

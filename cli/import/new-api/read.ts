@@ -85,12 +85,28 @@ export function readNewApiExport(path: string): NewApiSource {
   return fromRows(rows("channels"), rows("tokens"), rows("options"), rows("users"));
 }
 
+/** Without one of them, a token could get more than it had. */
+function refuseWithoutColumns(
+  table: string,
+  rows: readonly JsonObject[],
+  columns: readonly string[],
+): void {
+  const missing = columns.find((name) => rows.some((row) => !(name in row)));
+  if (missing !== undefined)
+    throw new UsageError(
+      `a row of ${table} does not have the column ${missing}: it is incomplete, or not of new-api.`,
+    );
+}
+
 function fromRows(
   channels: readonly JsonObject[],
   tokens: readonly JsonObject[],
   options: readonly JsonObject[],
   users: readonly JsonObject[],
 ): NewApiSource {
+  refuseWithoutColumns("tokens", tokens, ["model_limits_enabled", "model_limits", "group"]);
+  refuseWithoutColumns("users", users, ["group", "status"]);
+  refuseWithoutColumns("channels", channels, ["group", "models"]);
   const quota = options.find(({ key }) => key === "QuotaPerUnit");
   const perUnit = numberOf(quota?.value, Number.NaN) ?? Number.NaN;
   return {

@@ -23,7 +23,43 @@ export function siteLosses(options: ReadonlyMap<string, string>): readonly Found
   );
 }
 
-export const tokenLosses = ({ allow_ips }: JsonObject): readonly FoundLoss[] =>
+const knownColumns: ReadonlySet<string> = new Set([
+  "id",
+  "user_id",
+  "key",
+  "status",
+  "name",
+  "created_time",
+  "accessed_time",
+  "expired_time",
+  "remain_quota",
+  "unlimited_quota",
+  "model_limits_enabled",
+  "model_limits",
+  "allow_ips",
+  "used_quota",
+  "group",
+  "cross_group_retry",
+  "auto_groups",
+  "deleted_at",
+]);
+
+export const tokenLosses = (token: JsonObject): readonly FoundLoss[] => [
+  ...addressLosses(token),
+  ...Object.entries(token).flatMap(([field, value]) =>
+    knownColumns.has(field) || value === null || value === "" || value === 0 || value === false
+      ? []
+      : [
+          {
+            loss: "unknown-columns",
+            field,
+            note: "this version of Vexel does not know the column",
+          } as const,
+        ],
+  ),
+];
+
+const addressLosses = ({ allow_ips }: JsonObject): readonly FoundLoss[] =>
   typeof allow_ips === "string" && allow_ips.trim() !== ""
     ? [
         {
