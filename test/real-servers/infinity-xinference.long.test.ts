@@ -11,7 +11,7 @@ import {
   post,
   vectorsOf,
 } from "./embedding-cases.ts";
-import { describeServers, type RealServer, stop, timeoutMs } from "./servers.ts";
+import { describeServers, type RealServer, stopServers, timeoutMs } from "./servers.ts";
 import { installTorchServers, startInfinity, startXinference } from "./torch-servers.ts";
 
 const otherKey = "sk-other-0123456789abcdef";
@@ -45,7 +45,7 @@ keys:
 
   afterAll(async () => {
     await gateway?.close();
-    await stop([infinity, xinference]);
+    await stopServers();
   }, timeoutMs);
 
   const embed = (model: string, input: unknown, more: object = {}): Promise<Response> =>

@@ -4,7 +4,7 @@ import { startGateway, type TestGateway } from "../harness.ts";
 import { until } from "../until.ts";
 import { declareEmbeddingCases, expectSame, post, vectorsOf } from "./embedding-cases.ts";
 import { installLlamaServer, startLlamaServer } from "./llama-server.ts";
-import { describeServers, type RealServer, stop, timeoutMs } from "./servers.ts";
+import { describeServers, type RealServer, stopServers, timeoutMs } from "./servers.ts";
 
 /** More tokens than the model reads, and than the server takes at once (its physical batch size). */
 const [tooLong, tooLarge] = ["boat ".repeat(200), "boat ".repeat(600)];
@@ -33,7 +33,7 @@ keys:
 
   afterAll(async () => {
     await gateway?.close();
-    await stop([server]);
+    await stopServers();
   }, timeoutMs);
 
   const embed = (model: string, input: unknown, more: object = {}): Promise<Response> =>

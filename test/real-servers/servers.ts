@@ -64,6 +64,9 @@ export const freePort = (): number => {
   return listener.port;
 };
 
+/** Servers that were started, also those that did not get ready. */
+const started: Bun.Subprocess[] = [];
+
 /** Starts a server, and waits until `GET {baseUrl}/models` succeeds. */
 export async function start(
   name: string,
@@ -77,18 +80,18 @@ export async function start(
     stdout: log,
     stderr: log,
   });
-  for (let turn = 0; turn < 6000; turn++) {
+  started.push(child);
+  for (let turn = 0; turn < 9000; turn++) {
     const response = await fetch(`${baseUrl}/models`).catch(() => undefined);
     if (response?.ok) return { baseUrl, process: child };
     if (child.exitCode !== null || child.signalCode !== null) break;
     await Bun.sleep(100);
   }
-  child.kill();
   throw new Error(`${name} did not start: its log is in ${folder}`);
 }
 
-/** Ends the servers that a test started. */
-export async function stop(servers: readonly (RealServer | undefined)[]): Promise<void> {
-  for (const server of servers) server?.process.kill();
-  await Promise.all(servers.map((server) => server?.process.exited));
+/** Ends all servers that were started. */
+export async function stopServers(): Promise<void> {
+  for (const child of started) child.kill();
+  await Promise.all(started.map(({ exited }) => exited));
 }

@@ -40,12 +40,8 @@ export const startInfinity = (port = freePort()): Promise<RealServer> =>
   ]);
 
 export async function startXinference(): Promise<RealServer> {
-  const port = freePort();
-  const baseUrl = `http://127.0.0.1:${port}/v1`;
-  const server = await start("xinference", baseUrl, [
-    programOf("xinference", "xinference-local"),
-    ...["-H", "127.0.0.1", "-p", String(port)],
-  ]);
+  const server = await startXinferenceAlone();
+  const { baseUrl } = server;
   await launch(baseUrl, "embedding", "tiny", {
     dimensions: 64,
     max_tokens: 128,
@@ -69,6 +65,20 @@ export async function startXinference(): Promise<RealServer> {
     default_generate_config: { num_inference_steps: 2 },
   });
   return server;
+}
+
+/** It ends by itself if it is not ready within two minutes, as on a busy machine. */
+async function startXinferenceAlone(attempts = 5): Promise<RealServer> {
+  const port = freePort();
+  try {
+    return await start("xinference", `http://127.0.0.1:${port}/v1`, [
+      programOf("xinference", "xinference-local"),
+      ...["-H", "127.0.0.1", "-p", String(port)],
+    ]);
+  } catch (error) {
+    if (attempts === 1) throw error;
+    return startXinferenceAlone(attempts - 1);
+  }
 }
 
 async function launch(baseUrl: string, type: string, name: string, facts: object): Promise<void> {
