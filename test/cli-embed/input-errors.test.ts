@@ -3,6 +3,9 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parquetWriteFile } from "hyparquet-writer";
+import { UsageError } from "../../cli/command.ts";
+import { readRows } from "../../cli/embed/read-rows.ts";
+import { nextTurn } from "../../server/lib/tasks.ts";
 import { startFake } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import { embedWith, readJsonLines, texts, vectorOf, writeJsonl } from "./embed-fixture.ts";
@@ -148,6 +151,49 @@ test("a file that is no Parquet, a truncated one and a damaged one are refused",
   }
   write("docs.parquet", "no");
   await expectRefused("docs.parquet", [], "--input: docs.parquet is not a Parquet file");
+});
+
+describe("a damaged Parquet file", () => {
+  const read = async (content: Uint8Array): Promise<unknown> => {
+    const input = join(folder.path, "docs.parquet");
+    writeFileSync(input, content);
+    const options = { input, idColumn: "key", textColumn: "body", sinceColumn: "key" };
+    const all = { since: undefined, limit: undefined, otherColumns: true, ownFiles: new Set("") };
+    return Array.fromAsync(readRows({ ...options, ...all })).catch((error: unknown) => error);
+  };
+  const goodFile = async () => {
+    writeParquet("good.parquet");
+    return Buffer.from(await Bun.file(join(folder.path, "good.parquet")).bytes());
+  };
+
+  test("is read or refused, whichever byte is wrong, and never ends in another error", async () => {
+    const good = await goodFile();
+    const damages = [(byte: number) => byte ^ 0x11, (byte: number) => byte + 2];
+    for (const damage of damages) {
+      let refused = 0;
+      for (let at = 0; at < good.length; at++) {
+        const damaged = Buffer.from(good);
+        damaged[at] = damage(good[at]!);
+        const result = await read(damaged);
+        if (Array.isArray(result)) continue;
+        expect(result, `byte ${at}`).toBeInstanceOf(UsageError);
+        refused++;
+      }
+      expect(refused).toBeGreaterThan(good.length / 4);
+    }
+  });
+
+  test("with a list that its schema does not have is refused before another column is decoded", async () => {
+    writeJsonl(folder.path, "docs.jsonl", [{ id: "some id", text: "A text." }]);
+    await embedWith(fake, folder.path, "--input", "docs.jsonl", "--output", "vectors.parquet");
+    const damaged = Buffer.from(await Bun.file(join(folder.path, "vectors.parquet")).bytes());
+    // The compressed text of the first column, and the path of the second one in the row group.
+    damaged.fill(0xff, damaged.indexOf("some id") - 5, damaged.indexOf("some id"));
+    damaged.write("lisp", damaged.lastIndexOf("list"));
+    expect(await read(damaged)).toBeInstanceOf(UsageError);
+    // An error that is caught nowhere would fail this test.
+    await nextTurn();
+  });
 });
 
 test("an output folder that does not exist is refused", async () => {

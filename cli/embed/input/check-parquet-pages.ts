@@ -2,18 +2,34 @@
  * Checks the page headers of a row group before its pages are decoded. The decoder trusts them: it never ends at a length
  * that is missing, and fills the memory for a number of values that is not true.
  */
-import type { AsyncBuffer, ColumnMetaData, DataReader, PageHeader, RowGroup } from "hyparquet";
+import type {
+  AsyncBuffer,
+  ColumnMetaData,
+  DataReader,
+  PageHeader,
+  RowGroup,
+  SchemaTree,
+} from "hyparquet";
 
-/** `columns`: the names of the columns to read. Throws an Error for a damaged page. */
+interface Wanted {
+  /** The names of the columns to read. */
+  readonly columns: readonly string[];
+  readonly schema: SchemaTree;
+}
+
+/** Throws an Error for a damaged page, or a column that the schema does not have. */
 export async function checkPages(
   file: AsyncBuffer,
   { columns: chunks }: RowGroup,
-  columns: readonly string[],
+  { columns, schema }: Wanted,
 ): Promise<void> {
   const { parquetHeader } = await import("hyparquet/src/column.js");
+  const { getTreePath } = await import("hyparquet/src/schema.js");
   for (const { meta_data: chunk } of chunks) {
     const [column = ""] = chunk?.path_in_schema ?? [];
     if (!chunk || !columns.includes(column)) continue;
+    // At an unknown one, the decoder stops while others are being read, whose errors are caught nowhere.
+    getTreePath(schema, chunk.path_in_schema);
     const [start, end] = rangeOf(chunk);
     const reader = { view: new DataView(await file.slice(start, end)), offset: 0 };
     for (let values = 0; values < chunk.num_values; ) {

@@ -31,8 +31,11 @@ export async function* readParquet(path: string, wanted: Wanted): AsyncGenerator
   const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } =
     await import("hyparquet");
   const file = await asyncBufferFromFile(path);
-  const metadata = await readable(path, () => parquetMetadataAsync(file));
-  const elements = parquetSchema(metadata).children.map(({ element }) => element);
+  const { metadata, schema } = await readable(path, async () => {
+    const found = await parquetMetadataAsync(file);
+    return { metadata: found, schema: parquetSchema(found) };
+  });
+  const elements = schema.children.map(({ element }) => element);
   const all = elements.map(({ name }) => name);
   const columns = wanted.others ? all : all.filter((name) => wanted.named.has(name));
   const fractional = new Set(elements.filter(isFractional).map(({ name }) => name));
@@ -45,7 +48,7 @@ export async function* readParquet(path: string, wanted: Wanted): AsyncGenerator
       columns.length === 0
         ? Array.from({ length: rowEnd - rowStart }, () => ({}))
         : await readable(path, async () => {
-            await checkPages(file, group, columns);
+            await checkPages(file, group, { columns, schema });
             return parquetReadObjects(read);
           });
     for (const row of rows) {
@@ -77,12 +80,15 @@ const isFractional = ({ type, converted_type, logical_type }: SchemaElement): bo
   converted_type === "DECIMAL" ||
   logical_type?.type === "FLOAT16";
 
+/** An error of the operating system, such as EACCES. Those of the decoder begin with ERR_. */
+const isOfSystem = (error: unknown): boolean => /^E(?!RR_)/.test(errorCode(error));
+
 /** Throws UsageError for a file that is damaged, or no Parquet at all. */
 async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (errorCode(error)) throw error;
+    if (isOfSystem(error)) throw error;
     throw new UsageError(
       `--input: ${path} is not a Parquet file that can be read: ${errorMessage(error)}`,
     );
