@@ -8,11 +8,13 @@ import { join } from "node:path";
 import { composeSnapshot } from "../../server/config/build/load-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import { ConfigEntities, EntityRefused } from "../../server/config/entities/config-entities.ts";
+import { entityViews } from "../../server/config/entities/entity-views.ts";
 import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
-import { describeOrigin, originOf } from "../../server/config/snapshot.ts";
+import { describeOrigin, originOf, type Snapshot } from "../../server/config/snapshot.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
-import { readStoredConfig } from "../../server/config/sources/stored-config.ts";
+import { readStoredConfig, type StoredConfig } from "../../server/config/sources/stored-config.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
+import type { YamlConfig } from "../../server/config/yaml/read-yaml.ts";
 import { readYaml } from "../../server/config/yaml/yaml-file.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../server/storage/sql/config-entity-store.ts";
@@ -334,4 +336,25 @@ test("a poll that the end of the gateway interrupts is no unreadable store in th
   close();
   await Bun.sleep(1);
   expect(configuration.log()).not.toContain("unreadable");
+});
+
+test("the entities of a file with many entries are listed without searching the file for each", () => {
+  let reads = 0;
+  const models = Array.from({ length: 200 }, (_, at) => ({
+    get id() {
+      reads++;
+      return `model-${at}`;
+    },
+    kind: "embedding",
+  }));
+  const origins = new Map(models.map((_, at) => [`model model-${at}`, { source: "yaml", at: "" }]));
+  const views = entityViews({
+    yaml: { raw: { models } } as unknown as YamlConfig,
+    snapshot: { origins } as unknown as Snapshot,
+    stored: { entities: [], leftOut: [] } as unknown as StoredConfig,
+    leftOut: [],
+  });
+  expect(views).toHaveLength(models.length);
+  expect(views[0]).toMatchObject({ id: "model-0", value: { kind: "embedding" } });
+  expect(reads).toBeLessThanOrEqual(2 * models.length);
 });

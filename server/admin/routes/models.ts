@@ -49,11 +49,13 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
     stores_content: model.storeContentMs !== undefined,
     options: model.kind === "image" ? imageOptions(model, "generations", capabilitiesOf) : {},
     edits: model.kind === "image" ? imageEdits(model, capabilitiesOf) : null,
-    targets: health.filter(({ models }) => models.includes(model.id)),
+    targets: health,
   });
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const health = await targets();
-    const data = [...snapshot().models.values()].map((model) => show(model, health));
+    const health = byModel(await targets());
+    const data = [...snapshot().models.values()].map((model) =>
+      show(model, health.get(model.id) ?? []),
+    );
     return context.json({ object: "list", data, next_cursor: null });
   };
   const showEntity = (view: EntityView): ModelEntity => shownEntity<ModelValue>(view);
@@ -63,7 +65,9 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
     const model = snapshot().models.get(idOf(context));
     // A stored model that is not in force has only a definition.
     const detail: ModelDetail = {
-      ...(model ? show(model, await targets()) : modelNotInForce(definition)),
+      ...(model
+        ? show(model, byModel(await targets()).get(model.id) ?? [])
+        : modelNotInForce(definition)),
       definition,
     };
     return context.json(detail);
@@ -93,6 +97,19 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
     entities.replace,
     entities.remove,
   ];
+}
+
+/** The targets of each model, by its id. */
+function byModel(targets: readonly ShownTarget[]): ReadonlyMap<string, readonly ShownTarget[]> {
+  const found = new Map<string, ShownTarget[]>();
+  for (const target of targets) {
+    for (const id of target.models) {
+      const known = found.get(id);
+      if (known) known.push(target);
+      else found.set(id, [target]);
+    }
+  }
+  return found;
 }
 
 const modelNotInForce = ({ id, origin, value }: ModelEntity): ShownModel => ({

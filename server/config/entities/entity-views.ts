@@ -46,14 +46,14 @@ export function entityViews({
 }
 
 function* provisionedEntities(yaml: YamlConfig, snapshot: Snapshot): Iterable<EntityView> {
+  const inFile = valuesInFile(yaml);
   for (const [key, origin] of snapshot.origins ?? []) {
     const space = key.indexOf(" ");
     const kind = key.slice(0, space);
     if (!isEntityKind(kind) || !isReadOnly(origin)) continue;
     const id = key.slice(space + 1);
-    const value =
-      origin.source === "yaml" ? valueInFile(yaml, kind, id) : provisionedValue(snapshot, kind, id);
-    yield { ...valueView({ kind, id, value }), origin, readOnly: true };
+    const value = origin.source === "yaml" ? inFile.get(key) : provisionedValue(snapshot, kind, id);
+    yield { ...valueView({ kind, id, value: value ?? {} }), origin, readOnly: true };
   }
 }
 
@@ -68,14 +68,17 @@ function valueView({ kind, id, value }: { kind: EntityKind; id: string; value: J
   };
 }
 
-function valueInFile({ raw }: YamlConfig, kind: EntityKind, id: string): JsonObject {
-  const { list, identity } = entityKinds[kind];
-  const entries = (raw as Record<string, JsonObject[] | undefined>)[list] ?? [];
-  const entry = entries.find((each) =>
-    identity === undefined ? webhookId(String(each.url)) === id : each[identity] === id,
-  );
-  const { [identity ?? ""]: _, ...value } = entry ?? {};
-  return value;
+/** The values of the file's entries, by kind and id as in `Snapshot.origins`. */
+function valuesInFile({ raw }: YamlConfig): ReadonlyMap<string, JsonObject> {
+  const lists = raw as Readonly<Record<string, readonly JsonObject[] | undefined>>;
+  const found = new Map<string, JsonObject>();
+  for (const [kind, { list, identity }] of Object.entries(entityKinds)) {
+    for (const entry of lists[list] ?? []) {
+      const { [identity ?? ""]: name, ...value } = entry;
+      found.set(`${kind} ${identity === undefined ? webhookId(String(entry.url)) : name}`, value);
+    }
+  }
+  return found;
 }
 
 function provisionedValue(snapshot: Snapshot, kind: EntityKind, id: string): JsonObject {
