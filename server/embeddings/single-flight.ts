@@ -56,8 +56,13 @@ export class InFlightQuery {
     return this.#results?.get(key);
   }
 
+  /** Other requests get some of the vectors. */
+  get isShared(): boolean {
+    return this.#waiters !== undefined && this.#waiters.size > 0;
+  }
+
   addResult(key: string, embedding: CachedEmbedding): void {
-    if (this.#waiters === undefined || this.#waiters.size === 0) return;
+    if (!this.isShared) return;
     this.#results ??= new Map();
     this.#results.set(key, embedding);
   }

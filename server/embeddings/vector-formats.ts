@@ -4,7 +4,7 @@
  * embeddings responses as OpenAI does. The JSON of a response is concatenated by hand: a vector is thousands of
  * characters that need no escaping.
  */
-import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
+import { lendEach } from "../lib/byte-memory.ts";
 import {
   checkBase64,
   checkNumbers,
@@ -272,13 +272,14 @@ export async function longBodyOf(
 
 const largeBodyBytes = 64 * 1024;
 
-/** A large body holds its reserved memory until it is sent. */
+/**
+ * A large body holds its reserved memory until it is sent, and is released then: no other response refers to it. Left to
+ * the garbage collector, 100 vectors take a tenth more CPU time, to fill new memory.
+ */
 function bodyOf(chunks: readonly Buffer[]): ResponseBody {
   let length = 0;
   for (const chunk of chunks) length += chunk.length;
-  return length < largeBodyBytes ? chunks : { length, open: () => lend(chunks), isInMemory: true };
-}
-
-async function* lend(chunks: readonly Buffer[]): AsyncGenerator<BorrowedBytes> {
-  yield* chunks;
+  return length < largeBodyBytes
+    ? chunks
+    : { length, open: () => lendEach(chunks), isInMemory: true };
 }

@@ -79,6 +79,76 @@ describe("a full cache", () => {
   });
 });
 
+describe("vectors of one response, which share memory,", () => {
+  const dimensions = 256;
+  const count = 40;
+  const responseOf = (at: number) => {
+    const keys = Array.from({ length: count }, (_, index) => `${at} ${index}`);
+    const vectors = keys.map((_, index) => new Float32Array(dimensions).fill(at + index / count));
+    return { keys, vectors, tokens: keys.map(() => 1) };
+  };
+  const bytesOfVectors = () => {
+    Bun.gc(true);
+    return process.memoryUsage().arrayBuffers;
+  };
+
+  test("take no more memory than the limit, although one vector of each of 1,000 responses survives", () => {
+    const maxBytes = 4 * 1024 * 1024;
+    const before = bytesOfVectors();
+    const cache = new EmbeddingCache({ maxBytes });
+    for (let at = 0; at < 1000; at++) {
+      const { keys, vectors, tokens } = responseOf(at);
+      expect(cache.setAll(keys, vectors, tokens)).toBe(true);
+      expect(cache.get(`${at} 7`, "float")).toBeDefined();
+      expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
+    }
+    const survivors = Array.from({ length: 1000 }, (_, at) => cache.get(`${at} 7`, "float"));
+    for (const [at, found] of survivors.entries())
+      expect(found?.vector ?? new Float32Array(dimensions).fill(at + 7 / count)).toEqual(
+        new Float32Array(dimensions).fill(at + 7 / count),
+      );
+    expect(survivors.filter(Boolean).length).toBeGreaterThan(900);
+    expect(bytesOfVectors() - before).toBeLessThan(maxBytes + survivors.length * dimensions * 4);
+  });
+
+  test("are counted whole until the last of them is evicted or replaced, and then not at all", () => {
+    const cache = new EmbeddingCache({ maxBytes: 64 * 1024 * 1024 });
+    const { keys, vectors, tokens } = responseOf(1);
+    cache.setAll(keys, vectors, tokens);
+    const whole = cache.bytes;
+    const one = { vector: new Float32Array(1).fill(1), tokens: 1 };
+    for (const key of keys.slice(1)) cache.set(key, one);
+    expect(cache.bytes).toBe(whole + (count - 1) * 4);
+    cache.set(keys[0] as string, one);
+    expect(cache.bytes).toBe(whole - count * dimensions * 4 + count * 4);
+  });
+
+  test("keep their values, whatever is evicted, used, replaced and added again", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(60), fc.nat(12), fc.nat(40)), { maxLength: 200 }),
+        (steps) => {
+          const cache = new EmbeddingCache({ maxBytes: 300_000 });
+          const expected = new Map<string, number>();
+          let value = 0;
+          for (const [first, size, used] of steps) {
+            const keys = Array.from({ length: size }, (_, at) => `${first + at}`);
+            const vectors = keys.map(() => new Float32Array(500).fill(++value));
+            for (const [at, key] of keys.entries()) expected.set(key, vectors[at]![0]!);
+            cache.setAll(keys, vectors, []);
+            for (const key of [`${used}`, `${used + 20}`]) {
+              const found = cache.get(key, "float")?.vector as Float32Array | undefined;
+              if (found) expect(found).toEqual(new Float32Array(500).fill(expected.get(key)!));
+            }
+            expect(cache.bytes).toBeLessThanOrEqual(300_000);
+          }
+        },
+      ),
+      tries(300),
+    );
+  });
+});
+
 describe("a cached vector", () => {
   test("has its own bytes, and does not change with the response it came in", () => {
     const { cache } = cacheFor(3);

@@ -141,8 +141,9 @@ class CacheStage implements InputSources {
       } catch (error) {
         return onError(error);
       }
+      const { isShared } = flight;
       singleFlight.end(flight, keys);
-      return response;
+      return isShared ? withoutBody(response) : response;
     };
     const onError = (error: unknown): never => {
       flight.fail(error);
@@ -166,16 +167,22 @@ class CacheStage implements InputSources {
       keys.length === 1 || !usage
         ? [usage?.inputTokens]
         : tokensPerInput(usage, request.query.input);
+    if (!this.#options.cache.setAll(keys, vectors, shares))
+      throw invalidResponse("a vector is not base64 of float32 numbers");
+    if (!embeddings && !flight.isShared) return;
     for (let at = 0; at < keys.length; at++) {
       const key = keys[at] as string;
       // Waiters share the vector as received: no code modifies a response.
       const embedding = { vector: vectors[at] as Vector, tokens: shares[at] };
-      if (!this.#options.cache.set(key, embedding))
-        throw invalidResponse("a vector is not base64 of float32 numbers");
       flight.addResult(key, embedding);
       embeddings?.set(key, embedding);
     }
   }
+}
+
+/** The memory of the body is released when it is sent, and other responses refer to its vectors. */
+function withoutBody({ verbatim: _, ...response }: EmbeddingsResponse): EmbeddingsResponse {
+  return response;
 }
 
 /** A synchronous throw of the next stage becomes a rejection. */

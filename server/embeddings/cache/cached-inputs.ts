@@ -1,7 +1,7 @@
 /** The embedding cache for requests that do not pass the cache stage: those that the batch of a vendor runs. */
 import type { PermittedModel } from "../../request/caller.ts";
 import type { Stage } from "../../request/stage.ts";
-import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../../upstream/contract.ts";
+import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
 import { tokensPerInput } from "../embedding-usage.ts";
 import { itemsOf, unsplittableReason } from "../split.ts";
 import { cacheKey, cacheKeyPrefix } from "./cache-key.ts";
@@ -39,7 +39,6 @@ export const fillCache =
     const { vectors, usage } = response;
     const keys = keysOf(options, query, model) ?? [];
     const tokens = usage && keys.length > 0 ? tokensPerInput(usage, query.input) : [];
-    for (const [at, key] of keys.entries())
-      options.cache.set(key, { vector: vectors[at] as Vector, tokens: tokens[at] });
+    options.cache.setAll(keys, vectors, tokens);
     return response;
   };

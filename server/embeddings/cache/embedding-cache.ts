@@ -31,9 +31,18 @@ export interface EmbeddingCacheOptions {
   };
 }
 
+/** The memory of the vectors of a response. It is released when none of them is cached any more. */
+interface VectorBuffer {
+  readonly bytes: ArrayBuffer;
+  /** Cached vectors in it. */
+  entries: number;
+}
+
 interface Entry {
   /** Float32 numbers, or the padded bytes of a quantized vector. The key decides which: it includes the type. */
-  readonly bytes: ArrayBuffer;
+  buffer: VectorBuffer;
+  from: number;
+  readonly length: number;
   readonly tokens: number | undefined;
   /** Unix milliseconds. 0 in a cache without expiry. */
   readonly madeAt: number;
@@ -51,6 +60,11 @@ interface KeptText {
  */
 export const textShare = 1 / 8;
 
+/** Vectors of one response share a buffer of up to this size: to allocate each of them would take twice the time. */
+const maxSharedBytes = 512 * 1024;
+/** The share of the cache that one buffer may have. */
+const maxBufferShare = 1 / 32;
+
 /** Bytes of an entry besides its vector, with its key and one evicted key. Measured as resident memory. */
 export const entryOverhead = 720;
 
@@ -58,6 +72,7 @@ export class EmbeddingCache {
   readonly #persistence: CachePersistence | undefined;
   readonly #expiry: EmbeddingCacheOptions["expiry"];
   readonly #maxBytes: number;
+  readonly #maxSharedBytes: number;
   #entries: S3Fifo<Entry>;
   #texts: S3Fifo<KeptText>;
   #generation = 0;
@@ -66,6 +81,7 @@ export class EmbeddingCache {
     this.#persistence = persistence;
     this.#expiry = expiry;
     this.#maxBytes = maxBytes;
+    this.#maxSharedBytes = Math.min(maxSharedBytes, maxBytes * maxBufferShare);
     [this.#entries, this.#texts] = this.#empty();
   }
 
@@ -89,9 +105,10 @@ export class EmbeddingCache {
   get(key: string, format: "float" | "base64" | QuantizedType): CachedEmbedding | undefined {
     const entry = this.#use(key);
     if (!entry) return undefined;
-    const { bytes, tokens } = entry;
+    const { tokens } = entry;
     if (format === "base64") return { vector: this.#textOf(key, entry), tokens };
-    if (format === "float") return { vector: new Float32Array(bytes.slice(0)), tokens };
+    const bytes = copyOf(entry);
+    if (format === "float") return { vector: new Float32Array(bytes), tokens };
     return { vector: unpadded(bytes, format), tokens };
   }
 
@@ -104,17 +121,67 @@ export class EmbeddingCache {
   /** Takes a vector from the cache that replicas share. It is not persisted. */
   adopt(key: string, { vector, tokens, madeAt }: SharedEmbedding): void {
     if (this.#entries.peek(key) || this.#isExpired(madeAt)) return;
-    this.#entries.set(key, { bytes: copyOf(vector), tokens, madeAt }, sizeOf(vector.byteLength));
+    this.#entries.set(key, entryOf(vector, tokens, madeAt), sizeOf(vector.byteLength));
   }
 
   /** False: `vector` is a string, but not a base64 vector. True also for a vector that is too large to be cached. */
-  set(key: string, { vector, tokens }: CachedEmbedding): boolean {
-    const bytes = bytesOf(vector);
-    if (!bytes) return false;
-    const entry = { bytes, tokens, madeAt: this.#expiry?.now() ?? 0 };
-    const isCached = this.#entries.set(key, entry, sizeOf(bytes.byteLength));
-    if (isCached) this.#persistence?.add(key, { vector: new Float32Array(bytes), tokens });
+  set(key: string, embedding: CachedEmbedding): boolean {
+    return this.setAll([key], [embedding.vector], [embedding.tokens]);
+  }
+
+  /** The same for the vectors of a response, which share buffers. */
+  setAll(
+    keys: readonly string[],
+    vectors: readonly Vector[],
+    tokens: readonly (number | undefined)[],
+  ): boolean {
+    const madeAt = this.#expiry?.now() ?? 0;
+    for (let first = 0; first < keys.length; ) {
+      let size = lengthOf(vectors[first] as Vector);
+      let end = first + 1;
+      for (; end < keys.length; end++) {
+        const length = lengthOf(vectors[end] as Vector);
+        if (size < 0 || length < 0 || size + length > this.#maxSharedBytes) break;
+        size += length;
+      }
+      if (size < 0) return false;
+      const buffer = { bytes: new ArrayBuffer(size), entries: end - first };
+      for (let from = 0; first < end; first++) {
+        const vector = vectors[first] as Vector;
+        const length = lengthOf(vector);
+        if (!writeVector(vector, buffer.bytes, from, length)) return false;
+        this.#add(keys[first] as string, { buffer, from, length, tokens: tokens[first], madeAt });
+        from += length;
+      }
+    }
     return true;
+  }
+
+  #add(key: string, entry: Entry): void {
+    const { buffer, from, length, tokens } = entry;
+    if (!this.#entries.set(key, entry, sizeOf(length))) return;
+    this.#persistence?.add(key, {
+      vector: new Float32Array(buffer.bytes, from, length / 4),
+      tokens,
+    });
+  }
+
+  /** The entry no longer refers to its buffer. The buffer counts as a whole until its last entry has left it. */
+  #leave({ buffer, length }: Entry): void {
+    this.#entries.heldBytes += length;
+    if (--buffer.entries > 0) return;
+    this.#entries.heldBytes -= buffer.bytes.byteLength;
+    // At once: until the garbage collector runs, several times the bytes of the cache would accumulate.
+    buffer.bytes.transfer(0);
+  }
+
+  /** The entry may stay much longer than the others of its buffer, so it gets one of its own. */
+  #separate(entry: Entry): void {
+    if (entry.buffer.bytes.byteLength === entry.length) return;
+    const bytes = copyOf(entry);
+    this.#leave(entry);
+    entry.buffer = { bytes, entries: 1 };
+    entry.from = 0;
   }
 
   /** Clears the cache, the persisted vectors too. When the promise resolves, their disk space is free. */
@@ -131,19 +198,24 @@ export class EmbeddingCache {
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
   restore(key: string, vector: Float32Array, tokens: number | undefined, madeAt = 0): boolean {
     if (this.#entries.peek(key) || this.#isExpired(madeAt)) return true;
-    const entry = { bytes: copyOf(vector), tokens, madeAt };
+    const entry = entryOf(vector, tokens, madeAt);
     return this.#entries.restore(key, entry, sizeOf(vector.byteLength));
   }
 
   #empty(): [S3Fifo<Entry>, S3Fifo<KeptText>] {
     const textBytes = this.#maxBytes * textShare;
-    return [new S3Fifo(this.#maxBytes - textBytes, release), new S3Fifo(textBytes)];
+    const entries = new S3Fifo<Entry>(this.#maxBytes - textBytes, {
+      onRemoved: (entry) => this.#leave(entry),
+      onEnterMain: (entry) => this.#separate(entry),
+    });
+    return [entries, new S3Fifo(textBytes)];
   }
 
   #textOf(key: string, entry: Entry): EncodedVector {
     const kept = this.#texts.get(key);
     if (kept?.entry === entry) return kept.vector;
-    const vector = EncodedVector.encode(entry.bytes);
+    const { buffer, from, length } = entry;
+    const vector = EncodedVector.encode(Buffer.from(buffer.bytes, from, length));
     this.#texts.set(key, { entry, vector }, sizeOf(vector.text.length));
     return vector;
   }
@@ -163,28 +235,24 @@ export class EmbeddingCache {
 /** The bytes that an entry with a vector of this many bytes takes. */
 const sizeOf = (vectorBytes: number): number => vectorBytes + entryOverhead;
 
-/** At once: until the garbage collector runs, several times the bytes of the cache would accumulate. */
-const release = ({ bytes }: Entry): void => {
-  bytes.transfer(0);
+const entryOf = (vector: Float32Array, tokens: number | undefined, madeAt: number): Entry => {
+  const bytes = vector.slice().buffer as ArrayBuffer;
+  return { buffer: { bytes, entries: 1 }, from: 0, length: bytes.byteLength, tokens, madeAt };
 };
 
-function copyOf(numbers: Float32Array | readonly number[]): ArrayBuffer {
-  const bytes = new ArrayBuffer(numbers.length * Float32Array.BYTES_PER_ELEMENT);
-  new Float32Array(bytes).set(numbers);
-  return bytes;
-}
+const copyOf = ({ buffer, from, length }: Entry): ArrayBuffer =>
+  buffer.bytes.slice(from, from + length);
 
 /**
- * Padded to whole float32 numbers, because persisted vectors are float32: the last byte is the length of the padding,
- * as in PKCS #7.
+ * The stored bytes of a vector; negative if it is a text, but not base64 of whole float32 numbers. Quantized vectors are
+ * padded to whole float32 numbers, because persisted vectors are float32.
  */
-function paddedCopy(vector: QuantizedVector): ArrayBuffer {
-  const padding = 4 - (vector.length % 4);
-  const bytes = new ArrayBuffer(vector.length + padding);
-  const copy = new Uint8Array(bytes).fill(padding, vector.length);
-  copy.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.length));
-  return bytes;
-}
+const lengthOf = (vector: Vector): number =>
+  isQuantized(vector)
+    ? vector.length + paddingOf(vector)
+    : dimensionsOf(vector) * Float32Array.BYTES_PER_ELEMENT;
+
+const paddingOf = ({ length }: QuantizedVector): number => 4 - (length % 4);
 
 function unpadded(bytes: ArrayBuffer, type: QuantizedType): QuantizedVector {
   const padding = new Uint8Array(bytes).at(-1) ?? 0;
@@ -192,15 +260,16 @@ function unpadded(bytes: ArrayBuffer, type: QuantizedType): QuantizedVector {
   return type === "int8" ? new Int8Array(copy) : new Uint8Array(copy);
 }
 
-/** Undefined if a text is not strict base64 of whole float32 numbers. */
-function bytesOf(vector: Vector): ArrayBuffer | undefined {
-  if (isQuantized(vector)) return paddedCopy(vector);
-  if (typeof vector !== "string" && !(vector instanceof EncodedVector)) return copyOf(vector);
-  const length = dimensionsOf(vector) * Float32Array.BYTES_PER_ELEMENT;
-  if (length < 0) return undefined;
-  const bytes = new ArrayBuffer(length);
+/** False if a text is not strict base64 of whole float32 numbers. */
+function writeVector(vector: Vector, into: ArrayBuffer, from: number, length: number): boolean {
   if (typeof vector === "string")
-    return decodeText(vector, new Uint8Array(bytes)) === length ? bytes : undefined;
-  vector.decode().copy(new Uint8Array(bytes));
-  return bytes;
+    return decodeText(vector, new Uint8Array(into, from, length)) === length;
+  if (vector instanceof EncodedVector) new Uint8Array(into, from, length).set(vector.decode());
+  else if (isQuantized(vector)) {
+    const bytes = new Uint8Array(into, from, length);
+    bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.length));
+    // The last byte is the length of the padding, as in PKCS #7.
+    bytes.fill(paddingOf(vector), vector.length);
+  } else new Float32Array(into, from, vector.length).set(vector);
+  return true;
 }

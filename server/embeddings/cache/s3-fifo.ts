@@ -70,23 +70,31 @@ class EvictedKeys {
 /** The share of the cache that new entries have while the main queue needs the rest. */
 const smallShare = 1 / 10;
 
+interface S3FifoEvents<V> {
+  /** A value is evicted or replaced. */
+  readonly onRemoved?: (value: V) => void;
+  /** A value enters the main queue, where it may stay much longer than values that were added with it. */
+  readonly onEnterMain?: (value: V) => void;
+}
+
 export class S3Fifo<V> {
+  /** Bytes that removed values still hold. They count as bytes of the cache. */
+  heldBytes = 0;
   readonly #maxBytes: number;
-  readonly #onRemoved: (value: V) => void;
+  readonly #events: S3FifoEvents<V>;
   readonly #nodes = new Map<string, Node<V>>();
   readonly #small = new FifoQueue<V>();
   readonly #main = new FifoQueue<V>();
   /** At most as many keys as there are entries. */
   readonly #evictedKeys = new EvictedKeys();
 
-  /** `onRemoved` is called for each value that is evicted or replaced. */
-  constructor(maxBytes: number, onRemoved: (value: V) => void = () => undefined) {
+  constructor(maxBytes: number, events: S3FifoEvents<V> = {}) {
     this.#maxBytes = maxBytes;
-    this.#onRemoved = onRemoved;
+    this.#events = events;
   }
 
   get bytes(): number {
-    return this.#small.bytes + this.#main.bytes;
+    return this.#small.bytes + this.#main.bytes + this.heldBytes;
   }
 
   get size(): number {
@@ -104,17 +112,21 @@ export class S3Fifo<V> {
     return node?.value;
   }
 
-  /** False: the value alone is larger than the cache, which then has no value for the key. */
+  /** False: the value alone is larger than the cache, which then has no value for the key. It counts as removed. */
   set(key: string, value: V, bytes: number): boolean {
     const node = this.#nodes.get(key);
     if (node) {
       this.#replace(node, value, bytes);
       return this.#nodes.has(key);
     }
-    if (bytes > this.#maxBytes) return false;
+    if (bytes > this.#maxBytes) {
+      this.#events.onRemoved?.(value);
+      return false;
+    }
     this.#makeSpace(bytes);
     const queue = this.#evictedKeys.has(key) ? this.#main : this.#small;
     queue.push(this.#enter(key, value, bytes, queue));
+    if (queue === this.#main) this.#events.onEnterMain?.(value);
     return true;
   }
 
@@ -133,15 +145,16 @@ export class S3Fifo<V> {
 
   /** The entry keeps its place. */
   #replace(node: Node<V>, value: V, bytes: number): void {
-    this.#onRemoved(node.value);
+    this.#events.onRemoved?.(node.value);
     node.value = value;
     node.queue.bytes += bytes - node.bytes;
     node.bytes = bytes;
+    if (node.queue === this.#main) this.#events.onEnterMain?.(value);
     this.#makeSpace(0);
   }
 
   #makeSpace(bytes: number): void {
-    while (this.bytes + bytes > this.#maxBytes) this.#evictOrMove();
+    while (this.bytes + bytes > this.#maxBytes && this.#nodes.size > 0) this.#evictOrMove();
   }
 
   /** Takes one entry from the front of a queue. */
@@ -153,10 +166,11 @@ export class S3Fifo<V> {
     if (node.wasUsed) {
       node.wasUsed = false;
       this.#main.push(node);
+      if (queue === this.#small) this.#events.onEnterMain?.(node.value);
       return;
     }
     this.#nodes.delete(node.key);
-    this.#onRemoved(node.value);
+    this.#events.onRemoved?.(node.value);
     if (queue === this.#small) this.#evictedKeys.add(node.key, this.#nodes.size);
   }
 }

@@ -162,9 +162,9 @@ export class EncodedVector {
   }
 
   /** `numbers`: float32 numbers that were checked before. */
-  static encode(numbers: ArrayBuffer): EncodedVector {
-    const text = Buffer.from(Buffer.from(numbers).toString("base64"), "latin1");
-    return new EncodedVector(text, { dimensions: numbers.byteLength / 4, validity: "valid" });
+  static encode(numbers: Buffer): EncodedVector {
+    const text = Buffer.from(numbers.toString("base64"), "latin1");
+    return new EncodedVector(text, { dimensions: numbers.length / 4, validity: "valid" });
   }
 
   toString(): string {
