@@ -170,7 +170,11 @@ browserTest(
     await signIn(page, "otto", adminPassword);
     await page.getByText("Choose a new password").waitFor();
     await page.getByLabel("Current password").fill(adminPassword);
-    await page.getByLabel("New password").fill("a password of the user");
+    const chosen = page.getByLabel("New password");
+    await chosen.fill("a password of the user");
+    expect(await chosen.getAttribute("type")).toBe("password");
+    await page.getByRole("button", { name: "Show password" }).click();
+    expect(await chosen.getAttribute("type")).toBe("text");
     await page.getByRole("button", { name: "Change password" }).click();
     await page.getByRole("button", { name: "Sign out" }).waitFor();
   },
