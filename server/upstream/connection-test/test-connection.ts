@@ -100,10 +100,13 @@ async function checkByHttp(
     return notReached(error, signal, host, timeoutMs, took());
   }
   const { status } = response;
-  const ids = isSuccess(status) ? modelIds(await readJson(response)) : undefined;
-  if (isList && (hasNoList.has(status) || (isSuccess(status) && !ids))) {
+  const body = isSuccess(status) ? await readJson(response) : undefined;
+  const ids = modelIds(body);
+  // Any JSON of a vendor that has a list of its own is that list.
+  const isOtherPage = isSuccess(status) && (body === undefined || (!adapter.models && !ids));
+  if (isList && (hasNoList.has(status) || isOtherPage)) {
     const asked = `${request.method ?? "GET"} ${new URL(request.url).pathname}`;
-    const id = isSuccess(status) ? "http_other_page" : "http_no_list";
+    const id = isOtherPage ? "http_other_page" : "http_no_list";
     const detail = message(id, { request: asked, status });
     const steps = [stepOf("http", "unknown", detail, took()), stepOf("credential", "skipped")];
     return { steps, reachable: true, credential: "unverified", models: null };
