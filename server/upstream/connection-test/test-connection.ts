@@ -84,9 +84,10 @@ type Checked = Pick<ConnectionTestResult, "steps" | "reachable" | "credential" |
 async function checkByHttp(
   upstream: Upstream,
   adapter: Adapter,
-  { request, isList, modelIds }: FreeRequest,
+  free: FreeRequest,
   options: TestConnectionOptions,
 ): Promise<Checked> {
+  const { request, modelIds } = free;
   const { send, credentials, timeoutMs, clock } = options;
   const startedAt = clock();
   const signal = AbortSignal.timeout(timeoutMs);
@@ -101,14 +102,9 @@ async function checkByHttp(
   }
   const { status } = response;
   const body = isSuccess(status) ? await readJson(response) : undefined;
-  const ids = modelIds(body);
-  // Any JSON of a vendor that has a list of its own is that list.
-  const isOtherPage = isSuccess(status) && (body === undefined || (!adapter.models && !ids));
-  if (isList && (hasNoList.has(status) || isOtherPage)) {
-    const asked = `${request.method ?? "GET"} ${new URL(request.url).pathname}`;
-    const id = isOtherPage ? "http_other_page" : "http_no_list";
-    const detail = message(id, { request: asked, status });
-    const steps = [stepOf("http", "unknown", detail, took()), stepOf("credential", "skipped")];
+  const missing = describeMissingList(free, adapter, status, body);
+  if (missing) {
+    const steps = [stepOf("http", "unknown", missing, took()), stepOf("credential", "skipped")];
     return { steps, reachable: true, credential: "unverified", models: null };
   }
   const refusal = isExpected(status) ? undefined : await readRefusal(response, adapter, upstream);
@@ -118,11 +114,27 @@ async function checkByHttp(
     return { steps, reachable: true, credential: "unverified", models: null };
   }
   const http = stepOf("http", "passed", message("http_status", { status }), took());
+  const ids = modelIds(body);
   const models = ids ? validModelIds(ids) : null;
   const { credential, step } = refusal
     ? refusedCredential(upstream, status, refusal.message)
     : await checkCredential(upstream, adapter, options);
   return { steps: [http, step], reachable: true, credential, models };
+}
+
+/** A response that shows neither a right base URL nor a wrong one. `body`: undefined if it is no JSON. */
+function describeMissingList(
+  { request, isList, modelIds }: FreeRequest,
+  adapter: Adapter,
+  status: number,
+  body: unknown,
+): Message | undefined {
+  if (!isList) return undefined;
+  const values = { request: `${request.method ?? "GET"} ${new URL(request.url).pathname}`, status };
+  if (hasNoList.has(status)) return message("http_no_list", values);
+  // Any JSON of a vendor that has a list of its own is that list.
+  const isModelList = body !== undefined && (adapter.models !== undefined || modelIds(body));
+  return isSuccess(status) && !isModelList ? message("http_other_page", values) : undefined;
 }
 
 function notReached(
