@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { LedgerForwarder } from "../server/ledger/ledger-forwarder.ts";
 import { PostgresDatabase } from "../server/storage/postgres/database.ts";
 import { PostgresLedgerStore } from "../server/storage/postgres/ledger-store.ts";
-import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
+import { LedgerBacklog } from "../server/storage/sqlite/ledger-backlog.ts";
 import { sharedPostgres } from "../test/storage/postgres-server.ts";
 import { makeRow } from "./ledger-rows.ts";
 import { measureLimitedKeys } from "./limited-keys.ts";
@@ -23,13 +23,13 @@ const minRowsPerSecond = 10_000;
 const folder = mkdtempSync(join(tmpdir(), "vexel-replicas-"));
 const server = await sharedPostgres();
 
-function fillBacklog(name: string, rows: number): SqliteLedgerStore {
+async function fillBacklog(name: string, rows: number): Promise<LedgerBacklog> {
   const own = join(folder, name);
   mkdirSync(own);
-  const store = new SqliteLedgerStore({ folder: own, maxBytes: 0 });
+  const store = new LedgerBacklog({ folder: own, maxBytes: 0 });
   const from = Date.now() - rows;
   for (let written = 0; written < rows; written += 500) {
-    store.write(Array.from({ length: 500 }, (_, at) => makeRow(from + written + at)));
+    await store.append(Array.from({ length: 500 }, (_, at) => makeRow(from + written + at)));
   }
   return store;
 }
@@ -37,8 +37,10 @@ function fillBacklog(name: string, rows: number): SqliteLedgerStore {
 /** The replicas share this process, so its CPU is that of all of them. */
 async function measureForwarding(replicas: number): Promise<void> {
   const url = await server.createDatabase();
-  const stores = Array.from({ length: replicas }, (_, at) =>
-    fillBacklog(`${replicas}-${at}`, rowCount / replicas),
+  const stores = await Promise.all(
+    Array.from({ length: replicas }, (_, at) =>
+      fillBacklog(`${replicas}-${at}`, rowCount / replicas),
+    ),
   );
   const databases = stores.map(() => new PostgresDatabase({ url, now: Date.now }));
   for (const database of databases) await database.migrate();
@@ -53,8 +55,10 @@ async function measureForwarding(replicas: number): Promise<void> {
         store: new PostgresLedgerStore(databases[at] as PostgresDatabase),
         report: ({ reason }) => console.log(reason),
         reportBacklog: () => undefined,
-        reportRejected: ({ requestId }) => console.log(`rejected: ${requestId}`),
-        onForwarded: async () => resolve(),
+        setAside: ({ requestId }) => console.log(`rejected: ${requestId}`),
+        beforeBatch: async () => {
+          if (backlog.size === 0) resolve();
+        },
       });
       await promise;
       await forwarder.close();

@@ -347,7 +347,7 @@ export const settingsTable = {
     "Days for which an entry of the audit log is kept. 0: forever.",
   ),
   VEXEL_LEDGER_MAX_BYTES: wholeNumber(0).describe(
-    "Maximum size of `ledger.db`. Above it, the ledger cannot be written, as with a full disk. 0: no limit.",
+    "Maximum size of `ledger.db`, or with `DATABASE_URL` of `backlog.db`. Above it, the ledger cannot be written, as with a full disk. 0: no limit.",
   ),
   VEXEL_IMAGE_TTL: seconds(3600).describe("Seconds for which the link to a stored image works."),
   VEXEL_IMAGES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored images."),

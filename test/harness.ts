@@ -22,9 +22,9 @@ import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
 import type { RedisConnection } from "../server/storage/redis/client.ts";
 import type { ConfigEntityStore } from "../server/storage/sql/config-entity-store.ts";
 import { openConfigEntityStore, openKeyStore } from "../server/storage/sqlite/gateway-database.ts";
-import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { TempStorage } from "../server/temp-storage/temp-storage.ts";
 import { buildBuiltInModels } from "../server/workers/built-in-models.ts";
+import { rowsIn } from "./ledger/stored-rows.ts";
 import { unlimitedDisk } from "./unlimited-disk.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
@@ -250,15 +250,8 @@ export const outboxRows = (folder: string): LedgerRow[] =>
 export function readLedger(folder: string): LedgerRow[] {
   // The outbox is read first: rows move from it into the file.
   const pending = outboxRows(folder);
-  const file = new SqliteLedgerStore({ folder, maxBytes: 0 });
-  try {
-    const rows = new Map(
-      [...pending, ...file.oldest(1_000_000)].map((row) => [row.requestId, row]),
-    );
-    return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
-  } finally {
-    void file.close();
-  }
+  const rows = new Map([...pending, ...rowsIn(folder)].map((row) => [row.requestId, row]));
+  return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
 }
 
 export interface GatewayProcess {

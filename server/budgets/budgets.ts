@@ -3,22 +3,17 @@
  * All budgets that a request is charged to are checked in one synchronous step, so concurrent requests cannot spend the
  * same dollar twice. Day and month budgets reset at midnight UTC.
  */
-import { endOfPeriod, type Period, periodNames, periods } from "../../contract/budget-periods.ts";
+import { endOfPeriod, type Period, periods } from "../../contract/budget-periods.ts";
 import type { EventData } from "../../contract/events.ts";
 import { type BudgetedOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import { toDollars } from "../lib/nano-dollars.ts";
+import { toDollars, toNanos } from "../lib/nano-dollars.ts";
 import type { CostEstimate } from "../limits/estimate-cost.ts";
 import type { RequestBudgets } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
-import type { BudgetState, Reserved } from "../storage/redis/limits-demand.ts";
-import {
-  type BudgetCounter,
-  type BudgetCounters,
-  chargedOwner,
-  type ReservedAmount,
-  type StandingReservation,
-} from "./budget-counters.ts";
+import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/limits-demand.ts";
+import type { BudgetCounter, BudgetInPeriod } from "./budget-counter.ts";
+import { type BudgetCounters, chargedOwner } from "./budget-counters.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
 
 /** The estimated cost of a request that is charged to budgets. */
@@ -51,103 +46,39 @@ export interface JobEntry {
   readonly amounts: readonly { readonly owner: BudgetedOwner; readonly nanos: number }[];
 }
 
-interface BudgetInPeriod {
-  readonly budgeted: BudgetedOwner;
-  readonly period: Period;
-  /** Such as 2026-11-15. */
-  readonly name: string;
-  readonly limit: number;
-  readonly counter: BudgetCounter;
-}
-
-type ReportThresholds = (budget: BudgetInPeriod) => void;
-
-/** The reservation of one request. */
+/** The reservation of one request. Its ledger row charges the request: the two are in one turn of the event loop. */
 class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
-  log?: () => void;
-  readonly #reserved: readonly {
-    readonly budget: BudgetInPeriod;
-    readonly amount: ReservedAmount;
-  }[];
-  readonly #report: ReportThresholds;
-  readonly #hold: string | undefined;
-  #isSettled = false;
+  readonly #id: string;
+  readonly #counters: readonly BudgetCounter[];
 
-  /**
-   * `underReserved`: budgets that reserve the likely cost instead of the upper bound. `hold`: the name of the
-   * reservation in shared budgets.
-   */
-  constructor(
-    budgets: readonly BudgetInPeriod[],
-    estimate: Estimate,
-    report: ReportThresholds,
-    underReserved: readonly BudgetInPeriod[] = none,
-    hold?: string,
-  ) {
-    const { dollars, maxDollars = dollars } = estimate;
-    this.estimate = dollars;
-    this.#report = report;
-    this.#hold = hold;
-    this.#reserved = budgets.map((budget) => {
-      const mayExceedReservation = underReserved.includes(budget);
-      const likelyOrMax = (mayExceedReservation ? dollars : maxDollars) ?? 0;
-      const reserved = isFree(estimate, budget.budgeted) ? 0 : likelyOrMax;
-      budget.counter.reserve(reserved, mayExceedReservation);
-      const amount = { reserved, mayExceedReservation };
-      if (hold !== undefined) budget.counter.shared?.keep(amount, hold);
-      return { budget, amount };
-    });
-  }
-
-  settle(dollars: number): void {
-    this.#end(dollars);
+  constructor(id: string, estimate: number | undefined, counters: readonly BudgetCounter[]) {
+    this.#id = id;
+    this.estimate = estimate;
+    this.#counters = counters;
   }
 
   release(): void {
-    this.#end(0);
-  }
-
-  #end(dollars: number): void {
-    if (this.#isSettled) return;
-    this.#isSettled = true;
-    for (const { budget, amount } of this.#reserved) {
-      budget.counter.settle(amount, dollars, this.#hold);
-      if (dollars > 0) this.#report(budget);
-    }
+    for (const counter of this.#counters) counter.close(this.#id);
   }
 }
-
-const none: readonly BudgetInPeriod[] = [];
 
 export type Budgets = ReturnType<typeof createBudgets>;
 
 export function createBudgets(options: BudgetsOptions) {
   const { counters, emit } = options;
-  const budgetsOf = (budgeted: BudgetedOwner, at: number): BudgetInPeriod[] => {
-    const names = periodNames(at);
-    return periods.flatMap((period): BudgetInPeriod[] => {
-      const limit = budgeted.budget[period];
-      if (limit === undefined) return [];
-      const name = names[period];
-      const counter = counters.counterOf(budgeted, name);
-      counter.watch(limit);
-      return [{ budgeted, period, name, limit, counter }];
-    });
-  };
   const allBudgetsOf = (charged: readonly BudgetedOwner[], at: number): BudgetInPeriod[] =>
-    charged.flatMap((budgeted) => budgetsOf(budgeted, at));
+    charged.flatMap((budgeted) => counters.budgetsOf(budgeted, at));
 
   const report = (
     { budgeted, period, name, limit, counter }: BudgetInPeriod,
-    refused = false,
+    isRefused = false,
   ): void => {
     const { scope, id, name: ownerName, ofProject } = budgeted;
     // Their number is not bounded by the configuration.
     if (scope === "end_user") return;
-    for (const percent of refused
-      ? counter.thresholdsOnRefusal(limit)
-      : counter.newThresholds(limit)) {
+    for (const percent of counter.newThresholds(limit, isRefused)) {
+      const budget = toDollars(limit);
       emit({
         type: "budget.threshold",
         data: {
@@ -157,13 +88,14 @@ export function createBudgets(options: BudgetsOptions) {
           ...(ofProject !== undefined && { project: ofProject }),
           period,
           percent,
-          spent: counter.spent,
-          budget: limit,
+          spent: toDollars(counter.used),
+          budget,
         },
-        deduplicationKey: `budget.threshold ${scope} ${name} ${limit} ${percent} ${chargedOwner(budgeted).id}`,
+        deduplicationKey: `budget.threshold ${scope} ${name} ${budget} ${percent} ${chargedOwner(budgeted).id}`,
       });
     }
   };
+  counters.onSpent = (budget) => report(budget);
 
   /**
    * Reports the exceeded budgets and returns the error of the request. An exhausted budget is one that the request
@@ -174,8 +106,9 @@ export function createBudgets(options: BudgetsOptions) {
     { dollars, maxDollars }: Pick<Estimate, "dollars" | "maxDollars">,
     at: number,
   ): GatewayError => {
+    const { likely } = amountsOf(dollars, maxDollars);
     const exhausted = exceeded.filter(({ counter, limit }) =>
-      counter.isExhaustedFor(dollars || undefined, limit),
+      counter.isExhaustedFor(likely || undefined, limit),
     );
     for (const budget of exceeded) report(budget, exhausted.includes(budget));
     const isTemporary = exhausted.length === 0;
@@ -203,6 +136,29 @@ export function createBudgets(options: BudgetsOptions) {
     return allBudgetsOf(charged, at);
   };
 
+  /** Reserves the likely cost in these budgets, and the upper bound in the others. */
+  const open = (
+    budgets: readonly BudgetInPeriod[],
+    estimate: Estimate,
+    underReserved: readonly BudgetInPeriod[],
+    hold?: string,
+  ): Reservation => {
+    const id = hold ?? counters.newEntryId();
+    const { most, likely } = amountsOf(estimate.dollars, estimate.maxDollars);
+    const reserved = budgets.filter((budget) => {
+      const isLikely = underReserved.includes(budget);
+      const nanos = isLikely ? likely : most;
+      if (nanos === 0 || isFree(estimate, budget.budgeted)) return false;
+      budget.counter.open({ id, nanos, isLikely, version: 0 }, hold !== undefined);
+      return true;
+    });
+    return new BudgetReservation(
+      id,
+      estimate.dollars,
+      reserved.map(({ counter }) => counter),
+    );
+  };
+
   return {
     /** To be called before the cost of a request of these owners is reserved. Undefined: there is nothing to wait for. */
     load: (charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined =>
@@ -212,21 +168,21 @@ export function createBudgets(options: BudgetsOptions) {
      * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
      */
     reserve: (charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation => {
-      const { dollars, maxDollars = dollars } = estimate;
+      const { dollars, maxDollars } = estimate;
+      const { most, likely } = amountsOf(dollars, maxDollars);
       const budgets = budgetsFor(charged, estimate, at);
-      const [likelyDollars, maxOrUnknown] = [dollars || undefined, maxDollars || undefined];
       const underReserved = budgets.filter(
         ({ budgeted, counter, limit }) =>
-          !isFree(estimate, budgeted) && counter.wouldExceed(maxOrUnknown, limit),
+          !isFree(estimate, budgeted) && counter.wouldExceed(most || undefined, limit),
       );
       // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest
       // could never be spent.
       const exceeded = underReserved.filter(
         ({ counter, limit }) =>
-          counter.hasUnderReserved || counter.wouldExceed(likelyDollars, limit),
+          counter.hasUnderReserved || counter.wouldExceed(likely || undefined, limit),
       );
       if (exceeded.length > 0) throw refuse(exceeded, { dollars, maxDollars }, at);
-      return new BudgetReservation(budgets, estimate, report, underReserved);
+      return open(budgets, estimate, underReserved);
     },
     /**
      * The demand of a request on budgets that replicas share. Undefined: `reserve` decides in this process. Throws
@@ -239,44 +195,75 @@ export function createBudgets(options: BudgetsOptions) {
       onReserved: (reservation: Reservation) => void,
     ): RequestBudgets | undefined => {
       if (!counters.isShared) return undefined;
-      const { dollars, maxDollars = dollars } = estimate;
-      const budgets = budgetsFor(charged, estimate, at);
-      const accept = (states: readonly BudgetState[], reservation: Reserved): BudgetInPeriod[] => {
-        for (const [i, state] of states.entries()) budgets[i]?.counter.shared?.accept(state);
-        return budgets.filter((_, i) => states[i]?.reservation === reservation);
+      const { dollars, maxDollars } = estimate;
+      const { most, likely } = amountsOf(dollars, maxDollars);
+      const find = (): BudgetInPeriod[] => budgetsFor(charged, estimate, at);
+      find();
+      const accept = (
+        found: readonly BudgetInPeriod[],
+        demands: readonly BudgetDemand[],
+        states: readonly BudgetState[],
+      ): void => {
+        for (const [i, { counter }] of found.entries()) {
+          const [demand, state] = [demands[i], states[i]];
+          if (demand && state) counter.accept(demand, state);
+        }
       };
       return {
-        demands: budgets.flatMap(({ budgeted, counter: { shared }, limit }) => {
-          if (isFree(estimate, budgeted)) return shared?.demand(Number.MAX_VALUE, 0, 0) ?? [];
-          return shared?.demand(limit, maxDollars ?? 0, dollars ?? 0) ?? [];
-        }),
-        refusal: (states) => refuse(accept(states, "nothing"), { dollars, maxDollars }, at),
-        keep: (hold, states) => {
-          const underReserved = accept(states, "likely");
-          onReserved(new BudgetReservation(budgets, estimate, report, underReserved, hold));
+        demands: () =>
+          find().map(({ budgeted, counter, limit }) =>
+            isFree(estimate, budgeted)
+              ? counter.demand(Number.MAX_SAFE_INTEGER, 0, 0)
+              : counter.demand(limit, most, likely),
+          ),
+        refusal: (demands, states) => {
+          const found = find();
+          accept(found, demands, states);
+          const exceeded = found.filter((_, i) => states[i]?.reserved === "nothing");
+          return refuse(exceeded, { dollars, maxDollars }, at);
+        },
+        keep: (hold, demands, states) => {
+          const found = find();
+          const underReserved = found.filter((_, i) => states[i]?.reserved === "likely");
+          const reservation = open(found, estimate, underReserved, hold);
+          // The states have the entry already.
+          accept(found, demands, states);
+          onReserved(reservation);
         },
       };
     },
     /** Replaces the reservations of jobs. They are never refused. */
     setJobEntries: (entries: readonly JobEntry[], at: number): void => {
-      const byCounter = new Map<BudgetCounter, StandingReservation[]>();
-      for (const { id, amounts } of entries) {
+      const byCounter = new Map<BudgetCounter, OpenEntry[]>();
+      for (const { id, version, amounts } of entries) {
         for (const { owner, nanos } of amounts) {
-          for (const { counter } of budgetsOf(owner, at)) {
-            const reservations = byCounter.get(counter) ?? [];
-            reservations.push({ hold: id, dollars: toDollars(nanos) });
-            byCounter.set(counter, reservations);
+          if (nanos <= 0) continue;
+          for (const { counter } of counters.budgetsOf(owner, at)) {
+            const own = byCounter.get(counter) ?? [];
+            own.push({ id, nanos, isLikely: false, version });
+            byCounter.set(counter, own);
           }
         }
       }
-      counters.setStanding(byCounter);
+      counters.setJobEntries(byCounter);
+    },
+    /** Reads what the other replicas have reported, before `status`. */
+    read: (owners: readonly BudgetedOwner[], at: number): Promise<void> => {
+      counters.evictIdle();
+      return counters.read(allBudgetsOf(owners, at));
     },
     status: (budgeted: BudgetedOwner, at: number): BudgetStatus[] => {
       counters.evictIdle();
-      return budgetsOf(budgeted, at).map((budget) => statusOf(budget, at));
+      return counters.budgetsOf(budgeted, at).map((budget) => statusOf(budget, at));
     },
   };
 }
+
+/** In nano-dollars. 0: unknown. */
+const amountsOf = (dollars: number | undefined, maxDollars = dollars) => ({
+  most: toNanos(maxDollars ?? 0),
+  likely: toNanos(dollars ?? 0),
+});
 
 /** In this budget, the request reserves nothing, and is not refused: it is free, or its cost is reserved already. */
 const isFree = (
@@ -291,6 +278,11 @@ const longestPeriodFirst = (a: BudgetInPeriod, b: BudgetInPeriod): number =>
 
 function statusOf({ period, limit, counter }: BudgetInPeriod, at: number): BudgetStatus {
   const resetsAt = endOfPeriod(period, at);
-  const { spent, reserved } = counter;
-  return { period, limit, spent, reserved, ...(resetsAt !== undefined && { resetsAt }) };
+  return {
+    period,
+    limit: toDollars(limit),
+    spent: toDollars(counter.used),
+    reserved: toDollars(counter.reserved),
+    ...(resetsAt !== undefined && { resetsAt }),
+  };
 }

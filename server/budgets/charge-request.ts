@@ -161,14 +161,9 @@ export function createRequestCharging({
      * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
      */
     reserve,
-    /** Called after the request has ended, and before its ledger row is made. */
-    end: settle,
+    /** Called after the request has ended, and before its ledger row is made, which charges it. */
+    end: ({ reservation }: RequestRecord): void => reservation?.release(),
   };
-}
-
-/** Replaces the reservation by the charge. */
-function settle({ reservation, charge }: RequestRecord): void {
-  reservation?.settle(charge.total);
 }
 
 /** A call that takes only from budgets. */

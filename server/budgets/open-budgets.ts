@@ -1,40 +1,46 @@
 /** Opens budgets: counters, reservations, and threshold events. */
 
 import type { Emit } from "../../contract/events.ts";
-import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import type { OpenedLedger } from "../ledger/open-ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
+import type { SpendKey } from "../storage/ports/ledger-store.ts";
 import { BudgetCounters } from "./budget-counters.ts";
 import { createBudgets } from "./budgets.ts";
 import { createRequestCharging, type RequestChargingOptions } from "./charge-request.ts";
-import { SharedBudgetCounters } from "./shared-budget-counters.ts";
 
 interface OpenBudgetsOptions
   extends Pick<RequestChargingOptions, "planImageQuery" | "reservations">,
-    Pick<OpenedLedger, "spent" | "loadLabels"> {
+    Pick<OpenedLedger, "spend" | "loadLabels" | "forwarding"> {
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
   readonly emit: Emit;
 }
 
 export function openBudgets(options: OpenBudgetsOptions) {
-  const { spent, loadLabels, shared, emit } = options;
-  const spentBefore = (owner: BudgetOwner, period: string): number => {
-    try {
-      return spent(owner, period);
-    } catch (cause) {
-      // Without the sum in the ledger, it is unknown whether the budget is used up.
-      throw new GatewayError(
-        "ledger_unavailable",
-        "The gateway cannot read the spending of a budget from its ledger. Ask the operator of this gateway to check the disk of VEXEL_DATA.",
-        { retryAfterMs: 5000, cause, logDetail: String(cause) },
-      );
-    }
+  const { spend, loadLabels, forwarding, shared: limiter, emit } = options;
+  const readable = {
+    of: (key: SpendKey) => {
+      try {
+        return spend.of(key);
+      } catch (cause) {
+        // Without the sum in the ledger, it is unknown whether the budget is used up.
+        throw new GatewayError(
+          "ledger_unavailable",
+          "The gateway cannot read the spending of a budget from its ledger. Ask the operator of this gateway to check the disk of VEXEL_DATA.",
+          { retryAfterMs: 5000, cause, logDetail: String(cause) },
+        );
+      }
+    },
+    release: spend.release.bind(spend),
   };
-  const counters = shared
-    ? new SharedBudgetCounters(shared, { spentBefore, loadLabels })
-    : new BudgetCounters({ spentBefore, loadLabels });
+  const shared = limiter && { limiter, hasSharedLedger: forwarding !== undefined };
+  const counters = new BudgetCounters({ spend: readable, loadLabels, shared });
+  if (limiter) {
+    // What an earlier process on the data folder has left counts from the first renewal on.
+    counters.report(spend.owners);
+    limiter.renew();
+  }
   const budgets = createBudgets({ counters, emit });
   return {
     budgets,
@@ -42,7 +48,7 @@ export function openBudgets(options: OpenBudgetsOptions) {
       budgets,
       planImageQuery: options.planImageQuery,
       reservations: options.reservations,
-      shared,
+      shared: limiter,
     }),
   };
 }

@@ -8,25 +8,23 @@ import { logReason } from "../lib/gateway-error.ts";
 import { createSerialize } from "../lib/tasks.ts";
 import { repeat, withTimeout } from "../lib/timers.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
-import { type LedgerStore, RejectedRowsError } from "../storage/ports/ledger-store.ts";
+import { RejectedRowsError } from "../storage/ports/ledger-store.ts";
 
 /** The rows in the data folder that are not forwarded yet. */
-interface LedgerBacklog {
+interface RowBacklog {
   oldest(limit: number): readonly LedgerRow[];
   remove(requestIds: readonly string[]): void;
 }
 
 interface ForwarderOptions {
-  readonly backlog: LedgerBacklog;
-  readonly store: Pick<LedgerStore, "append">;
+  readonly backlog: RowBacklog;
+  readonly store: { append(rows: readonly LedgerRow[]): Promise<unknown> };
   /** Called once when forwarding begins to fail, and once when it works again. */
   readonly report: (state: { readonly reachable: boolean; readonly reason: string }) => void;
-  /** Called when the shared ledger refuses the values of a row. The row stays in the data folder. */
-  readonly reportRejected: (row: LedgerRow, reason: string) => void;
+  /** The shared ledger refuses the values of a row: it is stored elsewhere, and leaves the backlog. May throw. */
+  readonly setAside: (row: LedgerRow, reason: string) => void;
   /** Runs before each batch, and at the end; never while rows are being forwarded. */
   readonly beforeBatch?: () => Promise<void>;
-  /** Runs after rows were forwarded, or after `everyMs` without new rows; never while rows are being forwarded. */
-  readonly onForwarded?: () => Promise<void>;
   /** The rows of the data folder cannot be read or removed. Called once until they can. */
   readonly reportBacklog: (reason: string) => void;
   /** The longest time that `close` waits for the last rows. */
@@ -34,7 +32,8 @@ interface ForwarderOptions {
 }
 
 const batchRows = 1000;
-const everyMs = 250;
+/** Writers wait for each other at the sums of owners that they have in common: with few batches, hardly ever. */
+const everyMs = 500;
 const defaultCloseMs = 5000;
 
 /** If more rows are rejected, the problem is in the shared ledger and not in single rows. */
@@ -42,7 +41,7 @@ const maxRejected = 1000;
 
 export class LedgerForwarder {
   readonly #options: ForwarderOptions;
-  readonly #rejected = new Set<string>();
+  #rejected = 0;
   readonly #stop: () => Promise<void>;
   readonly #serialize = createSerialize();
   /** The run that has not begun. */
@@ -80,14 +79,13 @@ export class LedgerForwarder {
   /** Never rejects. */
   async #forward(): Promise<void> {
     try {
-      const { beforeBatch, onForwarded } = this.#options;
-      for (;;) {
+      const { beforeBatch, backlog } = this.#options;
+      for (let rows = batchRows; rows === batchRows; ) {
         await beforeBatch?.();
-        const batch = this.#next();
-        if (batch.length === 0) break;
-        await this.#append(batch);
+        const batch = inBacklog(() => backlog.oldest(batchRows));
+        rows = batch.length;
+        if (rows > 0) await this.#append(batch);
       }
-      await onForwarded?.();
       this.#isBacklogUsable = true;
       this.#setReachable(true, "rows are forwarded again");
     } catch (error) {
@@ -96,23 +94,19 @@ export class LedgerForwarder {
     }
   }
 
-  #next(): readonly LedgerRow[] {
-    const limit = batchRows + this.#rejected.size;
-    const rows = inBacklog(() => this.#options.backlog.oldest(limit));
-    return rows.filter(({ requestId }) => !this.#rejected.has(requestId)).slice(0, batchRows);
-  }
-
   /** A batch with a row that the store refuses is bisected, so that the other rows arrive. */
   async #append(rows: readonly LedgerRow[]): Promise<void> {
-    const { store, backlog, reportRejected } = this.#options;
+    const { store, backlog, setAside } = this.#options;
+    const remove = (): void => inBacklog(() => backlog.remove(rows.map((row) => row.requestId)));
     try {
       await store.append(rows);
     } catch (error) {
-      if (!(error instanceof RejectedRowsError) || this.#rejected.size >= maxRejected) throw error;
+      if (!(error instanceof RejectedRowsError) || this.#rejected >= maxRejected) throw error;
       const [first] = rows;
       if (first && rows.length === 1) {
-        this.#rejected.add(first.requestId);
-        reportRejected(first, error.message);
+        this.#rejected++;
+        inBacklog(() => setAside(first, error.message));
+        remove();
         return;
       }
       const half = Math.ceil(rows.length / 2);
@@ -120,7 +114,7 @@ export class LedgerForwarder {
       await this.#append(rows.slice(half));
       return;
     }
-    inBacklog(() => backlog.remove(rows.map(({ requestId }) => requestId)));
+    remove();
   }
 
   #reportBacklog({ message }: BacklogError): void {

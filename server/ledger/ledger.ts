@@ -8,13 +8,14 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { nextTurn } from "../lib/tasks.ts";
 import type { OutboxFile } from "../storage/files/outbox.ts";
 import type { LedgerRow, ReservedRequest } from "../storage/ports/ledger-row.ts";
-import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 
 export type { LedgerRow, ReservedRequest };
 
 interface LedgerOptions {
-  readonly store: Pick<LedgerStore, "append">;
+  readonly store: { append(rows: readonly LedgerRow[]): Promise<unknown> };
   readonly outbox: Pick<OutboxFile, "rows" | "append" | "markStored" | "release">;
+  /** Called with each row at once, in the turn in which its request ends. */
+  readonly onEnded?: (row: LedgerRow) => void;
   /** Recovery of rows that earlier processes left in their outboxes. `recover` rejects with the store's error. */
   readonly recovery?: { readonly isDone: boolean; recover(): Promise<void> };
   /** Throws if the open files were removed or replaced on disk. */
@@ -73,6 +74,7 @@ export class Ledger {
     this.#options = {
       recovery: nothingToRecover,
       verify: () => undefined,
+      onEnded: () => undefined,
       ...ledgerDefaults,
       ...options,
     };
@@ -104,11 +106,7 @@ export class Ledger {
     return /disk is full|\bENOSPC\b/.test(this.#failure ?? "");
   }
 
-  /** Rows that may not be in the store yet. */
-  get pendingRows(): readonly LedgerRow[] {
-    return [...this.#inMemory, ...this.#options.outbox.rows, ...(this.#group?.rows ?? [])];
-  }
-
+  /** The number of rows that may not be in the store yet. */
   get pendingCount(): number {
     return this.#pending + (this.#group?.rows.length ?? 0);
   }
@@ -136,6 +134,7 @@ export class Ledger {
 
   /** Rejects with GatewayError if the row cannot be stored and requests are refused in that case. */
   settle(row: LedgerRow): Promise<Settled> {
+    this.#options.onEnded(row);
     this.#group ??= this.#startGroup();
     this.#group.rows.push(row);
     return this.#group.written.then((failed) =>

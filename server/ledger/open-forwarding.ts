@@ -1,39 +1,41 @@
-/** Forwards ledger rows to the ledger that replicas share, and knows the spending of all replicas. */
+/** Forwards ledger rows to the ledger that replicas share, and reads what all replicas have spent. */
 
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
-import { type BudgetOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
+import { isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { repeat, withTimeout } from "../lib/timers.ts";
-import type { LedgerRow } from "../storage/ports/ledger-row.ts";
-import type { LabelSpend } from "../storage/postgres/label-spend.ts";
+import type { SpendKey } from "../storage/ports/ledger-store.ts";
 import type { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
 import type { SharedSpend } from "../storage/postgres/shared-spend.ts";
-import { chargedTo, type SpendKey, sumDollars } from "../storage/sql/spend-tally.ts";
-import type { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
+import type { LedgerBacklog } from "../storage/sqlite/ledger-backlog.ts";
 import { LedgerForwarder } from "./ledger-forwarder.ts";
+import { Spend } from "./spend.ts";
 
 interface ForwardingOptions {
-  readonly store: SqliteLedgerStore;
+  /** The data folder. */
+  readonly folder: string;
+  readonly backlog: LedgerBacklog;
   readonly shared: {
     readonly ledger: Pick<PostgresLedgerStore, "append" | "rollUp">;
-    readonly spend: Pick<SharedSpend, "read" | "add" | "refresh">;
-    readonly labelSpend: Pick<LabelSpend, "read" | "want" | "add" | "load">;
+    readonly spend: Pick<SharedSpend, "isRead" | "read" | "raise" | "refresh" | "readNamed">;
   };
-  /** Rows that are not in `store` yet. */
-  readonly pendingRows: () => readonly LedgerRow[];
-  readonly log: Log;
+  readonly log: Pick<Log, "warn" | "error">;
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
 const refreshEveryMs = 2000;
-/** The longest wait for the sums of an end user or a tag. Then those that this replica has forwarded count. */
+/** The sums of end users and tags are read again for this long after a request needed them. */
+const readLabelsMs = 60_000;
+/** The longest wait for the sums of an end user or a tag. Then those that this replica knows count. */
 const maxLoadMs = 2000;
 /**
- * Rows are rolled up once one of them has waited this long. The longer they wait, the more of them every query and
- * refresh reads; the sooner, the more often the same sums are changed.
+ * Rows are rolled up once one of them has waited this long. The longer they wait, the more of them every query reads;
+ * the sooner, the more often the same sums are changed.
  */
 const rollUpAfterMs = 2000;
 const rollUpEveryMs = 1000;
@@ -41,17 +43,35 @@ const rollUpEveryMs = 1000;
 export type LedgerForwarding = ReturnType<typeof openForwarding>;
 
 export function openForwarding(options: ForwardingOptions) {
-  const { store, shared, pendingRows, log, emit, clock } = options;
-  // Before the first request: this reads all rows that an earlier process has left.
-  const unforwarded = store.sumUnforwarded();
+  const { folder, backlog, shared, log, emit, clock } = options;
+  const spend = new Spend({
+    readSpent: (key) =>
+      shared.spend.isRead && !isLabelOwner(key) ? shared.spend.read(key) : undefined,
+    clock,
+  });
+  for (const rows of backlog.earlier) spend.end(rows);
+  const rejectedPath = join(folder, "ledger-rejected.jsonl");
   let refreshedAt = Number.NEGATIVE_INFINITY;
+
+  /** Reads the sums that have changed. A dead replica's rows count, too. */
+  const refresh = async (): Promise<void> => {
+    const used: SpendKey[] = [];
+    for (const owner of spend.owners) {
+      if (!isLabelOwner(owner)) continue;
+      if (clock() - owner.usedAt < readLabelsMs) used.push(owner);
+      else owner.isRead = false;
+    }
+    spend.raise(await shared.spend.refresh());
+    spend.raise(await shared.spend.readNamed(used.map(keyOf)));
+    refreshedAt = clock();
+  };
   const forwarder = new LedgerForwarder({
-    backlog: store,
+    backlog,
     store: {
       append: async (rows) => {
-        await shared.ledger.append(rows);
-        shared.spend.add(rows);
-        shared.labelSpend.add(rows);
+        const sums = await shared.ledger.append(rows);
+        shared.spend.raise(sums);
+        spend.store(rows, sums);
       },
     },
     report: ({ reachable, reason }) => {
@@ -63,14 +83,15 @@ export function openForwarding(options: ForwardingOptions) {
         emit({ type: "database.unavailable", data: { reason } });
       }
     },
-    reportRejected: ({ requestId }, reason) =>
-      log.error("ledger-row-rejected", { requestId, reason }),
+    setAside: (row, reason) => {
+      appendFileSync(rejectedPath, `${JSON.stringify({ reason, row })}\n`, { mode: 0o600 });
+      spend.drop(row);
+      log.error("ledger-row-rejected", { requestId: row.requestId, reason, path: rejectedPath });
+    },
     reportBacklog: (reason) => log.error("ledger-not-forwarded", { reason }),
-    beforeBatch: () => shared.labelSpend.load(),
-    onForwarded: async () => {
-      if (clock() - refreshedAt < refreshEveryMs) return;
-      await shared.spend.refresh();
-      refreshedAt = clock();
+    // Never while rows are forwarded: a sum that has them would count them twice.
+    beforeBatch: async () => {
+      if (clock() - refreshedAt >= refreshEveryMs) await refresh();
     },
   });
   // Not by the forwarder: rows are rolled up also while it forwards a backlog.
@@ -82,22 +103,17 @@ export function openForwarding(options: ForwardingOptions) {
     () => shared.ledger.rollUp(rollUpAfterMs),
   );
   return {
-    /** US dollars, of all replicas. Undefined: the database has not been read yet. */
-    spent: (owner: BudgetOwner, period: string): number | undefined => {
-      const spend = isLabelOwner(owner) ? shared.labelSpend : shared.spend;
-      const known = spend.read(owner, period);
-      if (known === undefined) return undefined;
-      const pending = chargedTo(owner, period, pendingRows());
-      return known + unforwarded.read(owner, period) + sumDollars(pending);
-    },
-    /** Reads the sums of end users and tags, for `spent`, if the database can be reached. Never rejects. */
-    loadLabels: async (sums: readonly SpendKey[]): Promise<void> => {
+    spend,
+    backlog,
+    /** Reads the sums of end users and tags, if the database can be reached. Never rejects. */
+    loadLabels: async (keys: readonly SpendKey[]): Promise<void> => {
       if (!forwarder.isReachable) return;
-      shared.labelSpend.want(sums);
-      await withTimeout(forwarder.run(), maxLoadMs);
+      const read = async (): Promise<void> => spend.raise(await shared.spend.readNamed(keys));
+      await withTimeout(
+        read().catch(() => undefined),
+        maxLoadMs,
+      );
     },
-    /** The number of rows that the database does not have yet. */
-    backlog: (): number => unforwarded.rows + pendingRows().length,
     isReachable: (): boolean => forwarder.isReachable,
     close: async (): Promise<void> => {
       await forwarder.close();
@@ -105,3 +121,5 @@ export function openForwarding(options: ForwardingOptions) {
     },
   };
 }
+
+const keyOf = ({ scope, id, period }: SpendKey): SpendKey => ({ scope, id, period });

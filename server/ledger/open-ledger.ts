@@ -1,7 +1,9 @@
-/** Opens the ledger: outbox, SQLite store, recovery of earlier outboxes and retention of rows. */
+/**
+ * Opens the ledger: outbox, recovery of earlier outboxes, and the store of the rows. Without a shared database it is a
+ * SQLite file with its retention; with one, the rows wait in a backlog until they are forwarded.
+ */
 import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
-import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Log } from "../lib/log.ts";
 import { dayMs, repeat } from "../lib/timers.ts";
@@ -9,14 +11,17 @@ import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
+import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { pruneInSteps } from "../storage/prune-in-steps.ts";
+import { LedgerBacklog } from "../storage/sqlite/ledger-backlog.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 import { type ExportOptions, pruneExported, startLedgerExport } from "./export-ledger.ts";
 import { Ledger } from "./ledger.ts";
 import { type LedgerForwarding, openForwarding } from "./open-forwarding.ts";
+import { Spend } from "./spend.ts";
 
 interface LedgerOptions {
   /** The data folder. */
@@ -28,7 +33,7 @@ interface LedgerOptions {
   readonly onError: "refuse" | "serve";
   /** The ledger that replicas share. Undefined: the ledger is in the data folder only. */
   readonly shared:
-    | Pick<SharedStorage, "ledger" | "exports" | "queries" | "spend" | "labelSpend" | "now">
+    | Pick<SharedStorage, "ledger" | "exports" | "queries" | "spend" | "now">
     | undefined;
   /** Where the rows of `shared` are exported, and how many of them. Undefined: they are not. */
   readonly exportTo: Pick<ExportOptions, "objects" | "percent"> | undefined;
@@ -47,23 +52,28 @@ export interface OpenedLedger {
   readonly reservations: Pick<OutboxFile, "reserve" | "release">;
   /** Lists of rows and usage, for operators. */
   readonly queries: LedgerQueries;
-  /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */
-  spent(owner: BudgetOwner, period: string): number;
-  /** To be called before `spent` of an end user or a tag. Undefined: the sums are in the data folder. */
+  /** What budget owners have spent. */
+  readonly spend: Spend;
+  /** Reads what end users and tags have spent, before `spend` is asked. Undefined: it is in the data folder. */
   readonly loadLabels: LedgerForwarding["loadLabels"] | undefined;
   /** Undefined: the ledger is in the data folder only. */
-  readonly forwarding: Pick<LedgerForwarding, "backlog" | "isReachable"> | undefined;
+  readonly forwarding: { backlog(): number; isReachable(): boolean } | undefined;
 }
 
 const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 
 export function openLedger(options: LedgerOptions): OpenedLedger {
-  const { folder, maxBytes, days, onError: policy, shared, log, emit, now, clock } = options;
-  const { exportTo } = options;
-  const store = new SqliteLedgerStore({ folder, maxBytes, now: now() });
-  const queries = shared?.queries ?? new LedgerQueryThread({ path: store.path });
+  const { folder, onError: policy, shared, log, emit } = options;
+  const {
+    rows: store,
+    spend,
+    queries,
+    forwarding,
+    retention,
+  } = shared ? openShared(options, shared) : openLocal(options);
   const recovery = new OutboxRecovery(folder, store);
+  for (const row of recovery.rows) spend.end(row);
   if (recovery.reservations > 0)
     log.warn("reservations-recovered", { requests: recovery.reservations });
   for (const { path, records } of recovery.damaged) log.error("outbox-damaged", { records, path });
@@ -93,6 +103,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     recovery,
     verify,
     onError: policy,
+    onEnded: (row) => spend.end(row),
     report: ({ writable, reason }) => {
       if (writable) {
         log.warn("ledger-recovered", { reason });
@@ -103,35 +114,21 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
       }
     },
   });
-  const pendingRows = () => [...recovery.rows, ...ledger.pendingRows];
-  const forwarding = shared && openForwarding({ store, shared, pendingRows, log, emit, clock });
   const stopExport =
-    shared && exportTo
-      ? startLedgerExport({ ...exportTo, exports: shared.exports, now: shared.now, log })
+    shared && options.exportTo
+      ? startLedgerExport({ ...options.exportTo, exports: shared.exports, now: shared.now, log })
       : undefined;
-  const stopPruning = [
-    startPruning({ store, now, days, log }),
-    ...(shared
-      ? [
-          startPruning({
-            store: exportTo ? pruneExported(shared) : shared.ledger,
-            now: shared.now,
-            days,
-            log,
-          }),
-        ]
-      : []),
-  ];
+  const stopPruning = startPruning({ ...retention, days: options.days, log });
   const stopChecks = [
     // Pruning may have freed the space that the rows of earlier outboxes need.
     repeat({ everyMs: pruneEveryMs }, async () => ledger.recoverEarlier()),
     repeat({ everyMs: verifyEveryMs }, async () => ledger.verify()),
   ];
   options.resources.defer(async () => {
-    for (const stop of [...stopPruning, ...stopChecks]) void stop();
+    for (const stop of [stopPruning, ...stopChecks]) void stop();
     const { lost: unwritten } = await ledger.close();
     // Rows in the outbox of a folder that was removed or replaced are recovered only from that folder.
-    const lost = opened.problem === undefined ? unwritten : ledger.pendingRows.length;
+    const lost = opened.problem === undefined ? unwritten : ledger.pendingCount;
     if (lost > 0) log.error("ledger-rows-lost", { rows: lost });
     logUnwritable.run(() => outbox.close());
     await forwarding?.close();
@@ -146,15 +143,67 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   return {
     ledger,
     queries,
-    forwarding,
+    spend,
+    loadLabels: forwarding?.loadLabels,
+    forwarding: forwarding && {
+      isReachable: forwarding.isReachable,
+      backlog: () => forwarding.backlog.size + recovery.rows.length + ledger.pendingCount,
+    },
     reservations: {
       // Reservations are needed only after a kill, so a disk error does not fail the request.
       reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
       release: (requestId) => logUnwritable.run(() => outbox.release(requestId)),
     },
-    loadLabels: forwarding?.loadLabels,
-    spent: (owner, period) =>
-      forwarding?.spent(owner, period) ?? store.sumSpent(owner, period, pendingRows()),
+  };
+}
+
+/** The file that the rows of the outbox go to. */
+interface RowFile {
+  readonly path: string;
+  append(rows: readonly LedgerRow[]): Promise<unknown>;
+  checkpoint(): void;
+  close(): Promise<void>;
+}
+
+interface OpenedRows {
+  readonly rows: RowFile;
+  readonly spend: Spend;
+  readonly queries: LedgerQueries;
+  readonly forwarding?: LedgerForwarding;
+  readonly retention: Pick<PruneOptions, "store" | "now">;
+}
+
+/** The ledger is in the data folder. */
+function openLocal({ folder, maxBytes, now, clock }: LedgerOptions): OpenedRows {
+  const file = new SqliteLedgerStore({ folder, maxBytes, now: now() });
+  const spend = new Spend({ readSpent: (key) => file.readSpent(key), clock });
+  return {
+    rows: {
+      path: file.path,
+      append: async (rows) => spend.store(rows, await file.append(rows)),
+      checkpoint: () => file.checkpoint(),
+      close: () => file.close(),
+    },
+    spend,
+    queries: new LedgerQueryThread({ path: file.path }),
+    retention: { store: file, now },
+  };
+}
+
+/** The ledger is in the database that replicas share. */
+function openShared(
+  options: LedgerOptions,
+  shared: NonNullable<LedgerOptions["shared"]>,
+): OpenedRows {
+  const { folder, maxBytes, now, exportTo } = options;
+  const backlog = new LedgerBacklog({ folder, maxBytes, now: now() });
+  const forwarding = openForwarding({ ...options, backlog, shared });
+  return {
+    rows: backlog,
+    spend: forwarding.spend,
+    queries: shared.queries,
+    forwarding,
+    retention: { store: exportTo ? pruneExported(shared) : shared.ledger, now: shared.now },
   };
 }
 
@@ -180,7 +229,7 @@ function logOnce(write: (reason: string) => void) {
  * Checkpoint of a write-ahead log that was removed but is still open: copies its rows into the database file. The
  * checkpoint fails if the database file itself was removed or damaged.
  */
-function checkpointRows(store: SqliteLedgerStore, log: Log): void {
+function checkpointRows(store: RowFile, log: Log): void {
   try {
     store.checkpoint();
   } catch (error) {

@@ -5,3 +5,9 @@ const nanosPerDollar = 1e9;
 export const toNanos = (dollars: number): number => Math.round(dollars * nanosPerDollar);
 
 export const toDollars = (nanos: number): number => nanos / nanosPerDollar;
+
+/** The amount of a ledger row. Null: it is unknown, or no amount of money. */
+export const recordedDollars = (dollars: number | undefined): number | null =>
+  dollars !== undefined && dollars >= 0 && dollars < Number.POSITIVE_INFINITY
+    ? toDollars(toNanos(dollars))
+    : null;

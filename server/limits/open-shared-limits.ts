@@ -4,8 +4,10 @@
  */
 import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
+import { toDollars } from "../lib/nano-dollars.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { backgroundTimers, repeat } from "../lib/timers.ts";
+import { startFolderEpoch } from "../storage/files/folder-epoch.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
 import { leaseMs } from "../storage/redis/limits-demand.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
@@ -13,6 +15,8 @@ import { SharedLimits, watchSlotNotices } from "../storage/redis/shared-limits.t
 import { SharedLimiter } from "./shared-limiter.ts";
 
 interface SharedLimitsOptions {
+  /** The data folder. */
+  readonly folder: string;
   readonly redis: RedisConnection;
   readonly replica: string;
   readonly log: Pick<Log, "warn" | "error">;
@@ -35,7 +39,7 @@ const reportMs = 1000;
 const reportFailuresMs = 10_000;
 
 export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimits {
-  const { redis, replica, log, emit, clock, resources } = options;
+  const { folder, redis, replica, log, emit, clock, resources } = options;
   const registry = new ReplicaRegistry(redis, replica);
   // While Redis is unavailable, the number stays as it is.
   const stopReports = repeat({ everyMs: reportMs, isImmediate: true }, () => registry.report());
@@ -50,13 +54,15 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
     log.error("shared-limits-failed", { reason: String(error) });
   };
   const limiter = new SharedLimiter({
-    limits: new SharedLimits(redis),
+    limits: new SharedLimits(redis, startFolderEpoch(folder)),
     replica,
     isReachable: () => redis.isAvailable,
     replicas: () => registry.count,
     clock,
     timers: backgroundTimers,
     onError,
+    onForgotten: ({ replica: of, budget, nanos }) =>
+      log.warn("budget-amount-forgotten", { replica: of, budget, dollars: toDollars(nanos) }),
   });
   const stopRenewals = repeat({ everyMs: leaseMs / 3 }, async () => limiter.renew());
   const stopNotices = watchSlotNotices(redis, replica, (name) => limiter.onReleased(name));

@@ -7,22 +7,29 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
 import type {
   BudgetDemand,
-  BudgetSettlement,
   BudgetState,
-  HeldReservation,
+  ForgottenAmount,
   HeldSlot,
+  LimitsDemand,
   LimitsOutcome,
-  LimitsSettlement,
+  LimitsReply,
+  OpenEntry,
   RateDemand,
   SlotDemand,
 } from "../storage/redis/limits-demand.ts";
 import type { SharedLimits } from "../storage/redis/shared-limits.ts";
+import {
+  BudgetReports,
+  pagesOf,
+  type ReportedUpdate,
+  type SharedBudget,
+} from "./budget-reports.ts";
 import type { ConcurrencySlots, SharedSlots } from "./concurrency-slots.ts";
 import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
 import type { Demand, Rate, SharedRate } from "./rate-limit-counters.ts";
 
 interface SharedLimiterOptions {
-  readonly limits: Pick<SharedLimits, "take" | "settle" | "renew">;
+  readonly limits: Pick<SharedLimits, "take" | "update">;
   /** A name of this process that no other process has. */
   readonly replica: string;
   /** False: the shared limits are unreachable, and each replica applies its share. */
@@ -34,6 +41,8 @@ interface SharedLimiterOptions {
   readonly timers: Timers;
   /** A call failed. */
   readonly onError: (error: unknown) => void;
+  /** An ended amount of a replica without news counts no more. */
+  readonly onForgotten: (amount: ForgottenAmount & { readonly budget: string }) => void;
 }
 
 interface SharedDemand {
@@ -46,11 +55,12 @@ interface SharedDemand {
 
 /** The budgets of a request, for the call that takes its limits and its budgets together. */
 export interface RequestBudgets {
-  readonly demands: readonly BudgetDemand[];
+  /** As of now: called when the call is sent. */
+  demands(): readonly BudgetDemand[];
   /** The cost is reserved under this name. */
-  keep(hold: string, states: readonly BudgetState[]): void;
+  keep(hold: string, demands: readonly BudgetDemand[], states: readonly BudgetState[]): void;
   /** The error of a request that does not fit into a budget. */
-  refusal(states: readonly BudgetState[]): GatewayError;
+  refusal(demands: readonly BudgetDemand[], states: readonly BudgetState[]): GatewayError;
 }
 
 /** What a request got. */
@@ -60,26 +70,24 @@ export interface SharedGrant {
   readonly exceeded: Shortage | undefined;
 }
 
-interface PendingSettlement extends LimitsSettlement {
+/** What has changed since the last call, beside the budgets. */
+interface Pending {
   readonly rates: RateDemand[];
-  readonly slots: HeldSlot[];
-  readonly budgets: BudgetSettlement[];
+  readonly released: HeldSlot[];
 }
 
 /** After an error, the shares of the limits apply for this time. */
 const retryMs = 100;
-/** The longest delay of a settlement that no call takes along. */
-const settleMs = 2;
-/** Other replicas have older costs from the ledger, which they read every two seconds. */
-const unreportedMs = 3000;
-/** The most slots and reservations that one call renews. */
-const renewAtOnce = 500;
+/** The longest delay of an update that no call takes along. */
+const updateMs = 2;
+/** The most budgets that the call of a request takes along. */
+const takeAlong = 20;
 
 export class SharedLimiter {
   readonly #options: SharedLimiterOptions;
   #count = 0;
   /** Not sent yet. Undefined: nothing. */
-  #settlement: PendingSettlement | undefined;
+  #pending: Pending | undefined;
   #isTimerStarted = false;
   /** Slots that requests of this process hold or wait for, and those of the time since the last renewal, by name. */
   readonly #slots = new Map<string, SharedSlots>();
@@ -88,14 +96,11 @@ export class SharedLimiter {
   onFreeSlot: () => void = () => undefined;
   /** When a call last failed. Undefined: a later one has succeeded. */
   #failedAt: number | undefined;
-  /** When the shared limits became reachable again. */
-  recoveredAt = Number.NEGATIVE_INFINITY;
-  readonly #reservations = new Set<HeldReservation>();
-  /** Costs of the last seconds, of requests that ended while the shared budgets were unreachable. */
-  readonly #unreported: { readonly settlement: BudgetSettlement; readonly at: number }[] = [];
+  readonly #reports: BudgetReports;
 
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
+    this.#reports = new BudgetReports(options.clock);
   }
 
   get isReachable(): boolean {
@@ -115,7 +120,7 @@ export class SharedLimiter {
   get held(): number {
     let slots = 0;
     for (const { inFlight } of this.#slots.values()) slots += inFlight;
-    return slots + this.#reservations.size;
+    return slots + this.#reports.entries;
   }
 
   /**
@@ -123,16 +128,16 @@ export class SharedLimiter {
    * if a budget is too small.
    */
   async take({ scopes, demand, slots, budgets }: SharedDemand): Promise<SharedGrant | undefined> {
-    const { limits, replica } = this.#options;
+    const { replica } = this.#options;
     const at = this.clock();
-    const hold = this.#newHold();
+    const hold = this.newHold();
     const taken = sharedRates(scopes);
     const rates = taken.map(({ rate, shared }) => shared.demand(demand[rate], at));
     const shared = slots.flatMap((one) => one.shared ?? []);
     const slotDemands: SlotDemand[] = shared.map((one) => one.demand());
-    const call = { hold, replica, rates, slots: slotDemands, budgets: budgets?.demands ?? [] };
-    const settlement = this.#takeSettlement();
-    const reply = await limits.take(call, settlement).catch((e) => this.#fail(e));
+    const demands = budgets?.demands() ?? [];
+    const call = { hold, replica, rates, slots: slotDemands, budgets: demands };
+    const reply = await this.#take(call);
     if (!reply) {
       for (const one of shared) one.fail();
       return undefined;
@@ -142,8 +147,8 @@ export class SharedLimiter {
     const slotHold = outcome === "taken" ? hold : undefined;
     for (const [i, { shared: rate }] of taken.entries()) rate.accept(reply.missing[i] ?? 0, at);
     for (const [i, state] of reply.slots.entries()) shared[i]?.accept(state, slotHold, at);
-    if (outcome === "taken") budgets?.keep(hold, reply.budgets);
-    if (outcome === "over_budget") throw budgets?.refusal(reply.budgets);
+    if (outcome === "taken") budgets?.keep(hold, demands, reply.budgets);
+    if (outcome === "over_budget") throw budgets?.refusal(demands, reply.budgets);
     // At once: a later reply changes the state of the same limits.
     const exceeded = outcome === "rate_exceeded" ? shortage(scopes, demand, at) : undefined;
     return { outcome, exceeded };
@@ -151,7 +156,7 @@ export class SharedLimiter {
 
   /** Reads the state of limits, for display or to find a free slot. */
   async read(scopes: readonly LimitScope[], ...slots: readonly ConcurrencySlots[]): Promise<void> {
-    const { limits, replica } = this.#options;
+    const { replica } = this.#options;
     const at = this.clock();
     const rates = sharedRates(scopes);
     const shared = [...scopes.map((scope) => scope.slots), ...slots].flatMap(
@@ -165,37 +170,64 @@ export class SharedLimiter {
       slots: shared.map(({ name, sharedLimit }) => ({ name, limit: sharedLimit })),
       budgets: [],
     };
-    const settlement = this.#takeSettlement();
-    const reply = await limits.take(demand, settlement).catch((e) => this.#fail(e));
+    const reply = await this.#take(demand);
     if (!reply) return;
     for (const [i, { shared: rate }] of rates.entries()) rate.accept(reply.missing[i] ?? 0, at);
     for (const [i, state] of reply.slots.entries()) shared[i]?.read(state, at);
   }
 
+  /** Reads budgets, for display. Undefined: there was no reply. */
+  async readBudgets(demands: readonly BudgetDemand[]): Promise<readonly BudgetState[] | undefined> {
+    if (!this.isReachable || demands.length === 0) return undefined;
+    const { replica } = this.#options;
+    const reply = await this.#take({
+      hold: "",
+      replica,
+      rates: [],
+      slots: [],
+      budgets: demands,
+    });
+    return reply?.budgets;
+  }
+
   settleRate(rate: RateDemand): void {
-    this.#pending().rates.push(rate);
+    this.#changed().rates.push(rate);
   }
 
   /** `isLacking`: other requests probably wait for the slot, so it is released at once. */
   releaseSlot(slot: HeldSlot, isLacking: boolean): void {
-    this.#pending().slots.push(slot);
+    this.#changed().released.push(slot);
     if (isLacking) queueMicrotask(() => this.#flush());
   }
 
-  /** Renews the reservation until it is settled. */
-  keepReservation(reservation: HeldReservation): void {
-    this.#reservations.add(reservation);
+  /** The spent or the ended amount has changed. */
+  budgetChanged(budget: SharedBudget): void {
+    this.#changeBudget(budget);
   }
 
-  /** Reserves the amount, unless a reservation of the same name exists. It is never refused. */
-  renewReservation(reservation: HeldReservation): void {
-    this.#send(this.#options.limits.renew([], [reservation]));
+  /** `isKnown`: it was reserved by a call. It is renewed until it is closed. */
+  openEntry(budget: SharedBudget, entry: OpenEntry, isKnown: boolean): void {
+    if (isKnown) this.#reports.keep(budget);
+    else this.#changeBudget(budget)?.open.push(entry);
   }
 
-  settleBudget(settlement: BudgetSettlement): void {
-    if (settlement.held) this.#reservations.delete(settlement.held);
-    if (this.#options.isReachable()) this.#pending().budgets.push(settlement);
-    else if (settlement.dollars > 0) this.#reportLater(settlement);
+  closeEntry(budget: SharedBudget, id: string): void {
+    this.#changeBudget(budget)?.closed.push(id);
+  }
+
+  /** Redis may not have the amounts of the budget. */
+  isReporting(budget: SharedBudget): boolean {
+    return this.#reports.has(budget);
+  }
+
+  forgetBudget(budget: SharedBudget): void {
+    this.#reports.forget(budget);
+  }
+
+  #changeBudget(budget: SharedBudget) {
+    const change = this.#reports.change(budget, this.#options.isReachable());
+    if (change) this.#startTimer();
+    return change;
   }
 
   /** The slots are renewed while requests hold or wait for them. */
@@ -216,29 +248,23 @@ export class SharedLimiter {
     this.onFreeSlot();
   }
 
-  /** The shared limits are reachable again: reports the slots and reservations in use, and costs that the ledger may lack. */
+  /** The shared limits are reachable again. */
   recover(): void {
-    const now = this.clock();
-    this.recoveredAt = now;
     this.#failedAt = undefined;
-    for (const { settlement, at } of this.#unreported.splice(0))
-      if (now - at < unreportedMs) this.#pending().budgets.push(settlement);
     this.renew();
   }
 
-  /** Renews the slots and reservations of the requests in flight. To be called every third of their lease. */
+  /** Renews the slots and the budgets in use. To be called at the start, and every third of a lease. */
   renew(): void {
-    const newHold = (): string => this.#newHold();
-    const slots: HeldSlot[] = [];
+    const newHold = (): string => this.newHold();
+    const held: HeldSlot[] = [];
     for (const [name, one] of this.#slots) {
       if (one.inFlight === 0 && one.waiting === 0) this.#slots.delete(name);
-      for (const hold of one.held(newHold)) slots.push({ name, hold });
+      for (const hold of one.held(newHold)) held.push({ name, hold });
     }
-    const reservations = [...this.#reservations];
-    for (let from = 0; from < Math.max(slots.length, reservations.length); from += renewAtOnce) {
-      const to = from + renewAtOnce;
-      this.#send(this.#options.limits.renew(slots.slice(from, to), reservations.slice(from, to)));
-    }
+    const updates = pagesOf({ rates: [], released: [], held, budgets: this.#reports.due() });
+    for (const [page, update] of updates.entries())
+      this.#update({ ...update, isComplete: page === updates.length - 1 });
   }
 
   /** Resolves when everything that requests have released is sent. */
@@ -247,50 +273,67 @@ export class SharedLimiter {
     await this.#sent;
   }
 
-  /**
-   * Slots and reservations that could not be returned expire. A settlement is never sent again, because a server that
-   * was paused may still execute it: the budgets get its costs from the ledger.
-   */
+  /** Slots and reservations that could not be returned expire. Budgets are renewed. */
   #fail(error: unknown): undefined {
     this.#failedAt = this.clock();
     this.#options.onError(error);
   }
 
-  #reportLater(settlement: BudgetSettlement): void {
-    const now = this.clock();
-    while ((this.#unreported[0]?.at ?? now) < now - unreportedMs) this.#unreported.shift();
-    this.#unreported.push({ settlement, at: now });
-  }
-
-  #newHold(): string {
+  /** A name that no other slot and no other reservation has. */
+  newHold(): string {
     return `${this.#options.replica}:${++this.#count}`;
   }
 
-  #pending(): PendingSettlement {
-    this.#settlement ??= { rates: [], slots: [], budgets: [] };
-    if (!this.#isTimerStarted) {
-      this.#isTimerStarted = true;
-      this.#options.timers.start(settleMs, () => {
-        this.#isTimerStarted = false;
-        this.#flush();
-      });
-    }
-    return this.#settlement;
+  #changed(): Pending {
+    this.#pending ??= { rates: [], released: [] };
+    this.#startTimer();
+    return this.#pending;
   }
 
-  #takeSettlement(): LimitsSettlement | undefined {
-    const settlement = this.#settlement;
-    this.#settlement = undefined;
-    return settlement;
+  #startTimer(): void {
+    if (this.#isTimerStarted) return;
+    this.#isTimerStarted = true;
+    this.#options.timers.start(updateMs, () => {
+      this.#isTimerStarted = false;
+      this.#flush();
+    });
+  }
+
+  #takePending(): ReportedUpdate | undefined {
+    if (!this.#pending && this.#reports.pending === 0) return undefined;
+    const { rates, released } = this.#pending ?? { rates: [], released: [] };
+    this.#pending = undefined;
+    return { rates, released, held: [], budgets: this.#reports.takePending() };
   }
 
   #flush(): void {
-    const settlement = this.#takeSettlement();
-    if (settlement) this.#send(this.#options.limits.settle(settlement));
+    const pending = this.#takePending();
+    if (pending) for (const update of pagesOf(pending)) this.#update(update);
   }
 
-  #send(call: Promise<void>): void {
-    this.#sent = call.catch((error) => this.#fail(error));
+  async #take(call: LimitsDemand): Promise<LimitsReply | undefined> {
+    if (this.#reports.pending > takeAlong) this.#flush();
+    const update = this.#takePending();
+    const sentAt = this.clock();
+    const taking = this.#options.limits.take(call, update);
+    const reply = await taking.catch((error) => this.#fail(error));
+    if (!reply) return undefined;
+    if (update) this.#reports.confirm(update.budgets, sentAt);
+    const budget = call.budgets.map(({ name }) => name).join(", ");
+    for (const amount of reply.forgotten) this.#options.onForgotten({ ...amount, budget });
+    return reply;
+  }
+
+  #update(update: ReportedUpdate): void {
+    const sentAt = this.clock();
+    const run = async (): Promise<void> => {
+      const { isLost } = await this.#options.limits.update(update);
+      this.#reports.confirm(update.budgets, sentAt);
+      if (!isLost) return;
+      this.#reports.resendAll();
+      this.renew();
+    };
+    this.#sent = run().catch((error) => this.#fail(error));
   }
 }
 

@@ -2,6 +2,7 @@
 import { labelOwnersText } from "../../contract/limits-and-budgets.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import { recordedDollars } from "../lib/nano-dollars.ts";
 import type { Deviations, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { Caller, PermittedModel } from "./caller.ts";
@@ -278,10 +279,10 @@ export class RequestRecord implements RequestContext, RequestReport {
       images: this.deliveredImages ?? null,
       bytesIn: outcome.bytesIn,
       bytesOut: outcome.bytesOut,
-      cost: this.knownCost ?? null,
+      cost: recordedDollars(this.knownCost),
       steps: this.steps ? this.steps.join("; ").slice(0, 2000) : null,
       project: caller.project ?? null,
-      estimatedCost: charge.estimatedCost ?? null,
+      estimatedCost: recordedDollars(charge.estimatedCost),
       inputs: isEmbeddings ? embeddings.inputs : null,
       timeline: writeTimeline(this),
       errorMessage: outcome.errorMessage,

@@ -104,9 +104,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   });
   const budgets = openBudgets({
     ...runtime,
-    spent: openedLedger.spent,
-    loadLabels: openedLedger.loadLabels,
-    reservations: openedLedger.reservations,
+    ...openedLedger,
     planImageQuery: ({ operation, query, policy }, target) =>
       tryPlanQuery(query, upstreamClient.imageCapabilities(target, operation), policy),
     shared: replicas?.limiter,

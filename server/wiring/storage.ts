@@ -75,7 +75,7 @@ export const wireLedger = (
 export function wireReplicas(runtime: Runtime, redis: RedisConnection) {
   const { settings } = runtime;
   return {
-    ...openSharedLimits({ ...runtime, redis }),
+    ...openSharedLimits({ ...runtime, folder: settings.VEXEL_DATA, redis }),
     /** The embedding cache. Undefined: it is off. */
     embeddings: openSharedCache(runtime, redis),
     claims: new RequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),

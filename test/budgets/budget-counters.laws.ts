@@ -1,59 +1,72 @@
-/** Laws (contract tests) of `BudgetCounters`, for every implementation: local counters, and shared ones. */
+/** Laws (contract tests) of `BudgetCounters`: those of one process, and those that replicas share. */
 import { describe, expect, type Test, test } from "bun:test";
-import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
-import type { BudgetCounters } from "../../server/budgets/budget-counters.ts";
+import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
+import { Spend } from "../../server/ledger/spend.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { noDemand } from "../../server/limits/limiter.ts";
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
-import type { BudgetState } from "../../server/storage/redis/limits-demand.ts";
-import { budgeted } from "./budgets-fixture.ts";
+import type { BudgetDemand, BudgetState } from "../../server/storage/redis/limits-demand.ts";
+import { budgeted, noon } from "./budgets-fixture.ts";
 
-type SpentBefore = (owner: BudgetOwner, period: string) => number;
-
-const today = "2026-11-15";
 const noLimits = { scopes: [], demand: noDemand, slots: [] };
 
-/** The counters, and with shared ones the limiter that takes from them. */
-interface TestCounters {
-  readonly counters: BudgetCounters;
-  readonly limiter?: SharedLimiter;
-}
-
-/** `create`: counters over a ledger in which an owner has spent this much in a period. */
+/** `createLimiter`: of shared counters. `law`: skips the laws if a program is missing. */
 export function budgetCounterLaws(
   name: string,
-  createAll: (spentBefore: SpentBefore) => TestCounters,
+  createLimiter: () => SharedLimiter | undefined,
   law: Test<[]> = test,
 ): void {
-  const create = (spentBefore: SpentBefore): BudgetCounters => createAll(spentBefore).counters;
+  const create = (spentBefore: (id: string, period: string) => number = () => 0) => {
+    const limiter = createLimiter();
+    const spend = new Spend({
+      readSpent: ({ id, period }) => toNanos(spentBefore(id, period)),
+      clock: () => 0,
+    });
+    const shared = limiter && { limiter, hasSharedLedger: true };
+    return { limiter, counters: new BudgetCounters({ spend, shared, maxCounters: 8 }) };
+  };
+
+  /** A counter of a budget per day. */
+  const counterOf = (counters: BudgetCounters, limit: number, id = "ci", at = noon) => {
+    const [budget] = counters.budgetsOf(budgeted({ day: limit }, "key", id), at);
+    if (!budget) throw new Error("no budget");
+    return budget.counter;
+  };
 
   /** A counter, and a request on it: reserves its cost, and returns its end. Undefined: the request is refused. */
-  const setUp = (limit: number, spentBefore: SpentBefore = () => 0) => {
-    const { counters, limiter } = createAll(spentBefore);
-    const counter = counters.counterOf(budgeted({ day: limit }), today);
+  const setUp = (dollarLimit: number) => {
+    const { counters, limiter } = create();
+    const counter = counterOf(counters, dollarLimit);
+    const limit = toNanos(dollarLimit);
     const send = async (
       dollars: number | undefined,
     ): Promise<((cost: number) => void) | undefined> => {
-      const amount = { reserved: dollars ?? 0, mayExceedReservation: false };
-      const { shared } = counter;
-      let hold: string | undefined;
-      if (limiter && shared) {
+      const nanos = toNanos(dollars ?? 0);
+      let id: string | undefined;
+      if (limiter) {
         const budgets = {
-          demands: [shared.demand(limit, amount.reserved, amount.reserved)],
-          keep: (name: string) => {
-            hold = name;
-            shared.keep(amount, name);
+          demands: () => [counter.demand(limit, nanos, nanos)],
+          keep: (hold: string) => {
+            id = hold;
+            if (nanos > 0) counter.open({ id, nanos, isLikely: false, version: 0 }, true);
           },
-          refusal: ([state]: readonly BudgetState[]) => {
-            if (state) shared.accept(state);
+          refusal: ([demand]: readonly BudgetDemand[], [state]: readonly BudgetState[]) => {
+            if (demand && state) counter.accept(demand, state);
             return new GatewayError("over_budget", "refused");
           },
         };
         await limiter.take({ ...noLimits, budgets }).catch(() => undefined);
-        if (hold === undefined) return undefined;
-      } else if (counter.wouldExceed(dollars, limit)) return undefined;
-      counter.reserve(amount.reserved, false);
-      return (cost) => counter.settle(amount, cost, hold);
+        if (id === undefined) return undefined;
+      } else {
+        if (counter.wouldExceed(nanos || undefined, limit)) return undefined;
+        id = counters.newEntryId();
+        counter.open({ id, nanos, isLikely: false, version: 0 });
+      }
+      return (cost) => {
+        counter.close(id ?? "");
+        counter.owner.end(toNanos(cost));
+      };
     };
     const refuses = async (dollars: number | undefined): Promise<boolean> => {
       const end = await send(dollars);
@@ -65,24 +78,25 @@ export function budgetCounterLaws(
 
   describe(`${name} budget counters`, () => {
     law("a counter starts with the spending in the ledger", () => {
-      const counters = create(({ id }, period) => (id === "ci" && period === today ? 2.5 : 0));
-      const key = budgeted({ day: 10 });
-      const { spent, reserved } = counters.counterOf(key, today);
-      expect([spent, reserved]).toEqual([2.5, 0]);
-      expect(counters.counterOf(key, "2026-11-16").spent).toBe(0);
-      expect(counters.counterOf(budgeted({ day: 10 }, "key", "other"), today).spent).toBe(0);
+      const { counters } = create((id, period) =>
+        id === "ci" && period === "2026-11-15" ? 2.5 : 0,
+      );
+      const { used, reserved } = counterOf(counters, 10);
+      expect([used, reserved]).toEqual([toNanos(2.5), 0]);
+      expect(counterOf(counters, 10, "ci", noon + 86_400_000).used).toBe(0);
+      expect(counterOf(counters, 10, "other").used).toBe(0);
     });
 
-    law("reservations count until they are released, and spending stays", async () => {
+    law("reservations count until they are closed, and spending stays", async () => {
       const { counter, send, refuses } = setUp(1);
       const end = await send(0.75);
       expect(await refuses(0.25)).toBe(false);
       expect(await refuses(0.5)).toBe(true);
-      expect(counter.isExhaustedFor(0.5, 1)).toBe(false);
+      expect(counter.isExhaustedFor(toNanos(0.5), toNanos(1))).toBe(false);
       end?.(0.5);
-      expect([counter.spent, counter.reserved]).toEqual([0.5, 0]);
+      expect([counter.used, counter.reserved]).toEqual([toNanos(0.5), 0]);
       expect(await refuses(0.5)).toBe(false);
-      expect(counter.isExhaustedFor(0.75, 1)).toBe(true);
+      expect(counter.isExhaustedFor(toNanos(0.75), toNanos(1))).toBe(true);
     });
 
     law("a request of unknown cost fits until the limit is reached", async () => {
@@ -100,72 +114,79 @@ export function budgetCounterLaws(
         end?.(0.1);
       }
       expect(await refuses(0.1)).toBe(true);
+      expect(await refuses(undefined)).toBe(true);
     });
 
-    law("a request that may cost more than it reserves is marked until it is released", () => {
-      const counter = create(() => 0).counterOf(budgeted({ day: 1 }), today);
-      counter.reserve(0.5, true);
+    law("a request that may cost more than it reserves is marked until it ends", () => {
+      const counter = counterOf(create().counters, 1);
+      counter.open({ id: "one", nanos: 5, isLikely: true, version: 0 });
       expect(counter.hasUnderReserved).toBe(true);
-      counter.release(0.5, true);
-      expect(counter.hasUnderReserved).toBe(false);
+      counter.close("one");
+      counter.close("one");
+      expect([counter.hasUnderReserved, counter.reserved]).toEqual([false, 0]);
     });
 
     law("each threshold is reported once, and thresholds reached before are not", () => {
-      const counter = create(() => 0.6).counterOf(budgeted({ day: 1 }), today);
-      counter.watch(1);
-      expect(counter.newThresholds(1)).toEqual([]);
-      counter.spend(0.5);
-      expect(counter.newThresholds(1)).toEqual([80, 100]);
-      expect(counter.newThresholds(1)).toEqual([]);
+      const counter = counterOf(create(() => 0.6).counters, 1);
+      expect(counter.newThresholds(toNanos(1), false)).toEqual([]);
+      counter.owner.end(toNanos(0.5));
+      expect(counter.newThresholds(toNanos(1), false)).toEqual([80, 100]);
+      expect(counter.newThresholds(toNanos(1), false)).toEqual([]);
     });
 
-    law("a standing reservation counts until the next ones replace it", async () => {
+    law("the entries of jobs count until the next ones replace them", async () => {
       const { counters, counter, refuses } = setUp(1);
-      const hold = (...dollars: number[]) =>
-        counters.setStanding(
-          new Map([[counter, dollars.map((each, at) => ({ hold: `batch-${at}`, dollars: each }))]]),
+      const set = (version: number, ...dollars: number[]) =>
+        counters.setJobEntries(
+          new Map([
+            [
+              counter,
+              dollars.map((each, at) => ({
+                id: `batch-${at}`,
+                nanos: toNanos(each),
+                isLikely: false,
+                version,
+              })),
+            ],
+          ]),
         );
-      hold(0.25, 0.5);
-      expect(counter.reserved).toBe(0.75);
+      set(1, 0.25, 0.5);
+      expect(counter.reserved).toBe(toNanos(0.75));
       expect([await refuses(0.5), await refuses(0.25)]).toEqual([true, false]);
-      hold(0.25);
+      set(2, 0.25, 0.25);
+      expect([await refuses(0.75), await refuses(0.5)]).toEqual([true, false]);
+      set(2, 0.25);
       expect([await refuses(1), await refuses(0.75)]).toEqual([true, false]);
       expect(counter.isIdle).toBe(false);
-      counters.setStanding(new Map());
+      counters.setJobEntries(new Map());
       expect([counter.reserved, counter.isIdle, await refuses(1)]).toEqual([0, true, false]);
     });
 
     law("a counter with reservations is not evicted", () => {
-      const counters = create(() => 0);
-      const key = budgeted({ day: 1 });
-      const counter = counters.counterOf(key, today);
-      counter.reserve(0.5, false);
+      const { counters } = create();
+      const counter = counterOf(counters, 1);
+      counter.open({ id: "one", nanos: 5, isLikely: false, version: 0 });
       for (let other = 0; other < 100; other++) {
         counters.evictIdle();
-        counters.counterOf(budgeted({ day: 1 }, "key", `other ${other}`), today);
+        counterOf(counters, 1, `other ${other}`);
       }
-      expect(counters.counterOf(key, today)).toBe(counter);
+      expect(counterOf(counters, 1)).toBe(counter);
     });
 
-    law(
-      "after a change of the configured budget, the ledger is read again, and reservations stay",
-      () => {
-        let spent = 1;
-        const counters = create(() => spent);
-        const counter = counters.counterOf(budgeted({ day: 10 }), today);
-        counter.reserve(2, false);
-        spent = 4;
-        const changed = budgeted({ day: 20 });
-        const { spent: total, reserved } = counters.counterOf(changed, today);
-        expect([total, reserved]).toEqual([4, 2]);
-      },
-    );
+    law("a budget that is configured anew goes on with what is spent and reserved", () => {
+      const { counters } = create(() => 1);
+      const counter = counterOf(counters, 10);
+      counter.open({ id: "one", nanos: 5, isLikely: false, version: 0 });
+      counter.owner.end(3);
+      const { used, reserved } = counterOf(counters, 20);
+      expect([used, reserved]).toEqual([toNanos(1) + 3, 5]);
+    });
 
     law("a ledger that cannot be read is an error, not an empty budget", () => {
-      const counters = create(() => {
+      const { counters } = create(() => {
         throw new Error("the disk failed");
       });
-      expect(() => counters.counterOf(budgeted({ day: 1 }), today)).toThrow("the disk failed");
+      expect(() => counterOf(counters, 1)).toThrow("the disk failed");
     });
   });
 }

@@ -17,7 +17,7 @@ upstreams:
 models:
   - { id: embedder, kind: embedding, cache: false, price: { input: 1000 }, targets: [{ upstream: fake, model: text-embedding-3-small }] }
 keys:
-  - { name: test, key: ${testKey}, budget: { day: 0.0105 } }
+  - { name: test, key: ${testKey}, budget: { day: 0.0225 } }
 `,
 });
 const restores: (() => void)[] = [];
@@ -39,14 +39,15 @@ test("a reservation whose settlement fails is released, so the next request has 
   ) {
     const { reservation } = this.record;
     if (reservation && !this.isSettled) {
-      const failToSettle = (): never => {
-        failures++;
-        throw new Error("the settlement failed");
-      };
+      let isFirst = true;
       this.record.reservation = {
         estimate: reservation.estimate,
-        settle: failToSettle,
-        release: () => reservation.release(),
+        release: () => {
+          if (!isFirst) return reservation.release();
+          isFirst = false;
+          failures++;
+          throw new Error("the settlement failed");
+        },
       };
     }
     return settle.call(this, status, error);

@@ -2,7 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets } from "../../server/budgets/budgets.ts";
+import { Spend } from "../../server/ledger/spend.ts";
+import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
+import type { SpendKey } from "../../server/storage/ports/ledger-store.ts";
+import { spendKeysOf } from "../../server/storage/sql/spend-tally.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import {
   budgeted,
   certain,
@@ -56,11 +61,10 @@ describe("a budget", () => {
   });
 
   test("that is removed and added again includes the spending in between", () => {
-    const ledger: Record<string, number> = {};
-    const { budgets } = createTestBudgets(ledger);
+    const { budgets, spend } = createTestBudgets();
     budgets.reserve([budgeted({ day: 5 })], certain(1), noon).settle(1);
-    // Without a budget, only the ledger counts the spending.
-    ledger["key ci 2026-11-15"] = 4.5;
+    // Without a budget, nothing is reserved.
+    spend.end(ledgerRow(noon, { keyId: "ci", cost: 3.5 }));
     expect(refusal(() => budgets.reserve([budgeted({ day: 5 })], certain(1), noon)).kind).toBe(
       "over_budget",
     );
@@ -196,23 +200,28 @@ describe("the budget counters", () => {
   test("are bounded: idle counters are evicted and read again, counters with reservations are kept", () => {
     const ledger = new Map<string, number>();
     let read = 0;
-    const counters = new BudgetCounters({
-      spentBefore: ({ id }, period) => {
+    const stored = (key: SpendKey): number => ledger.get(`${key.id} ${key.period}`) ?? 0;
+    const spend = new Spend({
+      readSpent: (key) => {
         read++;
-        return ledger.get(`${id} ${period}`) ?? 0;
+        return stored(key);
       },
-      maxCounters: 8,
+      clock: () => 0,
     });
+    const counters = new BudgetCounters({ spend, maxCounters: 8 });
     const budgets = createBudgets({ counters, emit: () => undefined });
     const busy = budgeted({ total: 1 }, "key", "busy");
     const reserved = budgets.reserve([busy], certain(0.75), noon);
     for (let reservation = 0; reservation < 200; reservation++) {
-      const key = budgeted({ day: 1, total: 100 }, "key", `key ${reservation % 50}`);
-      budgets.reserve([key], certain(0.25), noon).settle(0.25);
-      for (const period of ["2026-11-15", "total"]) {
-        const id = `key ${reservation % 50} ${period}`;
-        ledger.set(id, (ledger.get(id) ?? 0) + 0.25);
-      }
+      const id = `key ${reservation % 50}`;
+      const key = budgeted({ day: 1, total: 100 }, "key", id);
+      budgets.reserve([key], certain(0.25), noon).release();
+      const row = ledgerRow(noon, { keyId: id, cost: 0.25 });
+      spend.end(row);
+      for (const each of spendKeysOf(row))
+        ledger.set(`${id} ${each.period}`, stored(each) + toNanos(0.25));
+      const sums = spendKeysOf(row).map((each) => ({ ...each, nanos: stored(each) }));
+      spend.store([row], sums);
     }
     expect(read).toBeGreaterThan(200);
     const first = budgeted({ day: 1 }, "key", "key 0");

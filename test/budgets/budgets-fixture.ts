@@ -1,9 +1,19 @@
 /** Budgets without a gateway: earlier spending comes from a map, and emitted events go to a list. */
 
-import type { Budget, BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
+import {
+  type Budget,
+  type BudgetedOwner,
+  isLabelOwner,
+  labelOwnersText,
+} from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
+import { Spend } from "../../server/ledger/spend.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { toNanos } from "../../server/lib/nano-dollars.ts";
+import type { Reservation } from "../../server/request/reservation.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 export const noon = Date.UTC(2026, 10, 15, 12);
 export const dayMs = 86_400_000;
@@ -17,17 +27,80 @@ export const budgeted = (
 export const certain = (dollars: number): Estimate => ({ dollars, isCertain: true });
 export const unknownCost: Estimate = { dollars: undefined, isCertain: false };
 
+/** What owners have spent: before, by scope, id and period, such as `key ci total`; and in rows that are not stored. */
+export const createTestSpend = (
+  before: Readonly<Record<string, number>> = {},
+  read: string[] = [],
+): Spend =>
+  new Spend({
+    readSpent: ({ scope, id, period }) => {
+      read.push(`${scope} ${id} ${period}`);
+      return toNanos(before[`${scope} ${id} ${period}`] ?? 0);
+    },
+    clock: () => 0,
+  });
+
+/** A reservation, and the ledger row of its request. */
+export interface TestReservation extends Reservation {
+  /** Ends the request. Undefined: its cost is unknown, and its estimate is charged. */
+  settle(cost: number | undefined): void;
+}
+
+/** The ledger row of a request of these owners. */
+export function rowOf(
+  charged: readonly BudgetedOwner[],
+  at: number,
+  costs: Partial<LedgerRow>,
+): LedgerRow {
+  const idOf = (...scopes: BudgetedOwner["scope"][]) =>
+    charged.find(({ scope }) => scopes.includes(scope))?.id;
+  const labels = charged.filter(isLabelOwner);
+  const nameOf = (id: string) => id.slice(id.indexOf("\t") + 1);
+  return ledgerRow(at, {
+    ...costs,
+    keyId: idOf("key") ?? "another",
+    project: idOf("project") ?? idOf("end_user", "tag")?.split("\t")[0] ?? null,
+    budgets: labelOwnersText(labels.map((owner) => ({ ...owner, name: nameOf(owner.id) }))),
+  });
+}
+
+/** The reservation of a request that ends with a row, as the pipeline does it. */
+export function withRow(
+  reservation: Reservation,
+  spend: Spend,
+  charged: readonly BudgetedOwner[],
+  at: number,
+): TestReservation {
+  let isOpen = true;
+  const end = (): boolean => {
+    const wasOpen = isOpen;
+    isOpen = false;
+    reservation.release();
+    return wasOpen;
+  };
+  return {
+    estimate: reservation.estimate,
+    release: () => void end(),
+    settle: (cost) => {
+      if (end()) spend.end(rowOf(charged, at, { cost: cost ?? reservation.estimate ?? 0 }));
+    },
+  };
+}
+
+export type TestBudgets = ReturnType<typeof createTestBudgets>["budgets"];
+
 export function createTestBudgets(before: Readonly<Record<string, number>> = {}) {
   const events: ThresholdEvent[] = [];
   const read: string[] = [];
-  const counters = new BudgetCounters({
-    spentBefore: ({ scope, id }: BudgetOwner, period) => {
-      read.push(`${scope} ${id} ${period}`);
-      return before[`${scope} ${id} ${period}`] ?? 0;
-    },
-  });
-  const budgets = createBudgets({ counters, emit: (event) => events.push(event) });
-  return { budgets, events, read };
+  const spend = createTestSpend(before, read);
+  const counters = new BudgetCounters({ spend });
+  const all = createBudgets({ counters, emit: (event) => events.push(event) });
+  const budgets = {
+    ...all,
+    reserve: (charged: readonly BudgetedOwner[], estimate: Estimate, at: number) =>
+      withRow(all.reserve(charged, estimate, at), spend, charged, at),
+  };
+  return { budgets, events, read, spend };
 }
 
 /** The error of a reservation that must be refused. */

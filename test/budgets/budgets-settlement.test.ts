@@ -14,7 +14,7 @@ import { RequestRecord } from "../../server/request/request-record.ts";
 import type { StageRequest } from "../../server/request/stage.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../../server/upstream/contract.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
-import { budgeted, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
+import { budgeted, createTestBudgets, noon, refusal, rowOf } from "./budgets-fixture.ts";
 
 const target: Target = {
   upstream: { id: "up", kind: "openai-compatible", headers: {}, options: {} },
@@ -32,9 +32,9 @@ const key = budgeted({ day: 10 });
 const tag = budgeted({ day: 1 }, "tag", "shop\tteam:art");
 
 function setUp(targets: readonly Target[] = [priced]) {
-  const { budgets } = createTestBudgets();
+  const { budgets, spend } = createTestBudgets();
   const reservations = { reserve: () => undefined };
-  const charging = createRequestCharging({
+  const { reserve, end } = createRequestCharging({
     budgets,
     planImageQuery: ({ query, policy }) => tryPlanQuery(query, unrestrictedImages, policy),
     reservations,
@@ -48,7 +48,7 @@ function setUp(targets: readonly Target[] = [priced]) {
     record.caller = { id: "ci", name: "ci", budgets: owners } as unknown as Caller;
     record.line = line as JobLineContext | undefined;
     const model = { id: "image-model", targets, maxImages: 10 } as unknown as PermittedModel;
-    void charging.reserve({
+    void reserve({
       operation: "generations",
       query: { ...query, options },
       model,
@@ -57,6 +57,15 @@ function setUp(targets: readonly Target[] = [priced]) {
     return record;
   };
   const state = (owner = key) => budgets.status(owner, noon)[0];
+  const charging = {
+    reserve,
+    /** With the row, which charges the request. */
+    end: (record: RequestRecord): void => {
+      end(record);
+      const { cost, estimatedCost } = record.ledgerRow(record.caller as Caller);
+      spend.end(rowOf(record.caller?.budgets ?? [], noon, { cost, estimatedCost }));
+    },
+  };
   return { charging, begin, state };
 }
 

@@ -1,10 +1,17 @@
 /** Budget thresholds: an event when 50, 80 and 100 percent of a budget are spent, once per period. */
 import { expect, test } from "bun:test";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
-import type { Budgets } from "../../server/budgets/budgets.ts";
-import { budgeted, certain, createTestBudgets, dayMs, noon, refusal } from "./budgets-fixture.ts";
+import {
+  budgeted,
+  certain,
+  createTestBudgets,
+  dayMs,
+  noon,
+  refusal,
+  type TestBudgets,
+} from "./budgets-fixture.ts";
 
-const spend = (budgets: Budgets, key: BudgetedOwner, dollars: number, at = noon): void =>
+const spend = (budgets: TestBudgets, key: BudgetedOwner, dollars: number, at = noon): void =>
   budgets.reserve([key], certain(dollars), at).settle(dollars);
 
 test("each threshold is emitted once, with the amount spent and the budget", () => {

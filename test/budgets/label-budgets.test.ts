@@ -3,25 +3,36 @@ import { expect, test } from "bun:test";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets } from "../../server/budgets/budgets.ts";
-import { budgeted, certain, noon, refusal } from "./budgets-fixture.ts";
+import { Spend } from "../../server/ledger/spend.ts";
+import { toNanos } from "../../server/lib/nano-dollars.ts";
+import { budgeted, certain, noon, refusal, withRow } from "./budgets-fixture.ts";
 
 function createLoadedBudgets(stored: Readonly<Record<string, number>>) {
   const loads: string[][] = [];
-  const known = new Map<string, number>();
+  const spend = new Spend({
+    readSpent: ({ scope }) => (scope === "key" || scope === "project" ? 0 : undefined),
+    clock: () => 0,
+  });
   const counters = new BudgetCounters({
-    spentBefore: ({ scope, id }, period) => known.get(`${scope} ${id} ${period}`) ?? 0,
-    loadLabels: async (sums) => {
-      const keys = sums.map(({ scope, id, period }) => `${scope} ${id} ${period}`);
-      loads.push(keys);
-      for (const key of keys) known.set(key, stored[key] ?? 0);
+    spend,
+    loadLabels: async (owners) => {
+      const names = owners.map(({ scope, id, period }) => `${scope} ${id} ${period}`);
+      loads.push(names);
+      spend.raise(
+        owners.map(({ scope, id, period }, at) => {
+          const nanos = toNanos(stored[names[at] as string] ?? 0);
+          return { scope, id, period, nanos };
+        }),
+      );
     },
   });
   const budgets = createBudgets({ counters, emit: () => undefined });
   const reserve = async (owners: readonly BudgetedOwner[], dollars: number) => {
     await budgets.load(owners, noon);
-    return budgets.reserve(owners, certain(dollars), noon);
+    const reservation = budgets.reserve(owners, certain(dollars), noon);
+    return withRow(reservation, spend, owners, noon);
   };
-  return { budgets, loads, reserve };
+  return { budgets, loads, reserve, spend };
 }
 
 const user = budgeted({ day: 1, month: 5 }, "end_user", "shop\teu_1");
@@ -40,10 +51,11 @@ test("the sums of an end user are read once, and what was spent before counts", 
   );
 });
 
-test("after a reload of the configuration, the sums are read again", async () => {
-  const { loads, reserve } = createLoadedBudgets({});
+test("a sum that has not been needed for a minute is read again", async () => {
+  const { loads, reserve, spend } = createLoadedBudgets({});
   await reserve([user], 0.1);
-  await reserve([{ ...user, budget: { ...user.budget } }], 0.1);
+  for (const owner of spend.owners) owner.isRead = false;
+  await reserve([user], 0.1);
   expect(loads).toHaveLength(2);
 });
 

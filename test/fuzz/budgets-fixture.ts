@@ -6,9 +6,13 @@ import { expect } from "bun:test";
 import type { BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
+import { Spend } from "../../server/ledger/spend.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { recordedDollars, toDollars, toNanos } from "../../server/lib/nano-dollars.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import type { SpendKey } from "../../server/storage/ports/ledger-store.ts";
+import { spendKeysOf } from "../../server/storage/sql/spend-tally.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 /** Stores ledger rows, and sums their spending. */
@@ -41,6 +45,9 @@ const nameOf = { day: 10, month: 7, total: 0 } as const;
 const periodName = (period: keyof typeof nameOf, at: number): string =>
   period === "total" ? "total" : isoOf(at).slice(0, nameOf[period]);
 
+/** Amounts are whole nano-dollars. */
+export const whole = (dollars: number): number => toDollars(toNanos(dollars));
+
 interface Open {
   readonly key: string;
   readonly project: string;
@@ -68,6 +75,7 @@ export class BudgetSimulation {
   /** The sums of the rows, computed independently of the gateway. */
   readonly #spent = new Map<string, number>();
   #budgets: Budgets;
+  #spend!: Spend;
   readonly #maxCounters: number;
 
   constructor(ledger: TestLedger, maxCounters: number) {
@@ -88,9 +96,14 @@ export class BudgetSimulation {
     key: string,
     project: string,
     charged: readonly BudgetedOwner[],
-    estimate: Estimate,
+    { dollars, maxDollars, isCertain }: Estimate,
     at: number,
   ): boolean {
+    const estimate: Estimate = {
+      dollars: dollars === undefined ? undefined : whole(dollars),
+      ...(maxDollars !== undefined && { maxDollars: whole(maxDollars) }),
+      isCertain,
+    };
     const isPicky = charged.some(({ budget }) => budget.unknownPrice === "refuse");
     const unpriced = isPicky && (!estimate.isCertain || estimate.dollars === undefined);
     const before = this.#lines(charged, at);
@@ -121,21 +134,20 @@ export class BudgetSimulation {
   }
 
   /** `cost`: undefined if it stays unknown; null if nothing was billed. */
-  end(which: number, cost: number | undefined | null): void {
+  end(which: number, given: number | undefined | null): void {
+    const cost = typeof given === "number" ? whole(given) : given;
     const [request] = this.open.splice(which, 1);
     if (!request) return;
     const { key, project, at, charged, reservation, held } = request;
     const before = this.#lines(charged, at);
-    if (cost === null) reservation.release();
-    else {
-      reservation.settle(cost ?? reservation.estimate ?? 0);
+    reservation.release();
+    if (cost !== null) {
       const counted =
         cost === undefined ? { estimatedCost: reservation.estimate ?? null } : { cost };
       this.#write(ledgerRow(at, { keyId: key, project, ...counted }));
     }
     // A reservation ends once.
     reservation.release();
-    reservation.settle(1000);
     const after = this.#lines(charged, at);
     for (const [line, { spent, reserved, limit, name }] of after.entries()) {
       const was = before[line];
@@ -186,8 +198,16 @@ export class BudgetSimulation {
     );
   }
 
-  #write(row: LedgerRow): void {
+  #write(given: LedgerRow): void {
+    const row = {
+      ...given,
+      cost: recordedDollars(given.cost ?? undefined),
+      estimatedCost: recordedDollars(given.estimatedCost ?? undefined),
+    };
+    this.#spend.end(row);
     this.ledger.write(row);
+    const sums = spendKeysOf(row).map((key) => ({ ...key, nanos: this.#stored(key) }));
+    this.#spend.store([row], sums);
     const dollars = dollarsOf(row);
     for (const period of ["day", "month", "total"] as const) {
       for (const who of [`key ${row.keyId}`, `project ${row.project}`]) {
@@ -197,12 +217,15 @@ export class BudgetSimulation {
     }
   }
 
+  /** Nano-dollars. */
+  #stored(key: SpendKey): number {
+    return toNanos(this.ledger.spent(key, key.period));
+  }
+
   #start(): Budgets {
+    this.#spend = new Spend({ readSpent: (key) => this.#stored(key), clock: () => 0 });
     return createBudgets({
-      counters: new BudgetCounters({
-        spentBefore: (owner, period) => this.ledger.spent(owner, period),
-        maxCounters: this.#maxCounters,
-      }),
+      counters: new BudgetCounters({ spend: this.#spend, maxCounters: this.#maxCounters }),
       emit: ({ deduplicationKey, data }) => {
         expect(data.spent).toBeGreaterThan(0);
         this.emitted.push(deduplicationKey);

@@ -87,7 +87,7 @@ function failLedger(): () => void {
       rows,
     ) {
       if (isFull) throw noSpace();
-      write.call(this, rows);
+      return write.call(this, rows);
     }),
   ];
   const restore = () => {

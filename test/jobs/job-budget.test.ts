@@ -1,8 +1,7 @@
 /** The budget of jobs: it is reserved from the rows of their ranges, by every process. */
 import { afterAll, expect, test } from "bun:test";
-import { createBudgets } from "../../server/budgets/budgets.ts";
+import type { Budgets } from "../../server/budgets/budgets.ts";
 import type { ChargedRequest } from "../../server/budgets/charge-request.ts";
-import { SharedBudgetCounters } from "../../server/budgets/shared-budget-counters.ts";
 import { type ChargedLines, createJobBudget } from "../../server/jobs/job-budget.ts";
 import { noDemand } from "../../server/limits/limiter.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
@@ -10,7 +9,7 @@ import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
 import type { ReservedCost } from "../../server/storage/sql/stored-job.ts";
 import { budgeted, certain, createTestBudgets, noon, refusal } from "../budgets/budgets-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
-import { testReplicas } from "../replicas/test-replicas.ts";
+import { replicaBudgets, testReplicas } from "../replicas/test-replicas.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 
 let server: RedisServer;
@@ -35,7 +34,7 @@ const rowOf = (number: number, dollars: number): ReservedCost => ({
 
 /** `rows`: what the database has. */
 const budgetOf = (
-  budgets: ReturnType<typeof createBudgets>,
+  budgets: Pick<Budgets, "setJobEntries">,
   rows: readonly ReservedCost[],
   reserve: (request: ChargedRequest) => undefined = () => undefined,
 ) =>
@@ -110,8 +109,7 @@ testWithRedis(
     const replicas = testReplicas(2, { redis, now: () => now });
     const rows = [rowOf(0, 0.75)];
     const started = replicas.map((replica) => {
-      const counters = new SharedBudgetCounters(replica.limiter, { spentBefore: () => 0 });
-      const budgets = createBudgets({ counters, emit: () => undefined });
+      const { budgets } = replicaBudgets(replica);
       const budget = budgetOf(budgets, rows);
       const request = async (dollars: number): Promise<boolean> => {
         const { promise, resolve } = Promise.withResolvers<{ release(): void }>();
@@ -153,8 +151,7 @@ testWithRedis(
     const tag = budgeted({ day: 1 }, "tag", "shop\tteam:art");
     const served: boolean[] = [];
     for (const [at, { limiter }] of [...replicas, ...replicas].entries()) {
-      const counters = new SharedBudgetCounters(limiter, { spentBefore: () => 0 });
-      const budgets = createBudgets({ counters, emit: () => undefined });
+      const { budgets } = replicaBudgets({ limiter });
       // The key has reserved its whole budget.
       await budgetOf(budgets, [rowOf(0, 1)]).refresh();
       const estimate = { ...certain(0.4), isReservedByJob: true };

@@ -1,27 +1,32 @@
 /** Forwarding to the shared ledger: each row arrives once, and a row that is refused stops no other. */
 import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { BudgetOwner } from "../../contract/limits-and-budgets.ts";
 import { LedgerForwarder } from "../../server/ledger/ledger-forwarder.ts";
 import { openForwarding } from "../../server/ledger/open-forwarding.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createLog } from "../../server/lib/log.ts";
+import type { Log } from "../../server/lib/log.ts";
+import { toDollars } from "../../server/lib/nano-dollars.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
-import { RejectedRowsError } from "../../server/storage/ports/ledger-store.ts";
-import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { RejectedRowsError, type SpentSum } from "../../server/storage/ports/ledger-store.ts";
+import { nanosOf, spendKey, spendKeysOf } from "../../server/storage/sql/spend-tally.ts";
+import { LedgerBacklog } from "../../server/storage/sqlite/ledger-backlog.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
 
 const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId }) => requestId);
 
-test("a row that the shared ledger refuses stays in the data folder, and the others arrive", async () => {
+test("a row that the shared ledger refuses is set aside, and the others arrive", async () => {
   using folder = temporaryFolder();
-  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
   const rows = Array.from({ length: 2500 }, (_, at) => ledgerRow(1000 + at));
-  backlog.write(rows);
+  await backlog.append(rows);
   const refused = new Set([rows[7]!.requestId, rows[1031]!.requestId]);
   const arrived: string[] = [];
-  const reported: string[] = [];
+  const setAside: string[] = [];
   const forwarder = new LedgerForwarder({
     backlog,
     store: {
@@ -33,25 +38,23 @@ test("a row that the shared ledger refuses stays in the data folder, and the oth
     },
     report: () => undefined,
     reportBacklog: () => undefined,
-    reportRejected: ({ requestId }) => reported.push(requestId),
+    setAside: ({ requestId }) => setAside.push(requestId),
   });
   await until(() => arrived.length === 2498);
   const late = ledgerRow(5000);
-  backlog.write([late]);
+  await backlog.append([late]);
   await until(() => arrived.includes(late.requestId));
   await forwarder.close();
   expect(arrived).toEqual(idsOf([...rows, late]).filter((id) => !refused.has(id)));
-  expect(reported).toEqual([...refused]);
-  expect(idsOf(backlog.oldest(10))).toEqual([...refused]);
-  backlog.remove([...refused]);
-  expect(backlog.oldest(10)).toEqual([]);
+  expect(setAside).toEqual([...refused]);
+  expect([backlog.oldest(10), backlog.size]).toEqual([[], 0]);
   await backlog.close();
 });
 
 test("an outage is reported once, with its reason, and a batch whose acknowledgment was lost is sent again", async () => {
   using folder = temporaryFolder();
-  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
-  backlog.write(Array.from({ length: 5 }, (_, at) => ledgerRow(1000 + at, { cost: 1 })));
+  const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
+  await backlog.append(Array.from({ length: 5 }, (_, at) => ledgerRow(1000 + at, { cost: 1 })));
   const shared = new Set<string>();
   const states: [reachable: boolean, reason: string][] = [];
   const unreachable = new GatewayError("storage_unavailable", "Retry later.", {
@@ -68,7 +71,7 @@ test("an outage is reported once, with its reason, and a batch whose acknowledgm
     },
     report: ({ reachable, reason }) => states.push([reachable, reason]),
     reportBacklog: () => undefined,
-    reportRejected: () => undefined,
+    setAside: () => undefined,
   });
   await until(() => states.length === 2);
   await forwarder.close();
@@ -78,16 +81,14 @@ test("an outage is reported once, with its reason, and a batch whose acknowledgm
   ]);
   expect(shared.size).toBe(5);
   expect(backlog.oldest(10)).toEqual([]);
-  // Sums of rows that were forwarded stay: a budget does not start over.
-  expect(backlog.sumSpent({ scope: "key", id: "file:ci" }, "total")).toBe(5);
   await backlog.close();
 });
 
 test("a full disk of the data folder does not blame the database, is reported once, and each row arrives once", async () => {
   using folder = temporaryFolder();
-  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
   const rows = Array.from({ length: 5 }, (_, at) => ledgerRow(1000 + at));
-  backlog.write(rows);
+  await backlog.append(rows);
   const arrived = new Set<string>();
   const states: boolean[] = [];
   const failures: string[] = [];
@@ -107,7 +108,7 @@ test("a full disk of the data folder does not blame the database, is reported on
     },
     report: ({ reachable }) => states.push(reachable),
     reportBacklog: (reason) => failures.push(reason),
-    reportRejected: () => undefined,
+    setAside: () => undefined,
   });
   await until(() => removals >= 3);
   expect(forwarder.isReachable).toBe(true);
@@ -121,14 +122,14 @@ test("a full disk of the data folder does not blame the database, is reported on
 
 test("closing gives up after a bounded time if the shared ledger hangs", async () => {
   using folder = temporaryFolder();
-  const backlog = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
-  backlog.write([ledgerRow(1000)]);
+  const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
+  await backlog.append([ledgerRow(1000)]);
   const forwarder = new LedgerForwarder({
     backlog,
     store: { append: () => new Promise(() => undefined) },
     report: () => undefined,
     reportBacklog: () => undefined,
-    reportRejected: () => undefined,
+    setAside: () => undefined,
     closeMs: 20,
   });
   await Bun.sleep(5);
@@ -137,59 +138,114 @@ test("closing gives up after a bounded time if the shared ledger hangs", async (
   await backlog.close();
 });
 
-test("during an outage, budgets read what waits to be forwarded without a query of the ledger", async () => {
-  using folder = temporaryFolder();
-  const at = Date.UTC(2026, 10, 15);
-  const day = 86_400_000;
-  const open = () => new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
-  const earlier = open();
-  const left = [0, day].map((later) => ledgerRow(at + later, { cost: 1, project: "p" }));
-  earlier.write(left);
-  await earlier.close();
-  const store = open();
+/** A ledger whose shared database takes rows when `isUp`, and counts each row once. */
+function openTestForwarding(folder: string, database: TestDatabase) {
+  const backlog = new LedgerBacklog({ folder, maxBytes: 0 });
+  const logged: object[] = [];
+  const log = (message: string, fields: object) => void logged.push({ message, ...fields });
   const forwarding = openForwarding({
-    store,
+    folder,
+    backlog,
     shared: {
-      ledger: {
-        append: () => Promise.reject(new Error("unreachable")),
-        rollUp: async () => undefined,
-      },
-      spend: { read: () => 100, add: () => undefined, refresh: async () => undefined },
-      labelSpend: {
-        read: () => undefined,
-        want: () => undefined,
-        add: () => undefined,
-        load: async () => undefined,
+      ledger: { append: (rows) => database.append(rows), rollUp: async () => undefined },
+      spend: {
+        isRead: true,
+        read: (key) => database.sums.get(spendKey(key)) ?? 0,
+        raise: () => undefined,
+        refresh: async () => [],
+        readNamed: async () => [],
       },
     },
-    pendingRows: () => [ledgerRow(at, { cost: 0.5 })],
-    log: createLog({
-      level: "silent",
-      format: "json",
-      now: () => new Date(),
-      write: () => undefined,
-    }),
+    log: { warn: log, error: log } as unknown as Log,
     emit: () => undefined,
-    clock: () => 0,
+    clock: () => performance.now(),
   });
-  // A row that exists is not counted again.
-  store.write([...left, ledgerRow(at, { cost: 2, estimatedCost: 4 }), ledgerRow(at)]);
+  const totals = (owner: BudgetOwner, ...periods: string[]) =>
+    periods.map((period) => toDollars(forwarding.spend.of({ ...owner, period }).total));
+  return { backlog, forwarding, totals, logged };
+}
+
+class TestDatabase {
+  isUp = true;
+  refused: string | undefined;
+  readonly ids = new Set<string>();
+  readonly sums = new Map<string, number>();
+
+  async append(rows: readonly LedgerRow[]): Promise<readonly SpentSum[]> {
+    if (!this.isUp) throw new Error("unreachable");
+    if (rows.some(({ requestId }) => requestId === this.refused))
+      throw new RejectedRowsError("refused");
+    for (const row of rows) {
+      if (this.ids.has(row.requestId)) continue;
+      this.ids.add(row.requestId);
+      for (const key of spendKeysOf(row))
+        this.sums.set(spendKey(key), (this.sums.get(spendKey(key)) ?? 0) + nanosOf(row));
+    }
+    return rows
+      .flatMap((row) => spendKeysOf(row))
+      .map((key) => ({ ...key, nanos: this.sums.get(spendKey(key)) ?? 0 }));
+  }
+}
+
+const at = Date.UTC(2026, 10, 15);
+const day = 86_400_000;
+const ci = { scope: "key", id: "file:ci" } as const;
+
+test("during an outage, budgets read what waits to be forwarded without a query, also what an earlier process has left", async () => {
+  using folder = temporaryFolder();
+  const database = new TestDatabase();
+  database.isUp = false;
+  const earlier = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
+  await earlier.append([0, day].map((later) => ledgerRow(at + later, { cost: 1, project: "p" })));
+  await earlier.close();
+  const { backlog, forwarding, totals } = openTestForwarding(folder.path, database);
+  const row = ledgerRow(at, { cost: 2, estimatedCost: 4 });
+  forwarding.spend.end(row);
+  await backlog.append([row, row]);
   using queries = spyOn(Database.prototype, "query");
   using statements = spyOn(Database.prototype, "prepare");
-  const sums = ["2026-11-15", "2026-11-16", "2026-11", "2026-12", "total"].map((period) => [
-    forwarding.spent({ scope: "key", id: "file:ci" }, period),
-    forwarding.spent({ scope: "project", id: "p" }, period),
-  ]);
-  expect(sums).toEqual([
-    [107.5, 101],
-    [101, 101],
-    [108.5, 102],
-    [100, 100],
-    [108.5, 102],
-  ]);
-  expect(forwarding.backlog()).toBe(5);
+  const periods = ["2026-11-15", "2026-11-16", "2026-11", "2026-12", "total"];
+  expect(totals(ci, ...periods)).toEqual([7, 1, 8, 0, 8]);
+  expect(totals({ scope: "project", id: "p" }, ...periods)).toEqual([1, 1, 2, 0, 2]);
+  expect(backlog.size).toBe(3);
   expect(queries).not.toHaveBeenCalled();
   expect(statements).not.toHaveBeenCalled();
   await forwarding.close();
-  await store.close();
+  await backlog.close();
+});
+
+test("what is spent stays the same while rows are forwarded, also twice", async () => {
+  using folder = temporaryFolder();
+  const database = new TestDatabase();
+  const { backlog, forwarding, totals } = openTestForwarding(folder.path, database);
+  const rows = Array.from({ length: 3000 }, () => ledgerRow(at, { cost: 0.001 }));
+  for (const row of rows) forwarding.spend.end(row);
+  await backlog.append(rows);
+  // The acknowledgment of these was lost.
+  await database.append(rows.slice(0, 500));
+  expect(totals(ci, "total")).toEqual([3.5]);
+  await until(() => backlog.size === 0);
+  expect(totals(ci, "total", "2026-11")).toEqual([3, 3]);
+  expect(forwarding.spend.of({ ...ci, period: "total" }).ended).toBe(0);
+  await forwarding.close();
+  await backlog.close();
+});
+
+test("a row that the database refuses is in a file, the log names it, and it counts no more", async () => {
+  using folder = temporaryFolder();
+  const database = new TestDatabase();
+  const { backlog, forwarding, totals, logged } = openTestForwarding(folder.path, database);
+  const [row, refused] = [ledgerRow(at, { cost: 1 }), ledgerRow(at, { cost: 2 })];
+  database.refused = refused.requestId;
+  for (const each of [row, refused]) forwarding.spend.end(each);
+  await backlog.append([row, refused]);
+  await until(() => backlog.size === 0);
+  const path = join(folder.path, "ledger-rejected.jsonl");
+  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ reason: "refused", row: refused });
+  expect(logged).toEqual([
+    { message: "ledger-row-rejected", requestId: refused.requestId, reason: "refused", path },
+  ]);
+  expect(totals(ci, "total")).toEqual([1]);
+  await forwarding.close();
+  await backlog.close();
 });

@@ -11,6 +11,7 @@ import { outboxRows, readLedger, temporaryFolder } from "../harness.ts";
 import { embeddingModel, expectError } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
+import { rowsOf, spentIn } from "./stored-rows.ts";
 import {
   cleanUp,
   emptyLedger,
@@ -60,7 +61,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
   }
   const inLedger = (data: string): string[] => {
     const file = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
-    const rows = file.oldest(10);
+    const rows = rowsOf(file);
     file.close();
     return idsOf(rows);
   };
@@ -126,8 +127,8 @@ describe("with rows of the last process in its outbox and a disk that is still f
     const damaged = `${path}.damaged`;
     expect(recovery.damaged).toEqual([{ path: damaged, records: 3 }]);
     await recovery.recover();
-    expect(idsOf(file.oldest(10))).toEqual(["good"]);
-    expect(file.sumSpent({ scope: "key", id: good.keyId }, "total")).toBe(0.5);
+    expect(idsOf(rowsOf(file))).toEqual(["good"]);
+    expect(spentIn(file, { scope: "key", id: good.keyId }, "total")).toBe(0.5);
     expect(recovery.rows).toEqual([]);
     expect([path, damaged].map((each) => existsSync(each))).toEqual([false, true]);
     file.close();

@@ -1,7 +1,5 @@
 /** Limits and budgets that replicas share through Redis: exact, also when a replica dies. */
 import { afterAll, expect } from "bun:test";
-import { type Budgets, createBudgets } from "../../server/budgets/budgets.ts";
-import { SharedBudgetCounters } from "../../server/budgets/shared-budget-counters.ts";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import { LimitScope, noDemand, take } from "../../server/limits/limiter.ts";
@@ -10,7 +8,7 @@ import type { Reservation } from "../../server/request/reservation.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
 import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
-import { budgeted, noon } from "../budgets/budgets-fixture.ts";
+import { budgeted, certain, noon, withRow } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import type { TestGateway } from "../harness.ts";
@@ -20,7 +18,7 @@ import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
 import { until } from "../until.ts";
 import { startGateways } from "./test-gateways.ts";
-import { type TestReplica, testReplicas } from "./test-replicas.ts";
+import { replicaBudgets, type TestReplica, testReplicas } from "./test-replicas.ts";
 
 const fake = startFake();
 const adminToken = "admin-token-of-shared-limits";
@@ -87,19 +85,36 @@ async function acquire({ limiter }: TestReplica, slots: ConcurrencySlots): Promi
 }
 
 const dollarADay = budgeted({ day: 1 });
+type TestBudgets = ReturnType<typeof openBudgets>;
 
-const budgetsOf = ({ limiter }: TestReplica, spent: () => number): Budgets =>
-  createBudgets({
-    counters: new SharedBudgetCounters(limiter, { spentBefore: spent }),
-    emit: () => undefined,
-  });
-
-/** Reserves this cost. Returns the reservation, or undefined if the budget is too small. */
-async function reserve({ limiter }: TestReplica, own: Budgets, dollars: number) {
-  const { promise, resolve, reject } = Promise.withResolvers<Reservation>();
-  const budgets = own.demand([dollarADay], { dollars, isCertain: true }, noon, resolve);
-  limiter.take({ ...nothing, budgets }).catch(reject);
-  return promise.catch((error: GatewayError) => void expect(error.kind).toBe("over_budget"));
+/** The budget of a dollar a day at one replica. */
+function openBudgets(
+  replica: TestReplica,
+  spentBefore: () => number = () => 0,
+  hasSharedLedger = true,
+) {
+  const { limiter } = replica;
+  const { budgets, spend } = replicaBudgets(replica, spentBefore, hasSharedLedger);
+  const ending = (reservation: Reservation) => {
+    const { settle } = withRow(reservation, spend, [dollarADay], noon);
+    return (cost: number): void => settle(cost);
+  };
+  return {
+    budgets,
+    spend,
+    /** Returns the end of a request. Undefined: the shared budget is too small. */
+    reserve: async (dollars: number) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Reservation>();
+      const demand = budgets.demand([dollarADay], certain(dollars), noon, resolve);
+      limiter.take({ ...nothing, budgets: demand }).catch(reject);
+      return promise.then(ending, (error: GatewayError) => {
+        expect(error.kind).toBe("over_budget");
+        return undefined;
+      });
+    },
+    /** While Redis is unreachable. */
+    reserveHere: (dollars: number) => ending(budgets.reserve([dollarADay], certain(dollars), noon)),
+  };
 }
 
 rateLimitCounterLaws(
@@ -111,17 +126,7 @@ rateLimitCounterLaws(
   testWithRedis,
 );
 
-budgetCounterLaws(
-  "shared",
-  (spentBefore) => {
-    const { limiter } = oneReplica(() => 0);
-    return {
-      limiter,
-      counters: new SharedBudgetCounters(limiter, { spentBefore, maxCounters: 8 }),
-    };
-  },
-  testWithRedis,
-);
+budgetCounterLaws("shared", () => oneReplica(() => 0).limiter, testWithRedis);
 
 testWithRedis("three replicas together admit exactly the limit", async () => {
   const now = 0;
@@ -200,70 +205,68 @@ testWithRedis("a burst of requests within limit and budget is admitted", async (
 
 testWithRedis("three replicas together spend exactly the budget", async () => {
   const spentBefore = 0.25;
-  const replicas = testReplicas(3, { redis, now: () => 0 });
-  const budgets = replicas.map((replica) => budgetsOf(replica, () => spentBefore));
-  let spent = spentBefore;
-  const spendAll = async (replica: TestReplica, own: Budgets): Promise<void> => {
-    for (;;) {
-      const reservation = await reserve(replica, own, 0.01);
-      if (!reservation) return;
-      spent += 0.01;
-      reservation.settle(0.01);
+  const replicas = testReplicas(3, { redis, now: () => 0 }).map((replica) =>
+    openBudgets(replica, () => spentBefore),
+  );
+  let cents = 25;
+  const spendAll = async ({ reserve }: TestBudgets): Promise<void> => {
+    for (let end = await reserve(0.01); end; end = await reserve(0.01)) {
+      cents++;
+      end(0.01);
     }
   };
-  await Promise.all(replicas.map((replica, at) => spendAll(replica, budgets[at] as Budgets)));
-  expect(spent).toBeCloseTo(1, 9);
-  // A replica knows the state of its last call.
-  for (const [at, own] of budgets.entries())
-    expect(await reserve(replicas[at] as TestReplica, own, 0.01)).toBeUndefined();
-  const status = budgets.map((own) => own.status(dollarADay, noon)[0]?.spent ?? 0);
-  expect(status.map((shown) => Math.round(shown * 100))).toEqual([100, 100, 100]);
+  await Promise.all(replicas.map(spendAll));
+  expect(cents).toBe(100);
+  for (const { reserve, budgets } of replicas) {
+    expect(await reserve(0.01)).toBeUndefined();
+    await budgets.read([dollarADay], noon);
+    expect(budgets.status(dollarADay, noon)[0]).toMatchObject({ spent: 1, reserved: 0 });
+  }
 });
 
-testWithRedis(
-  "the spending of a budget is that of the ledger after Redis has lost its data",
-  async () => {
-    const [replica] = testReplicas(1, { redis, now: () => now }) as [TestReplica];
-    let [now, ledger] = [0, 0];
-    const budgets = budgetsOf(replica, () => ledger);
-    (await reserve(replica, budgets, 0.5))?.settle(0.5);
-    // A request of another replica, which could not reach Redis at its end.
-    ledger = 0.75;
-    now = 11_000;
-    await replica.settle();
-    await server.command("FLUSHALL");
-    expect(await reserve(replica, budgets, 0.26)).toBeUndefined();
-    (await reserve(replica, budgets, 0.25))?.settle(0.25);
-    expect(await reserve(replica, budgets, 0.01)).toBeUndefined();
-    expect(budgets.status(dollarADay, noon)[0]?.spent).toBeCloseTo(1, 9);
-  },
-);
+testWithRedis("what Redis has lost returns with the next renewal", async () => {
+  const replicas = testReplicas(2, { redis, now: () => 0 });
+  const [one, other] = replicas.map((replica) => openBudgets(replica)) as [
+    TestBudgets,
+    TestBudgets,
+  ];
+  for (const { limiter } of replicas) limiter.renew();
+  (await one.reserve(0.5))?.(0.5);
+  const open = await other.reserve(0.25);
+  await Promise.all(replicas.map((replica) => replica.settle()));
+  await server.command("FLUSHALL");
+  for (const { limiter } of replicas) limiter.renew();
+  await Promise.all(replicas.map((replica) => replica.settle()));
+  // Each has learned that its renewal was lost, and has sent all of its budgets.
+  await Promise.all(replicas.map((replica) => replica.settle()));
+  expect(await one.reserve(0.26)).toBeUndefined();
+  expect(await other.reserve(0.26)).toBeUndefined();
+  open?.(0);
+  await replicas[1]?.settle();
+  expect(await one.reserve(0.5)).toBeDefined();
+});
 
 testWithRedis(
   "what replicas have spent during an outage of Redis counts when it returns, before the ledger has it",
   async () => {
     let isReachable = true;
-    const replicas = testReplicas(3, { redis, now: () => 0, isReachable: () => isReachable });
-    const budgets = replicas.map((replica) => budgetsOf(replica, () => 0));
-    const own = (at: number) => [replicas[at] as TestReplica, budgets[at] as Budgets] as const;
-    for (const at of [0, 1, 2]) (await reserve(...own(at), 0.1))?.settle(0.1);
+    const options = { redis, now: () => 0, isReachable: () => isReachable };
+    const replicas = testReplicas(3, options);
+    const budgets = replicas.map((replica) => openBudgets(replica));
+    for (const { reserve } of budgets) (await reserve(0.1))?.(0.1);
     await Promise.all(replicas.map((replica) => replica.settle()));
     isReachable = false;
-    for (const one of budgets)
-      one.reserve([dollarADay], { dollars: 0.2, isCertain: true }, noon).settle(0.2);
-    await Promise.all(replicas.map(({ limiter }) => limiter.close()));
+    for (const { reserveHere } of budgets) reserveHere(0.2)(0.2);
     isReachable = true;
-    for (const { limiter } of replicas) {
-      limiter.recover();
-      await limiter.close();
-    }
-    expect(await reserve(...own(0), 0.11)).toBeUndefined();
-    expect(await reserve(...own(1), 0.1)).toBeDefined();
+    for (const { limiter } of replicas) limiter.recover();
+    await Promise.all(replicas.map((replica) => replica.settle()));
+    expect(await budgets[0]?.reserve(0.11)).toBeUndefined();
+    expect(await budgets[1]?.reserve(0.1)).toBeDefined();
   },
 );
 
 testWithRedis(
-  "a cost is counted once if Redis executes its settlement only after a pause",
+  "a cost is counted once if Redis executes its report only after a pause",
   async () => {
     const paused = await startRedis();
     const connection = new RedisConnection({ url: paused.url });
@@ -271,16 +274,16 @@ testWithRedis(
     const isReachable = (): boolean => connection.isAvailable;
     const [replica] = testReplicas(1, { redis: connection, now: () => 0, isReachable });
     if (!replica) throw new Error("no replica");
-    const budgets = budgetsOf(replica, () => 0);
-    const reservation = await reserve(replica, budgets, 0.4);
+    const { reserve, budgets } = openBudgets(replica);
+    const end = await reserve(0.4);
     paused.pause();
-    reservation?.settle(0.4);
+    end?.(0.4);
     await until(() => !isReachable());
     paused.resume();
     await until(isReachable);
     replica.limiter.recover();
-    await replica.limiter.close();
-    (await reserve(replica, budgets, 0.6))?.release();
+    await replica.settle();
+    (await reserve(0.6))?.(0);
     expect(budgets.status(dollarADay, noon)).toMatchObject([{ spent: 0.4 }]);
     connection.close();
     await paused.stop();
@@ -288,17 +291,16 @@ testWithRedis(
 );
 
 testWithRedis(
-  "at the start of each outage of Redis, a replica gets its share of the rest of a budget",
+  "in each outage of Redis, a replica gets its share of what was available at its last reply",
   async () => {
-    let [now, isReachable] = [0, true];
-    const options = { redis, now: () => now, isReachable: () => isReachable };
+    let isReachable = true;
+    const options = { redis, now: () => 0, isReachable: () => isReachable };
     const [first, second] = testReplicas(2, options) as [TestReplica, TestReplica];
-    const [own, others] = [budgetsOf(first, () => 0), budgetsOf(second, () => 0)];
+    const [own, others] = [openBudgets(first), openBudgets(second)];
     const spendInOutage = (): number => {
-      const cent = { dollars: 0.01, isCertain: true };
       for (let cents = 0; ; cents++) {
         try {
-          own.reserve([dollarADay], cent, noon).settle(0.01);
+          own.reserveHere(0.01)(0.01);
         } catch {
           return cents;
         }
@@ -306,21 +308,39 @@ testWithRedis(
     };
     // One request in the first outage.
     isReachable = false;
-    own.reserve([dollarADay], { dollars: 0.01, isCertain: true }, noon).settle(0.01);
-    await first.settle();
-    now = 1000;
+    own.reserveHere(0.01)(0.01);
     isReachable = true;
     first.limiter.recover();
-    (await reserve(first, own, 0.59))?.settle(0.59);
-    await first.limiter.close();
-    (await reserve(second, others, 0.2))?.settle(0.2);
-    await second.limiter.close();
-    (await reserve(first, own, 0.01))?.release();
+    await first.settle();
+    (await own.reserve(0.59))?.(0.59);
+    await first.settle();
+    (await others.reserve(0.2))?.(0.2);
+    await second.settle();
+    (await own.reserve(0.01))?.(0);
     // Both replicas know that 0.8 dollars are spent.
     isReachable = false;
     expect(spendInOutage()).toBe(10);
+    isReachable = true;
+    first.limiter.recover();
+    await first.settle();
+    const end = await own.reserve(0.01);
+    end?.(0);
+    isReachable = false;
+    expect(spendInOutage()).toBe(5);
   },
 );
+
+testWithRedis("a replica whose ledger is its own shares its budgets, too", async () => {
+  const replicas = testReplicas(2, { redis, now: () => 0 });
+  const [one, other] = replicas.map((replica) => openBudgets(replica, () => 0.3, false)) as [
+    TestBudgets,
+    TestBudgets,
+  ];
+  expect(await one.reserve(0.01)).toBeDefined();
+  await replicas[0]?.settle();
+  expect(await other.reserve(0.4)).toBeUndefined();
+  expect(await other.reserve(0.39)).toBeDefined();
+});
 
 testWithRedis("a replica forgets the slots of keys that have no requests any more", async () => {
   const [replica, other] = testReplicas(2, { redis, now: () => 0 }) as [TestReplica, TestReplica];

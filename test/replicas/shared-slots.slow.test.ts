@@ -1,14 +1,12 @@
 /** Limits and budgets below the number of replicas: replicas that share Redis use them fully, and never exceed them. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { createBudgets } from "../../server/budgets/budgets.ts";
-import { SharedBudgetCounters } from "../../server/budgets/shared-budget-counters.ts";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { LimitScope, noDemand } from "../../server/limits/limiter.ts";
 import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
 import { readSettings } from "../../server/settings.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
-import { budgeted, noon } from "../budgets/budgets-fixture.ts";
+import { budgeted, noon, withRow } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { bearer, embeddingModel } from "../http/gateway-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
@@ -16,7 +14,7 @@ import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-se
 import { until } from "../until.ts";
 import { type SlotsCase, type SlotsResult, simulateSlots } from "./slots-simulation.ts";
 import { startGateways } from "./test-gateways.ts";
-import { testReplicas } from "./test-replicas.ts";
+import { replicaBudgets, testReplicas } from "./test-replicas.ts";
 
 const fake = startFake();
 let server: RedisServer;
@@ -157,15 +155,12 @@ testWithRedis("a budget for fewer requests than replicas is spent on any replica
     const key = budgeted({ day: requests });
     const replicas = testReplicas(10, { redis, now: () => 0 }).map(({ limiter }) => ({
       limiter,
-      budgets: createBudgets({
-        counters: new SharedBudgetCounters(limiter, { spentBefore: () => 0 }),
-        emit: () => undefined,
-      }),
+      ...replicaBudgets({ limiter }),
     }));
     let spent = 0;
-    for (const { limiter, budgets: own } of [...replicas, ...replicas]) {
+    for (const { limiter, budgets: own, spend } of [...replicas, ...replicas]) {
       const budgets = own.demand([key], { dollars: 1, isCertain: true }, noon, (reservation) => {
-        reservation.settle(1);
+        withRow(reservation, spend, [key], noon).settle(1);
         spent++;
       });
       const taking = limiter.take({ scopes: [], demand: noDemand, slots: [], budgets });
@@ -212,7 +207,7 @@ testWithRedis(
     server.resume();
     // The slot and the reservation are given back within milliseconds, and nothing renews them.
     await Bun.sleep(300);
-    expect(await server.command("KEYS", "vexel:reserved:*")).toEqual([]);
+    expect(await server.command("KEYS", "vexel:budget-leases:*")).toEqual([]);
     expect(await server.command("KEYS", "vexel:slots:*")).toEqual([]);
   },
 );

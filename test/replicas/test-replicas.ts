@@ -1,7 +1,12 @@
 /** Replicas in one process that share limits and budgets in one Redis. */
 import { randomUUID } from "node:crypto";
+import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
+import { createBudgets } from "../../server/budgets/budgets.ts";
+import { Spend } from "../../server/ledger/spend.ts";
+import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import { type RedisConnection, RedisUnavailableError } from "../../server/storage/redis/client.ts";
+import type { LimitsUpdate } from "../../server/storage/redis/limits-demand.ts";
 import { SharedLimits, watchSlotNotices } from "../../server/storage/redis/shared-limits.ts";
 
 export interface TestReplica {
@@ -29,16 +34,11 @@ interface Named {
 export function testReplicas(count: number, options: TestReplicasOptions): TestReplica[] {
   const { redis, now, isReachable = () => true } = options;
   const group = randomUUID();
-  const limits = new SharedLimits(redis, () => Math.floor(now()));
   const own = <T extends Named>(items: readonly T[]): T[] =>
     items.map((item) => ({ ...item, name: `${group}:${item.name}` }));
-  const allOwn = <R extends Named, S extends Named, B extends Named>(all: {
-    readonly rates: readonly R[];
-    readonly slots: readonly S[];
-    readonly budgets: readonly B[];
-  }) => ({ rates: own(all.rates), slots: own(all.slots), budgets: own(all.budgets) });
   return Array.from({ length: count }, (_, number): TestReplica => {
     const replica = `${group}-${number}`;
+    const limits = new SharedLimits(redis, { name: replica, epoch: 1 }, () => Math.floor(now()));
     const calls = new Set<Promise<unknown>>();
     let sent = 0;
     const counted = <T>(start: () => Promise<T>): Promise<T> => {
@@ -48,13 +48,22 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       calls.add(call);
       return call;
     };
-    const ofGroup: Pick<SharedLimits, "take" | "settle" | "renew"> = {
-      take: (demand, settlement) =>
+    const ownUpdate = ({ rates, released, held, budgets, ...rest }: LimitsUpdate) => ({
+      ...rest,
+      rates: own(rates),
+      released: own(released),
+      held: own(held),
+      budgets: own(budgets),
+    });
+    const ofGroup: Pick<SharedLimits, "take" | "update"> = {
+      take: ({ rates, slots, budgets, ...demand }, update) =>
         counted(() =>
-          limits.take({ ...demand, ...allOwn(demand) }, settlement && allOwn(settlement)),
+          limits.take(
+            { ...demand, rates: own(rates), slots: own(slots), budgets: own(budgets) },
+            update && ownUpdate(update),
+          ),
         ),
-      settle: (settlement) => counted(() => limits.settle(allOwn(settlement))),
-      renew: (slots, reservations) => counted(() => limits.renew(own(slots), own(reservations))),
+      update: (update) => counted(() => limits.update(ownUpdate(update))),
     };
     const limiter = new SharedLimiter({
       limits: ofGroup,
@@ -66,6 +75,7 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       onError: (error) => {
         if (!(error instanceof RedisUnavailableError)) throw error;
       },
+      onForgotten: () => undefined,
     });
     return {
       limiter,
@@ -84,4 +94,16 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       },
     };
   });
+}
+
+/** The budgets of one replica. `spentBefore`: US dollars. */
+export function replicaBudgets(
+  { limiter }: Pick<TestReplica, "limiter">,
+  spentBefore: () => number = () => 0,
+  hasSharedLedger = true,
+) {
+  const spend = new Spend({ readSpent: () => toNanos(spentBefore()), clock: () => 0 });
+  const shared = { limiter, hasSharedLedger };
+  const counters = new BudgetCounters({ spend, shared });
+  return { spend, counters, budgets: createBudgets({ counters, emit: () => undefined }) };
 }

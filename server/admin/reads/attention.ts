@@ -130,8 +130,8 @@ async function budgetItems(options: AdminDependencies, at: number): Promise<Scop
       .values()
       .flatMap(keyOwner),
   ];
-  return owners
-    .flatMap((owner) => showBudgets(owner, budgets, at))
+  const shown = await showBudgets(owners, budgets, at);
+  return shown
     .filter(({ spent, limit }) => spent >= limit * nearlySpentShare)
     .toSorted((a, b) => b.spent / b.limit - a.spent / a.limit)
     .map(({ name, project, spent, limit, period }): ScopedItem => {

@@ -54,6 +54,7 @@ export async function showLabelBudgets(
   if (!budget) return [];
   const budgeted = { scope, name, id: labelOwnerId(project, name), budget };
   await budgets.load([budgeted], at);
+  await budgets.read([budgeted], at);
   return budgets
     .status(budgeted, at)
     .map((status) => showBudget({ scope, id: name, name, project, budget }, status));
@@ -72,8 +73,17 @@ export function* budgetOwners(snapshot: Snapshot, actor: Actor): Generator<Budge
 export const projectOwner = (name: string) =>
   ({ scope: "project", id: name, name, project: name }) as const;
 
-export const showBudgets = (owner: BudgetOwnerEntry, budgets: Budgets, at: number): ShownBudget[] =>
-  budgets.status(owner, at).map((status) => showBudget(owner, status));
+/** The budgets of all these owners. */
+export async function showBudgets(
+  owners: readonly BudgetOwnerEntry[],
+  budgets: Budgets,
+  at: number,
+): Promise<ShownBudget[]> {
+  await budgets.read(owners, at);
+  return owners.flatMap((owner) =>
+    budgets.status(owner, at).map((status) => showBudget(owner, status)),
+  );
+}
 
 const showBudget = (
   { scope, id, name, project }: BudgetOwnerEntry,

@@ -40,7 +40,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
   const respond = async <Owner extends { readonly name: string }, Line>(
     context: AdminApiContext,
     owners: Iterable<Owner>,
-    linesOf: (owner: Owner) => Promise<readonly Line[]>,
+    linesOf: (page: readonly Owner[]) => Promise<readonly Line[]>,
   ): Promise<Response> => {
     const { cursor = "0", limit } = readPage(context);
     const search = readQuery(context, listQuery).search?.toLowerCase() ?? "";
@@ -56,8 +56,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
       }
       if (position++ >= start) page.push(owner);
     }
-    const data = (await Promise.all(page.map(linesOf))).flat();
-    return context.json({ object: "list", data, next_cursor });
+    return context.json({ object: "list", data: await linesOf(page), next_cursor });
   };
 
   /** Undefined: the list has no end user and no tag. */
@@ -81,7 +80,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
     return respond(
       context,
       owners,
-      async (owner): Promise<ShownBudget[]> => showBudgets(owner, budgets, at),
+      (page): Promise<ShownBudget[]> => showBudgets(page, budgets, at),
     );
   };
 
@@ -93,11 +92,10 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
       return one(context, limits ? await showLimits({ ...owner, limits }, dependencies) : []);
     }
     const owners = limitOwners(snapshot(), context.get("actor"));
-    return respond(
-      context,
-      owners,
-      (owner): Promise<ShownLimit[]> => showLimits(owner, dependencies),
-    );
+    return respond(context, owners, async (page): Promise<ShownLimit[]> => {
+      const lines = await Promise.all(page.map((owner) => showLimits(owner, dependencies)));
+      return lines.flat();
+    });
   };
 
   const route = { method: "GET", role: "viewer", scope: "project", query: listQuery } as const;

@@ -14,7 +14,7 @@ import { StoreError } from "../sqlite/open-database.ts";
  * A backup leaves out the embedding cache, stored content of requests, the lock, the copy of the last known
  * configuration, the last known number of replicas, and temp files.
  */
-const databases = ["ledger.db", "vexel.db", "events.db", "jobs.db"];
+const databases = ["ledger.db", "backlog.db", "vexel.db", "events.db", "jobs.db"];
 const blobFolders = ["images", "responses", "files"];
 const secretFiles = ["secret.key", "links.secret"];
 const outboxName = /\.log$/;

@@ -6,10 +6,10 @@
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { recordedDollars } from "../../lib/nano-dollars.ts";
 import { nextTurn } from "../../lib/tasks.ts";
 import { fromValues, isValidRow } from "../ledger-row-values.ts";
 import type { LedgerRow, ReservedRequest } from "../ports/ledger-row.ts";
-import type { LedgerStore } from "../ports/ledger-store.ts";
 import { type OutboxRecord, ownOutboxes } from "./outbox.ts";
 
 /** Rows per step: few, because recovery runs on the thread that serves requests. A full disk fails the first step. */
@@ -19,6 +19,10 @@ const outboxName = /^outbox-\d+-[\w-]+\.log$/;
 const damagedEnding = ".damaged";
 /** Files with damaged records that are kept, the latest. Each has at most the size of an outbox, 64 MiB. */
 const maxDamagedFiles = 3;
+
+interface RowStore {
+  append(rows: readonly LedgerRow[]): Promise<unknown>;
+}
 
 interface LeftOutbox extends OutboxContent {
   readonly path: string;
@@ -31,7 +35,7 @@ interface DamagedOutbox {
 }
 
 export class OutboxRecovery {
-  readonly #store: Pick<LedgerStore, "append">;
+  readonly #store: RowStore;
   readonly #folder: string;
   readonly #left: LeftOutbox[];
   #rows: LedgerRow[];
@@ -44,7 +48,7 @@ export class OutboxRecovery {
   readonly reservations: number;
 
   /** The folder must be locked: then every outbox except those of this process was left by an earlier process. */
-  constructor(folder: string, store: Pick<LedgerStore, "append">) {
+  constructor(folder: string, store: RowStore) {
     this.#folder = folder;
     this.#store = store;
     const left = leftOutboxes(folder);
@@ -138,7 +142,7 @@ const interruptedRow = (request: ReservedRequest): LedgerRow => ({
   endUser: request.endUser,
   tags: request.tags,
   budgets: request.budgets,
-  estimatedCost: request.estimate,
+  estimatedCost: recordedDollars(request.estimate),
   status: 500,
   error: "internal",
   steps: "the gateway was killed before the request finished",

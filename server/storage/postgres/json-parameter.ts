@@ -4,5 +4,9 @@
  */
 export const jsonParameter = (rows: readonly object[]): string =>
   JSON.stringify(rows, (_, value: unknown) =>
-    typeof value === "string" ? value.toWellFormed().replaceAll("\u0000", "\ufffd") : value,
+    typeof value === "string" ? postgresText(value) : value,
   );
+
+/** The text as PostgreSQL stores it. */
+export const postgresText = (text: string): string =>
+  text.toWellFormed().replaceAll("\u0000", "\ufffd");

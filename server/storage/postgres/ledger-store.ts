@@ -2,14 +2,13 @@
 import { periodNames } from "../../../contract/budget-periods.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import { type LedgerStore, RejectedRowsError } from "../ports/ledger-store.ts";
+import { type LedgerStore, RejectedRowsError, type SpentSum } from "../ports/ledger-store.ts";
 import type { SqlValue } from "../sql/database.ts";
 import { usageExtraRetentionMs } from "../sql/ledger-columns.ts";
 import { rollUps } from "../sql/roll-ups.ts";
 import { expiringSums, spentExtraRetentionMs } from "../sql/spend-tally.ts";
-import { appendStatement } from "./append-ledger-rows.ts";
+import { appendLedgerRows } from "./append-ledger-rows.ts";
 import { type PostgresDatabase, sqlState } from "./database.ts";
-import { jsonParameter } from "./json-parameter.ts";
 import { createDay, dayOf, dropDay, listDays } from "./ledger-partitions.ts";
 import { rollUpLedger } from "./roll-up-ledger.ts";
 
@@ -42,15 +41,13 @@ export class PostgresLedgerStore implements LedgerStore {
     this.#db = db;
   }
 
-  async append(rows: readonly LedgerRow[]): Promise<void> {
-    if (rows.length === 0) return;
+  async append(rows: readonly LedgerRow[]): Promise<readonly SpentSum[]> {
+    if (rows.length === 0) return [];
     const times = rows.map(({ at }) => at);
-    const values = [jsonParameter(rows), Math.min(...times), Math.max(...times), rows.length];
     for (let attempt = 1; ; attempt++) {
       await this.#createDays(times);
       try {
-        await this.#db.query(appendStatement, values);
-        return;
+        return await this.#db.transaction((db) => appendLedgerRows(db, rows));
       } catch (error) {
         const state = sqlState(error);
         const isTemporary = state === noPartition || state === deadlockDetected;
@@ -61,8 +58,8 @@ export class PostgresLedgerStore implements LedgerStore {
   }
 
   /**
-   * Adds the appended rows to the sums if some were appended more than `olderThanMs` ago. Queries and budgets count the
-   * others, too.
+   * Adds the appended rows to the roll-ups if some were appended more than `olderThanMs` ago. Queries count the others,
+   * too.
    */
   rollUp(olderThanMs = 0): Promise<void> {
     return rollUpLedger(this.#db, olderThanMs);

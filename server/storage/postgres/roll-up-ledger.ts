@@ -1,6 +1,6 @@
 /**
- * Rolls up the ledger: adds the rows of batches to usage by hour and by day, and to the spend table. One replica at a
- * time does it, so no statement waits for a sum that another one changes.
+ * Rolls up the ledger: adds the rows of batches to usage by hour and by day. One replica at a time does it, so no
+ * statement waits for a sum that another one changes.
  */
 import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
@@ -8,7 +8,7 @@ import { maxLabels, otherName } from "../sql/labels.ts";
 import { groupColumns, sumColumns } from "../sql/ledger-columns.ts";
 import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
-import { type Batches, readBatches, rowsOf, tunePlanner, usageOf } from "./ledger-batches.ts";
+import { type Batches, readBatches, tunePlanner, usageOf } from "./ledger-batches.ts";
 
 /** Any constant: the key of the advisory lock of the roll-up. */
 const lockKey = 8_350_917_203;
@@ -44,23 +44,6 @@ async function rollUpStep(db: Queries): Promise<boolean> {
   return batches.rows >= maxRows;
 }
 
-const utc = "to_timestamp(hour / 1000) AT TIME ZONE 'UTC'";
-/** `firstKeyId` in SQL. */
-const firstKey = "CASE WHEN key_id LIKE 'key\\_%' THEN split_part(key_id, '-', 1) ELSE key_id END";
-const owners = `(VALUES ('key', ${firstKey}), ('project', nullif(project, ''))) AS owner (scope, id)`;
-const [day, month] = [`to_char(${utc}, 'YYYY-MM-DD')`, `to_char(${utc}, 'YYYY-MM')`];
-const periods = `(VALUES (${day}), (${month}), ('total')) AS time (period)`;
-
-/** What end users and tags with a budget have spent: `labelOwnersOf` in SQL. */
-const labelSums = (batches: Batches, parameters: Parameters): string => `
-  SELECT split_part(label, '=', 1), project || E'\\t' || substr(label, strpos(label, '=') + 1), period,
-    sum(coalesce(cost, 0) + coalesce(estimated_cost, 0))
-  FROM (SELECT *, at AS hour FROM ${rowsOf(batches, parameters)}) AS charged,
-    LATERAL unnest(string_to_array(budgets, E'\\t')) AS label,
-    LATERAL (VALUES (${day}), (${month})) AS time (period)
-  WHERE cost > 0 OR estimated_cost > 0
-  GROUP BY 1, 2, 3`;
-
 function rollUpStatement(batches: Batches, parameters: Parameters): string {
   const additions = Object.values(rollUps).map(
     (rollUp) => `${rollUp.table}_added AS (${addition(rollUp)})`,
@@ -71,13 +54,7 @@ function rollUpStatement(batches: Batches, parameters: Parameters): string {
     ), new AS MATERIALIZED (${usageOf(batches, parameters)}),
     ${labeledUsage(batches, parameters)},
     ${additions.join(", ")}
-    INSERT INTO vexel.spent (scope, id, period, dollars)
-    SELECT scope, id, period, sum(cost + estimated_cost)
-    FROM new, LATERAL ${owners}, LATERAL ${periods}
-    WHERE id IS NOT NULL AND cost + estimated_cost > 0
-    GROUP BY 1, 2, 3
-    UNION ALL ${labelSums(batches, parameters)}
-    ON CONFLICT (scope, id, period) DO UPDATE SET dollars = spent.dollars + excluded.dollars`;
+    SELECT`;
 }
 
 /**

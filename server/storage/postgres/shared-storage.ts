@@ -22,7 +22,6 @@ import { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { isUnavailable } from "../unavailable.ts";
 import { PostgresDatabase } from "./database.ts";
-import { LabelSpend } from "./label-spend.ts";
 import { withLastKnownEntities, withLastKnownKeys } from "./last-known-stores.ts";
 import { createLedgerExports } from "./ledger-exports.ts";
 import { createPostgresLedgerQueries } from "./ledger-queries.ts";
@@ -87,7 +86,6 @@ export async function openSharedStorage(options: SharedStorageOptions) {
     exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),
     spend: new SharedSpend(db, now),
-    labelSpend: new LabelSpend(db),
     close: async () => {
       await Promise.all([db.close(), queryDb.close()]);
       copy.close();

@@ -1,4 +1,7 @@
-/** What a request takes from the limits and budgets that replicas share, and what it returns to them. */
+/**
+ * What a request takes from the limits and budgets that replicas share, and what it returns to them. Amounts of money
+ * are in nano-dollars.
+ */
 
 /** A rate limit: a token bucket with the capacity of one minute. A part is 1/60,000 of an item. */
 export interface RateDemand {
@@ -17,20 +20,43 @@ export interface SlotDemand {
   readonly limit: number;
 }
 
-/** A budget in US dollars. */
-export interface BudgetDemand {
+/** What this replica knows of a budget. Redis keeps what is newer. */
+export interface BudgetView {
   readonly name: string;
+  /** The copy of the sum in the ledger's database. Within a period it only grows: the higher one is newer. */
+  readonly spent: number;
+  /** This replica's ended requests whose rows are not in `spent`. The one of the replica's latest call is newer. */
+  readonly ended: number;
+}
+
+/** What is reserved in a budget, until it is closed, or not renewed any more. */
+export interface OpenEntry {
+  /** Of a request: no other one has it. Of a job: every replica reserves it under the same id. */
+  readonly id: string;
+  readonly nanos: number;
+  /** The likely cost, and not the upper bound. */
+  readonly isLikely: boolean;
+  /** Of two states of an entry, the one with the higher version is newer. */
+  readonly version: number;
+}
+
+export interface BudgetChange extends BudgetView {
+  /** The ids of entries that have ended. */
+  readonly closed: readonly string[];
+  /** Entries that are open: renewed, or restored if they were lost. */
+  readonly open: readonly OpenEntry[];
+}
+
+export interface BudgetDemand extends BudgetView {
   readonly limit: number;
   /** The upper bound of the cost, which is reserved if it fits. 0: unknown; the budget must not be used up. */
-  readonly maxDollars: number;
+  readonly most: number;
   /** The likely cost, which is reserved if only that fits. One request at a time may reserve it. */
-  readonly dollars: number;
-  /** The amount spent according to the ledger and to this replica: the shared amount is at least this. */
-  readonly spent: number;
+  readonly likely: number;
 }
 
 export interface LimitsDemand {
-  /** The name of the slots and reservations. No other request has it. Empty: only the state is read. */
+  /** The name of the slots and of the entry in the budgets. No other request has it. Empty: only the state is read. */
   readonly hold: string;
   /** The replica that asks. It receives a notice if it lacks a slot and one is released. */
   readonly replica: string;
@@ -52,14 +78,22 @@ export interface SlotState {
   readonly available: number;
 }
 
-/** The reservation in a budget: of the upper bound, of the likely cost, or none, because it does not fit. */
+/** What is reserved in a budget: the upper bound, the likely cost, or nothing, because it does not fit. */
 export type Reserved = "maximum" | "likely" | "nothing";
 
+/** A budget of all replicas. */
 export interface BudgetState {
   readonly spent: number;
-  /** Reserved for requests in flight on all replicas. */
-  readonly reserved: number;
-  readonly reservation: Reserved;
+  readonly ended: number;
+  /** The sum of the open entries. */
+  readonly open: number;
+  readonly reserved: Reserved;
+}
+
+/** An ended amount of a replica without news for a day, which counts no more. */
+export interface ForgottenAmount {
+  readonly replica: string;
+  readonly nanos: number;
 }
 
 /** The state after the call, in the order of the demand. */
@@ -69,6 +103,7 @@ export interface LimitsReply {
   readonly missing: readonly number[];
   readonly slots: readonly SlotState[];
   readonly budgets: readonly BudgetState[];
+  readonly forgotten: readonly ForgottenAmount[];
 }
 
 /** A slot that a request holds. */
@@ -77,26 +112,16 @@ export interface HeldSlot {
   readonly hold: string;
 }
 
-/** An amount that is reserved for a request. */
-export interface HeldReservation {
-  readonly name: string;
-  readonly hold: string;
-  readonly dollars: number;
-  readonly reservation: Exclude<Reserved, "nothing">;
-}
-
-export interface BudgetSettlement {
-  readonly name: string;
-  /** Undefined: nothing was reserved in the shared budget. */
-  readonly held: HeldReservation | undefined;
-  /** The actual cost. */
-  readonly dollars: number;
-}
-
-export interface LimitsSettlement {
+/** What has changed at this replica since its last call. */
+export interface LimitsUpdate {
   readonly rates: readonly RateDemand[];
-  readonly slots: readonly HeldSlot[];
-  readonly budgets: readonly BudgetSettlement[];
+  /** Slots that requests have released. */
+  readonly released: readonly HeldSlot[];
+  /** Slots that requests still hold: renewed, or restored if they were lost. */
+  readonly held: readonly HeldSlot[];
+  readonly budgets: readonly BudgetChange[];
+  /** With the calls before it, Redis has all of this replica's budgets: those of an earlier process count no more. */
+  readonly isComplete?: boolean;
 }
 
 /**

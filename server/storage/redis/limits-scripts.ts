@@ -5,10 +5,16 @@
  *   all arithmetic is on integers.
  * - Concurrency limit: a sorted set of the slots in use by their expiry, and a hash of the replicas that wait for a slot:
  *   `SINCE SEEN`.
- * - Budget: a string `SPENT RESERVED LIKELY`, where LIKELY is the number of reservations below the upper bound, and a
- *   sorted set of the reservations `HOLD DOLLARS IS_LIKELY` by their expiry.
+ * - Budget: a hash of copies: `spent`, and for each open entry `entry:ID`: `NANOS IS_LIKELY VERSION`; with two totals
+ *   that only these scripts change, in the call that changes an entry: `open`, the sum of the entries, and `likely`, the
+ *   number of those below the upper bound. A sorted set of the ids of the entries by their expiry. And a hash of the
+ *   replicas: `EPOCH NUMBER NANOS TIME`, the ended amount of a replica in its latest call, by its data folder. Values
+ *   are set if they are newer, and never added to: a call that is lost, late or repeated is corrected by the next one.
+ * - Renewal of a data folder: a string `EPOCH NUMBER`, its latest complete one. Ended amounts of an earlier epoch count no
+ *   more; and a replica whose renewal is missing knows that Redis has lost data.
  */
 import { redisScript } from "./client.ts";
+import { leaseMs } from "./limits-demand.ts";
 
 export const slotNoticeChannel = "vexel:slots-released:";
 
@@ -16,8 +22,11 @@ export const slotNoticeChannel = "vexel:slots-released:";
 const waitingGoneMs = 250;
 /** A bucket that is full is kept this long: a request that ends later than it must not find it lost. */
 const keepBucketMs = 60_000;
-/** A budget that is not used for this long is loaded from the ledger again. */
-const keepBudgetMs = 86_400_000;
+/** The ended amount of a replica without news is forgotten after this time. */
+export const forgetEndedMs = 86_400_000;
+/** A budget that is not used is kept this long: ended amounts are forgotten by a call, which reports it. */
+const keepBudgetMs = 2 * forgetEndedMs;
+const renewalPrefix = "vexel:renewed:";
 
 /** Ends each value. The values are one argument: a client takes longer for many arguments than for a long one. */
 export const separator = "\x1f";
@@ -81,57 +90,124 @@ local function notify(waiting, free, slotsKey, except)
   end
 end
 
-local function readBudget(key, holdsKey)
-  local stored = redis.call('GET', key)
-  if not stored then return { key = key, holdsKey = holdsKey, spent = 0, reserved = 0, likely = 0 } end
-  local spent, reserved, likely = stored:match('^(%S+) (%S+) (%S+)$')
-  return { key = key, holdsKey = holdsKey, isStored = true,
-    spent = tonumber(spent), reserved = tonumber(reserved), likely = tonumber(likely) }
+local folder, epoch, number = nextText(), nextNumber(), nextNumber()
+
+-- Whether this epoch and number are those of an earlier call.
+local function isOlder(thisEpoch, thisNumber)
+  return thisEpoch < epoch or thisEpoch == epoch and thisNumber < number
 end
 
-local function writeBudget(budget)
-  redis.call('SET', budget.key, string.format('%.17g %.17g %d', budget.spent, budget.reserved, budget.likely),
-    'PX', ${keepBudgetMs})
+local function expire(key, ms) redis.call('PEXPIRE', key, text(ms)) end
+
+-- The budget, after what this replica knows of it has been set.
+local read = {}
+local function readBudget()
+  local key, leasesKey, endedKey, spent, ended = nextKey(), nextKey(), nextKey(), nextNumber(), nextNumber()
+  if read[key] then return read[key] end
+  local stored = redis.call('HMGET', key, 'spent', 'open', 'likely')
+  local budget = { key = key, leasesKey = leasesKey, endedKey = endedKey, spent = tonumber(stored[1] or -1),
+    open = tonumber(stored[2] or 0), likely = tonumber(stored[3] or 0) }
+  if spent > budget.spent then
+    budget.spent = spent
+    redis.call('HSET', key, 'spent', text(spent))
+  end
+  local ownEpoch, ownNumber = (redis.call('HGET', endedKey, folder) or ''):match('^(%S+) (%S+)')
+  if isOlder(tonumber(ownEpoch or -1), tonumber(ownNumber or -1)) then
+    redis.call('HSET', endedKey, folder, text(epoch) .. ' ' .. text(number) .. ' ' .. text(ended) .. ' ' .. text(now))
+  end
+  expire(key, ${keepBudgetMs})
+  expire(endedKey, ${keepBudgetMs})
+  read[key] = budget
+  return budget
 end
 
-local function addReservation(budget, member, sign)
-  local dollars, isLikely = member:match(' (%S+) (%d)$')
-  budget.reserved = math.max(0, budget.reserved + sign * dollars)
-  budget.likely = math.max(0, budget.likely + sign * isLikely)
+local function writeTotals(budget)
+  redis.call('HSET', budget.key, 'open', text(budget.open), 'likely', text(budget.likely))
 end
 
-local function removeReservations(budget, members)
-  for _, member in ipairs(members) do addReservation(budget, member, -1) end
-  -- Without reservations the sum is exactly 0, free of rounding errors.
-  if redis.call('EXISTS', budget.holdsKey) == 0 then budget.reserved, budget.likely = 0, 0 end
+local function entryOf(budget, id)
+  local stored = redis.call('HGET', budget.key, 'entry:' .. id)
+  if not stored then return 0, 0, -1 end
+  local nanos, isLikely, version = stored:match('^(%S+) (%S+) (%S+)$')
+  return tonumber(nanos), tonumber(isLikely), tonumber(version)
+end
+
+local function closeEntry(budget, id)
+  local nanos, isLikely = entryOf(budget, id)
+  budget.open, budget.likely = budget.open - nanos, budget.likely - isLikely
+  redis.call('HDEL', budget.key, 'entry:' .. id)
+  redis.call('ZREM', budget.leasesKey, id)
+end
+
+local function openEntry(budget, id, nanos, isLikely, version)
+  local before, wasLikely, earlier = entryOf(budget, id)
+  if earlier > version then return end
+  budget.open, budget.likely = budget.open - before + nanos, budget.likely - wasLikely + isLikely
+  redis.call('HSET', budget.key, 'entry:' .. id, text(nanos) .. ' ' .. text(isLikely) .. ' ' .. text(version))
+  redis.call('ZADD', budget.leasesKey, text(now + ${leaseMs}), id)
+  expire(budget.leasesKey, ${keepBudgetMs})
+end
+
+local function closeExpired(budget)
+  if budget.open == 0 and budget.likely == 0 then return end
+  local expired = redis.call('ZRANGEBYSCORE', budget.leasesKey, '-inf', text(now))
+  for _, id in ipairs(expired) do closeEntry(budget, id) end
+  if #expired > 0 then writeTotals(budget) end
+  if budget.open > 0 and redis.call('EXISTS', budget.leasesKey) == 0 then
+    -- Redis has evicted the leases. Entries without one would stay for ever: replicas restore those that are open.
+    redis.call('DEL', budget.key)
+    redis.call('HSET', budget.key, 'spent', text(budget.spent))
+    expire(budget.key, ${keepBudgetMs})
+    budget.open, budget.likely = 0, 0
+  end
 end
 `;
 
-/** Values: numbers of rates, slots and budgets; then the values of each. */
-const settle = `
-local settledRates, settledSlots, settledBudgets = nextNumber(), nextNumber(), nextNumber()
-for _ = 1, settledRates do takeFromBucket(readBucket()) end
-for _ = 1, settledSlots do
+/** Values: numbers of rates, released and held slots, and budgets; whether it is complete; then the values of each. */
+const update = `
+local changedRates, releasedSlots, heldSlots, changedBudgets, isComplete =
+  nextNumber(), nextNumber(), nextNumber(), nextNumber(), nextNumber()
+for _ = 1, changedRates do takeFromBucket(readBucket()) end
+for _ = 1, releasedSlots do
   local slotsKey, waitingKey = nextKey(), nextKey()
   redis.call('ZREM', slotsKey, nextText())
   notify(readWaiting(waitingKey), 1, slotsKey)
 end
-for _ = 1, settledBudgets do
-  local budget, member, dollars = readBudget(nextKey(), nextKey()), nextText(), nextNumber()
-  if member ~= '' and redis.call('ZREM', budget.holdsKey, member) == 1 then removeReservations(budget, { member }) end
-  budget.spent = budget.spent + dollars
-  -- A budget that was lost is loaded from the ledger with the next request.
-  if budget.isStored then writeBudget(budget) end
+for _ = 1, heldSlots do
+  local slotsKey = nextKey()
+  redis.call('ZADD', slotsKey, text(now + ${leaseMs}), nextText())
+  expire(slotsKey, ${leaseMs})
+end
+for _ = 1, changedBudgets do
+  local budget = readBudget()
+  for _ = 1, nextNumber() do closeEntry(budget, nextText()) end
+  for _ = 1, nextNumber() do openEntry(budget, nextText(), nextNumber(), nextNumber(), nextNumber()) end
+  writeTotals(budget)
+end
+local function renewalOf(name)
+  local thisEpoch, thisNumber = (redis.call('GET', '${renewalPrefix}' .. name) or ''):match('^(%S+) (%S+)$')
+  return tonumber(thisEpoch or -1), tonumber(thisNumber or -1)
+end
+local renewed = -1
+if isComplete == 1 then
+  local thisEpoch, thisNumber = renewalOf(folder)
+  if thisEpoch == epoch then renewed = thisNumber end
+  if isOlder(thisEpoch, thisNumber) then
+    redis.call('SET', '${renewalPrefix}' .. folder, text(epoch) .. ' ' .. text(number), 'PX', ${keepBudgetMs})
+  end
 end
 `;
 
-/** Values: now, and the settlement. */
-export const settleScript = redisScript(shared + settle);
+/**
+ * Values: now, data folder, epoch, number of the call, and the update. Returns the number of the complete renewal before
+ * this one.
+ */
+export const updateScript = redisScript(`${shared}${update}return text(renewed)`);
 
-/** Values: now, the settlement, hold, replica, lease, numbers of rates, slots and budgets; then the values of each. */
-export const takeScript = redisScript(`${shared}${settle}
+/** Values: those of an update, hold, replica, numbers of rates, slots and budgets; then the values of each. */
+export const takeScript = redisScript(`${shared}${update}
 local taken, rateExceeded, overBudget, noSlot = 0, 1, 2, 3
-local hold, replica, expiry = nextText(), nextText(), now + nextNumber()
+local hold, replica, expiry = nextText(), nextText(), now + ${leaseMs}
 local rateCount, slotCount, budgetCount = nextNumber(), nextNumber(), nextNumber()
 local outcome = taken
 
@@ -159,27 +235,47 @@ for i = 1, slotCount do
   allSlots[i] = slots
 end
 
+-- The ended amounts of all replicas. One of an earlier process on a data folder counts no more when the present one has
+-- sent all of its own, and one without news for a day is forgotten.
+local epochs, forgotten = {}, {}
+local function sumEnded(budget)
+  local stored, sum = redis.call('HGETALL', budget.endedKey), 0
+  for i = 1, #stored, 2 do
+    local name, entry = stored[i], stored[i + 1]
+    local thisEpoch, nanos, at = entry:match('^(%S+) %S+ (%S+) (%S+)$')
+    local isForgotten = now - at > ${forgetEndedMs}
+    if nanos ~= '0' and not epochs[name] then
+      epochs[name] = renewalOf(name)
+    end
+    if isForgotten then
+      redis.call('HDEL', budget.endedKey, name)
+      if nanos ~= '0' then
+        forgotten[#forgotten + 1] = name
+        forgotten[#forgotten + 1] = nanos
+      end
+    elseif nanos ~= '0' and tonumber(thisEpoch) >= epochs[name] then
+      sum = sum + nanos
+    end
+  end
+  return sum
+end
+
 -- Whether the amount does not fit. An unknown amount fits until the budget is used up.
-local function exceeds(budget, dollars)
-  local used = budget.spent + budget.reserved
-  if dollars == 0 then return used >= budget.limit end
-  return used + dollars > budget.limit * (1 + 1e-9)
+local function exceeds(budget, nanos)
+  local used = budget.spent + budget.ended + budget.open
+  if nanos == 0 then return used >= budget.limit end
+  return used + nanos > budget.limit
 end
 local budgets = {}
 for i = 1, budgetCount do
-  local budget = readBudget(nextKey(), nextKey())
-  budget.limit, budget.text, budget.isLikely = nextNumber(), nextText(), 0
-  local likely = nextText()
-  budget.spent = math.max(budget.spent, nextNumber())
-  local expired = budget.reserved > 0 and redis.call('ZRANGEBYSCORE', budget.holdsKey, '-inf', text(now)) or {}
-  if #expired > 0 then
-    redis.call('ZREMRANGEBYSCORE', budget.holdsKey, '-inf', text(now))
-    removeReservations(budget, expired)
-    writeBudget(budget)
-  end
-  if exceeds(budget, tonumber(budget.text)) then
-    budget.text, budget.isLikely = likely, 1
-    if budget.likely > 0 or exceeds(budget, tonumber(likely)) then
+  local budget = readBudget()
+  budget.limit, budget.nanos, budget.isLikely = nextNumber(), nextNumber(), 0
+  local likely = nextNumber()
+  closeExpired(budget)
+  budget.ended = sumEnded(budget)
+  if exceeds(budget, budget.nanos) then
+    budget.nanos, budget.isLikely = likely, 1
+    if budget.likely > 0 or exceeds(budget, likely) then
       budget.isLikely = 2
       if outcome == taken then outcome = overBudget end
     end
@@ -206,13 +302,10 @@ if hold ~= '' and outcome == taken then
     notify(slots.waiting, slots.limit - slots.inFlight, slots.key, replica)
   end
   for _, budget in ipairs(budgets) do
-    if tonumber(budget.text) > 0 then
-      local member = hold .. ' ' .. budget.text .. ' ' .. budget.isLikely
-      redis.call('ZADD', budget.holdsKey, text(expiry), member)
-      redis.call('PEXPIRE', budget.holdsKey, ${keepBudgetMs})
-      addReservation(budget, member, 1)
+    if budget.nanos > 0 then
+      openEntry(budget, hold, budget.nanos, budget.isLikely, 0)
+      writeTotals(budget)
     end
-    writeBudget(budget)
   end
 elseif hold ~= '' and outcome == noSlot then
   for _, slots in ipairs(allSlots) do
@@ -232,27 +325,8 @@ local function add(value) reply[#reply + 1] = value end
 for _, bucket in ipairs(buckets) do add(text(bucket.missing)) end
 for _, slots in ipairs(allSlots) do add(slots.inFlight) add(slots.available) end
 for _, budget in ipairs(budgets) do
-  add(string.format('%.17g', budget.spent)) add(string.format('%.17g', budget.reserved)) add(budget.isLikely)
+  add(text(budget.spent)) add(text(budget.ended)) add(text(budget.open)) add(budget.isLikely)
 end
+for _, value in ipairs(forgotten) do add(value) end
 return reply
-`);
-
-/** Values: now, lease, numbers of slots and reservations; then the member of each. */
-export const renewScript = redisScript(`${shared}
-local expiry = now + nextNumber()
-local slotCount, reservationCount = nextNumber(), nextNumber()
-for _ = 1, slotCount do
-  local slotsKey = nextKey()
-  redis.call('ZADD', slotsKey, text(expiry), nextText())
-  redis.call('PEXPIRE', slotsKey, text(expiry - now))
-end
-for _ = 1, reservationCount do
-  local budget, member = readBudget(nextKey(), nextKey()), nextText()
-  local isLost = redis.call('ZADD', budget.holdsKey, text(expiry), member) == 1
-  redis.call('PEXPIRE', budget.holdsKey, ${keepBudgetMs})
-  if isLost then
-    addReservation(budget, member, 1)
-    writeBudget(budget)
-  end
-end
 `);

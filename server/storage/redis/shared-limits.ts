@@ -4,24 +4,16 @@
  */
 import { ignoreRejection } from "../../lib/tasks.ts";
 import type { RedisConnection, RedisScript } from "./client.ts";
-import {
-  type HeldReservation,
-  type HeldSlot,
-  type LimitsDemand,
-  type LimitsOutcome,
-  type LimitsReply,
-  type LimitsSettlement,
-  leaseMs,
-  type RateDemand,
-  type Reserved,
+import type {
+  BudgetView,
+  LimitsDemand,
+  LimitsOutcome,
+  LimitsReply,
+  LimitsUpdate,
+  RateDemand,
+  Reserved,
 } from "./limits-demand.ts";
-import {
-  renewScript,
-  separator,
-  settleScript,
-  slotNoticeChannel,
-  takeScript,
-} from "./limits-scripts.ts";
+import { separator, slotNoticeChannel, takeScript, updateScript } from "./limits-scripts.ts";
 
 const outcomes: readonly LimitsOutcome[] = ["taken", "rate_exceeded", "over_budget", "no_slot"];
 const reservations: readonly Reserved[] = ["maximum", "likely", "nothing"];
@@ -30,25 +22,36 @@ const rateKey = (name: string): string => `vexel:rate:${name}`;
 const slotsPrefix = "vexel:slots:";
 const slotsKey = (name: string): string => `${slotsPrefix}${name}`;
 const waitingKey = (name: string): string => `vexel:waiting:${name}`;
-const budgetKey = (name: string): string => `vexel:budget:${name}`;
-const holdsKey = (name: string): string => `vexel:reserved:${name}`;
+const budgetKeys = (name: string): readonly string[] => [
+  `vexel:budget:${name}`,
+  `vexel:budget-leases:${name}`,
+  `vexel:budget-ended:${name}`,
+];
 
-/** The member of a reservation in its sorted set. */
-const memberOf = ({ hold, dollars, reservation }: HeldReservation): string =>
-  `${hold} ${dollars} ${reservation === "likely" ? 1 : 0}`;
+/** The data folder of a process, and how often a process has been started on it. */
+export interface FolderEpoch {
+  readonly name: string;
+  readonly epoch: number;
+}
 
 export class SharedLimits {
   readonly #redis: RedisConnection;
+  readonly #folder: FolderEpoch;
   readonly #now: (() => number) | undefined;
+  /** Of the calls of this process: of two calls, the one with the higher number knows more. */
+  #number = 0;
+  /** The number of the last complete renewal that Redis has confirmed. */
+  #renewed = -1;
 
   /** `now`: Unix milliseconds. Absent: the clock of Redis. */
-  constructor(redis: RedisConnection, now?: () => number) {
+  constructor(redis: RedisConnection, folder: FolderEpoch, now?: () => number) {
     this.#redis = redis;
+    this.#folder = folder;
     this.#now = now;
     // A server that was restarted knows no scripts. They are loaded before the first request uses them, so that the
     // calls of this replica stay in order.
     const load = (): void => {
-      for (const { text } of [takeScript, settleScript, renewScript])
+      for (const { text } of [takeScript, updateScript])
         ignoreRejection(redis.run((client) => client.send("SCRIPT", ["LOAD", text])));
     };
     if (redis.isAvailable) load();
@@ -57,92 +60,104 @@ export class SharedLimits {
     });
   }
 
-  /** Takes from all limits and budgets in one step, after the settlement of earlier requests. */
+  /** Takes from all limits and budgets in one step, after the update. */
   async take(
     { hold, replica, rates, slots, budgets }: LimitsDemand,
-    settlement: LimitsSettlement = nothing,
+    update: LimitsUpdate = nothing,
   ): Promise<LimitsReply> {
-    const { keys, args } = settlementArgs(settlement);
-    args.push(hold, replica, leaseMs, rates.length, slots.length, budgets.length);
-    addRates(rates, keys, args);
+    const call = this.#start(update);
+    call.args.push(hold, replica, rates.length, slots.length, budgets.length);
+    addRates(call, rates);
     for (const { name, limit } of slots) {
-      keys.push(slotsKey(name), waitingKey(name));
-      args.push(limit);
+      call.keys.push(slotsKey(name), waitingKey(name));
+      call.args.push(limit);
     }
-    for (const { name, limit, maxDollars, dollars, spent } of budgets) {
-      keys.push(budgetKey(name), holdsKey(name));
-      args.push(limit, maxDollars, dollars, spent);
+    for (const budget of budgets) {
+      addBudget(call, budget);
+      call.args.push(budget.limit, budget.most, budget.likely);
     }
-    const reply = (await this.#evaluate(takeScript, keys, args)) as unknown[];
+    const reply = (await this.#evaluate(takeScript, call)) as unknown[];
     let at = 0;
     const next = (): number => Number(reply[at++]);
-    return {
+    const state = {
       outcome: outcomes[next()] ?? "no_slot",
       missing: rates.map(next),
       slots: slots.map(() => ({ inFlight: next(), available: next() })),
       budgets: budgets.map(() => ({
         spent: next(),
-        reserved: next(),
-        reservation: reservations[next()] ?? "nothing",
+        ended: next(),
+        open: next(),
+        reserved: reservations[next()] ?? "nothing",
       })),
     };
+    const forgotten = [];
+    while (at < reply.length) forgotten.push({ replica: String(reply[at++]), nanos: next() });
+    return { ...state, forgotten };
   }
 
-  /** Corrects rate limits, releases slots, and replaces reservations by actual costs. */
-  async settle(settlement: LimitsSettlement): Promise<void> {
-    const { keys, args } = settlementArgs(settlement);
-    await this.#evaluate(settleScript, keys, args);
+  /**
+   * Corrects rate limits, releases and renews slots, and sets what this replica knows of budgets. Returns whether Redis
+   * has lost what it had confirmed before.
+   */
+  async update(update: LimitsUpdate): Promise<{ readonly isLost: boolean }> {
+    const call = this.#start(update);
+    const number = this.#number;
+    const renewed = Number(await this.#evaluate(updateScript, call));
+    if (!update.isComplete) return { isLost: false };
+    const isLost = renewed < this.#renewed;
+    this.#renewed = number;
+    return { isLost };
   }
 
-  /** Slots and reservations expire if they are not renewed for `leaseMs`. Renewal also restores lost ones. */
-  async renew(
-    slots: readonly HeldSlot[],
-    reservationsHeld: readonly HeldReservation[],
-  ): Promise<void> {
-    const keys: string[] = [];
-    const args: (string | number)[] = [leaseMs, slots.length, reservationsHeld.length];
-    for (const { name, hold } of slots) {
-      keys.push(slotsKey(name));
-      args.push(hold);
-    }
-    for (const held of reservationsHeld) {
-      keys.push(budgetKey(held.name), holdsKey(held.name));
-      args.push(memberOf(held));
-    }
-    await this.#evaluate(renewScript, keys, args);
+  #start(update: LimitsUpdate): Call {
+    const { name, epoch } = this.#folder;
+    const call: Call = { keys: [], args: [this.#now?.() ?? "", name, epoch, ++this.#number] };
+    addUpdate(call, update);
+    return call;
   }
 
-  #evaluate(
-    script: RedisScript,
-    keys: readonly string[],
-    args: (string | number)[],
-  ): Promise<unknown> {
-    args.unshift(this.#now?.() ?? "");
+  #evaluate(script: RedisScript, { keys, args }: Call): Promise<unknown> {
     return this.#redis.evaluate(script, keys, [`${args.join(separator)}${separator}`]);
   }
 }
 
-const nothing: LimitsSettlement = { rates: [], slots: [], budgets: [] };
+const nothing: LimitsUpdate = { rates: [], released: [], held: [], budgets: [] };
 
-function settlementArgs({ rates, slots, budgets }: LimitsSettlement): {
+/** In the order in which the scripts read them. */
+interface Call {
   readonly keys: string[];
   readonly args: (string | number)[];
-} {
-  const keys: string[] = [];
-  const args: (string | number)[] = [rates.length, slots.length, budgets.length];
-  addRates(rates, keys, args);
-  for (const { name, hold } of slots) {
+}
+
+function addUpdate(
+  call: Call,
+  { rates, released, held, budgets, isComplete = false }: LimitsUpdate,
+): void {
+  const { keys, args } = call;
+  args.push(rates.length, released.length, held.length, budgets.length, isComplete ? 1 : 0);
+  addRates(call, rates);
+  for (const { name, hold } of released) {
     keys.push(slotsKey(name), waitingKey(name));
     args.push(hold);
   }
-  for (const { name, held, dollars } of budgets) {
-    keys.push(budgetKey(name), holdsKey(name));
-    args.push(held ? memberOf(held) : "", dollars);
+  for (const { name, hold } of held) {
+    keys.push(slotsKey(name));
+    args.push(hold);
   }
-  return { keys, args };
+  for (const budget of budgets) {
+    addBudget(call, budget);
+    args.push(budget.closed.length, ...budget.closed, budget.open.length);
+    for (const { id, nanos, isLikely, version } of budget.open)
+      args.push(id, nanos, isLikely ? 1 : 0, version);
+  }
 }
 
-function addRates(rates: readonly RateDemand[], keys: string[], args: (string | number)[]): void {
+function addBudget({ keys, args }: Call, { name, spent, ended }: BudgetView): void {
+  keys.push(...budgetKeys(name));
+  args.push(spent, ended);
+}
+
+function addRates({ keys, args }: Call, rates: readonly RateDemand[]): void {
   for (const { name, limit, count, missing } of rates) {
     keys.push(rateKey(name));
     args.push(limit, count, missing);

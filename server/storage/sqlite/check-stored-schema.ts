@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { assertKnownSchema, type Migration } from "./migrate.ts";
+import { backlogMigrations } from "./migrations/backlog.ts";
 import { eventMigrations } from "./migrations/events.ts";
 import { gatewayMigrations } from "./migrations/gateway.ts";
 import { jobMigrations } from "./migrations/jobs.ts";
@@ -15,11 +16,12 @@ import { cannotOpen } from "./open-database.ts";
  * from before "vexel db move".
  */
 const ofEveryGateway: readonly [string, readonly Migration[]][] = [
-  ["ledger.db", ledgerMigrations],
+  ["backlog.db", backlogMigrations],
   ["last-known.db", lastKnownMigrations],
 ];
 const withoutSharedDatabase: readonly [string, readonly Migration[]][] = [
   ["vexel.db", gatewayMigrations],
+  ["ledger.db", ledgerMigrations],
   ...ofEveryGateway,
   ["events.db", eventMigrations],
   ["jobs.db", jobMigrations],

@@ -4,19 +4,17 @@
  */
 import type { Database, Statement } from "bun:sqlite";
 import { join } from "node:path";
-import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
 import { dayMs } from "../../lib/timers.ts";
 import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import type { LedgerStore } from "../ports/ledger-store.ts";
-import { ledgerColumns, listedColumns, usageExtraRetentionMs } from "../sql/ledger-columns.ts";
-import { type ChargedRow, chargedTo, SpendTally, sumDollars } from "../sql/spend-tally.ts";
+import type { LedgerStore, SpendKey, SpentSum } from "../ports/ledger-store.ts";
+import { ledgerColumns, usageExtraRetentionMs } from "../sql/ledger-columns.ts";
+import { SpendTally } from "../sql/spend-tally.ts";
 import { LabelBounds } from "./label-bounds.ts";
 import { ledgerMigrations } from "./migrations/ledger.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
 import { SpendTable } from "./spend-table.ts";
-import { chargedColumns, UnforwardedSums } from "./unforwarded-sums.ts";
 import { UsageTables, UsageTally } from "./usage-table.ts";
 
 const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
@@ -46,9 +44,6 @@ export class SqliteLedgerStore implements LedgerStore {
   readonly #tables: ReturnType<typeof prepareTables>;
   readonly #begin: Statement;
   readonly #commit: Statement;
-  readonly #find: Statement;
-  /** Undefined: the rows are not forwarded. */
-  #unforwarded: UnforwardedSums | undefined;
 
   constructor({ folder, maxBytes, now = 0 }: SqliteLedgerOptions) {
     this.path = join(folder, "ledger.db");
@@ -74,35 +69,32 @@ export class SqliteLedgerStore implements LedgerStore {
     this.#tables = prepareTables(statements);
     this.#begin = statements.prepare("BEGIN IMMEDIATE");
     this.#commit = statements.prepare("COMMIT");
-    this.#find = statements.prepare("SELECT 1 FROM ledger WHERE request_id = ?1");
   }
 
   /**
    * Synchronous on the calling thread, which serves requests: decision 46 says why it is no other thread.
    */
-  async append(rows: readonly LedgerRow[]): Promise<void> {
-    this.write(rows);
+  async append(rows: readonly LedgerRow[]): Promise<readonly SpentSum[]> {
+    return this.write(rows);
   }
 
   /** Writes the rows and everything that is derived from them in one transaction. Throws SQLite errors. */
-  write(rows: readonly LedgerRow[]): void {
+  write(rows: readonly LedgerRow[]): readonly SpentSum[] {
     const tables = this.#tables;
     const spent = new SpendTally();
     const used = new UsageTally(tables.labels);
-    const added: LedgerRow[] = [];
     this.#begin.run();
     try {
       for (const row of rows) {
         // A row that exists has been counted already.
-        if (tables.insert.run(...valuesOf(row)).changes === 0) continue;
-        spent.add(row);
-        used.add(row);
-        added.push(row);
+        const isNew = tables.insert.run(...valuesOf(row)).changes > 0;
+        if (isNew) used.add(row);
+        spent.add(row, isNew ? undefined : 0);
       }
-      tables.spent.add(spent);
+      const sums = tables.spent.add(spent);
       tables.used.add(used);
       this.#commit.run();
-      this.#unforwarded?.add(added);
+      return sums;
     } catch (error) {
       // SQLite may have rolled back by itself when the disk is full.
       if (this.#db.inTransaction) this.#db.run("ROLLBACK");
@@ -126,53 +118,17 @@ export class SqliteLedgerStore implements LedgerStore {
   }
 
   #pruneRows(before: number, limit: number): number {
-    const pruned = this.#db
-      .query<ChargedRow, [number, number]>(
-        `DELETE FROM ledger WHERE (at, request_id) IN
-           (SELECT at, request_id FROM ledger WHERE at < ?1 ORDER BY at, request_id LIMIT ?2)
-         RETURNING ${chargedColumns}`,
-      )
-      .all(before, limit);
-    this.#unforwarded?.remove(pruned);
-    return pruned.length;
-  }
-
-  /**
-   * US dollars. `period`: a day, a month or "total", as in `contract/budget-periods.ts`. `pending`: rows that may or may
-   * not be stored yet; each counts once. Pruned rows still count. Synchronous, because a budget is checked and reserved
-   * in one step.
-   */
-  sumSpent(owner: BudgetOwner, period: string, pending: readonly LedgerRow[] = []): number {
-    const unstored = chargedTo(owner, period, pending).filter(
-      ({ requestId }) => this.#find.get(requestId) === null,
-    );
-    return this.#tables.spent.read(owner, period) + sumDollars(unstored);
-  }
-
-  /** By request id: the rows that are forwarded next to the ledger that replicas share. */
-  oldest(limit: number): LedgerRow[] {
     return this.#db
-      .query<LedgerRow, [number]>(
-        `SELECT ${listedColumns} FROM ledger ORDER BY request_id LIMIT ?1`,
+      .query(
+        `DELETE FROM ledger WHERE (at, request_id) IN
+           (SELECT at, request_id FROM ledger WHERE at < ?1 ORDER BY at, request_id LIMIT ?2)`,
       )
-      .all(limit);
+      .run(before, limit).changes;
   }
 
-  /** Removes rows that were forwarded. Their sums and their usage stay. */
-  remove(requestIds: readonly string[]): void {
-    const statement = this.#db.query<ChargedRow, [string]>(
-      `DELETE FROM ledger WHERE request_id = ?1 RETURNING ${chargedColumns}`,
-    );
-    const removed = this.#db.transaction(() =>
-      requestIds.flatMap((requestId) => statement.all(requestId)),
-    )();
-    this.#unforwarded?.remove(removed);
-  }
-
-  /** The sums of all rows, which later writes and deletions keep up to date. The first call reads all rows. */
-  sumUnforwarded(): UnforwardedSums {
-    this.#unforwarded ??= new UnforwardedSums(this.#db);
-    return this.#unforwarded;
+  /** Synchronous, because a budget is checked and reserved in one step. Pruned rows still count. */
+  readSpent(key: SpendKey): number {
+    return this.#tables.spent.read(key);
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import type { Statement } from "bun:sqlite";
 import { periodNames } from "../../../contract/budget-periods.ts";
-import type { BudgetOwner } from "../../../contract/limits-and-budgets.ts";
+import type { SpendKey, SpentSum } from "../ports/ledger-store.ts";
 import { expiringSums, type SpendTally, spentExtraRetentionMs } from "../sql/spend-tally.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
@@ -15,29 +15,36 @@ const deletion = ({ index, condition }: (typeof expiringSums)[number]): string =
     (SELECT scope, id, period FROM spent INDEXED BY ${index}
      WHERE ${condition} AND period < ?1 ORDER BY period LIMIT ?2)`;
 
+type Nanos = Pick<SpentSum, "nanos">;
+
 export class SpendTable {
-  readonly #add: Statement;
-  readonly #read: Statement<{ dollars: number }, [string, string, string]>;
+  readonly #add: Statement<Nanos, [string, string, string, number]>;
+  readonly #read: Statement<Nanos, [string, string, string]>;
   readonly #prune: readonly Statement[];
 
   constructor(statements: PreparedStatements) {
     this.#add = statements.prepare(
       `INSERT INTO spent VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT DO UPDATE SET dollars = dollars + excluded.dollars`,
+         ON CONFLICT DO UPDATE SET nanos = nanos + excluded.nanos RETURNING nanos`,
     );
     this.#read = statements.prepare(
-      "SELECT dollars FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3",
+      "SELECT nanos FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3",
     );
     this.#prune = expiringSums.map((sums) => statements.prepare(deletion(sums)));
   }
 
-  /** Runs inside the transaction that writes the rows. */
-  add({ sums }: SpendTally): void {
-    for (const { scope, id, period, dollars } of sums) this.#add.run(scope, id, period, dollars);
+  /** Runs inside the transaction that writes the rows. Returns the new sums. */
+  add({ sums }: SpendTally): SpentSum[] {
+    return Array.from(sums, ({ scope, id, period, nanos }) => ({
+      scope,
+      id,
+      period,
+      nanos: this.#add.get(scope, id, period, nanos)?.nanos ?? nanos,
+    }));
   }
 
-  read({ scope, id }: BudgetOwner, period: string): number {
-    return this.#read.get(scope, id, period)?.dollars ?? 0;
+  read({ scope, id, period }: SpendKey): number {
+    return this.#read.get(scope, id, period)?.nanos ?? 0;
   }
 
   /** Deletes at most `limit` sums long before `before`. Months and totals of keys and projects stay. Returns how many. */

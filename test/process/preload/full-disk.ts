@@ -21,7 +21,7 @@ OutboxFile.prototype.append = function (rows) {
 const { write } = SqliteLedgerStore.prototype;
 SqliteLedgerStore.prototype.write = function (rows) {
   check();
-  write.call(this, rows);
+  return write.call(this, rows);
 };
 
 setInterval(() => Bun.gc(true), 100);

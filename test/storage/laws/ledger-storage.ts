@@ -1,14 +1,15 @@
 /** What the laws of the ledger need from an implementation: rows, sums and queries over one storage. */
 import { type BudgetOwner, isLabelOwner } from "../../../contract/limits-and-budgets.ts";
+import { toDollars } from "../../../server/lib/nano-dollars.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
-import type { LedgerStore } from "../../../server/storage/ports/ledger-store.ts";
-import { LabelSpend } from "../../../server/storage/postgres/label-spend.ts";
+import type { LedgerStore, SpentSum } from "../../../server/storage/ports/ledger-store.ts";
 import { createPostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
 import { PostgresLedgerStore } from "../../../server/storage/postgres/ledger-store.ts";
 import { SharedSpend } from "../../../server/storage/postgres/shared-spend.ts";
 import { LedgerQueryThread } from "../../../server/storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../../../server/storage/sqlite/ledger-store.ts";
+import { spentIn } from "../../ledger/stored-rows.ts";
 import { connect } from "./reused-database.ts";
 
 export interface LedgerStorage {
@@ -16,8 +17,6 @@ export interface LedgerStorage {
   readonly queries: LedgerQueries;
   /** In the stored rows. */
   sumSpent(owner: BudgetOwner, period: string): Promise<number>;
-  /** Sums that are read locally. Absent: the implementation has none. */
-  readonly sums?: Pick<SqliteLedgerStore, "sumSpent">;
   /** Whether old rows are pruned in bounded steps, or by whole days. */
   readonly pruning: "in steps" | "by day";
   close(): Promise<void>;
@@ -31,8 +30,7 @@ export function openSqliteLedger(folder: string): LedgerStorage {
   const storage: LedgerStorage = {
     store,
     queries,
-    sumSpent: async (owner, period) => store.sumSpent(owner, period),
-    sums: store,
+    sumSpent: async (owner, period) => spentIn(store, owner, period),
     pruning: "in steps",
     close: async () => {
       if (closed.has(storage)) return;
@@ -51,15 +49,13 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
     store,
     queries: createPostgresLedgerQueries(db, () => performance.now()),
     sumSpent: async (owner, period) => {
-      if (isLabelOwner(owner)) {
-        const spend = new LabelSpend(db);
-        spend.want([{ ...owner, period }]);
-        await spend.load();
-        return spend.read(owner, period) ?? Number.NaN;
-      }
       const spend = new SharedSpend(db, () => (period === "total" ? now() : Date.parse(period)));
+      if (isLabelOwner(owner)) {
+        const [sum] = await spend.readNamed([{ ...owner, period }]);
+        return toDollars(sum?.nanos ?? Number.NaN);
+      }
       await spend.refresh();
-      return spend.read(owner, period) ?? Number.NaN;
+      return toDollars(spend.read({ ...owner, period }));
     },
     pruning: "by day",
     close: () => db.close(),
@@ -68,8 +64,8 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
 
 /** Earlier rows are rolled up when rows are appended, so that most are rolled up and the last ones are not. */
 class RolledUpStore extends PostgresLedgerStore {
-  override async append(rows: readonly LedgerRow[]): Promise<void> {
+  override async append(rows: readonly LedgerRow[]): Promise<readonly SpentSum[]> {
     await this.rollUp();
-    await super.append(rows);
+    return super.append(rows);
   }
 }

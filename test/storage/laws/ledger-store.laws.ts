@@ -374,16 +374,35 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
       }
     });
 
-    law("a pending row counts as spent once, whether it is stored already or not", async (open) => {
-      const { store, sums } = await open();
-      if (!sums) return;
-      const [stored, pending] = [ledgerRow(noon, { cost: 1 }), ledgerRow(noon, { cost: 2 })];
-      const other = ledgerRow(noon, { cost: 4, keyId: "other" });
-      await store.append([stored]);
-      expect(sums.sumSpent(key, "2026-11-15", [stored, pending, other])).toBe(3);
-      await store.append([pending, other]);
-      expect(sums.sumSpent(key, "2026-11-15", [stored, pending, other])).toBe(3);
-      expect(sums.sumSpent(key, "2026-11-16", [stored, pending, other])).toBe(0);
+    law("an append returns the new sums of all owners of its rows", async (open) => {
+      const { store } = await open();
+      const rows = [
+        ledgerRow(noon, { cost: 1, project: "p" }),
+        ledgerRow(noon, { cost: 0.000000002, estimatedCost: 0.5 }),
+        ledgerRow(noon, { cost: null, keyId: "free" }),
+      ];
+      const nanosOf = async (appended: readonly LedgerRow[]) =>
+        new Map(
+          (await store.append(appended)).map(({ scope, id, period, nanos }) => [
+            `${scope} ${id} ${period}`,
+            nanos,
+          ]),
+        );
+      const first = await nanosOf(rows);
+      const owners = ["key file:ci", "project p"];
+      expect([...first.keys()].toSorted()).toEqual(
+        owners
+          .flatMap((owner) => ["2026-11-15", "2026-11", "total"].map((name) => `${owner} ${name}`))
+          .toSorted(),
+      );
+      expect([first.get("key file:ci total"), first.get("project p 2026-11")]).toEqual([
+        1_500_000_002, 1_000_000_000,
+      ]);
+      // Rows that are stored already add nothing, and their owners are returned.
+      const again = await nanosOf([...rows, ledgerRow(noon, { cost: 2 })]);
+      expect([again.get("key file:ci total"), again.get("project p 2026-11")]).toEqual([
+        3_500_000_002, 1_000_000_000,
+      ]);
     });
 
     law("a closed ledger rejects queries and rows", async (open) => {

@@ -1,4 +1,5 @@
 /** The Redis implementation of each storage port. The location of a storage is the URL of a database of its own. */
+import { randomUUID } from "node:crypto";
 import { RedisConnection } from "../../../server/storage/redis/client.ts";
 import { RequestClaims } from "../../../server/storage/redis/request-claims.ts";
 import { SharedEmbeddings } from "../../../server/storage/redis/shared-embeddings.ts";
@@ -49,7 +50,12 @@ export const redisEmbeddings = inRedis<EmbeddingsReplica>((redis, now) => ({
   close: async () => redis.close(),
 }));
 
-export const redisSharedLimits = inRedis<LimitsReplica>((redis, now) => ({
-  limits: new SharedLimits(redis, now),
-  close: async () => redis.close(),
-}));
+export const redisSharedLimits = inRedis<LimitsReplica>((redis, now) => {
+  const reopen = (name: string, epoch: number) => new SharedLimits(redis, { name, epoch }, now);
+  return {
+    limits: reopen(randomUUID(), 1),
+    reopen,
+    flush: async () => void (await redis.run((client) => client.send("FLUSHDB", []))),
+    close: async () => redis.close(),
+  };
+});

@@ -1,16 +1,23 @@
 /** Laws (contract tests) of `SharedLimits`. */
 import { describe, expect } from "bun:test";
 import {
+  type BudgetChange,
   type BudgetDemand,
   type LimitsDemand,
+  type LimitsUpdate,
   leaseMs,
   type RateDemand,
 } from "../../../server/storage/redis/limits-demand.ts";
+import { forgetEndedMs } from "../../../server/storage/redis/limits-scripts.ts";
 import type { SharedLimits } from "../../../server/storage/redis/shared-limits.ts";
 import { type Implementation, lawsOf } from "./backend.ts";
 
 export interface LimitsReplica {
   readonly limits: SharedLimits;
+  /** Another process, on this data folder. */
+  reopen(name: string, epoch: number): SharedLimits;
+  /** Redis loses its data. */
+  flush(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -25,13 +32,30 @@ const rate = (taken: number, change: Partial<RateDemand> = {}): RateDemand => ({
   ...change,
 });
 
-const budget = (dollars: number, change: Partial<BudgetDemand> = {}): BudgetDemand => ({
-  name: "key day ci",
-  limit: 10,
-  maxDollars: dollars,
-  dollars,
+const name = "key day ci";
+
+/** In whole numbers, which are nano-dollars. */
+const budget = (most: number, change: Partial<BudgetDemand> = {}): BudgetDemand => ({
+  name,
+  limit: 100,
+  most,
+  likely: most,
   spent: 0,
+  ended: 0,
   ...change,
+});
+
+const report = (change: Partial<BudgetChange>): LimitsUpdate => ({
+  ...nothing,
+  budgets: [{ name, spent: 0, ended: 0, closed: [], open: [], ...change }],
+});
+
+/** Of a job. */
+const entry = (nanos: number, version: number, id = "batch_1-0") => ({
+  id,
+  nanos,
+  isLikely: false,
+  version,
 });
 
 const slot = (limit: number, name = "key:a") => ({ name, limit });
@@ -50,7 +74,7 @@ async function takeFrom(limits: SharedLimits, demand: Partial<LimitsDemand>) {
   return { ...reply, hold };
 }
 
-const nothing = { rates: [], slots: [], budgets: [] };
+const nothing = { rates: [], released: [], held: [], budgets: [] };
 
 export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>): void {
   const law = lawsOf(implementation);
@@ -92,11 +116,11 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
     law("actual usage counts, also above the limit, and refunds return", async (open) => {
       const { limits } = await open(() => 1000);
       await takeFrom(limits, { rates: [rate(10)] });
-      await limits.settle({ ...nothing, rates: [rate(150)] });
+      await limits.update({ ...nothing, rates: [rate(150)] });
       expect((await takeFrom(limits, { rates: [rate(0)] })).missing).toEqual([160 * parts]);
-      await limits.settle({ ...nothing, rates: [rate(-100)] });
+      await limits.update({ ...nothing, rates: [rate(-100)] });
       expect((await takeFrom(limits, { rates: [rate(0)] })).missing).toEqual([60 * parts]);
-      await limits.settle({ ...nothing, rates: [rate(-1000)] });
+      await limits.update({ ...nothing, rates: [rate(-1000)] });
       expect((await takeFrom(limits, { rates: [rate(0)] })).missing).toEqual([0]);
     });
 
@@ -111,7 +135,7 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       const first = await takeFrom(one.limits, { slots: [slot(1)] });
       expect(first).toMatchObject({ outcome: "taken", slots: [{ inFlight: 1, available: 0 }] });
       expect((await takeFrom(other.limits, { slots: [slot(1)] })).outcome).toBe("no_slot");
-      await one.limits.settle({ ...nothing, slots: [{ name: "key:a", hold: first.hold }] });
+      await one.limits.update({ ...nothing, released: [{ name: "key:a", hold: first.hold }] });
       expect((await takeFrom(other.limits, { slots: [slot(1)] })).outcome).toBe("taken");
     });
 
@@ -121,12 +145,12 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       const held = await takeFrom(limits, { slots: [slot(2)] });
       await takeFrom(limits, { slots: [slot(2)] });
       now += leaseMs - 1;
-      await limits.renew([{ name: "key:a", hold: held.hold }], []);
+      await limits.update({ ...nothing, held: [{ name: "key:a", hold: held.hold }] });
       expect((await takeFrom(limits, { slots: [slot(2)] })).outcome).toBe("no_slot");
       now += 1;
       const { slots } = await takeFrom(limits, { slots: [slot(2)] });
       expect(slots).toEqual([{ inFlight: 2, available: 0 }]);
-      await limits.renew([{ name: "key:b", hold: held.hold }], []);
+      await limits.update({ ...nothing, held: [{ name: "key:b", hold: held.hold }] });
       const restored = await takeFrom(limits, { slots: [slot(1, "key:b")] });
       expect(restored.outcome).toBe("no_slot");
     });
@@ -149,12 +173,12 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       await takeFrom(limits, { slots, replica: "two" });
       now += 10;
       await takeFrom(limits, { slots, replica: "three" });
-      await limits.settle({ ...nothing, slots: [{ name: "key:a", hold }] });
+      await limits.update({ ...nothing, released: [{ name: "key:a", hold }] });
       expect((await takeFrom(limits, { slots, replica: "one" })).outcome).toBe("no_slot");
       expect((await takeFrom(limits, { slots, replica: "three" })).outcome).toBe("no_slot");
       const second = await takeFrom(limits, { slots, replica: "two" });
       expect(second.outcome).toBe("taken");
-      await limits.settle({ ...nothing, slots: [{ name: "key:a", hold: second.hold }] });
+      await limits.update({ ...nothing, released: [{ name: "key:a", hold: second.hold }] });
       expect((await takeFrom(limits, { slots, replica: "two" })).outcome).toBe("no_slot");
       // A replica that does not ask any more keeps no slot from others.
       now += 250;
@@ -174,69 +198,155 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
     law("a request over a rate limit or a budget takes nothing", async (open) => {
       const { limits } = await open(() => 1000);
       const [slots, all] = [[slot(1)], [rate(100)]];
-      const slow = await takeFrom(limits, { rates: [rate(101)], slots, budgets: [budget(1)] });
+      const slow = await takeFrom(limits, { rates: [rate(101)], slots, budgets: [budget(10)] });
       expect(slow.outcome).toBe("rate_exceeded");
-      const dear = await takeFrom(limits, { rates: all, slots, budgets: [budget(11)] });
+      const dear = await takeFrom(limits, { rates: all, slots, budgets: [budget(101)] });
       expect(dear.outcome).toBe("over_budget");
       const { outcome, budgets } = await takeFrom(limits, {
         rates: all,
         slots,
-        budgets: [budget(10)],
+        budgets: [budget(100)],
       });
       expect([outcome, budgets]).toEqual([
         "taken",
-        [{ spent: 0, reserved: 10, reservation: "maximum" }],
+        [{ spent: 0, ended: 0, open: 100, reserved: "maximum" }],
       ]);
     });
 
-    law("a reservation counts until it is settled, and the cost stays", async (open) => {
+    law("an entry counts until it is closed, with the cost in the same call", async (open) => {
       const [one, other] = [await open(), await open()];
-      const { hold } = await takeFrom(one.limits, { budgets: [budget(7.5)] });
-      expect((await takeFrom(other.limits, { budgets: [budget(3)] })).outcome).toBe("over_budget");
-      const held = { name: "key day ci", hold, dollars: 7.5, reservation: "maximum" } as const;
-      await one.limits.settle({ ...nothing, budgets: [{ name: held.name, held, dollars: 0.25 }] });
-      const { outcome, budgets } = await takeFrom(other.limits, { budgets: [budget(9.75)] });
+      const { hold } = await takeFrom(one.limits, { budgets: [budget(75)] });
+      expect((await takeFrom(other.limits, { budgets: [budget(30)] })).outcome).toBe("over_budget");
+      await one.limits.update(report({ ended: 3, closed: [hold] }));
+      const { outcome, budgets } = await takeFrom(other.limits, { budgets: [budget(97)] });
       expect(outcome).toBe("taken");
-      expect(budgets).toEqual([{ spent: 0.25, reserved: 9.75, reservation: "maximum" }]);
+      expect(budgets).toEqual([{ spent: 0, ended: 3, open: 97, reserved: "maximum" }]);
     });
 
     law("one request at a time reserves its likely cost", async (open) => {
       const { limits } = await open(() => 1000);
-      const demand = budget(2, { maxDollars: 12 });
+      const demand = budget(120, { likely: 20 });
       const first = await takeFrom(limits, { budgets: [demand] });
-      expect(first.budgets).toEqual([{ spent: 0, reserved: 2, reservation: "likely" }]);
+      expect(first.budgets).toEqual([{ spent: 0, ended: 0, open: 20, reserved: "likely" }]);
       expect((await takeFrom(limits, { budgets: [demand] })).outcome).toBe("over_budget");
-      expect((await takeFrom(limits, { budgets: [budget(8)] })).outcome).toBe("taken");
+      expect((await takeFrom(limits, { budgets: [budget(80)] })).outcome).toBe("taken");
+      await limits.update(report({ closed: [first.hold] }));
+      const next = await takeFrom(limits, { budgets: [demand] });
+      expect(next.budgets[0]?.reserved).toBe("likely");
     });
 
-    law("a reservation expires unless it is renewed, and a lost one returns", async (open) => {
+    law("an entry expires unless it is renewed, and a lost one returns", async (open) => {
       let now = 1000;
       const { limits } = await open(() => now);
-      const { hold } = await takeFrom(limits, { budgets: [budget(6)] });
-      const held = { name: "key day ci", hold, dollars: 6, reservation: "maximum" } as const;
+      const { hold } = await takeFrom(limits, { budgets: [budget(60)] });
+      const renewed = report({ open: [{ id: hold, nanos: 60, isLikely: false, version: 0 }] });
       now += leaseMs - 1;
-      await limits.renew([], [held]);
+      await limits.update(renewed);
       now += leaseMs - 1;
-      expect((await takeFrom(limits, { budgets: [budget(6)] })).outcome).toBe("over_budget");
+      expect((await takeFrom(limits, { budgets: [budget(60)] })).outcome).toBe("over_budget");
       now += 1;
-      expect((await takeFrom(limits, { budgets: [budget(6)] })).budgets[0]?.reserved).toBe(6);
-      await limits.renew([], [{ ...held, name: "key day other" }]);
-      const other = budget(6, { name: "key day other" });
-      expect((await takeFrom(limits, { budgets: [other] })).outcome).toBe("over_budget");
+      expect((await takeFrom(limits, { budgets: [budget(60)] })).budgets[0]?.open).toBe(60);
+      const other = report({ name: "key day other", open: [entry(60, 0, hold)] });
+      await limits.update(other);
+      await limits.update(other);
+      const demand = budget(60, { name: "key day other" });
+      expect((await takeFrom(limits, { budgets: [demand] })).outcome).toBe("over_budget");
     });
 
-    law("a budget has at least the spending of the ledger", async (open) => {
+    law("a late call brings an entry back for one lease, and no longer", async (open) => {
+      let now = 1000;
+      const { limits } = await open(() => now);
+      const { hold } = await takeFrom(limits, { budgets: [budget(60)] });
+      await limits.update(report({ closed: [hold] }));
+      await limits.update(report({ open: [entry(60, 0, hold)] }));
+      expect((await takeFrom(limits, { budgets: [budget(60)] })).outcome).toBe("over_budget");
+      now += leaseMs;
+      expect((await takeFrom(limits, { budgets: [budget(100)] })).outcome).toBe("taken");
+    });
+
+    law("the entry of a job counts once for all replicas, in its newest version", async (open) => {
+      const [one, other] = [await open(), await open()];
+      await one.limits.update(report({ open: [entry(50, 1)] }));
+      await other.limits.update(report({ open: [entry(30, 2)] }));
+      // A replica that has read the row before.
+      await one.limits.update(report({ open: [entry(50, 1)] }));
+      const { budgets } = await takeFrom(one.limits, { budgets: [budget(70)] });
+      expect(budgets).toEqual([{ spent: 0, ended: 0, open: 100, reserved: "maximum" }]);
+    });
+
+    law("the higher spent amount is newer, and nothing is added to it", async (open) => {
       const { limits } = await open(() => 1000);
-      await takeFrom(limits, { budgets: [budget(1)] });
-      const after = await takeFrom(limits, { budgets: [budget(1, { spent: 8.5 })] });
-      expect([after.outcome, after.budgets[0]?.spent]).toEqual(["over_budget", 8.5]);
-      // The cost of a request whose budget was lost is in the ledger.
-      const lost = { name: "key day lost", held: undefined, dollars: 4 };
-      await limits.settle({ ...nothing, budgets: [lost] });
-      const loaded = await takeFrom(limits, {
-        budgets: [budget(1, { name: lost.name, spent: 4 })],
-      });
-      expect(loaded.budgets[0]?.spent).toBe(4);
+      for (const spent of [85, 40, 85]) await limits.update(report({ spent }));
+      const { outcome, budgets } = await takeFrom(limits, { budgets: [budget(16, { spent: 20 })] });
+      expect([outcome, budgets[0]?.spent]).toEqual(["over_budget", 85]);
+    });
+
+    law("the ended amount of a replica is the one of its latest call", async (open) => {
+      const [one, other] = [await open(), await open()];
+      for (const ended of [10, 30, 20]) await one.limits.update(report({ ended }));
+      await other.limits.update(report({ ended: 5 }));
+      const { budgets } = await takeFrom(other.limits, { budgets: [budget(1, { ended: 5 })] });
+      expect(budgets[0]?.ended).toBe(25);
+      // A commit sets both amounts in one call.
+      await one.limits.update(report({ spent: 20 }));
+      const after = await takeFrom(other.limits, { budgets: [budget(1, { ended: 5 })] });
+      expect(after.budgets[0]).toMatchObject({ spent: 20, ended: 5 });
+    });
+
+    law("a call that is executed late changes no newer amount", async (open) => {
+      const { reopen } = await open(() => 1000);
+      const before = reopen("folder", 1);
+      await before.update(report({ ended: 10 }));
+      const next = reopen("folder", 2);
+      await next.update(report({ ended: 4 }));
+      await before.update(report({ ended: 30 }));
+      const { budgets } = await takeFrom(next, { budgets: [budget(1, { ended: 4 })] });
+      expect(budgets[0]?.ended).toBe(4);
+    });
+
+    law(
+      "what a killed process has left counts until the next one on its folder has sent all of its budgets",
+      async (open) => {
+        const { limits, reopen } = await open(() => 1000);
+        const [killed, successor] = [reopen("folder", 1), reopen("folder", 2)];
+        await killed.update(report({ ended: 10 }));
+        await killed.update({ ...report({ name: "key day other", ended: 7 }), isComplete: true });
+        const endedOf = async (of: string) =>
+          (await takeFrom(limits, { hold: "", budgets: [budget(1, { name: of })] })).budgets[0]
+            ?.ended;
+        expect([await endedOf(name), await endedOf("key day other")]).toEqual([10, 7]);
+        await successor.update(report({ ended: 9 }));
+        expect([await endedOf(name), await endedOf("key day other")]).toEqual([9, 7]);
+        await successor.update({ ...nothing, isComplete: true });
+        expect([await endedOf(name), await endedOf("key day other")]).toEqual([9, 0]);
+      },
+    );
+
+    law(
+      "the ended amount of a replica without news for a day is forgotten, and reported",
+      async (open) => {
+        let now = 1000;
+        const { limits, reopen } = await open(() => now);
+        await reopen("gone", 1).update(report({ ended: 10 }));
+        now += forgetEndedMs;
+        expect((await takeFrom(limits, { budgets: [budget(1)] })).budgets[0]?.ended).toBe(10);
+        now += 1;
+        const { budgets, forgotten } = await takeFrom(limits, { budgets: [budget(1)] });
+        expect([budgets[0]?.ended, forgotten]).toEqual([0, [{ replica: "gone", nanos: 10 }]]);
+        expect((await takeFrom(limits, { budgets: [budget(1)] })).forgotten).toEqual([]);
+      },
+    );
+
+    law("a replica learns that Redis has lost its data", async (open) => {
+      const { limits, reopen, flush } = await open(() => 1000);
+      const complete = { ...nothing, isComplete: true };
+      for (let time = 0; time < 3; time++)
+        expect(await limits.update(complete)).toEqual({ isLost: false });
+      const other = reopen("other", 1);
+      expect(await other.update(complete)).toEqual({ isLost: false });
+      await flush();
+      expect(await limits.update(complete)).toEqual({ isLost: true });
+      expect(await limits.update(complete)).toEqual({ isLost: false });
     });
 
     law("a reader changes nothing", async (open) => {

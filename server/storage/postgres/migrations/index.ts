@@ -8,7 +8,7 @@ import { keysAndConfig } from "./keys-and-config.ts";
 import { ledgerTables } from "./ledger.ts";
 
 const tables: PostgresMigration = {
-  name: "0001-tables",
+  name: "0001-base-tables",
   statements: [...keysAndConfig, ...consoleTables, ...ledgerTables, ...eventTables],
 };
 

@@ -90,7 +90,7 @@ export const ledgerTables: readonly string[] = [
     scope   TEXT NOT NULL,
     id      TEXT NOT NULL,
     period  TEXT COLLATE "C" NOT NULL,
-    dollars DOUBLE PRECISION NOT NULL,
+    nanos   BIGINT NOT NULL,
     PRIMARY KEY (scope, id, period)
   ) ${forUpdates}`,
   // With these indexes, replicas read the sums of the current periods without those of all other days, and without those

@@ -31,7 +31,7 @@ const usageTable = (
 ) WITHOUT ROWID`;
 
 const tables: Migration = {
-  name: "0001-tables",
+  name: "0001-ledger-and-sums",
   statements: [
     // In the order of time, as lists and retention read it.
     `CREATE TABLE ledger (
@@ -70,7 +70,7 @@ const tables: Migration = {
       scope   TEXT NOT NULL,
       id      TEXT NOT NULL,
       period  TEXT NOT NULL,
-      dollars REAL NOT NULL,
+      nanos   INTEGER NOT NULL,
       PRIMARY KEY (scope, id, period)
     ) WITHOUT ROWID`,
     // Retention reads the sums in the order of time.

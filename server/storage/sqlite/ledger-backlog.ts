@@ -1,0 +1,116 @@
+/**
+ * The ledger backlog, `backlog.db`: the rows that the database which replicas share does not have yet. It has no sums
+ * and no indexes: rows arrive in groups, and leave in the order of their ids.
+ */
+import type { Database, Statement } from "bun:sqlite";
+import { join } from "node:path";
+import { toDollars } from "../../lib/nano-dollars.ts";
+import { dayMs } from "../../lib/timers.ts";
+import { fromValues, valuesOf } from "../ledger-row-values.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { SpentSum } from "../ports/ledger-store.ts";
+import { type ChargedRow, nanosOf } from "../sql/spend-tally.ts";
+import { backlogMigrations } from "./migrations/backlog.ts";
+import { openDatabase } from "./open-database.ts";
+import { PreparedStatements } from "./prepared-statements.ts";
+
+interface BacklogOptions {
+  readonly folder: string;
+  /** 0: no limit. */
+  readonly maxBytes: number;
+  /** Unix milliseconds, recorded with the migrations. */
+  readonly now?: number;
+}
+
+interface Group extends Omit<ChargedRow, "cost" | "estimatedCost"> {
+  readonly rows: number;
+  readonly nanos: number;
+}
+
+export class LedgerBacklog {
+  readonly path: string;
+  readonly #db: Database;
+  readonly #statements: PreparedStatements;
+  readonly #insert: Statement;
+  readonly #oldest: Statement<{ row: string }, [number]>;
+  readonly #remove: Statement;
+  /** The rows of earlier processes, as rows of the same owners and day. */
+  readonly earlier: readonly ChargedRow[];
+  #size: number;
+
+  constructor({ folder, maxBytes, now = 0 }: BacklogOptions) {
+    this.path = join(folder, "backlog.db");
+    this.#db = openDatabase({
+      path: this.path,
+      // Writes run on the thread that serves requests: never wait long for a lock.
+      busyMs: 50,
+      migrations: backlogMigrations,
+      now,
+      prepare: (db) => {
+        // With WAL this survives a crash of the process; a power failure may lose the last moments.
+        db.run("PRAGMA synchronous = NORMAL");
+        if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
+      },
+    });
+    this.#statements = new PreparedStatements(this.#db);
+    const { prepare } = this.#statements;
+    this.#insert = prepare(
+      "INSERT INTO backlog VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+    );
+    this.#oldest = prepare("SELECT row FROM backlog ORDER BY request_id LIMIT ?1");
+    this.#remove = prepare("DELETE FROM backlog WHERE request_id = ?1");
+    using groups = this.#db.prepare<Group, []>(
+      `SELECT key_id AS "keyId", project, budgets, at / ${dayMs} * ${dayMs} AS at, count(*) AS rows,
+         sum(nanos) AS nanos
+       FROM backlog GROUP BY 1, 2, 3, 4`,
+    );
+    const found = groups.all();
+    this.#size = found.reduce((sum, { rows }) => sum + rows, 0);
+    this.earlier = found.map(({ nanos, ...group }) => ({
+      ...group,
+      cost: toDollars(nanos),
+      estimatedCost: null,
+    }));
+  }
+
+  /** The number of rows. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Stores all rows or none. A row that is stored already is ignored. Nothing is spent yet: there are no sums. */
+  async append(rows: readonly LedgerRow[]): Promise<readonly SpentSum[]> {
+    this.#size += this.#db.transaction(() => {
+      let added = 0;
+      for (const row of rows) {
+        const { requestId, keyId, project, budgets, at } = row;
+        const values = [requestId, keyId, project, budgets, at, nanosOf(row)];
+        added += this.#insert.run(...values, JSON.stringify(valuesOf(row))).changes;
+      }
+      return added;
+    })();
+    return [];
+  }
+
+  /** By request id. */
+  oldest(limit: number): LedgerRow[] {
+    return this.#oldest.all(limit).map(({ row }) => fromValues(JSON.parse(row) as unknown[]));
+  }
+
+  /** The shared database has these rows. */
+  remove(requestIds: readonly string[]): void {
+    this.#size -= this.#db.transaction(() =>
+      requestIds.reduce((sum, requestId) => sum + this.#remove.run(requestId).changes, 0),
+    )();
+  }
+
+  /** Moves all rows from the write-ahead log, which may have been unlinked, into the database file. */
+  checkpoint(): void {
+    this.#db.run("PRAGMA wal_checkpoint(FULL)");
+  }
+
+  async close(): Promise<void> {
+    this.#statements.finalize();
+    this.#db.close();
+  }
+}

@@ -1,0 +1,20 @@
+/** The migrations of `backlog.db`, in order. A migration that was released is never changed: a new one is appended. */
+import type { Migration } from "../migrate.ts";
+
+const tables: Migration = {
+  name: "0001-backlog",
+  // `row`: the values of the row as JSON. The other columns say what is charged, and to whom.
+  statements: [
+    `CREATE TABLE backlog (
+      request_id TEXT PRIMARY KEY,
+      key_id     TEXT NOT NULL,
+      project    TEXT,
+      budgets    TEXT,
+      at         INTEGER NOT NULL,
+      nanos      INTEGER NOT NULL,
+      row        TEXT NOT NULL
+    ) WITHOUT ROWID`,
+  ],
+};
+
+export const backlogMigrations: readonly Migration[] = [tables];
