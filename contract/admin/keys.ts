@@ -60,7 +60,9 @@ export const keyUseSchema = z
     object: z.literal("key_use"),
     id: z.string(),
     requests: z.number().describe("Of the last 30 days."),
-    cost: z.number().describe("US dollars of the last 30 days."),
+    charged: z
+      .number()
+      .describe("The cost and the estimated cost of the last 30 days, in US dollars."),
     used_within_days: z
       .union([z.literal(1), z.literal(7), z.literal(30)])
       .nullable()

@@ -75,7 +75,7 @@ describe("usage", () => {
     expect(byKey.data).toMatchObject([{ key_name: "=alpha", inputs: 2, cached_inputs: 0 }]);
   });
 
-  test("of keys has the cost and the last use of each, and a member sees only the own project", async () => {
+  test("of keys has the charge and the last use of each, and a member sees only the own project", async () => {
     const { data: keys } = await admin<UsagePage>("/usage?interval=total&group_by=key");
     const idOf = (requests: number) =>
       keys.find((each) => each.requests === requests)?.group.key ?? "";
@@ -85,7 +85,7 @@ describe("usage", () => {
     expect(data).toMatchObject([
       { ...used, id: idOf(1), requests: 1 },
       { ...used, id: idOf(2), requests: 2 },
-      { id: "unused", requests: 0, cost: 0, used_within_days: null },
+      { id: "unused", requests: 0, charged: 0, used_within_days: null },
     ]);
     const seen = await json<Page<KeyUse>>(member(path));
     expect(seen.data.map(({ requests }) => requests)).toEqual([1, 0, 0]);

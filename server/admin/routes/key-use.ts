@@ -4,6 +4,7 @@ import { keyUseSchema } from "../../../contract/admin/keys.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { KeyUse } from "../../../contract/admin.ts";
+import { roundDollars } from "../../lib/round-dollars.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { LedgerQueries, UsageGroup } from "../../storage/ports/ledger-queries.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
@@ -33,10 +34,17 @@ export function keyUseRoutes({
       ([1, 7, 30] as const).map((days) => usesWithin(queries, now(), days, projects)),
     );
     const data = ids.map((id): KeyUse => {
-      const { requests = 0, cost = 0 } = month?.get(id) ?? {};
+      const { requests = 0, cost = 0, estimatedCost = 0 } = month?.get(id) ?? {};
       const used_within_days =
         (day?.has(id) && 1) || (week?.has(id) && 7) || (month?.has(id) && 30);
-      return { object: "key_use", id, requests, cost, used_within_days: used_within_days || null };
+      const charged = roundDollars(cost + estimatedCost);
+      return {
+        object: "key_use",
+        id,
+        requests,
+        charged,
+        used_within_days: used_within_days || null,
+      };
     });
     return context.json({ object: "list", data, next_cursor: null });
   };
