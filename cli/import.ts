@@ -18,6 +18,7 @@ export const importCommand: Command = {
   help: `Usage: vexel import litellm [--config FILE] [--database URL | --export FILE]
        vexel import new-api [--database URL-OR-FILE | --export FILE]
                             [--quota-per-dollar N]
+       vexel import bifrost --config FILE | --database FILE
        vexel import csv --file FILE
        all: [--accept NAME]... [--sync [--revoke N]] [--apply | --yaml]
              [--details | --json]
@@ -44,8 +45,8 @@ vendor gets them, and with the list of models. Others are read from LiteLLM's ad
 LITELLM_MASTER_KEY. --paid also embeds one short text with each model on both gateways, and
 compares the vectors: Vexel must be running at PORT with these keys.
 
---config is config.yaml of LiteLLM. --database is the address of the PostgreSQL database
-of the other gateway, or the SQLite file of new-api; --export is a JSON file with its
+--config is config.yaml of LiteLLM, or config.json of Bifrost. --database is the address of
+the PostgreSQL database of the other gateway, or the SQLite file of new-api or Bifrost; --export is a JSON file with its
 tables. LITELLM_SALT_KEY (or LITELLM_MASTER_KEY) decrypts the models in LiteLLM's
 database. --quota-per-dollar is the quota of one US dollar in new-api (default 500000).
 --file is a CSV with a row for each key, as "vexel export" writes it: name, key (the key

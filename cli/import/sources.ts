@@ -1,5 +1,7 @@
 /** The gateways that can be imported: how each is read, and the options that it takes. */
 import { UsageError } from "../command.ts";
+import { planBifrost } from "./bifrost/plan.ts";
+import { readBifrostConfig, readBifrostDatabase } from "./bifrost/read.ts";
 import { planCsv, readKeyRows } from "./csv/read-csv.ts";
 import { planLitellm } from "./litellm/plan.ts";
 import { readLitellmConfig } from "./litellm/read-config.ts";
@@ -32,6 +34,7 @@ type Reader = (options: SourceOptions, environment: Environment) => Promise<Plan
 export const sources: Readonly<Record<string, Reader>> = {
   litellm: readLitellm,
   "new-api": readNewApi,
+  bifrost: readBifrost,
   csv: readKeysFromCsv,
 };
 
@@ -83,6 +86,17 @@ async function readNewApi(options: SourceOptions, { now }: Environment): Promise
       isConfirmed: perDollar !== undefined,
       now,
     });
+}
+
+/** The database has what config.json had when Bifrost started, and what was changed since. */
+async function readBifrost(options: SourceOptions, { env, now }: Environment): Promise<Planner> {
+  refuseOptions("bifrost", options, ["export", "quota-per-dollar", "file"]);
+  const { config, database } = options;
+  if ((config === undefined) === (database === undefined))
+    throw new UsageError("name Bifrost's --config or --database, and not both.");
+  const source =
+    database === undefined ? readBifrostConfig(config ?? "") : readBifrostDatabase(database);
+  return (report) => planBifrost(source, report, (name) => env[name] || undefined, now);
 }
 
 async function readKeysFromCsv(options: SourceOptions, { now }: Environment): Promise<Planner> {
