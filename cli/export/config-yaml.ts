@@ -4,7 +4,6 @@ import { parse, stringify } from "yaml";
 import {
   type EntityKind,
   entityKinds,
-  fileEntry,
   isEntityKind,
 } from "../../server/config/entities/entity-kinds.ts";
 import { hideSecrets } from "../../server/config/entities/secret-fields.ts";
@@ -33,10 +32,11 @@ export function configYaml(path: string, stored: readonly StoredEntity[]): Expor
   }
   for (const { kind, id, value } of stored) {
     if (!isEntityKind(kind)) continue;
-    const { list } = entityKinds[kind];
+    const { list, identity } = entityKinds[kind];
     const entry = withVariables(kind, id, escaped(value) as JsonObject, variables, () => false);
     const own = config[list];
-    config[list] = [...(Array.isArray(own) ? own : []), fileEntry(kind, id, entry)];
+    const named = identity === undefined ? entry : { [identity]: id, ...entry };
+    config[list] = [...(Array.isArray(own) ? own : []), named];
   }
   return {
     text: stringify(config, { aliasDuplicateObjects: false }),

@@ -60,6 +60,9 @@ const nounOf = (subject: string): string => {
   return noun === "token" ? "key" : noun;
 };
 
+/** Other subjects, such as a section of settings, are one of their kind. */
+const isNamed = (subject: string): boolean => /^\S+ "/.test(subject);
+
 const subjectsOf = (lines: readonly ReportLine[], noun: string): ReadonlySet<string> =>
   new Set(lines.map(({ subject }) => subject).filter((subject) => nounOf(subject) === noun));
 
@@ -91,12 +94,12 @@ function textOf({ field, note, outcome }: ReportLine): string {
 function printGroup(group: readonly ReportLine[]): string {
   const [first] = group as [ReportLine, ...ReportLine[]];
   const subjects = [...new Set(group.map(({ subject }) => subject))];
-  const isNamed = /^\S+ "/.test(first.subject);
   const texts = new Set(group.map(textOf));
   const text = texts.size === 1 ? textOf(first) : textOf(first).replaceAll(varying, "…");
-  const counted = isNamed ? quantity(subjects.length, nounOf(first.subject)) : first.subject;
-  const names = isNamed ? namesOf(subjects) : "";
-  return onOneLine(`  ${counted.padEnd(11)} ${clipped(text)}${names}`);
+  const hasNames = isNamed(first.subject);
+  const counted = hasNames ? quantity(subjects.length, nounOf(first.subject)) : first.subject;
+  const names = hasNames ? namesOf(subjects) : "";
+  return onOneLine(`  ${counted.padEnd(10)}  ${clipped(text)}${names}`);
 }
 
 /** Such as `: web, shop and 9 more`. */
@@ -115,8 +118,13 @@ function printLosses(lines: readonly ReportLine[]): readonly string[] {
   const width = Math.max(0, ...groups.map(([loss]) => loss.length));
   return groups.toSorted().map(([loss, group]) => {
     const [first] = group;
-    const nouns = [...Map.groupBy(new Set(group.map(({ subject }) => subject)), nounOf)];
-    const counted = nouns.map(([noun, subjects]) => quantity(subjects.length, noun)).join(", ");
+    const subjects = [...new Set(group.map(({ subject }) => subject))];
+    const nouns = Map.groupBy(subjects, (subject) =>
+      isNamed(subject) ? nounOf(subject) : subject,
+    );
+    const counted = [...nouns]
+      .map(([noun, own]) => (isNamed(own[0] ?? "") ? quantity(own.length, noun) : noun))
+      .join(", ");
     const state = first?.isAccepted ? "accepted" : "refused ";
     const fields = [...new Set(group.map(({ field }) => field))].slice(0, mostNames).join(", ");
     return `  --accept ${loss.padEnd(width)}  ${state}  ${counted}: ${losses[loss]} (${onOneLine(clipped(fields, 80))})`;

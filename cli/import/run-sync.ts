@@ -107,7 +107,7 @@ function show(
           `New there, and not added without --accept new-models: ${onOneLine(newModels.join(", "))}.`,
         ]
       : []),
-    ...(apply
+    ...(apply || (changes.length === 0 && newModels.length === 0)
       ? []
       : [
           `Nothing was written.${refusal === undefined ? " --apply makes these changes." : ` With --apply ${refusal}.`}`,

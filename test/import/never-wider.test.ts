@@ -289,7 +289,13 @@ describe("LiteLLM:", () => {
         expect(planned.size).toBe(0);
         expect(refusal('model "small"')).toContain(Object.keys(params)[0] ?? "");
       }
-      const harmless = { num_retries: 2, additional_drop_params: ["user"], langfuse_secret: "x" };
+      const harmless = {
+        use_litellm_proxy: false,
+        mock_timeout: false,
+        num_retries: 2,
+        additional_drop_params: ["user"],
+        langfuse_secret: "x",
+      };
       expect(plan({ models: [entry("small", { ...small, ...harmless })] }).models.size).toBe(1);
     });
   });

@@ -84,7 +84,11 @@ const keptParameters =
 /** Whether LiteLLM adds a parameter to every request that may change the vectors, which was reported. */
 export function changesVectors(params: Parameters, report: SubjectReport): boolean {
   const names = params.left.filter(
-    (name) => !keptParameters.test(name) && !protectedParameters.includes(name),
+    (name) =>
+      // LiteLLM stores switches that are off.
+      hasContent(params.peek(name)) &&
+      !keptParameters.test(name) &&
+      !protectedParameters.includes(name),
   );
   const dropped = namesOf(params.peek("additional_drop_params")) ?? ["?"];
   const own = dropped.every((name) => name === "user" || name === "encoding_format")

@@ -6,7 +6,7 @@ import { isProtectedColumn } from "./row-losses.ts";
 import { objectOf } from "./source.ts";
 
 const budgetsStartAnew =
-  "a budget in total is imported without it; budgets of days and months start at zero";
+  "subtracted from a budget in total; budgets of days and months start at zero";
 
 const reasons: Readonly<Record<string, string>> = {
   spend: budgetsStartAnew,
