@@ -99,6 +99,15 @@ describe("LiteLLM:", () => {
         keys: [key()],
       },
     ],
+    [
+      "a rate limit of the user of a team's key",
+      "member-budgets",
+      {
+        users: [{ user_id: "u", models: [], rpm_limit: 5 }],
+        teams: [{ team_id: "t", models: [] }],
+        keys: [key({ team_id: "t", user_id: "u" })],
+      },
+    ],
     ["an agent", "agents", { keys: [key({ agent_id: "a" })] }],
     ["a limit of tokens per day", "token-limits", { keys: [key({ tpd_limit: 100 })] }],
     [
@@ -275,6 +284,15 @@ describe("LiteLLM:", () => {
       const { models: planned, refusal } = plan({ models, routerSettings });
       expect([...planned.keys()]).toEqual(["large", "art"]);
       expect(refusal('model "small"')).toContain('sends its requests to "large"');
+    });
+
+    test("because a routing group has its name is no model", () => {
+      const routing_groups = [
+        { group_name: "small", models: ["small", "large"] },
+        { group_name: "large", models: ["large"] },
+      ];
+      const { models: planned } = plan({ models, routerSettings: { routing_groups } });
+      expect([...planned.keys()]).toEqual(["large", "art"]);
     });
 
     test("because LiteLLM adds a parameter to its requests is no model", () => {

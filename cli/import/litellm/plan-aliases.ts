@@ -17,6 +17,23 @@ export const aliasesOf = ({
     }).map(([alias, named]) => [alias, targetOf(named)]),
   );
 
+/** A routing group has a name, which LiteLLM looks for before that of a model. */
+export function refuseRoutingGroups(
+  { routerSettings }: Pick<LitellmSource, "routerSettings">,
+  models: Map<string, JsonObject>,
+  report: Report,
+): void {
+  for (const group of listOf(routerSettings.routing_groups)) {
+    const { group_name, models: members } = objectOf(group);
+    const name = String(group_name);
+    const others = listOf(members).filter((member) => member !== name);
+    if (others.length === 0 || !models.delete(name)) continue;
+    report
+      .about(`model ${JSON.stringify(name)}`)
+      .refused(`LiteLLM sends its requests to the models of a routing group: ${others.join(", ")}`);
+  }
+}
+
 export function addAliases(
   aliases: ReadonlyMap<string, string>,
   models: Map<string, JsonObject>,

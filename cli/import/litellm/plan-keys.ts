@@ -11,7 +11,7 @@ import { type Member, membersOf } from "./plan-members.ts";
 import type { PlannedModels } from "./plan-models.ts";
 import { accessGroupModels, planTeams, type Team } from "./plan-teams.ts";
 import { reportUnused } from "./report-unused.ts";
-import { organizationLosses, projectLosses, rowLosses } from "./row-losses.ts";
+import { organizationLosses, projectLosses, rowLosses, userLosses } from "./row-losses.ts";
 import { siteLosses } from "./site-losses.ts";
 import { jsonOf, type LitellmSource } from "./source.ts";
 import { unknownColumns } from "./unknown-columns.ts";
@@ -179,7 +179,7 @@ function lossesOf(
   inner: JsonObject | undefined,
   member: Member | undefined,
   { hasNoEdits }: KeyLists,
-  { ofSite, budgets, organizations }: KeyContext,
+  { ofSite, budgets, organizations, userRows }: KeyContext,
 ): readonly FoundLoss[] {
   const organization = organizations.get(
     String(hasContent(row.organization_id) ? row.organization_id : owner?.row.organization_id),
@@ -192,6 +192,7 @@ function lossesOf(
     ...rowLosses(budgets.get(String(row.budget_id)), "budget."),
     ...rowLosses(owner?.row, hasContent(row.team_id) ? "team." : "user."),
     ...(member?.losses ?? []),
+    ...(hasContent(row.team_id) ? userLosses(userRows.get(String(row.user_id))) : []),
     ...projectLosses(inner, budgets.get(String(inner?.budget_id))),
     ...organizationLosses(organization, budgets.get(String(organization?.budget_id))),
     ...(hasNoEdits

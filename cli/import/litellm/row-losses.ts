@@ -59,6 +59,22 @@ const limits = [
 export const budgetNames = (row: JsonObject | undefined): readonly string[] =>
   row ? limits.filter((name) => row[name] === 0 || hasContent(parsed(row[name]))) : [];
 
+/** LiteLLM also applies the rates of its user to a key of a team. */
+export const userLosses = (user: JsonObject | undefined): readonly FoundLoss[] => {
+  const names = ["rpm_limit", "tpm_limit"].filter(
+    (name) => user?.[name] !== null && user?.[name] !== undefined,
+  );
+  return names.length === 0
+    ? []
+    : [
+        {
+          loss: "member-budgets",
+          field: "user_id",
+          note: `the ${names.join(", ")} of its user, which other keys share`,
+        },
+      ];
+};
+
 /** LiteLLM checks the organization of a key, or else of its team. */
 export function organizationLosses(
   organization: JsonObject | undefined,
