@@ -55,12 +55,9 @@ export function modelsOf(
   const models = permitted.filter(
     (name) => !aliased.has(name) && kinds.includes(named.models.get(name)?.kind as ModelKind),
   );
-  for (const name of permitted)
-    if (aliased.has(name))
-      report.leftOut(
-        name,
-        `LiteLLM sends its requests for this name to ${JSON.stringify(aliased.get(name))}`,
-      );
+  // LiteLLM permits a name that stands for a permitted model, too.
+  for (const [name, target] of aliased)
+    report.leftOut(name, `LiteLLM sends its requests for this name to ${JSON.stringify(target)}`);
   const unserved = [...new Set(lists.flat())].filter(
     (entry) =>
       !entry.includes("*") && ![...named.models.keys()].some((name) => permits(entry, name, named)),
