@@ -84,7 +84,10 @@ export interface Owner {
   readonly scope: "key" | "project" | "end_user" | "tag";
   readonly name: string;
   readonly project?: string;
+  /** At the end of the program. */
   readonly limits: Limits;
+  /** Unix milliseconds at which every replica has these limits. Absent: from the start. */
+  readonly loweredAt?: number;
   owns(row: Row): boolean;
 }
 
@@ -94,11 +97,15 @@ export const ownerName = ({ scope, name, project }: Owner): string =>
 export const endUsers = ["ada", "bob"] as const;
 export const teams = ["red", "blue"] as const;
 
-export function ownersOf({ keys, projects }: Program): Owner[] {
+/** `loweredAt`: when the budget of the program was lowered. */
+export function ownersOf({ keys, projects, lowered }: Program, loweredAt: number): Owner[] {
   const owners: Owner[] = [];
-  for (const { name, budget } of keys)
-    if (budget)
-      owners.push({ scope: "key", name, limits: budget, owns: ({ key }) => key === name });
+  for (const { name, budget } of keys) {
+    const isLowered = name === lowered.key;
+    const limits = isLowered ? lowered.budget : budget;
+    const owns = ({ key }: Row): boolean => key === name;
+    if (limits) owners.push({ scope: "key", name, limits, owns, ...(isLowered && { loweredAt }) });
+  }
   for (const { name, budget, perEndUser, perTeam } of projects) {
     const isOwn = ({ project }: Row): boolean => project === name;
     if (budget) owners.push({ scope: "project", name, limits: budget, owns: isOwn });
@@ -189,6 +196,7 @@ export interface Threshold {
   readonly project?: string;
   readonly period: Period;
   readonly percent: number;
+  readonly budget: number;
   readonly at: number;
 }
 

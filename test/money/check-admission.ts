@@ -24,6 +24,7 @@ export interface AdmissionInput {
 
 /** What an owner spends in about two seconds may exceed its budget; a request runs before its row has its time. */
 const [beforeMs, afterMs] = [1000, 2500];
+const leaseMs = 3000;
 /** The reservations of a process that was killed end with their lease, and shares with the next contact. */
 const settledMs = 4000;
 
@@ -44,6 +45,8 @@ export function checkAdmission({ owners, rows, outcomes, faults }: AdmissionInpu
   };
   /** The process ended while it ran, so its reservation ended before its cost was known. */
   const isLost = ({ at, latencyMs, op }: Row): boolean => {
+    // A replica without time to run loses its leases.
+    if (latencyMs > leaseMs) return true;
     const failure = op === undefined ? undefined : outcomes.get(op)?.failure;
     return (
       failure !== undefined ||
@@ -60,11 +63,12 @@ export function checkAdmission({ owners, rows, outcomes, faults }: AdmissionInpu
         const admitted = sum(own.map(reservedOf));
         const largest = Math.max(0, ...own.map(reservedOf));
         const weak = sum(own.filter((row) => isWeak(row) || isLost(row)).map(reservedOf));
-        const most = limit + largest + weak;
+        const before = own.filter(({ at }) => at <= (owner.loweredAt ?? Number.NEGATIVE_INFINITY));
+        const most = Math.max(limit, sum(before.map(reservedOf))) + largest + weak;
         if (admitted > most)
           violations.push({
             law: "admission: limit exceeded",
-            text: `${ownerName(owner)}, ${period} ${name}: ${dollars(admitted)} were admitted of a limit of ${dollars(limit)}; one request (${dollars(largest)}) and the faults (${dollars(weak)}) allow ${dollars(most)}`,
+            text: `${ownerName(owner)}, ${period} ${name}: ${dollars(admitted)} were admitted of a limit of ${dollars(limit)}${owner.loweredAt === undefined ? "" : ", which was lowered"}; one request (${dollars(largest)}) and the faults (${dollars(weak)}) allow ${dollars(most)}`,
           });
       }
   violations.push(...checkRefusals({ owners, rows, outcomes, faults }));

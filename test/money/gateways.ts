@@ -52,8 +52,8 @@ export class Gateways {
   readonly postgres: PostgresServer | undefined;
   /** The server that replicas use until it fails over. */
   readonly redis: RedisServer | undefined;
-  readonly #standbyRedis: RedisServer | undefined;
   readonly #starts: readonly (() => Promise<GatewayProcess>)[];
+  readonly #folders: readonly string[];
   readonly #processes: (GatewayProcess | undefined)[] = [];
   readonly #outputs: string[] = [];
   readonly #closing: readonly (() => unknown)[];
@@ -66,8 +66,8 @@ export class Gateways {
       readonly s3?: FakeS3 | undefined;
       readonly postgres?: PostgresServer | undefined;
       readonly redis?: RedisServer | undefined;
-      readonly standbyRedis?: RedisServer | undefined;
       readonly closing: readonly (() => unknown)[];
+      readonly folders: readonly string[];
     },
   ) {
     this.topology = topology;
@@ -76,8 +76,8 @@ export class Gateways {
     this.s3 = servers.s3;
     this.postgres = servers.postgres;
     this.redis = servers.redis;
-    this.#standbyRedis = servers.standbyRedis;
     this.#closing = servers.closing;
+    this.#folders = servers.folders;
   }
 
   static async start(options: GatewaysOptions): Promise<Gateways> {
@@ -98,13 +98,15 @@ export class Gateways {
     const starts = ports.map((port, at) => {
       const own = join(folder, String(at));
       mkdirSync(own);
+      writeFileSync(join(own, "vexel.yaml"), yaml);
       const preload = join(own, "clock.ts");
       writeFileSync(preload, clockScript(clocksMs[at] ?? 0));
       return () =>
         startProcess({
           folder: own,
-          yaml,
           preload,
+          // The gateways end with the test process, also after kill -9.
+          wrapper: ["setpriv", "--pdeathsig", "SIGKILL"],
           ...(checkout !== undefined && { program: checkout }),
           env: {
             PORT: String(port),
@@ -120,14 +122,14 @@ export class Gateways {
           },
         });
     });
+    const folders = ports.map((_, at) => join(folder, String(at)));
     const urls = ports.map((port) => `http://127.0.0.1:${port}`);
-    const standbyRedis = sentinel?.replica;
     const gateways = new Gateways(topology, urls, starts, {
       s3,
       postgres,
       redis,
-      standbyRedis,
       closing,
+      folders,
     });
     await Promise.all(starts.map((_, at) => gateways.startOne(at)));
     await gateways.ready();
@@ -155,8 +157,9 @@ export class Gateways {
     this.#processes[at] = undefined;
   }
 
-  get redisInUse(): readonly RedisServer[] {
-    return [this.redis, this.#standbyRedis].filter((server) => server !== undefined);
+  /** Replaces the configuration file of every replica. */
+  configure(yaml: string): void {
+    for (const folder of this.#folders) writeFileSync(join(folder, "vexel.yaml"), yaml);
   }
 
   /** Every replica is ready, and uses Redis and knows the others. */

@@ -91,6 +91,8 @@ export interface Program {
   readonly projects: readonly Project[];
   readonly ops: readonly Op[];
   readonly durationMs: number;
+  /** The budget of a key is lowered while it is used. */
+  readonly lowered: { readonly key: string; readonly at: number; readonly budget: Limits };
 }
 
 export const isEmbeddings = (op: Op): op is EmbeddingsOp =>
@@ -223,7 +225,12 @@ export function randomProgram(
       ...{ replica: 0, texts },
     });
   }
-  return { seed, keys, projects, ops: ops.toSorted((a, b) => a.at - b.at), durationMs };
+  const lowered = {
+    key: "storm-1",
+    at: random.whole(5000, durationMs),
+    budget: { month: dollars(0.05, 0.15) },
+  };
+  return { seed, keys, projects, ops: ops.toSorted((a, b) => a.at - b.at), durationMs, lowered };
 }
 
 function randomBehaviors(random: Random, isBurst: boolean): readonly Behavior[] {

@@ -43,6 +43,8 @@ export interface Judgment {
 
 /** How long the numbers may differ after the last request, and how long they may stay the same and wrong. */
 const [quietMs, unchangedMs] = [15_000, 5000];
+/** Longer than a replica takes to notice a new configuration. */
+const reloadMs = 4000;
 /** The id of the first operation that is not of the program. */
 const firstProbe = 1_000_000;
 
@@ -59,11 +61,12 @@ export async function runScenario(scenario: Scenario, checkout?: string): Promis
     b: startVendor("b", pricesOf("b"), ops, attempts),
     batches: startBatchVendor(ops),
   };
-  const yaml = configurationOf(program, {
-    a: vendors.a.url,
-    b: vendors.b.url,
-    batches: vendors.batches.url,
-  });
+  const urls = { a: vendors.a.url, b: vendors.b.url, batches: vendors.batches.url };
+  const yaml = configurationOf(program, urls);
+  const keys = program.keys.map((key) =>
+    key.name === program.lowered.key ? { ...key, budget: program.lowered.budget } : key,
+  );
+  const loweredYaml = configurationOf({ ...program, keys }, urls);
   using folder = temporaryFolder();
   const isSkewed = faults.includes("skewed clock");
   const gateways = await Gateways.start({
@@ -89,10 +92,16 @@ export async function runScenario(scenario: Scenario, checkout?: string): Promis
       const { weakensBudgets } = await runFault(name, gateways, vendors.batches, random);
       times.push({ name, from: from + aheadMs, to: Date.now() + aheadMs, weakensBudgets });
     });
-    await Promise.all([...running, ...breaking]);
+    let loweredAt = 0;
+    const lowering = async (): Promise<void> => {
+      await Bun.sleep(Math.max(0, startedAt + program.lowered.at - Date.now()));
+      gateways.configure(loweredYaml);
+      loweredAt = Date.now() + reloadMs + aheadMs;
+    };
+    await Promise.all([...running, ...breaking, lowering()]);
     await gateways.ready();
     const unfinished = hasJobs ? await clients.jobsEnded() : [];
-    const law = new Law(gateways, program, clients, vendors, times, aheadMs);
+    const law = new Law(gateways, program, clients, vendors, times, aheadMs, loweredAt);
     await law.untilQuiet();
     const refused = await law.probe(random);
     const violations = [...unfinished, ...refused, ...(await law.untilQuiet())];
@@ -143,6 +152,7 @@ class Law {
     vendors: Vendors,
     faults: readonly FaultTime[],
     aheadMs: number,
+    loweredAt: number,
   ) {
     this.#gateways = gateways;
     this.#program = program;
@@ -150,7 +160,7 @@ class Law {
     this.#vendors = vendors;
     this.#faults = faults;
     this.#aheadMs = aheadMs;
-    this.#owners = ownersOf(program);
+    this.#owners = ownersOf(program, loweredAt);
   }
 
   get invoice() {
@@ -252,7 +262,12 @@ class Law {
       const op1: EmbeddingsOp = { ...op, texts: textsOf(op.id, tokens) };
       const endAt = Date.now() + 2200;
       let outcome = await this.#clients.run(op1);
-      while (outcome.status === 429 && outcome.isTemporary && Date.now() < endAt) {
+      // An error of the busy machine says nothing about money.
+      const isRetried = (): boolean =>
+        outcome.status === 429
+          ? outcome.isTemporary === true && Date.now() < endAt
+          : outcome.status !== 200 && Date.now() < endAt + 20_000;
+      while (isRetried()) {
         await Bun.sleep(200);
         outcome = await this.#clients.run(op1);
       }
