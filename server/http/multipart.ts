@@ -90,17 +90,27 @@ class Scanner {
   }
 
   async take(length: number): Promise<string> {
+    const taken = await this.peek(length);
+    this.#consume(length);
+    return taken;
+  }
+
+  async peek(length: number): Promise<string> {
     while (this.#window.length < length) await this.#more();
-    return this.#consume(length).toString("latin1");
+    return this.#window.toString("latin1", 0, length);
   }
 
   /** The header lines of a part, each after its line break, up to the empty line. */
   async head(maxBytes: number): Promise<Buffer> {
-    this.#window = Buffer.concat([Buffer.from("\r\n"), this.#window]);
+    // The line break before the first header line was taken already: a part without headers begins with an empty line.
+    if ((await this.peek(2)) === "\r\n") {
+      this.#consume(2);
+      return Buffer.alloc(0);
+    }
     for (;;) {
       const at = this.#window.indexOf("\r\n\r\n");
       if (at >= 0 && at <= maxBytes) {
-        const head = this.#consume(at);
+        const head = Buffer.concat([Buffer.from("\r\n"), this.#consume(at)]);
         this.#consume(4);
         return head;
       }

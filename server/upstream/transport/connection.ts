@@ -3,7 +3,6 @@
  * buffered or a streamed response.
  */
 import { isIP } from "node:net";
-import type { LargeJson } from "../../lib/large-json.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
 import { withTimeout } from "../../lib/timers.ts";
 import type { ResponseParser } from "./parse-response.ts";
@@ -140,7 +139,7 @@ export class UpstreamConnection {
   }
 
   /** `body`: sent after `request`, where the body is large. */
-  send(request: string, exchange: Exchange, body?: LargeJson): void {
+  send(request: string, exchange: Exchange, body?: Buffer): void {
     this.#exchange = exchange;
     this.#isReused = this.#responses > 0;
     this.#isEarly = false;
@@ -155,7 +154,7 @@ export class UpstreamConnection {
       this.#unsent = Buffer.from(request).subarray(written);
     }
     if (!body || this.closed) return;
-    this.#unsentBody = body.bytes;
+    this.#unsentBody = body;
     this.#unsent ??= this.#takeBody();
     this.onDrain();
   }

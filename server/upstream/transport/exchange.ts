@@ -1,5 +1,4 @@
 /** One request and its response, on a pooled or a new connection: with a buffered response, or with a streamed one. */
-import type { LargeJson } from "../../lib/large-json.ts";
 import {
   type Address,
   type ConnectOptions,
@@ -9,6 +8,7 @@ import {
 import type { ConnectionPool } from "./connection-pool.ts";
 import { type Head, ResponseParser } from "./parse-response.ts";
 import { AmbiguousResponse, ConnectionLost, RequestAborted } from "./transport-error.ts";
+import type { BodyInMemory } from "./upload-memory.ts";
 
 export interface UpstreamEndpoint extends Address {
   /** The key of its connections in the pool. */
@@ -22,7 +22,7 @@ interface BufferedExchangeOptions {
   readonly endpoint: UpstreamEndpoint;
   readonly request: string;
   /** A large body, which is sent after `request` and then released. */
-  readonly body?: LargeJson;
+  readonly body?: Pick<BodyInMemory, "bytes" | "release">;
   /** May be sent on a connection that carried another request, and again if that connection was lost. */
   readonly mayReuse: boolean;
   readonly maxBytes: number;
@@ -90,7 +90,7 @@ export class BufferedExchange implements Exchange {
 
   #send(connection: UpstreamConnection): void {
     this.#connection = connection;
-    connection.send(this.#options.request, this, this.#options.body);
+    connection.send(this.#options.request, this, this.#options.body?.bytes);
   }
 
   #open(): void {
@@ -117,6 +117,8 @@ export interface StreamRequest extends ConnectOptions {
   readonly address: Address;
   /** The whole request, head and body. */
   readonly request: string;
+  /** A large body, which is sent after `request`. */
+  readonly body?: Buffer;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
@@ -179,7 +181,7 @@ class StreamedExchange implements Exchange, StreamedResponse {
 
   /** Resolves at the end of the head. Rejects as `chunks` throws, or with NotConnected. */
   begin(): Promise<StreamedResponse> {
-    const { signal, address, request } = this.#options;
+    const { signal, address, request, body } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener("abort", this.#abort);
     UpstreamConnection.open(address, this.#options).then(
@@ -187,7 +189,7 @@ class StreamedExchange implements Exchange, StreamedResponse {
         if (this.#failure) connection.close();
         else {
           this.#connection = connection;
-          connection.send(request, this);
+          connection.send(request, this, body);
         }
       },
       (error) => this.onError(error),

@@ -1,5 +1,4 @@
 /** The transport: sends a request with the gateway's own HTTP client, or with `fetch` where that is needed. */
-import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { type TlsTrust, urlAddress } from "./connection.ts";
 import { ConnectionPool, ReuseBlocks, type Unsolicited } from "./connection-pool.ts";
@@ -11,6 +10,7 @@ import {
 } from "./exchange.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { NotConnected, toTransportError } from "./transport-error.ts";
+import { isBodyInMemory, UploadMemory } from "./upload-memory.ts";
 import { BoundedResponse, BufferedResponse, toUpstreamResponse } from "./upstream-response.ts";
 
 /** Throws GatewayError. The response has a status and headers; its body is buffered or arrives in chunks. */
@@ -46,12 +46,20 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   const { maxResponseBytes, clock, fetchOnly, tls, onUnsolicited } = options;
   const reuseBlocks = new ReuseBlocks({ clock, ...(onUnsolicited && { onUnsolicited }) });
   const client = new HttpClient({ maxResponseBytes, clock, reuseBlocks, ...(tls && { tls }) });
+  const memory = new UploadMemory();
+  const sendNow: SendUpstreamRequest = (request, signal) => {
+    const needsFetch = isEncrypted(request.url) ? fetchOnly.https : fetchOnly.http;
+    return needsFetch || !HttpClient.supports(request)
+      ? sendByFetch(request, signal, maxResponseBytes)
+      : client.send(request, signal);
+  };
   return {
     send: (request, signal) => {
-      const needsFetch = isEncrypted(request.url) ? fetchOnly.https : fetchOnly.http;
-      return needsFetch || !HttpClient.supports(request)
-        ? sendByFetch(request, signal, maxResponseBytes)
-        : client.send(request, signal);
+      const reading = memory.read(request.body);
+      if (!reading) return sendNow(request, signal);
+      return reading.then((body) =>
+        sendNow({ ...request, body }, signal).finally(() => body.release()),
+      );
     },
     close: () => client.close(),
   };
@@ -96,7 +104,7 @@ export class HttpClient {
    * left to `fetch`: they come from the internet, and the network takes longer than the CPU time that is saved.
    */
   static supports({ url, body, streams, method }: UpstreamRequest): boolean {
-    if (typeof body === "object" && !(body instanceof LargeJson && !streams)) return false;
+    if (typeof body === "object" && !isBodyInMemory(body)) return false;
     return streams ? !isEncrypted(url) : !method;
   }
 
@@ -121,7 +129,7 @@ export class HttpClient {
         pool: this.#pool,
         endpoint,
         request: serializeRequest(request, endpoint),
-        ...(request.body instanceof LargeJson && { body: request.body }),
+        ...(isBodyInMemory(request.body) && { body: request.body }),
         // A request that is not idempotent needs a new connection.
         mayReuse: !request.isNonIdempotent,
         maxBytes: this.#maxBytesOf(request),
@@ -142,7 +150,14 @@ export class HttpClient {
     const endpoint = this.#endpointOf(request.url);
     const text = serializeRequest(request, endpoint);
     const { fileBytes: maxBytes = this.#maxBytes } = request;
-    return openStream({ address: endpoint, request: text, maxBytes, signal });
+    const { body } = request;
+    return openStream({
+      address: endpoint,
+      request: text,
+      ...(isBodyInMemory(body) && { body: body.bytes }),
+      maxBytes,
+      signal,
+    });
   }
 
   close(): void {
@@ -203,7 +218,8 @@ export async function sendByFetch(
   signal: AbortSignal,
   maxBytes: number,
 ): Promise<UpstreamResponse> {
-  const streamed = typeof body === "object" ? body : undefined;
+  const inMemory = isBodyInMemory(body) ? body.bytes : undefined;
+  const streamed = typeof body === "object" && !inMemory ? body : undefined;
   let response: Response;
   try {
     response = await fetch(url, {
@@ -211,7 +227,7 @@ export async function sendByFetch(
       headers: streamed ? { ...headers, "content-length": String(streamed.length) } : headers,
       body: streamed
         ? (streamed.open() as unknown as ReadableStream)
-        : (body as string | undefined),
+        : (inMemory ?? (body as string | undefined)),
       signal,
       // A redirect would send the upstream's API key to another host.
       redirect: "manual",
