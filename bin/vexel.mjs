@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `vexel` command: installs missing dependencies, then runs the CLI with Bun.
+// The `vexel` command where `bin/vexel` leaves it to Node: installs missing dependencies, then runs the CLI with Bun.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, delimiter, dirname, join, relative } from "node:path";
@@ -15,8 +15,8 @@ const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slic
 const env = {
   ...JSON.parse(readFileSync(join(root, "bin", "environment.json"), "utf8")),
   ...process.env,
-  // Hints name the command that the user ran (server/process/own-command.ts).
-  VEXEL_COMMAND: ownCommand(process.argv[1] ?? ""),
+  // Hints name the command that the user ran (server/process/own-command.ts). `bin/vexel` passes its own path.
+  VEXEL_COMMAND: ownCommand(process.env.VEXEL_COMMAND || process.argv[1] || ""),
 };
 
 // Under npx and in an npm script the parent process is a shell. It exits on a signal without forwarding it, so the

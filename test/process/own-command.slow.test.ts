@@ -3,9 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, temporaryFolder } from "../harness.ts";
-import { cleanEnvironment } from "./process-fixture.ts";
+import { cleanEnvironment, installedCopy } from "./process-fixture.ts";
 
 const folder = temporaryFolder();
+const launchers = installedCopy(folder.path);
 afterAll(() => folder[Symbol.dispose]());
 
 /** What a misspelled command prints. */
@@ -26,12 +27,13 @@ const hint = (command: string): string =>
 function link(...path: readonly string[]): string {
   const target = join(folder.path, ...path);
   mkdirSync(join(target, ".."), { recursive: true });
-  symlinkSync(join(root, "bin/vexel.mjs"), target);
+  symlinkSync(join(launchers, "vexel"), target);
   return target;
 }
 
 test("a script of the checkout", async () => {
   expect(await hintOf(["node", "bin/vexel.mjs"], { cwd: root })).toBe(hint("node bin/vexel.mjs"));
+  expect(await hintOf(["./bin/vexel"], { cwd: join(launchers, "..") })).toBe(hint("bin/vexel"));
 });
 
 test("a command in the PATH, and one that is not", async () => {

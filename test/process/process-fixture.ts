@@ -83,7 +83,7 @@ export async function vexelProcess(
 
 /**
  * The package as it is when installed as a dependency: without the lock file that would make
- * `bin/vexel.mjs` install anything into the real node_modules.
+ * `bin/vexel.mjs` install anything into the real node_modules. Returns the folder of its launchers.
  */
 export function installedCopy(folder: string): string {
   const home = join(folder, "package");
@@ -92,7 +92,7 @@ export function installedCopy(folder: string): string {
   for (const name of ["cli", "server", "contract", "node_modules", "package.json"]) {
     symlinkSync(join(root, name), join(home, name));
   }
-  return join(home, "bin", "vexel.mjs");
+  return join(home, "bin");
 }
 
 export const isAlive = (pid: number): boolean => {

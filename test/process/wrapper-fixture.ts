@@ -1,4 +1,4 @@
-/** The Node wrapper of the command `vexel`, started as a user does. */
+/** The launchers of the command `vexel`, started as a user does. */
 import { afterEach, expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,14 @@ export function killWrappersAfterEach(): void {
   });
 }
 
-export function spawnWrapper(folder: string, args: readonly string[] = []) {
-  const child = Bun.spawn(["node", installedCopy(folder), ...args], {
+/** `sh`: what npm links as `vexel`. `node`: what runs on Windows, under npx, and before packages are installed. */
+export const launchers = ["sh", "node"] as const;
+export type Launcher = (typeof launchers)[number];
+
+export function spawnWrapper(folder: string, launcher: Launcher, args: readonly string[] = []) {
+  const bin = installedCopy(folder);
+  const command = launcher === "sh" ? [join(bin, "vexel")] : ["node", join(bin, "vexel.mjs")];
+  const child = Bun.spawn([...command, ...args], {
     cwd: folder,
     env: cleanEnvironment({ PORT: "0", VEXEL_DATA: join(folder, "data") }),
     stdout: "pipe",
@@ -44,17 +50,20 @@ function gatewayOf(pid: number): number {
   return servingPid;
 }
 
-export async function startWrapper(folder: string) {
-  const wrapper = spawnWrapper(folder);
+export async function startWrapper(folder: string, launcher: Launcher) {
+  const wrapper = spawnWrapper(folder, launcher);
   await until(() => /Base URL {2}\S+\/v1/.test(wrapper.output()));
   const url = /Base URL {2}(\S+)\/v1/.exec(wrapper.output())![1]!;
   return { ...wrapper, url, pid: gatewayOf(wrapper.child.pid) };
 }
 
 /** Starts the wrapper, signals it, and expects that the gateway has stopped as the signal says. */
-export async function stopBy(signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> {
+export async function stopBy(
+  launcher: Launcher,
+  signal: "SIGTERM" | "SIGINT" | "SIGHUP",
+): Promise<void> {
   using folder = temporaryFolder();
-  const { child, pid, output, gathering } = await startWrapper(folder.path);
+  const { child, pid, output, gathering } = await startWrapper(folder.path, launcher);
   child.kill(signal);
   expect(await child.exited).toBe(0);
   await gathering;
