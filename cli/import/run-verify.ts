@@ -11,7 +11,7 @@ import { Report } from "./report.ts";
 import type { Planner } from "./sources.ts";
 import { askAccess, type OtherGateway } from "./verify/ask-access.ts";
 import { comparedTokens, compareVectors } from "./verify/compare-vectors.ts";
-import { readLiveKey } from "./verify/read-live-keys.ts";
+import { type LiveRow, readLiveRow } from "./verify/read-live-keys.ts";
 
 interface VerifyOptions {
   readonly accepted: ReadonlySet<string>;
@@ -51,8 +51,11 @@ export async function runVerify(planner: Planner, options: VerifyOptions): Promi
     uncomparedModels: [],
   };
   try {
-    for (const key of plan.keys)
-      await verifyKey(key, given.get(key.hash), plan, there, options, verified);
+    for (const key of plan.keys) {
+      const text = given.get(key.hash);
+      if (text !== undefined) await tryKey(key, text, plan, there, verified);
+    }
+    await readKeys(planner, plan, given, there, options, verified);
     // A given key that is not imported is narrower here, whatever it may use there.
     const { price, models } = comparableModels(plan, given);
     if (options.paid) await verifyVectors(plan, given, there, verified);
@@ -82,32 +85,54 @@ function readTexts(path: string | undefined): readonly string[] {
 const modelKinds = (plan: ImportPlan, names: readonly string[]): ReadonlyMap<string, ModelKind> =>
   new Map(names.map((name) => [name, plan.models.get(name)?.kind as ModelKind]));
 
-async function verifyKey(
+async function tryKey(
   key: PlannedKey,
-  text: string | undefined,
+  text: string,
   plan: ImportPlan,
+  there: OtherGateway,
+  verified: Verified,
+): Promise<void> {
+  const access = await askAccess(there, text, modelKinds(plan, key.models));
+  if ([...access.values()].includes("unknown")) verified.notCompared += 1;
+  else verified.tried += 1;
+  for (const [model, state] of access)
+    if (state === "refused")
+      verified.wider.push(`key ${JSON.stringify(key.name)}: it may not use ${model} there`);
+}
+
+/** The keys whose text is not given: planned again, with their rows as they are now. */
+async function readKeys(
+  { keyRows = [], withKeys }: Planner,
+  plan: ImportPlan,
+  given: ReadonlyMap<string, string>,
   there: OtherGateway,
   { env }: VerifyOptions,
   verified: Verified,
 ): Promise<void> {
-  const name = `key ${JSON.stringify(key.name)}`;
   const masterKey = env.LITELLM_MASTER_KEY || undefined;
-  if (text !== undefined) {
-    const access = await askAccess(there, text, modelKinds(plan, key.models));
-    const states = [...access.values()];
-    if (states.includes("unknown")) verified.notCompared += 1;
-    else verified.tried += 1;
-    for (const [model, state] of access)
-      if (state === "refused") verified.wider.push(`${name}: it may not use ${model} there`);
-    return;
+  const rows = new Map(keyRows.map((row) => [String(row.token), row]));
+  const live = new Map<string, LiveRow>();
+  const keys = plan.keys.filter(({ hash }) => !given.has(hash));
+  for (const { hash } of keys) {
+    const before = rows.get(hash);
+    const isKnown = before !== undefined && masterKey !== undefined;
+    live.set(hash, isKnown ? await readLiveRow(there, masterKey, before) : "unread");
   }
-  const live =
-    plan.source === "litellm" && masterKey !== undefined
-      ? await readLiveKey(there, masterKey, key)
-      : undefined;
-  if (live?.isRead) verified.read += 1;
-  else verified.notCompared += 1;
-  for (const reason of live?.wider ?? []) verified.wider.push(`${name}: ${reason}`);
+  const present = [...live.values()].filter((row) => typeof row !== "string");
+  const now = new Map(withKeys?.(present).keys.map((key) => [key.hash, key.models]));
+  for (const { hash, name, models } of keys) {
+    if (live.get(hash) === "unread") {
+      verified.notCompared += 1;
+      continue;
+    }
+    verified.read += 1;
+    const allowed = now.get(hash);
+    const more = models.filter((model) => !allowed?.includes(model));
+    if (more.length > 0)
+      verified.wider.push(
+        `key ${JSON.stringify(name)}: ${allowed ? `it may not use ${more.join(", ")} there` : "it is blocked, gone or refused there"}`,
+      );
+  }
 }
 
 /** Each embedding model with a given key that may use it. */

@@ -1,4 +1,5 @@
 /** The gateways that can be imported: how each is read, and the options that it takes. */
+import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import { UsageError } from "../command.ts";
 import { planBifrost } from "./bifrost/plan.ts";
 import { readBifrostConfig, readBifrostDatabase } from "./bifrost/read.ts";
@@ -7,10 +8,11 @@ import { planLitellm } from "./litellm/plan.ts";
 import { readLitellmConfig } from "./litellm/read-config.ts";
 import { readLitellmDatabase, readLitellmExport } from "./litellm/read-database.ts";
 import { emptySource, joinSources } from "./litellm/source.ts";
+import { losses } from "./losses.ts";
 import { planNewApi } from "./new-api/plan.ts";
 import { readNewApiDatabase, readNewApiExport } from "./new-api/read.ts";
 import type { ImportPlan, Secret } from "./plan.ts";
-import type { Report } from "./report.ts";
+import { Report } from "./report.ts";
 
 export interface SourceOptions {
   readonly config?: string | undefined;
@@ -27,7 +29,12 @@ interface Environment {
 }
 
 /** The source has been read: plans the import, and reports what becomes of every field. */
-export type Planner = (report: Report) => ImportPlan;
+export interface Planner {
+  (report: Report): ImportPlan;
+  /** Of LiteLLM: the rows of its keys, and the plan with other rows. */
+  readonly keyRows?: readonly JsonObject[];
+  readonly withKeys?: (rows: readonly JsonObject[]) => ImportPlan;
+}
 
 type Reader = (options: SourceOptions, environment: Environment) => Promise<Planner>;
 
@@ -60,7 +67,12 @@ async function readLitellm(options: SourceOptions, { env, now }: Environment): P
     : readLitellmDatabase(database, saltKey));
   const source = joinSources(file, rows);
   const resolve = ({ text, variable }: Secret) => text ?? (env[variable ?? ""] || undefined);
-  return (report) => planLitellm(source, report, resolve, now);
+  return Object.assign((report: Report) => planLitellm(source, report, resolve, now), {
+    keyRows: source.keys,
+    // What the user accepts does not matter: only keys of the plan are compared.
+    withKeys: (keys: readonly JsonObject[]) =>
+      planLitellm({ ...source, keys }, new Report(new Set(Object.keys(losses))), resolve, now),
+  });
 }
 
 /** new-api's default of `QuotaPerUnit`. */

@@ -18,6 +18,7 @@ const [first, second] = ["sk-first-key-0123456789", "sk-second-key-012345678"];
 const other = {
   refuses: [] as string[],
   blocked: false,
+  models: [] as string[],
   length: 1536,
   paidRequests: 0,
   status: 200,
@@ -30,7 +31,7 @@ const server = Bun.serve({
     const key = request.headers.get("authorization")?.slice(7);
     if (other.status !== 200) return new Response("down", { status: other.status });
     if (pathname === "/key/info" && key === masterKey)
-      return Response.json({ info: { blocked: other.blocked, models: [] } });
+      return Response.json({ info: { blocked: other.blocked, models: other.models } });
     if (key !== first && key !== second) return new Response("{}", { status: 401 });
     if (pathname === "/v1/models")
       return Response.json({
@@ -52,7 +53,14 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 beforeEach(() => {
-  Object.assign(other, { refuses: [], blocked: false, length: 1536, paidRequests: 0, status: 200 });
+  Object.assign(other, {
+    refuses: [],
+    blocked: false,
+    models: [],
+    length: 1536,
+    paidRequests: 0,
+    status: 200,
+  });
 });
 
 const config = `
@@ -108,8 +116,15 @@ test("a key that may use less there is named, also with an image model, and the 
   expect(code).toBe(1);
   expect(out).toContain('wider: key "web": it may not use small there');
   expect(out).toContain('wider: key "web": it may not use art there');
-  expect(out).toContain('wider: key "shop": it is blocked there');
+  expect(out).toContain('wider: key "shop": it is blocked, gone or refused there');
   expect(out).toContain("1 key tried, 1 read, 0 not compared, 3 wider");
+});
+
+test("a key that has lost models there since the export is named", async () => {
+  other.models = ["art"];
+  const { code, out } = await verify();
+  expect(code).toBe(1);
+  expect(out).toContain('wider: key "shop": it may not use small there');
 });
 
 test("with --paid the vectors of both gateways are compared", async () => {

@@ -88,6 +88,7 @@ describe("every document", () => {
       // The reader's own, in examples.
       "VEXEL_KEY",
       // Of the tests.
+      "VEXEL_TEST_LITELLM",
       "VEXEL_TEST_PYTHON",
       "VEXEL_TEST_SERVERS",
       "VEXEL_TEST_WITHOUT",

@@ -16,6 +16,18 @@ export const limitsOfRow = (row: JsonObject, report: SubjectReport) =>
     report,
   );
 
+/** Of two limits of one kind, the lower one. */
+export function strictest(
+  { limits: own = {} }: { limits?: JsonObject },
+  { limits: other = {} }: { limits?: JsonObject },
+): { limits?: JsonObject } {
+  const names = [...new Set([...Object.keys(own), ...Object.keys(other)])];
+  if (names.length === 0) return {};
+  const lower = (name: string): number =>
+    Math.min(...[own[name], other[name]].filter((value) => typeof value === "number"));
+  return { limits: Object.fromEntries(names.map((name) => [name, lower(name)])) };
+}
+
 /** A limit of 0, which refuses every request. Vexel's lowest limit is 1. */
 export const zeroLimitOf = (row: JsonObject): string | undefined =>
   ["rpm_limit", "tpm_limit", "max_parallel_requests"].find(

@@ -5,7 +5,7 @@ import { importedKeyId, type PlannedKey, printableName } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import { hasContent, isTrue, timeOf } from "./column-values.ts";
 import { aliasesOfKey } from "./key-aliases.ts";
-import { budgetsOf, limitsOfRow, unpricedOf, zeroLimitOf } from "./key-limits.ts";
+import { budgetsOf, limitsOfRow, strictest, unpricedOf, zeroLimitOf } from "./key-limits.ts";
 import { allowedBy, everyModel, type KeyLists, modelsOf, routesOf } from "./key-models.ts";
 import { type Member, membersOf } from "./plan-members.ts";
 import type { PlannedModels } from "./plan-models.ts";
@@ -160,18 +160,6 @@ const budgetsOfMember = (member: Member | undefined) =>
         },
       ]
     : [];
-
-/** Of two limits of one kind, the lower one. */
-function strictest(
-  { limits: own = {} }: { limits?: JsonObject },
-  { limits: other = {} }: { limits?: JsonObject },
-): { limits?: JsonObject } {
-  const names = [...new Set([...Object.keys(own), ...Object.keys(other)])];
-  if (names.length === 0) return {};
-  const lower = (name: string): number =>
-    Math.min(...[own[name], other[name]].filter((value) => typeof value === "number"));
-  return { limits: Object.fromEntries(names.map((name) => [name, lower(name)])) };
-}
 
 function lossesOf(
   row: JsonObject,

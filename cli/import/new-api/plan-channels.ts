@@ -4,26 +4,14 @@ import type { JsonObject } from "../../../server/storage/sql/config-entity-store
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
 import { type PlannedPrice, type PricedModel, planListPrice } from "../list-price.ts";
-import type { FoundLoss } from "../losses.ts";
 import { isModelName, type Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
+import { channelLosses, isRefusedThere, unpricedLoss } from "./channel-losses.ts";
 import { channelTypes } from "./channel-types.ts";
 import { keysOf, upstreamOf } from "./plan-upstream.ts";
+import type { PlannedTarget } from "./planned-target.ts";
 import type { NewApiSource } from "./read.ts";
 import { numberOf } from "./values.ts";
-
-interface PlannedTarget {
-  readonly model: string;
-  readonly kind: "embedding" | "image";
-  readonly upstream: string;
-  readonly upstreamKind: string;
-  readonly upstreamModel: string;
-  readonly priority: number;
-  readonly weight: number;
-  /** Of users and tokens that may use the channel. */
-  readonly groups: readonly string[];
-  readonly planned: PlannedPrice;
-}
 
 export interface PlannedChannels {
   readonly models: Map<string, JsonObject>;
@@ -117,41 +105,6 @@ function planChannel(
   return ids.flatMap((upstream) =>
     priced.map((entry) => ({ ...entry, upstream, upstreamKind: kind, priority, weight, groups })),
   );
-}
-
-/** A key of one group would reach the channels of another. */
-const channelLosses = (targets: readonly PlannedTarget[]): readonly FoundLoss[] => {
-  const groups = [...new Set(targets.map((target) => target.groups.toSorted().join(", ")))];
-  return groups.length <= 1
-    ? []
-    : [
-        {
-          loss: "deployment-tags",
-          field: "group",
-          note: `its channels are for different groups (${groups.join("; ")}), and every key could reach all of them`,
-        },
-      ];
-};
-
-const unpricedLoss: readonly FoundLoss[] = [
-  {
-    loss: "unpriced-models",
-    field: "ModelRatio",
-    note: "new-api has no price of it, and refuses its requests",
-  },
-];
-
-/** new-api refuses models without a price, unless it is in self-use mode. It has prices of its own, which an option replaces. */
-function isRefusedThere(
-  id: string,
-  targets: readonly PlannedTarget[],
-  { ratios, prices, options }: Pick<NewApiSource, "ratios" | "prices" | "options">,
-): boolean {
-  if (options.get("SelfUseModeEnabled") === "true" || ratios.has(id) || prices.has(id))
-    return false;
-  if ((options.get("billing_setting.billing_mode") ?? "").includes(JSON.stringify(id)))
-    return false;
-  return options.has("ModelRatio") || targets.some(({ planned }) => !planned.isKnown);
 }
 
 /** Groups are separated by commas. */

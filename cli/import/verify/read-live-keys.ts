@@ -1,47 +1,23 @@
-/** Reads keys from LiteLLM's admin API, to find those that have changed since the database or the export was read. */
-
-import { namesOf } from "../litellm/column-values.ts";
-import { matches } from "../litellm/key-models.ts";
+/** Reads keys from LiteLLM's admin API: as they are now, and not as the database or the export was when it was read. */
+import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { objectOf } from "../litellm/source.ts";
-import type { PlannedKey } from "../plan.ts";
 import { type OtherGateway, request } from "./ask-access.ts";
 
-interface LiveKey {
-  readonly isRead: boolean;
-  /** Why the planned key would be wider. */
-  readonly wider: readonly string[];
-}
+/** The row as it is now. `gone`: there is no such key. `unread`: the API did not answer. */
+export type LiveRow = JsonObject | "gone" | "unread";
 
-/** Entries of the list of a key that stand for other names. */
-const isGroup = (entry: string): boolean =>
-  ["all-team-models", "all-proxy-models", "no-default-models"].includes(entry);
-
-export async function readLiveKey(
+/** `before`: the row of the key in the table. Members of the API that are no columns of it are left out. */
+export async function readLiveRow(
   gateway: OtherGateway,
   masterKey: string,
-  key: PlannedKey,
-): Promise<LiveKey> {
-  const response = await request(gateway, `/key/info?key=${key.hash}`, masterKey);
+  before: JsonObject,
+): Promise<LiveRow> {
+  const response = await request(gateway, `/key/info?key=${before.token}`, masterKey);
   const text = await response.text();
-  if (response.status === 404) return { isRead: true, wider: ["it does not exist there"] };
-  if (!response.ok) return { isRead: false, wider: [] };
+  if (response.status === 404) return "gone";
+  if (!response.ok) return "unread";
   const info = objectOf(objectOf(JSON.parse(text)).info);
-  const expires = Date.parse(String(info.expires ?? ""));
-  const names = namesOf(info.models);
-  // A name that is no model may be an access group, whose models only the database has.
-  const isPlain =
-    names !== undefined &&
-    names.length > 0 &&
-    names.every((name) => !isGroup(name) && (name.includes("*") || key.models.includes(name)));
-  const more = isPlain
-    ? key.models.filter((model) => !names.some((name) => matches(name, model)))
-    : [];
-  return {
-    isRead: true,
-    wider: [
-      ...(info.blocked === true ? ["it is blocked there"] : []),
-      ...(expires <= Date.now() ? ["it expired there"] : []),
-      ...(more.length > 0 ? [`${more.join(", ")} are not among its models there`] : []),
-    ],
-  };
+  return Object.fromEntries(
+    Object.entries(before).map(([name, value]) => [name, name in info ? info[name] : value]),
+  );
 }
