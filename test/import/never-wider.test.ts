@@ -286,6 +286,13 @@ describe("LiteLLM:", () => {
       expect(refusal('model "small"')).toContain('sends its requests to "large"');
     });
 
+    test("and that LiteLLM hides is a model, with a line that it is listed here", () => {
+      const routerSettings = { model_group_alias: { secret: { model: "small", hidden: true } } };
+      const { models: planned, lines } = plan({ models, routerSettings });
+      expect(planned.has("secret")).toBe(true);
+      expect(lines.find(({ field }) => field === "secret")?.outcome).toBe("approximated");
+    });
+
     test("because a routing group has its name is no model", () => {
       const routing_groups = [
         { group_name: "small", models: ["small", "large"] },

@@ -34,8 +34,19 @@ export function refuseRoutingGroups(
   }
 }
 
+/** LiteLLM serves them, and does not list them. */
+export const hiddenAliases = ({
+  routerSettings,
+}: Pick<LitellmSource, "routerSettings">): ReadonlySet<string> =>
+  new Set(
+    Object.entries(objectOf(routerSettings.model_group_alias)).flatMap(([alias, named]) =>
+      objectOf(named).hidden === true ? [alias] : [],
+    ),
+  );
+
 export function addAliases(
   aliases: ReadonlyMap<string, string>,
+  hidden: ReadonlySet<string>,
   models: Map<string, JsonObject>,
   report: Report,
 ): void {
@@ -55,7 +66,9 @@ export function addAliases(
     if (!isModelName(alias)) about.dropped(alias, nameRule);
     else if (model) {
       models.set(alias, model);
-      about.carried(alias, `a model with the targets of "${name}"`);
+      const text = `a model with the targets of "${name}"`;
+      if (hidden.has(alias)) about.approximated(alias, `${text}, which /v1/models lists, too`);
+      else about.carried(alias, text);
     } else about.dropped(alias, `"${name}" was not imported`);
   }
 }

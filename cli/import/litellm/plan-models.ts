@@ -6,7 +6,13 @@ import type { Report, SubjectReport } from "../report.ts";
 import { namesOf } from "./column-values.ts";
 import type { NamedModels } from "./key-models.ts";
 import { modelLosses } from "./model-losses.ts";
-import { addAliases, aliasesOf, refuseRoutingGroups, reportRouting } from "./plan-aliases.ts";
+import {
+  addAliases,
+  aliasesOf,
+  hiddenAliases,
+  refuseRoutingGroups,
+  reportRouting,
+} from "./plan-aliases.ts";
 import { type PlannedTarget, planTarget } from "./plan-target.ts";
 import type { LitellmModel, LitellmSource } from "./source.ts";
 
@@ -40,7 +46,7 @@ export function planModels(
     if (targets.some(({ kind, hasPrice }) => kind === model.kind && !hasPrice)) unpriced.add(name);
   }
   refuseRoutingGroups(source, models, report);
-  addAliases(aliases, models, report);
+  addAliases(aliases, hiddenAliases(source), models, report);
   for (const [alias, name] of aliases)
     if (models.has(alias) && unpriced.has(name)) unpriced.add(alias);
   reportRouting(source, models, report);
