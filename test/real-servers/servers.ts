@@ -55,14 +55,19 @@ export interface RealServer {
   readonly process: Bun.Subprocess;
 }
 
-export const freePort = (): number => {
-  using listener = Bun.listen({
-    hostname: "127.0.0.1",
-    port: 0,
-    socket: { data: () => undefined },
-  });
-  return listener.port;
-};
+/**
+ * Below the ports that systems give to connections and to other tests: a server may bind its port only minutes later.
+ */
+export function freePort(): number {
+  const port = 20_000 + Math.floor(Math.random() * 12_000);
+  try {
+    const socket = { data: () => undefined };
+    Bun.listen({ hostname: "127.0.0.1", port, socket }).stop(true);
+    return port;
+  } catch {
+    return freePort();
+  }
+}
 
 /** Servers that were started, also those that did not get ready. */
 const started: Bun.Subprocess[] = [];

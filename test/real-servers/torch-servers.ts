@@ -40,8 +40,13 @@ export const startInfinity = (port = freePort()): Promise<RealServer> =>
   ]);
 
 export async function startXinference(): Promise<RealServer> {
-  const server = await startXinferenceAlone();
-  const { baseUrl } = server;
+  const port = freePort();
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const server = await start("xinference", baseUrl, [
+    programOf("xinference", "python"),
+    join(import.meta.dir, "xinference_server.py"),
+    ...["-H", "127.0.0.1", "-p", String(port)],
+  ]);
   await launch(baseUrl, "embedding", "tiny", {
     dimensions: 64,
     max_tokens: 128,
@@ -65,20 +70,6 @@ export async function startXinference(): Promise<RealServer> {
     default_generate_config: { num_inference_steps: 2 },
   });
   return server;
-}
-
-/** It ends by itself if it is not ready within two minutes, as on a busy machine. */
-async function startXinferenceAlone(attempts = 5): Promise<RealServer> {
-  const port = freePort();
-  try {
-    return await start("xinference", `http://127.0.0.1:${port}/v1`, [
-      programOf("xinference", "xinference-local"),
-      ...["-H", "127.0.0.1", "-p", String(port)],
-    ]);
-  } catch (error) {
-    if (attempts === 1) throw error;
-    return startXinferenceAlone(attempts - 1);
-  }
 }
 
 async function launch(baseUrl: string, type: string, name: string, facts: object): Promise<void> {
