@@ -46,9 +46,9 @@ LITELLM_MASTER_KEY. --paid also embeds one short text with each model on both ga
 compares the vectors: Vexel must be running at PORT with these keys.
 
 --config is config.yaml of LiteLLM, or config.json of Bifrost. --database is the address of
-the PostgreSQL database of the other gateway, or the SQLite file of new-api or Bifrost; --export is a JSON file with its
-tables. LITELLM_SALT_KEY (or LITELLM_MASTER_KEY) decrypts the models in LiteLLM's
-database. --quota-per-dollar is the quota of one US dollar in new-api (default 500000).
+the PostgreSQL database of the other gateway, or the SQLite file of new-api or Bifrost;
+--export is a JSON file with its tables. LITELLM_SALT_KEY (or LITELLM_MASTER_KEY) decrypts
+the models in LiteLLM's database. --quota-per-dollar is the quota of one US dollar in new-api (default 500000).
 --file is a CSV with a row for each key, as "vexel export" writes it: name, key (the key
 itself or its SHA-256 in hex), project, models (separated by spaces), limits and budgets.
 --yaml prints the upstreams, models and projects as vexel.yaml instead, with variables

@@ -28,6 +28,8 @@ interface Verified {
   tried: number;
   read: number;
   notCompared: number;
+  /** Given keys that the import refuses: they have nothing here. */
+  notImported: number;
   /** Such as `key "web": it may use a in Vexel, and not there`. */
   readonly wider: string[];
   readonly equalVectors: string[];
@@ -40,11 +42,14 @@ export async function runVerify(planner: Planner, options: VerifyOptions): Promi
   const there: OtherGateway = { url: gatewayUrl(options.url), fetch };
   const texts = readTexts(options.keys);
   const plan = planner(new Report(options.accepted));
+  if (plan.keys.length === 0)
+    throw new UsageError("the import has no keys: use --accept as with the import itself.");
   const given = new Map(texts.map((text) => [secretHash(text), text]));
   const verified: Verified = {
     tried: 0,
     read: 0,
     notCompared: 0,
+    notImported: 0,
     wider: [],
     equalVectors: [],
     otherVectors: [],
@@ -56,7 +61,8 @@ export async function runVerify(planner: Planner, options: VerifyOptions): Promi
       if (text !== undefined) await tryKey(key, text, plan, there, verified);
     }
     await readKeys(planner, plan, given, there, options, verified);
-    // A given key that is not imported is narrower here, whatever it may use there.
+    const imported = new Set(plan.keys.map(({ hash }) => hash));
+    verified.notImported = [...given.keys()].filter((hash) => !imported.has(hash)).length;
     const { price, models } = comparableModels(plan, given);
     if (options.paid) await verifyVectors(plan, given, there, verified);
     report(verified, { ...options, price, requests: models });
@@ -197,8 +203,16 @@ function report(verified: Verified, { json, paid, price, requests }: Shown): voi
     writeOutput(`${JSON.stringify({ ...verified, price: price ?? null }, null, 2)}\n`);
     return;
   }
-  const { tried, read, notCompared, wider, equalVectors, otherVectors, uncomparedModels } =
-    verified;
+  const {
+    tried,
+    read,
+    notCompared,
+    notImported,
+    wider,
+    equalVectors,
+    otherVectors,
+    uncomparedModels,
+  } = verified;
   const compared = equalVectors.length + otherVectors.length + uncomparedModels.length;
   const cost =
     price === undefined
@@ -215,6 +229,7 @@ function report(verified: Verified, { json, paid, price, requests }: Shown): voi
   const shown = rows.slice(0, mostShown).map(onOneLine);
   const more =
     rows.length > shown.length ? [`  and ${rows.length - shown.length} more: --json has all.`] : [];
-  const line = `${quantity(tried, "key")} tried, ${read} read, ${notCompared} not compared, ${wider.length} wider; ${vectors}.`;
+  const refused = notImported === 0 ? "" : `, ${notImported} given and not imported`;
+  const line = `${quantity(tried, "key")} tried, ${read} read, ${notCompared} not compared${refused}, ${wider.length} wider; ${vectors}.`;
   writeOutput(`${[...shown, ...more, line].join("\n")}\n`);
 }

@@ -143,6 +143,19 @@ test("with --paid the vectors of both gateways are compared", async () => {
   expect(other.paidRequests).toBe(1);
 });
 
+test("a given key that is not imported is counted, and an import without keys is refused", async () => {
+  const strange = file("strange.txt", `${first}\nsk-of-another-gateway-0123`);
+  const { out } = await run(["--verify", server.url.origin, "--keys", strange]);
+  expect(out).toStartWith("1 key tried, 0 read, 1 not compared, 1 given and not imported, 0 wider");
+  const blocked = [{ ...key("web", first), blocked: true }];
+  const none = file("none.json", JSON.stringify(litellmExport({ keys: blocked })));
+  const config = source.slice(0, 2);
+  const args = [...config, "--export", none, "--verify", server.url.origin];
+  const { code, err } = await vexel(["import", "litellm", ...args], { cwd: folder.path, env: {} });
+  expect(code).toBe(2);
+  expect(err).toContain("the import has no keys");
+});
+
 test("a gateway that does not answer, or an option that does not fit, is refused in one sentence", async () => {
   const down = await run(["--verify", "http://127.0.0.1:1", "--keys", keys]);
   expect(down).toMatchObject({ code: 2, out: "" });
