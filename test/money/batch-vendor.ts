@@ -72,7 +72,14 @@ export function startBatchVendor(ops: ReadonlyMap<number, Op>) {
   );
   return {
     url: vendor.url,
-    requests: vendor.requests,
+    /** Resolves when results are downloaded. */
+    downloaded: (): Promise<void> =>
+      new Promise((resolve) => {
+        vendor.control.failure = (request) => {
+          if (request.endsWith("/content")) resolve();
+          return undefined;
+        };
+      }),
     /** The lines that a batch has delivered, or will. */
     get invoice(): InvoiceLine[] {
       return vendor.batches.flatMap(({ results }) =>

@@ -167,7 +167,11 @@ function checkGroup(group: Group, { outcomes, program }: InvoiceInput): Violatio
     from: cost - certainSum - partialSum - tolerance,
     to: cost - certainSum + tolerance,
   });
-  const all = `the rows cost ${dollars(cost)} and ${dollars(estimated)} estimated, the invoice has ${billed.map(({ amount, state }) => `${dollars(amount)} ${state}`).join(", ") || "nothing"}`;
+  const states = [...Map.groupBy(billed, ({ state }) => state)].map(
+    ([state, own]) =>
+      `${dollars(sum(own.map(({ amount }) => amount ?? 0)))} ${state} in ${own.length} lines`,
+  );
+  const all = `the rows cost ${dollars(cost)} and ${dollars(estimated)} estimated, the invoice has ${states.join(", ") || "nothing"}`;
   if (leftOut === undefined) {
     const most = sum(flexible.map(({ amount }) => amount ?? 0)) + certainSum + partialSum;
     const isMore = cost > most + tolerance;

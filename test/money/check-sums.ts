@@ -120,7 +120,8 @@ function checkThresholds(
           // The rest is too small for a request.
           (percent > 50 && spent >= limit / 2);
         const name = `${ownerName(owner)}, ${period}: ${dollars(spent)} of ${dollars(limit)} are spent`;
-        if (isReached && count === 0)
+        // A budget that is lowered while no process runs reports none.
+        if (isReached && count === 0 && owner.loweredAt === undefined)
           violations.push({
             law: "sums: missing threshold",
             text: `${name}, no event of ${percent} percent`,

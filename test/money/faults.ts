@@ -40,10 +40,8 @@ export async function runFault(
       return { weakensBudgets: false };
     }
     case "kill -9 at a delivery": {
-      const isDelivered = (): boolean => vendor.requests.some((each) => each.endsWith("/content"));
-      const end = Date.now() + 15_000;
-      await until(() => isDelivered() || Date.now() > end);
-      await Bun.sleep(random.whole(0, 40));
+      await Promise.race([vendor.downloaded(), Bun.sleep(15_000)]);
+      await Bun.sleep(random.whole(10, 150));
       await gateways.kill(0);
       await gateways.startOne(0);
       return { weakensBudgets: false };

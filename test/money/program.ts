@@ -219,7 +219,7 @@ export function randomProgram(
   }
   if (hasJobs) {
     const id = ops.length;
-    const texts = Array.from({ length: 200 }, (_, at) => fillText(random, `${id}.${at}`, 60));
+    const texts = Array.from({ length: 1000 }, (_, at) => fillText(random, `${id}.${at}`, 60));
     ops.push({
       ...{ id, at: 300, kind: "vendor-batch", key: "large", model: "batched", behaviors: [] },
       ...{ replica: 0, texts },

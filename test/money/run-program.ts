@@ -86,6 +86,13 @@ export async function runScenario(scenario: Scenario, checkout?: string): Promis
       return clients.run(op);
     });
     const breaking = faults.map(async (name, at) => {
+      // Its moment is that of the vendor's batch.
+      if (name === "kill -9 at a delivery") {
+        const from = Date.now();
+        const { weakensBudgets } = await runFault(name, gateways, vendors.batches, random);
+        times.push({ name, from: from + aheadMs, to: Date.now() + aheadMs, weakensBudgets });
+        return;
+      }
       const share = 0.3 + 0.3 * random.next() + at * 0.2;
       await Bun.sleep(Math.max(0, startedAt + share * program.durationMs - Date.now()));
       const from = Date.now();
