@@ -194,7 +194,15 @@ function checkGroup(group: Group, { outcomes, program }: InvoiceInput): Violatio
     const whose = estimated + tolerance < ofBudgets ? "" : ", key without a budget";
     add(`no estimate${whose}`, `${all}: at least ${dollars(needed)} should be estimated`);
   }
-  const mayBeMore = others.length > 0 || flexible.length > 0 || partial.length > 0 || !isComplete;
+  // The gateway has given up an attempt before the vendor had read it.
+  const isUnread = ({ op, attempts }: Row): boolean =>
+    attempts > lines.filter(({ names }) => names.some((text) => opOf(text) === op)).length;
+  const mayBeMore =
+    rows.some(isUnread) ||
+    others.length > 0 ||
+    flexible.length > 0 ||
+    partial.length > 0 ||
+    !isComplete;
   if (!mayBeMore && estimated > 0) add("estimate without a reason", all);
   return violations;
 }

@@ -29,15 +29,15 @@ const notYet: readonly string[] =
   process.env.MONEY_ALL === "1"
     ? []
     : [
-        "invoice: no estimate, key without a budget",
+        // The log of requests in flight has only those with a price and a budget.
+        "invoice: no row after kill -9",
         "invoice: no row after kill -9, key without a budget",
-        "sums: spent below the ledger",
-        "sums: spent above the ledger",
+        "invoice: no estimate, key without a budget",
+        // Lines of a vendor's batch that are delivered again after kill -9.
+        "invoice: cost without an invoice line",
+        // Reached by the requests of another replica, or of a process that was killed.
         "sums: missing threshold",
         "admission: refused although it fits",
-        "admission: a request that fits is refused when it is quiet",
-        "admission: a request above the limit is admitted when it is quiet",
-        "admission: limit exceeded",
       ];
 
 describe("each dollar is in one place", () => {
@@ -66,7 +66,7 @@ describe("each dollar is in one place", () => {
 
 /** What replicas show as spent, less what the rows cost. */
 describe("the spent amounts of replicas are those of the ledger within three seconds after", () => {
-  for (const fault of one === undefined && notYet.length === 0 ? driftFaults : [])
+  for (const fault of one === undefined ? driftFaults : [])
     testWith("postgresql", "redis").concurrent(
       fault,
       async () => {
