@@ -19,14 +19,25 @@ export function withLabelLimits(
     ...(tags === null ? [] : tags.split(",").map((tag) => limitedTag(project, tag))),
   ].filter((label): label is LimitedLabel => label !== undefined);
   const scopes = labels.filter(({ limits }) => limits).map(({ scopeId }) => scopeId);
-  const budgets = labels.flatMap(({ scope, name, budget }): BudgetedOwner[] =>
-    budget
-      ? [{ scope, id: labelOwnerId(project.name, name), name, ofProject: project.name, budget }]
-      : [],
-  );
+  const budgets = labels.flatMap((label) => budgetOf(label, project) ?? []);
   return {
     ...caller,
     ...(scopes.length > 0 && { scopes: [...(caller.scopes ?? []), ...scopes] }),
     ...(budgets.length > 0 && { budgets: [...(caller.budgets ?? []), ...budgets] }),
   };
 }
+
+/** `label`: such as `end_user=ann`, as in ledger rows. Undefined: it has no budget. */
+export function labelBudgetOf(project: Project, label: string): BudgetedOwner | undefined {
+  const at = label.indexOf("=");
+  const name = label.slice(at + 1);
+  const isEndUser = label.slice(0, at) === "end_user";
+  const limited = isEndUser ? limitedEndUser(project, name) : limitedTag(project, name);
+  return limited && budgetOf(limited, project);
+}
+
+const budgetOf = (
+  { scope, name, budget }: LimitedLabel,
+  { name: ofProject }: Project,
+): BudgetedOwner | undefined =>
+  budget && { scope, id: labelOwnerId(ofProject, name), name, ofProject, budget };

@@ -24,7 +24,7 @@ export function mergeLines(lines: readonly JobLine[], mayMerge: MayMerge): Merge
   let run: Run | undefined;
   for (const line of lines) {
     const inputs = textsOf(line);
-    const parameters = inputs && parametersOf(line.body as Body);
+    const parameters = inputs && parametersOf(line.body as Body, line);
     if (
       run &&
       inputs &&
@@ -70,7 +70,9 @@ function mergedOf({ lines, inputs, counts }: Run): MergedLines {
   return { lines, merged: { ...first, body, inputsOfLines: counts } };
 }
 
-const parametersOf = (body: Body): string => JSON.stringify({ ...body, input: null });
+/** Lines whose cost is reserved already are not merged with others. */
+const parametersOf = (body: Body, { reserved }: JobLine): string =>
+  `${reserved !== undefined} ${JSON.stringify({ ...body, input: null })}`;
 
 /** By an estimate that stops at the maximum, whatever the size of the body. `texts`: its inputs. */
 function hasShortParameters(body: object, texts: readonly string[]): boolean {

@@ -5,7 +5,7 @@
  */
 import { endOfPeriod, type Period, periods } from "../../contract/budget-periods.ts";
 import type { EventData } from "../../contract/events.ts";
-import { type BudgetedOwner, isLabelOwner } from "../../contract/limits-and-budgets.ts";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { toDollars, toNanos } from "../lib/nano-dollars.ts";
 import type { CostEstimate } from "../limits/estimate-cost.ts";
@@ -16,11 +16,7 @@ import type { BudgetCounter, BudgetInPeriod } from "./budget-counter.ts";
 import { type BudgetCounters, chargedOwner } from "./budget-counters.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
 
-/** The estimated cost of a request that is charged to budgets. */
-export interface Estimate extends CostEstimate {
-  /** A job has reserved the cost in the budgets of its key and its project, and not in those of end users and tags. */
-  readonly isReservedByJob?: boolean;
-}
+export type Estimate = CostEstimate;
 
 /** A budget reached a threshold. */
 export interface ThresholdEvent {
@@ -128,7 +124,7 @@ export function createBudgets(options: BudgetsOptions) {
     at: number,
   ): BudgetInPeriod[] => {
     const strict = charged.find(
-      (owner) => owner.budget.unknownPrice === "refuse" && !isFree(estimate, owner),
+      (owner) => owner.budget.unknownPrice === "refuse" && !isFree(estimate),
     );
     if (strict && (!estimate.isCertain || estimate.dollars === undefined))
       throw priceUnknownError(strict);
@@ -148,7 +144,7 @@ export function createBudgets(options: BudgetsOptions) {
     const reserved = budgets.filter((budget) => {
       const isLikely = underReserved.includes(budget);
       const nanos = isLikely ? likely : most;
-      if (nanos === 0 || isFree(estimate, budget.budgeted)) return false;
+      if (nanos === 0 || isFree(estimate)) return false;
       budget.counter.open({ id, nanos, isLikely, version: 0 }, hold !== undefined);
       return true;
     });
@@ -172,8 +168,7 @@ export function createBudgets(options: BudgetsOptions) {
       const { most, likely } = amountsOf(dollars, maxDollars);
       const budgets = budgetsFor(charged, estimate, at);
       const underReserved = budgets.filter(
-        ({ budgeted, counter, limit }) =>
-          !isFree(estimate, budgeted) && counter.wouldExceed(most || undefined, limit),
+        ({ counter, limit }) => !isFree(estimate) && counter.wouldExceed(most || undefined, limit),
       );
       // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest
       // could never be spent.
@@ -211,8 +206,8 @@ export function createBudgets(options: BudgetsOptions) {
       };
       return {
         demands: () =>
-          find().map(({ budgeted, counter, limit }) =>
-            isFree(estimate, budgeted)
+          find().map(({ counter, limit }) =>
+            isFree(estimate)
               ? counter.demand(Number.MAX_SAFE_INTEGER, 0, 0)
               : counter.demand(limit, most, likely),
           ),
@@ -265,11 +260,9 @@ const amountsOf = (dollars: number | undefined, maxDollars = dollars) => ({
   likely: toNanos(dollars ?? 0),
 });
 
-/** In this budget, the request reserves nothing, and is not refused: it is free, or its cost is reserved already. */
-const isFree = (
-  { dollars, maxDollars = dollars, isCertain, isReservedByJob }: Estimate,
-  owner: BudgetedOwner,
-): boolean => (maxDollars === 0 && isCertain) || (isReservedByJob === true && !isLabelOwner(owner));
+/** The request reserves nothing, and is not refused: it is free, or its cost is reserved already. */
+const isFree = ({ dollars, maxDollars = dollars, isCertain }: Estimate): boolean =>
+  maxDollars === 0 && isCertain;
 
 const rank = (period: Period): number => periods.indexOf(period);
 

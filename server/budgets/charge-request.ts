@@ -88,14 +88,14 @@ export function createRequestCharging({
     });
   };
 
-  /** A job's line that was sent before may have been billed: it is charged, and never refused. */
+  /** A line of a job that is reserved already, or may have been billed, is charged, and never refused. */
   const estimateOf = (request: ChargedRequest): Estimate => {
     if (request.estimate) return request.estimate;
     const { line } = request.record;
     if (line?.vendor) return noCost;
     const estimate = estimateQuery(request);
-    if (line?.wasSent) return { ...estimate, maxDollars: 0, isCertain: true };
-    return line?.isReserved ? { ...estimate, isReservedByJob: true } : estimate;
+    const isReserved = line?.wasSent || line?.isReserved;
+    return isReserved ? { ...estimate, maxDollars: 0, isCertain: true } : estimate;
   };
 
   const keep = (

@@ -143,7 +143,10 @@ interface ReceivedRange {
 }
 
 /** `count`: the number of inputs of the whole request. */
-function joinResponses(received: readonly ReceivedRange[], count: number): EmbeddingsResponse {
+export function joinResponses(
+  received: readonly Omit<ReceivedRange, "generation">[],
+  count: number,
+): EmbeddingsResponse {
   const vectors = new Array<Vector>(count);
   for (const { range, response } of received) {
     for (const [at, vector] of response.vectors.entries()) vectors[range.from + at] = vector;
@@ -174,7 +177,10 @@ function joinResponses(received: readonly ReceivedRange[], count: number): Embed
  * An unknown count of one sub-request makes the total unknown. The tokens of a sub-request are divided among its own
  * inputs: the tokens of images do not count as tokens of the texts beside them.
  */
-function sumUsage(received: readonly ReceivedRange[], count: number): EmbeddingsResponse["usage"] {
+function sumUsage(
+  received: readonly Omit<ReceivedRange, "generation">[],
+  count: number,
+): EmbeddingsResponse["usage"] {
   let inputTokens = 0;
   let totalTokens = 0;
   const perInput: number[] = new Array(count);
@@ -194,7 +200,9 @@ function sumUsage(received: readonly ReceivedRange[], count: number): Embeddings
   };
 }
 
-function sumImageTokens(received: readonly ReceivedRange[]): { readonly imageTokens?: number } {
+function sumImageTokens(received: readonly Omit<ReceivedRange, "generation">[]): {
+  readonly imageTokens?: number;
+} {
   const withImages = received.filter(({ input }) => input.kind === "mixed");
   const imageTokens = withImages.reduce<number | undefined>(
     (sum, { response }) => sumOfKnown(sum, response.usage?.imageTokens),
@@ -313,7 +321,7 @@ function splitIntoRanges(input: EmbeddingInput, limits: RequestLoad): InputRange
   return ranges;
 }
 
-function inputsIn(input: EmbeddingInput, { from, to }: InputRange): EmbeddingInput {
+export function inputsIn(input: EmbeddingInput, { from, to }: InputRange): EmbeddingInput {
   if (input.kind === "text") return { kind: "text", texts: input.texts.slice(from, to) };
   return input.kind === "tokens"
     ? { kind: "tokens", tokens: input.tokens.slice(from, to) }

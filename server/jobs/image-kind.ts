@@ -29,7 +29,7 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
   name: "image",
   ranges: [{ endpoints: [linePaths.generations, linePaths.edits], max: maxRanges }],
   priority: "interactive",
-  lines: async function* ({ job }): AsyncGenerator<JobLine> {
+  lines: async function* ({ job, reserved }): AsyncGenerator<JobLine> {
     const { operation, publicUrl, tags, fingerprint, idempotencyKey: key } = imageDataOf(job);
     const query = await readInput(files, job.id);
     if (!query)
@@ -40,6 +40,13 @@ export const createImageKind = (files: FileStore, maxRanges: number): JobKind =>
       publicUrl,
       ...(tags !== undefined && { tags }),
       ...(key !== undefined && { idempotency: { key, fingerprint } }),
+      // The only line of the range.
+      ...(reserved && {
+        reserved: {
+          nanos: reserved.nanos,
+          labels: Object.keys(reserved.labels).join("\t") || null,
+        },
+      }),
     };
   },
   format: (_, result) => formatResult(result),

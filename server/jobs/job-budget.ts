@@ -1,26 +1,31 @@
 /**
  * Budgets of jobs, which outlive processes. While a process accepts an image job, or prepares a batch at a vendor, it
- * reserves the estimated cost as for any request. Then the row of the range gets the estimate, and every process reserves
- * what the rows say, under the name of the range: it does not matter which process wrote it, which one runs the lines,
- * and which ones end. The lines are charged as requests, and the budgets of key and project, which have reserved them, do
- * not refuse them. The budgets of end users and tags reserve a line when it runs.
+ * reserves the estimated cost as for any request. Then the row of the range gets the estimate of each owner, and every
+ * process reserves what the rows say, under the name of the range: it does not matter which process wrote it, which one
+ * runs the lines, and which ones end. The lines are charged as requests, and no budget that has reserved them refuses
+ * them. The process that runs them reserves less with each line that is charged; the row follows when they are settled.
  */
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../budgets/budgets.ts";
 import type { RequestCharging } from "../budgets/charge-request.ts";
-import { toNanos } from "../lib/nano-dollars.ts";
 import { createSerialize } from "../lib/tasks.ts";
+import type { Timers } from "../lib/timers.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
+import type { RangeReservation, ReservedRange } from "../storage/sql/stored-job.ts";
 import type { JobLine } from "./job-kind.ts";
 
 interface JobBudgetOptions {
   readonly charging: Pick<RequestCharging, "reserve">;
   readonly budgets: Pick<Budgets, "setJobEntries">;
   readonly store: Pick<JobStore, "listReserved">;
-  /** The budgets of an API key. Undefined: it has none, or was revoked. */
+  /** The budgets of an API key and its project. Undefined: it has none, or was revoked. */
   readonly budgetsOf: (keyId: string) => Caller["budgets"];
+  /** The budget of an end user or a tag of the project of the key. Undefined: it has none. */
+  readonly labelBudgetOf: (keyId: string, label: string) => BudgetedOwner | undefined;
+  readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -35,20 +40,40 @@ export interface ChargedLines {
 export type JobBudget = ReturnType<typeof createJobBudget>;
 
 export function createJobBudget(options: JobBudgetOptions) {
-  const { charging, budgets, store, budgetsOf, now } = options;
+  const { charging, budgets, store, budgetsOf, labelBudgetOf, timers, now } = options;
   const inTurn = createSerialize();
   /** A refresh that has not begun: it sees every row that was written until now. */
   let next: Promise<void> | undefined;
 
+  let rows: readonly ReservedRange[] = [];
+  /** Newer than the rows: what is left after lines that this process has charged. */
+  const charged = new Map<string, RangeReservation>();
+  let isChanged = false;
+
+  const setEntries = (): void => {
+    isChanged = false;
+    const entries = rows.map((row) => {
+      const id = idOf(row.jobId, row.number);
+      const { version, nanos, labels } = charged.get(id) ?? row.reserved;
+      const own = (budgetsOf(row.keyId) ?? []).map((owner) => ({ owner, nanos }));
+      const ofLabels = Object.entries(labels).flatMap(([label, labelNanos]) => {
+        const owner = labelBudgetOf(row.keyId, label);
+        return owner ? [{ owner, nanos: labelNanos }] : [];
+      });
+      return { id, version, amounts: [...own, ...ofLabels] };
+    });
+    budgets.setJobEntries(entries, now());
+  };
+
   const readRows = async (): Promise<void> => {
     next = undefined;
-    const reserved = await store.listReserved();
-    const entries = reserved.map(({ jobId, number, keyId, dollars }) => ({
-      id: `${jobId}-${number}`,
-      version: 0,
-      amounts: (budgetsOf(keyId) ?? []).map((owner) => ({ owner, nanos: toNanos(dollars) })),
-    }));
-    budgets.setJobEntries(entries, now());
+    rows = await store.listReserved();
+    const stored = new Map(rows.map((row) => [idOf(row.jobId, row.number), row.reserved]));
+    for (const [id, { version }] of charged) {
+      const row = stored.get(id);
+      if (!row || row.version >= version) charged.delete(id);
+    }
+    setEntries();
   };
 
   return {
@@ -73,6 +98,13 @@ export function createJobBudget(options: JobBudgetOptions) {
       );
       return record.reservation;
     },
+    /** This process has charged a line of the range. */
+    onCharged: ({ job, number }: ChargedRange, reserved: RangeReservation): void => {
+      charged.set(idOf(job.id, number), reserved);
+      if (isChanged) return;
+      isChanged = true;
+      timers.start(chargedMs, setEntries);
+    },
     /** Reserves what the rows say. To be called every second, and after a row has changed. */
     refresh: (): Promise<void> => {
       next ??= inTurn(readRows);
@@ -80,6 +112,16 @@ export function createJobBudget(options: JobBudgetOptions) {
     },
   };
 }
+
+/** How long the reservation of a line may stand beside its charge. */
+const chargedMs = 100;
+
+interface ChargedRange {
+  readonly job: { readonly id: string };
+  readonly number: number;
+}
+
+const idOf = (jobId: string, number: number): string => `${jobId}-${number}`;
 
 const estimateOf = (dollars: number | null) => ({
   dollars: dollars ?? undefined,

@@ -9,7 +9,9 @@ import type {
   JobError,
   JobKindName,
   JobStatus,
+  LineReservation,
   NewRange,
+  RangeReservation,
   StoredJob,
 } from "../storage/sql/stored-job.ts";
 import type { EditQuery, GenerationQuery } from "../upstream/contract.ts";
@@ -43,6 +45,8 @@ export interface JobLine {
   readonly vendor?: VendorLine;
   /** Why the line is not sent. Absent: it is. */
   readonly failure?: GatewayError;
+  /** The part of the range's reservation that belongs to the line. Absent: nothing is reserved for it. */
+  readonly reserved?: LineReservation;
 }
 
 /** Consecutive lines, and the one request with all of their inputs. Absent: the line is sent by itself. */
@@ -118,10 +122,13 @@ export interface JobKind {
 }
 
 /**
- * Records the batch of a vendor that runs the lines of the range, and the cost that every process reserves for them, in
- * US dollars. Null: nothing is reserved. Rejects if another process has the range.
+ * Records the batch of a vendor that runs the lines of the range, and what every process reserves for them. Null:
+ * nothing. Absent: as before. Rejects if another process has the range.
  */
-export type RecordVendorBatch = (vendorBatch: string, dollars: number | null) => Promise<void>;
+export type RecordVendorBatch = (
+  vendorBatch: string,
+  reserved?: RangeReservation | null,
+) => Promise<void>;
 
 /** The lines of a range cannot run before `at`, in Unix milliseconds: the batch of a vendor runs them. */
 export class RangeWaits extends Error {

@@ -172,7 +172,7 @@ export class LineAttempts {
       secrets,
       priority: kind.priority,
       intent,
-      isReserved: typeof range.reservedCost === "number",
+      isReserved: line.reserved !== undefined,
       vendor: line.vendor,
       fingerprint: line.idempotency?.fingerprint,
       onRecorded: () => reservations.release(requestId),
@@ -190,6 +190,8 @@ export class LineAttempts {
 function requestIdOf({ range, line, at }: RunningLine, attempt: number): string {
   const { job, firstLine, attempts } = range;
   const first = firstLine + at;
+  // A second delivery of the vendor's result has the same row, which is charged once.
+  if (line.vendor) return `${job.id}-${first}`;
   const { length: lines } = line.inputsOfLines ?? [1];
   const number = lines === 1 ? first : `${first}-${first + lines - 1}`;
   const again = attempts === 0 && attempt === 0 ? "" : `-${attempts + 1}.${attempt + 1}`;

@@ -11,7 +11,7 @@ import type { Turns } from "../lib/turns.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
-import type { ClaimedRange, RangeClaim } from "../storage/sql/stored-job.ts";
+import type { ClaimedRange, RangeClaim, RangeReservation } from "../storage/sql/stored-job.ts";
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import { groupLines } from "./group-lines.ts";
 import {
@@ -29,6 +29,7 @@ import { joinSmall } from "./join-small.ts";
 import { type LineAttempts, Stopped } from "./line-attempts.ts";
 import { isSuccessful, resultsOfLines } from "./merged-results.ts";
 import type { Pace } from "./pace.ts";
+import { replacing, withoutLine } from "./range-reservation.ts";
 import { retryStorage } from "./retry-storage.ts";
 import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
 
@@ -43,6 +44,8 @@ export interface RunRangeOptions {
   readonly byteTurns: Pick<ByteTurns, "steps">;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** A line was charged: that much is still reserved for the range. */
+  readonly onCharged: (range: ClaimedRange, reserved: RangeReservation) => void;
 }
 
 /** Results in memory are written when they have this size, or after this time: a crash loses no more. */
@@ -65,6 +68,7 @@ export class RangeRun {
   /** The known cost of lines that are not settled yet, in US dollars. Null: unknown. */
   #cost: number | null = null;
   #listCost: number | null = null;
+  #reserved: RangeReservation | null;
   /** Results of embedding lines that are not written yet. */
   #buffered: { output: Uint8Array[]; error: Uint8Array[]; bytes: number; lines: boolean[] } =
     empty();
@@ -76,6 +80,7 @@ export class RangeRun {
     this.#claim = claim;
     this.#turns = options.byteTurns.steps(range.job.owner);
     this.#settled = range.settled;
+    this.#reserved = range.reserved ?? null;
     this.#flushedAt = options.now();
   }
 
@@ -106,11 +111,19 @@ export class RangeRun {
     if (this.#unsettled) throw this.#unsettled.error;
   }
 
-  readonly #record: RecordVendorBatch = async (vendorBatch, dollars) => {
+  readonly #record: RecordVendorBatch = async (vendorBatch, reserved) => {
     const { store } = this.#options;
-    const record = () => store.recordVendorBatch(this.#claim, vendorBatch, dollars);
+    if (reserved !== undefined) this.#reserved = reserved && replacing(this.#reserved, reserved);
+    const record = () => store.recordVendorBatch(this.#claim, vendorBatch, this.#reserved);
     if (!(await this.#change(record))) throw new Stopped();
   };
+
+  /** The line is charged, or never will be. */
+  #release({ reserved }: JobLine): void {
+    if (!reserved || !this.#reserved) return;
+    this.#reserved = withoutLine(this.#reserved, reserved);
+    this.#options.onCharged(this.#range, this.#reserved);
+  }
 
   /** The input cannot be read at the moment. */
   #mayReadAgain(error: unknown): boolean {
@@ -174,6 +187,7 @@ export class RangeRun {
     const result = await this.#run(merged ?? only, first);
     const results = merged ? await resultsOfLines(result, lines.length) : [result];
     if (!results) return this.#runAll(lines.map(alone), first);
+    for (const line of lines) this.#release(line);
     if (merged) await nextTurn();
     const formatted: FormattedLine[] = [];
     for (const [at, line] of lines.entries())
@@ -200,6 +214,7 @@ export class RangeRun {
 
   async #runImage(line: JobLine, at: number): Promise<void> {
     const result = await this.#run(line, at);
+    this.#release(line);
     try {
       await this.#store(line, at, result);
     } catch (error) {
@@ -299,6 +314,7 @@ export class RangeRun {
       bytes,
       cost: this.#cost,
       listCost: this.#listCost,
+      reserved: this.#reserved,
       now: now(),
     };
     let calls = 0;

@@ -2,18 +2,22 @@
  * Accepts an image job: reserves its budget, stores its request, and responds 202 with the job, or with the images if
  * they are done within the time that the client waits.
  */
+import { labelOwnersText } from "../../contract/limits-and-budgets.ts";
 import { ownerOf } from "../auth/owner.ts";
 import { json } from "../http/route.ts";
 import { fingerprintOf, readIdempotencyKey } from "../idempotency/idempotent-request.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { toNanos } from "../lib/nano-dollars.ts";
 import { newId } from "../lib/new-id.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import type { Timers } from "../lib/timers.ts";
 import type { JobSubmission } from "../pipeline/dependencies.ts";
+import type { Caller } from "../request/caller.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
+import type { Reservation } from "../request/reservation.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
-import type { StoredJob } from "../storage/sql/stored-job.ts";
+import type { RangeReservation, StoredJob } from "../storage/sql/stored-job.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
 import { inputSize, writeInput } from "./image-input.ts";
 import { type ImageJobData, imageDataOf } from "./image-kind.ts";
@@ -22,6 +26,7 @@ import { type FindWebhook, webhookOf } from "./job-events.ts";
 import { splitMetadata } from "./job-metadata.ts";
 import type { Jobs } from "./jobs.ts";
 import { linePaths } from "./line-request.ts";
+import { noReservation, withLine } from "./range-reservation.ts";
 import { retryStorage } from "./retry-storage.ts";
 import { jobFolder } from "./segments.ts";
 import { preferenceApplied, sendResult, showImageJob } from "./show-image-job.ts";
@@ -130,7 +135,7 @@ async function submit(
       windowMs,
       claim: { holder, until: now() + storeMs },
     } as const;
-    const job = await store(submitted, query, reservation?.estimate, options);
+    const job = await store(submitted, query, reservedFor(caller, reservation), options);
     if (job) return job;
     const earlier = await jobs.findSubmitted(owner, idempotencyKey ?? "", incoming.signal);
     if (earlier) return checkSame(earlier, fingerprint);
@@ -147,7 +152,7 @@ async function submit(
 async function store(
   submitted: Parameters<Jobs["submit"]>[0],
   query: GenerationQuery,
-  reservedCost: number | undefined,
+  reserved: RangeReservation | undefined,
   options: SubmitImageJobOptions,
 ): Promise<StoredJob | undefined> {
   const { jobs, files, budget, holder, wake } = options;
@@ -158,7 +163,7 @@ async function store(
     if (!created.isNew) return undefined;
     job = created.job;
     await writeInput(files, id, query);
-    const range = { firstLine: 0, lines: 1, position: 0, reservedCost };
+    const range = { firstLine: 0, lines: 1, position: 0, reserved };
     if (!(await options.store.start(id, holder, [range], undefined))) throw notStored();
   } catch (error) {
     // The database may be gone for a while. If this process ends too, the next one deletes the job.
@@ -166,9 +171,19 @@ async function store(
     throw error;
   }
   // The job is accepted. If the database fails now, a later refresh reserves its cost.
-  if (reservedCost !== undefined) await budget.refresh().catch(() => undefined);
+  if (reserved) await budget.refresh().catch(() => undefined);
   wake();
   return { ...job, status: "in_progress" };
+}
+
+/** In the budgets of the key, the project, the end user and the tags. Undefined: nothing is reserved. */
+function reservedFor(
+  { budgets }: Caller,
+  reservation: Reservation | undefined,
+): RangeReservation | undefined {
+  if (reservation?.estimate === undefined) return undefined;
+  const line = { nanos: toNanos(reservation.estimate), labels: labelOwnersText(budgets) };
+  return withLine(noReservation, line);
 }
 
 /** Unless the database has started the job, although this process was not told. */

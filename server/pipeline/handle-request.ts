@@ -48,7 +48,8 @@ async function handleRequest<Q extends LimitedQuery, A>(
   http: HttpRequest<Q, A>,
 ): Promise<OutgoingResponse> {
   const { services, endpoint, incoming } = http;
-  const record = new RequestRecord(incoming.requestId, endpoint.operation, services.now());
+  const at = incoming.line?.vendor?.at ?? services.now();
+  const record = new RequestRecord(incoming.requestId, endpoint.operation, at);
   const lifetime = new RequestLifetime(services, http.loadShedder, record, incoming);
   record.replica = services.replica;
   record.startedAt = services.clock();

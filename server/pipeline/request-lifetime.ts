@@ -201,7 +201,8 @@ export class RequestLifetime {
     this.logIfThrows(RequestLifetime.#endDeadline);
     if (record.reservation) this.logIfThrows(() => charging.end(record));
     try {
-      return record.caller ? await ledger.settle(record.ledgerRow(record.caller)) : "settled";
+      if (!record.caller || isDeliveredAgain(record, error)) return "settled";
+      return await ledger.settle(record.ledgerRow(record.caller));
     } catch (failure) {
       // The client gets this error instead of the response. The log line and the ledger row have the same error.
       if (!error && failure instanceof GatewayError) record.addLedgerFailure(failure);
@@ -339,3 +340,10 @@ export class RequestLifetime {
     }
   }
 }
+
+/**
+ * The gateway could not deliver the result of a vendor's batch, so the line is delivered again: its one ledger row is
+ * written then.
+ */
+const isDeliveredAgain = ({ line, charge }: RequestRecord, error?: GatewayError): boolean =>
+  line?.vendor !== undefined && error?.definition.causedBy === "gateway" && charge.isEmpty;

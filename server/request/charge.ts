@@ -2,6 +2,7 @@
  * The charge of a request: the sum of what its attempts cost. Each attempt that an upstream bills, or may bill, is added
  * when it ends; an attempt that it does not bill adds nothing.
  */
+import { toDollars, toNanos } from "../lib/nano-dollars.ts";
 import type { Target } from "../upstream/contract.ts";
 
 /** What one attempt costs, or a part of one. In US dollars. */
@@ -19,6 +20,7 @@ export interface AttemptCharge {
 const isAmount = (cost: number | undefined): cost is number =>
   cost !== undefined && cost >= 0 && cost < Number.POSITIVE_INFINITY;
 
+/** In whole nano-dollars, so that the sums of rows, jobs and budgets are equal. */
 export class Charge {
   #cost: number | undefined;
   #estimates = 0;
@@ -27,24 +29,25 @@ export class Charge {
 
   add({ billed, cost, estimate }: AttemptCharge): void {
     if (billed === "maybe") this.#isUncertain = true;
-    if (isAmount(cost)) this.#cost = (this.#cost ?? 0) + cost;
-    else if (estimate !== undefined) this.#estimates += estimate;
+    if (isAmount(cost)) this.#cost = (this.#cost ?? 0) + toNanos(cost);
+    else if (estimate !== undefined) this.#estimates += toNanos(estimate);
     else if (billed === "yes") this.#isUnpriced = true;
   }
 
   /** The sum of the known costs. Undefined: no cost is known, or a part has no price. */
   get cost(): number | undefined {
-    return this.#isUnpriced ? undefined : this.#cost;
+    return this.#isUnpriced || this.#cost === undefined ? undefined : toDollars(this.#cost);
   }
 
   /** The rest of the charge: by estimates, or as the known part of an unknown cost. Undefined: nothing. */
   get estimatedCost(): number | undefined {
-    return this.total - (this.cost ?? 0) || undefined;
+    const known = this.#isUnpriced ? 0 : (this.#cost ?? 0);
+    return toDollars((this.#cost ?? 0) + this.#estimates - known) || undefined;
   }
 
   /** What budgets are charged. */
   get total(): number {
-    return (this.#cost ?? 0) + this.#estimates;
+    return toDollars((this.#cost ?? 0) + this.#estimates);
   }
 
   /** An upstream may have billed an attempt without a response. */

@@ -1,14 +1,12 @@
 /** What the pipeline needs to know of a request that is a line of a job. */
-import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
-import type { Target } from "../upstream/contract.ts";
+import type { UpstreamResponse } from "../upstream/adapter.ts";
+import type { EmbeddingsQuery, GenerationQuery, Target } from "../upstream/contract.ts";
 import type { SendRecord } from "../upstream/poll-job.ts";
+import type { PermittedModel } from "./caller.ts";
 
 export interface JobLineContext extends SendRecord {
   readonly priority: "interactive" | "batch";
-  /**
-   * Every process reserves the cost of the line already, in the budgets of its key and its project. False: it is reserved
-   * before the line is sent.
-   */
+  /** Every process reserves the cost of the line already. False: it is reserved before the line is sent. */
   readonly isReserved: boolean;
   /** An upstream request was sent, or was about to be, also by an earlier process. */
   readonly wasSent: boolean;
@@ -22,15 +20,24 @@ export interface JobLineContext extends SendRecord {
   permitted<C extends { readonly target: Target }>(candidates: readonly C[]): readonly C[];
 }
 
-/** A line that the batch of a vendor has run: its upstream requests get the vendor's results as their responses. */
+/** A line that the batch of a vendor has run: the requests that were sent have the vendor's results as responses. */
 export interface VendorLine {
-  /** With the price of the vendor's batch. */
+  /** As it was when the line was sent, with the price of the vendor's batch. */
   readonly target: Target;
+  /** What the model was then, as far as it matters to the results. */
+  readonly model: Pick<PermittedModel, "known" | "dimensions" | "tokenArrays" | "parameters">;
+  /** When the vendor's batch ended, in Unix milliseconds: a second delivery has the same ledger row. */
+  readonly at: number;
   /** The part of the usual price that is paid. */
   readonly priceFactor: number;
   /** The vendor's result is an error, or is wrong: the line is not tried again. */
   readonly isFinal: boolean;
   end(): void;
-  /** `part`: which part of the line it is. Throws GatewayError if the vendor has no result for it, or several. */
-  responseTo(request: UpstreamRequest, part: string): Promise<UpstreamResponse>;
+  /** In the order of their inputs. */
+  readonly requests: readonly {
+    readonly ids: readonly string[];
+    readonly query: EmbeddingsQuery | GenerationQuery;
+  }[];
+  /** Throws GatewayError if the vendor has no result for it, or several. */
+  responseTo(request: { readonly ids: readonly string[] }): Promise<UpstreamResponse>;
 }

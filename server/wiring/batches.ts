@@ -1,9 +1,9 @@
 /** Constructs batches: their kind of job, and the handlers of their routes. */
+import { isLabelOwner } from "../../contract/limits-and-budgets.ts";
 import { createBatchHandlers } from "../api/batches.ts";
 import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
-import { upstreamFields } from "../attribution/attribution.ts";
 import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { createBatches } from "../batches/batches.ts";
@@ -21,10 +21,12 @@ import type { ChargedLines, JobBudget } from "../jobs/job-budget.ts";
 import type { FindWebhook } from "../jobs/job-events.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { toNanos } from "../lib/nano-dollars.ts";
 import { dayMs } from "../lib/timers.ts";
 import { estimateImages } from "../limits/estimate-cost.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
+import { RequestRecord } from "../request/request-record.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
 import { adapters } from "../upstream/adapters/index.ts";
 import type { Target } from "../upstream/contract.ts";
@@ -59,7 +61,10 @@ interface BatchesWiringOptions {
   /** What jobs store. */
   readonly data: StoredData;
   readonly findWebhook: FindWebhook;
-  readonly requestPath: Pick<RequestPath, "embeddings" | "upstreams" | "vendorImages">;
+  readonly requestPath: Pick<
+    RequestPath,
+    "attribution" | "embeddings" | "upstreams" | "vendorImages"
+  >;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
 }
@@ -69,6 +74,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
   const { jobs, files, budget, findWebhook, requestPath, stopping } = options;
   const { jobs: store, contents } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
+  const { attribution } = requestPath;
   const { send } = requestPath.upstreams;
   const endpointOf = (
     { api }: Vendor,
@@ -114,19 +120,26 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     targetOf,
     payerOf,
     vendorBatches: (id) => store.listVendorBatches(id),
-    plan: async ({ body, refusal, operation }, { target, priceFactor }, { caller, model }) => {
+    plan: async (line, { target, priceFactor }, { caller, model }) => {
+      const { body, refusal, operation, tags = null } = line;
       if (refusal) throw refusal;
-      const { query: given } = checkLine(operation, body, caller, snapshot());
-      const extraFields = upstreamFields(given.extraFields);
+      const pinned = snapshot();
+      const { query: given } = checkLine(operation, body, caller, pinned);
+      const record = new RequestRecord("", operation, now());
+      const extraFields = attribution.attribute(record, tags, given, false);
       const query = extraFields ? { ...given, extraFields } : given;
+      const { budgets } = await attribution.limit(caller, record, pinned);
+      const labelBudgets = budgets?.filter(isLabelOwner) ?? [];
       if ("input" in query) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
-        return { requests, dollars: dollarsOf(tokensOf(query), target, priceFactor) };
+        const dollars = dollarsOf(tokensOf(query), target, priceFactor);
+        return { requests, labelBudgets, nanos: dollars === null ? null : toNanos(dollars) };
       }
       const policy = policyOf(caller, model);
       const requests = await requestPath.vendorImages.plan(query, model, target, policy);
       const dollars = imageDollars(query, [target], policy);
-      return { requests, dollars: dollars === null ? null : dollars * priceFactor };
+      const nanos = dollars === null ? null : toNanos(dollars * priceFactor);
+      return { requests, labelBudgets, nanos };
     },
     runsNow: (job) => batchDataOf(job).execution === "cheapest",
     notRun,

@@ -1,6 +1,7 @@
 /** Constructs jobs: their runner, the submission of image jobs, and the handlers of their routes. */
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
+import { labelBudgetOf } from "../attribution/label-limits.ts";
 import { callerOfKey, findKey } from "../auth/authenticate.ts";
 import type { OpenedEvents } from "../events/open-events.ts";
 import type { ClientFiles } from "../files/client-files.ts";
@@ -79,6 +80,12 @@ export function wireJobs(
     budgets,
     store,
     budgetsOf: (keyId) => findKey(keyId, snapshot())?.budgets,
+    labelBudgetOf: (keyId, label) => {
+      const { projects } = snapshot();
+      const project = projects?.get(findKey(keyId, snapshot())?.project ?? "");
+      return project && labelBudgetOf(project, label);
+    },
+    timers: realTimers,
     now,
   });
   // Until it succeeds again, this process reserves what the rows said before.
@@ -111,6 +118,7 @@ export function wireJobs(
     ttlMs,
     controls,
     stopping: stopping.signal,
+    onCharged: budget.onCharged,
     onEnded: (job) => {
       ignoreRejection(budget.refresh());
       // Its results are in files now.

@@ -3,14 +3,17 @@ import { afterAll, expect, test } from "bun:test";
 import type { Budgets } from "../../server/budgets/budgets.ts";
 import type { ChargedRequest } from "../../server/budgets/charge-request.ts";
 import { type ChargedLines, createJobBudget } from "../../server/jobs/job-budget.ts";
+import { toNanos } from "../../server/lib/nano-dollars.ts";
+import { realTimers } from "../../server/lib/timers.ts";
 import { noDemand } from "../../server/limits/limiter.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
-import type { ReservedCost } from "../../server/storage/sql/stored-job.ts";
+import type { ReservedRange } from "../../server/storage/sql/stored-job.ts";
 import { budgeted, certain, createTestBudgets, noon, refusal } from "../budgets/budgets-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
 import { replicaBudgets, testReplicas } from "../replicas/test-replicas.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { until } from "../until.ts";
 
 let server: RedisServer;
 let redis: RedisConnection;
@@ -25,17 +28,18 @@ afterAll(async () => {
 });
 
 const key = budgeted({ total: 1 });
-const rowOf = (number: number, dollars: number): ReservedCost => ({
+const rowOf = (number: number, dollars: number, version = 0): ReservedRange => ({
   jobId: "batch_1",
   number,
   keyId: "ci",
-  dollars,
+  reserved: { version, nanos: toNanos(dollars), labels: { "tag=art": toNanos(dollars / 2) } },
 });
+const tag = budgeted({ day: 1 }, "tag", "shop\tart");
 
 /** `rows`: what the database has. */
 const budgetOf = (
   budgets: Pick<Budgets, "setJobEntries">,
-  rows: readonly ReservedCost[],
+  rows: readonly ReservedRange[],
   reserve: (request: ChargedRequest) => undefined = () => undefined,
 ) =>
   createJobBudget({
@@ -43,6 +47,8 @@ const budgetOf = (
     budgets,
     store: { listReserved: async () => [...rows] },
     budgetsOf: (keyId) => (keyId === "ci" ? [key] : undefined),
+    labelBudgetOf: (keyId, label) => (keyId === "ci" && label === "tag=art" ? tag : undefined),
+    timers: realTimers,
     now: () => noon,
   });
 
@@ -76,10 +82,28 @@ test("what the rows of batches say is reserved, and released when their lines ha
   budgets.reserve([key], certain(1), noon);
 });
 
+test("the budget of a tag has its own share, and charged lines are reserved no longer", async () => {
+  const { budgets } = createTestBudgets();
+  const rows = [rowOf(0, 1)];
+  const budget = budgetOf(budgets, rows);
+  const reserved = () => [key, tag].map((owner) => budgets.status(owner, noon)[0]?.reserved);
+  await budget.refresh();
+  expect(reserved()).toEqual([1, 0.5]);
+  const left = { version: 1, nanos: toNanos(0.25), labels: { "tag=art": toNanos(0.125) } };
+  budget.onCharged({ job: { id: "batch_1" }, number: 0 }, left);
+  await until(() => reserved()[0] === 0.25);
+  // The row does not have the charged lines yet.
+  await budget.refresh();
+  expect(reserved()).toEqual([0.25, 0.125]);
+  rows[0] = rowOf(0, 0.1, 2);
+  await budget.refresh();
+  expect(reserved()).toEqual([0.1, 0.05]);
+});
+
 test("many calls at once read the rows twice at most, and the last of them sees every row", async () => {
   const { budgets } = createTestBudgets();
   let reads = 0;
-  const rows: ReservedCost[] = [];
+  const rows: ReservedRange[] = [];
   const budget = createJobBudget({
     charging: { reserve: () => undefined },
     budgets,
@@ -92,6 +116,8 @@ test("many calls at once read the rows twice at most, and the last of them sees 
       },
     },
     budgetsOf: () => [key],
+    labelBudgetOf: () => undefined,
+    timers: realTimers,
     now: () => noon,
   });
   const first = budget.refresh();
@@ -148,14 +174,12 @@ testWithRedis(
   "of lines on two replicas, those beyond the shared budget of their tag are refused",
   async () => {
     const replicas = testReplicas(2, { redis, now: () => 0 });
+    const rich = budgeted({ day: 100 });
     const tag = budgeted({ day: 1 }, "tag", "shop\tteam:art");
     const served: boolean[] = [];
     for (const [at, { limiter }] of [...replicas, ...replicas].entries()) {
       const { budgets } = replicaBudgets({ limiter });
-      // The key has reserved its whole budget.
-      await budgetOf(budgets, [rowOf(0, 1)]).refresh();
-      const estimate = { ...certain(0.4), isReservedByJob: true };
-      const demand = budgets.demand([key, tag], estimate, noon, () => undefined);
+      const demand = budgets.demand([rich, tag], certain(0.4), noon, () => undefined);
       const scopes = { scopes: [], demand: noDemand, slots: [] };
       const taking = limiter.take({ ...scopes, budgets: demand });
       served[at] = (await taking.catch(() => undefined)) !== undefined;

@@ -149,6 +149,7 @@ function startWorld({
         ttlMs: () => minute,
         controls,
         stopping: stopping.signal,
+        onCharged: () => undefined,
         onEnded: (job) => void ended.push(job),
         recordEvent: async ({ id }) => {
           if (!announced) throw new Error("The events cannot be written.");

@@ -2,43 +2,40 @@
 import { fanOut } from "../../images/fan-out.ts";
 import { generate, type ImageTools } from "../../images/generate.ts";
 import { planImage } from "../../images/plan/plan.ts";
-import { limitImageCount } from "../../images/preflight.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { type VerifyOptions, verifyImagesStage } from "../../pipeline/verify-response.ts";
 import type { PermittedModel } from "../../request/caller.ts";
-import { composeStages, type StageRequest } from "../../request/stage.ts";
+import type { VendorLine } from "../../request/job-line.ts";
+import { composeStages, type Stage, type StageRequest } from "../../request/stage.ts";
 import type { Adapter } from "../../upstream/adapter.ts";
 import type { GenerationQuery, ImageResponse, Target } from "../../upstream/contract.ts";
-import { atVendor, endWithLine, readResult, targetOf } from "./line-stages.ts";
-import { type PlannedRequest, partOf } from "./vendor-input.ts";
+import { invalidResponse } from "../../upstream/invalid-response.ts";
+import { atVendor, endWithLine, readResult, targetOf, vendorLineOf } from "./line-stages.ts";
+import type { PlannedRequest } from "./vendor-input.ts";
 
 interface VendorImageStagesOptions extends VerifyOptions {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly tools: ImageTools;
 }
 
-const imagePartOf = ({ part = 0, prompt, options: { n = 1 } }: GenerationQuery): string =>
-  partOf(part, [prompt, n]);
-
 export function vendorImageStages(options: VendorImageStagesOptions) {
   const { adapters, tools, onImplausibleUsage } = options;
-  const requestOf = (target: Target, query: GenerationQuery) => {
-    const { kind } = target.upstream;
+  const adapterOf = ({ upstream: { kind } }: Target) => {
     const adapter = adapters.get(kind);
     if (!adapter?.generations)
       throw new GatewayError("internal", `The kind ${kind} has no images.`);
-    const { generations } = adapter;
-    return { adapter, generations, request: generations.toUpstream(query, target) };
+    return { adapter, generations: adapter.generations };
   };
 
   const readImages = async (
     stageRequest: StageRequest<GenerationQuery>,
   ): Promise<ImageResponse> => {
-    const { query, temp } = stageRequest;
+    const { temp } = stageRequest;
     const target = targetOf(stageRequest);
-    const { adapter, generations, request } = requestOf(target, query);
-    const part = imagePartOf(query);
-    const images = await readResult(stageRequest, adapter, { request, part }, (response) =>
+    const { adapter, generations } = adapterOf(target);
+    const sent = sentFor(stageRequest);
+    const query = sent.query as GenerationQuery;
+    const images = await readResult(stageRequest, adapter, sent, (response) =>
       generations.fromUpstream(response, { query, target, temp }),
     );
     if (images.kind !== "pending") return images;
@@ -49,8 +46,8 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
     send: endWithLine(
       composeStages<GenerationQuery, ImageResponse>(
         [
-          limitImageCount<GenerationQuery>(),
           atVendor,
+          withSentPolicy,
           generate<GenerationQuery>(tools),
           verifyImagesStage<GenerationQuery>({ onImplausibleUsage }),
         ],
@@ -69,7 +66,8 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
       const plan = planImage(query, tools.capabilitiesOf(target, "generations"), policy);
       await fanOut(plan, {
         send: async (one) => {
-          requests.push({ request: requestOf(target, one).request, part: imagePartOf(one) });
+          const request = adapterOf(target).generations.toUpstream(one, target);
+          requests.push({ request, query: one });
           return { kind: "buffered", created: 0, metadata: {}, results: [] };
         },
         isStreaming: false,
@@ -78,4 +76,23 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
       return requests;
     },
   };
+}
+
+/** The image request was planned with the policy of that time. */
+const withSentPolicy: Stage<GenerationQuery, ImageResponse> = (next) => (request) => {
+  const { context } = request;
+  const { parameters } = vendorLineOf(request).model;
+  if (!context.caller || !parameters) return next(request);
+  return next({ ...request, context: { ...context, caller: { ...context.caller, parameters } } });
+};
+
+/** The request that was sent for this part of the image request. */
+function sentFor(request: StageRequest<GenerationQuery>): VendorLine["requests"][number] {
+  const partOf = ({ part = 0, options: { n = 1 } }: GenerationQuery): string => `${part} ${n}`;
+  const part = partOf(request.query);
+  const sent = vendorLineOf(request).requests.find(
+    ({ query }) => partOf(query as GenerationQuery) === part,
+  );
+  if (!sent) throw invalidResponse("the vendor's batch was asked for other images");
+  return sent;
 }

@@ -1,10 +1,11 @@
 /** What the stages of embeddings and of images at a vendor share. */
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { VendorLine } from "../../request/job-line.ts";
 import type { Send, StageRequest } from "../../request/stage.ts";
 import type { Adapter, UpstreamResponse } from "../../upstream/adapter.ts";
 import { throwErrorInside } from "../../upstream/adapters/wire/error-in-response.ts";
 import type { Target } from "../../upstream/contract.ts";
-import type { PlannedRequest } from "./vendor-input.ts";
+import type { SentRequest } from "./sent-requests.ts";
 
 /** A result that is an error, or that is wrong, stays so: its line is not tried again. */
 export const endWithLine =
@@ -16,15 +17,16 @@ export const endWithLine =
       throw error;
     });
 
-/** Selects the target: the vendor's. */
+/** Selects the target: the vendor's, and the model as it was when the line was sent. */
 export const atVendor: <Q, A>(next: Send<Q, A>) => Send<Q, A> = (next) => (request) => {
   const { report, model, context } = request;
-  const target = request.target ?? context.line?.vendor?.target;
+  const { vendor } = context.line ?? {};
+  const target = request.target ?? vendor?.target;
   if (!target) throw new GatewayError("internal", "The line has no target.");
   report.startAttempt({ target, startedAt: undefined });
   report.reachedUpstream();
   report.addStep("run in a batch of the vendor");
-  return next({ ...request, model: { ...model, targets: [target] }, target });
+  return next({ ...request, model: { ...model, ...vendor?.model, targets: [target] }, target });
 };
 
 export function targetOf({ target }: StageRequest<unknown>): Target {
@@ -32,16 +34,19 @@ export function targetOf({ target }: StageRequest<unknown>): Target {
   throw new GatewayError("internal", "No target was selected.");
 }
 
+export function vendorLineOf({ context }: StageRequest<unknown>): VendorLine {
+  if (context.line?.vendor) return context.line.vendor;
+  throw new GatewayError("internal", "The line has no result of a vendor.");
+}
+
 /** In place of sending a request: reads the vendor's result. */
-export async function readResult<Q extends { readonly model: string }, A>(
-  stageRequest: StageRequest<Q>,
+export async function readResult<A>(
+  stageRequest: StageRequest<{ readonly model: string }>,
   adapter: Adapter,
-  { request, part }: PlannedRequest,
+  sent: Pick<SentRequest, "ids">,
   read: (response: UpstreamResponse) => Promise<A>,
 ): Promise<A> {
-  const line = stageRequest.context.line?.vendor;
-  if (!line) throw new GatewayError("internal", "The line has no result of a vendor.");
-  const response = await line.responseTo(request, part);
+  const response = await vendorLineOf(stageRequest).responseTo(sent);
   const about = { target: targetOf(stageRequest), model: stageRequest.query.model };
   if (response.status < 200 || response.status > 299)
     throw await adapter.readError(response, about);

@@ -1,31 +1,37 @@
-/** A line that the batch of a vendor has run: finds the vendor's results of its upstream requests. */
+/** A line that the batch of a vendor has run: what was sent, and the vendor's results. */
 import type { VendorLine } from "../../request/job-line.ts";
-import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
+import type { UpstreamResponse } from "../../upstream/adapter.ts";
 import type { Target } from "../../upstream/contract.ts";
+import type { SentLine, SentRequest, SentTo } from "./sent-requests.ts";
 import type { VendorApi } from "./vendor-api.ts";
-import { idsOf } from "./vendor-input.ts";
 import type { VendorResults } from "./vendor-results.ts";
+
+/** What all lines of a vendor's batch share when their results are delivered. */
+export interface Delivery extends SentTo {
+  readonly upstream: Target["upstream"];
+  /** When the vendor's batch ended, in Unix milliseconds. */
+  readonly at: number;
+  readonly api: VendorApi;
+  readonly results: VendorResults;
+}
 
 export class ResultLine implements VendorLine {
   readonly target: Target;
   readonly priceFactor: number;
-  readonly #api: VendorApi;
-  readonly #results: VendorResults;
-  readonly #number: number;
+  readonly at: number;
+  readonly model: VendorLine["model"];
+  readonly #options: Delivery;
+  readonly #line: SentLine;
   #isFinal = false;
 
-  /** `number`: the line of the job. */
-  constructor(
-    paid: Pick<VendorLine, "target" | "priceFactor">,
-    api: VendorApi,
-    results: VendorResults,
-    number: number,
-  ) {
-    this.target = paid.target;
-    this.priceFactor = paid.priceFactor;
-    this.#api = api;
-    this.#results = results;
-    this.#number = number;
+  constructor(options: Delivery, line: SentLine) {
+    const { target, upstream, priceFactor, at, model } = options;
+    this.target = { ...target, upstream };
+    this.priceFactor = priceFactor;
+    this.at = at;
+    this.model = model;
+    this.#options = options;
+    this.#line = line;
   }
 
   get isFinal(): boolean {
@@ -36,12 +42,16 @@ export class ResultLine implements VendorLine {
     this.#isFinal = true;
   }
 
-  async responseTo(request: UpstreamRequest, part: string): Promise<UpstreamResponse> {
-    const ids = idsOf(this.#api, this.#number, { request, part });
-    const found = await this.#results.find(this.#number, ids);
+  get requests(): readonly SentRequest[] {
+    return this.#line.requests;
+  }
+
+  async responseTo({ ids }: Pick<SentRequest, "ids">): Promise<UpstreamResponse> {
+    const { api, results } = this.#options;
+    const found = await results.find(this.#line.number, ids);
     const failed = found.find(({ status }) => status < 200 || status > 299);
     if (failed) return responseOf(failed.status, failed.body);
-    return responseOf(200, this.#api.joinResults(found.map(({ body }) => body)));
+    return responseOf(200, api.joinResults(found.map(({ body }) => body)));
   }
 }
 

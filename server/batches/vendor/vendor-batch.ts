@@ -7,16 +7,18 @@ import { type JobLine, RangeWaits, type RecordVendorBatch } from "../../jobs/job
 import { jobFolder } from "../../jobs/segments.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
+import { toDollars } from "../../lib/nano-dollars.ts";
 import type { Reservation } from "../../request/reservation.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
-import type { StoredJob } from "../../storage/sql/stored-job.ts";
+import type { RangeReservation, StoredJob } from "../../storage/sql/stored-job.ts";
 import type { Target } from "../../upstream/contract.ts";
-import type { Vendor } from "./index.ts";
+import { type Vendor, withDiscount } from "./index.ts";
+import { SentRequestsWriter, sentToOf } from "./sent-requests.ts";
 import type { InputFile, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 import { againIfRefused, noneIfRefused, statusOfError, VendorError } from "./vendor-endpoint.ts";
 import { readStored } from "./vendor-files.ts";
 import { type PlannedLine, VendorInput, VendorRefusal } from "./vendor-input.ts";
-import type { Created, Creating, Sent, VendorState } from "./vendor-state.ts";
+import type { Created, Creating, Uploaded, VendorState } from "./vendor-state.ts";
 
 /** A line of a batch. */
 export interface BatchLine extends JobLine {
@@ -45,7 +47,7 @@ export interface VendorBatchOptions {
 
 export type Ended = Extract<VendorStatus, { kind: "ended" }>;
 type Step =
-  | Exclude<VendorState, Creating | Created>
+  | Exclude<VendorState, Uploaded | Creating | Created>
   | { readonly kind: "results"; readonly sent: Created; readonly status: Ended };
 
 /** How long a canceled batch may take to end. */
@@ -81,12 +83,14 @@ export class VendorBatch {
   /** One step. Throws RangeWaits while the vendor works. */
   async advance(
     before: VendorState | undefined,
-    payer: ChargedLines,
+    payer: ChargedLines | undefined,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<Step> {
     try {
       const state =
-        !before || before.kind === "creating" ? await this.#create(before, payer, lines) : before;
+        !before || before.kind === "creating" || before.kind === "uploaded"
+          ? await this.#create(before, payer, lines)
+          : before;
       if (state.kind !== "created") return state;
       const status = await this.#poll(state);
       if (status.isQueueFull && !this.#range.job.ending) await this.#createLater(state);
@@ -100,18 +104,12 @@ export class VendorBatch {
 
   /** The lines of the range end without its results: it must not cost more. */
   async abandon(state: VendorState): Promise<void> {
-    if (state.kind !== "creating" && state.kind !== "created") return;
+    if (!("fileId" in state)) return;
     const { api, endpoint } = this.#at;
-    const id = state.kind === "created" ? state.id : await this.#find(state);
+    const found = state.kind === "creating" ? await this.#find(state) : undefined;
+    const id = state.kind === "created" ? state.id : found;
     if (id !== undefined) await api.cancel(endpoint, id).catch(ignoreRefusal);
     await this.deleteFiles([state.fileId]);
-  }
-
-  /** The batch has ended: only lines with a result cost something. `part`: of the lines that were sent. */
-  async reserveOnly(part: number, sent: Created): Promise<void> {
-    if (sent.dollars === null || part >= 1) return;
-    await this.#record(JSON.stringify(sent), sent.dollars * part || null);
-    await this.#refreshBudget();
   }
 
   /** Files of batches that have ended. */
@@ -125,7 +123,11 @@ export class VendorBatch {
         // An earlier process has deleted it.
         if (error.status === 404) continue;
         const { log } = this.#options;
-        log.warn("vendor-file-not-deleted", { job: this.#range.job.id, reason: error.message });
+        log.warn("vendor-file-not-deleted", {
+          job: this.#range.job.id,
+          file: fileId,
+          reason: error.message,
+        });
       }
     }
   }
@@ -133,6 +135,11 @@ export class VendorBatch {
   /** Reading the results begins, has ended (0), or has failed for another reason than the results. */
   async setReadings(sent: Created, readings: number): Promise<void> {
     await this.#save({ ...sent, readings });
+  }
+
+  /** The batch has ended. Its lines are charged to the time at which that was first recorded. */
+  ended(sent: Created): Created & { readonly endedAt: number } {
+    return { ...sent, endedAt: sent.endedAt ?? this.#options.now() };
   }
 
   /** The vendor, or the storage, does not respond as it should. */
@@ -154,41 +161,54 @@ export class VendorBatch {
     return new RangeWaits(now + Math.min(Math.max((now - since) / 10, minWaitMs), maxWaitMs));
   }
 
-  async #save<S extends VendorState>(state: S): Promise<S> {
-    await this.#record(JSON.stringify(state), "dollars" in state ? state.dollars : null);
+  /** `reserved`: absent if it stays as it is. Nothing is reserved for lines that are not at the vendor. */
+  async #save<S extends VendorState>(state: S, reserved?: RangeReservation | null): Promise<S> {
+    await this.#record(JSON.stringify(state), "fileId" in state ? reserved : null);
     return state;
   }
 
   /** `creating`: an earlier attempt may have created the batch. */
   async #create(
-    creating: Creating | undefined,
-    payer: ChargedLines,
+    before: Uploaded | Creating | undefined,
+    payer: ChargedLines | undefined,
     lines: () => AsyncIterable<BatchLine>,
-  ): Promise<Exclude<VendorState, Creating>> {
-    const { api, endpoint } = this.#at;
-    const found = creating && (await this.#find(creating));
-    if (creating && found !== undefined)
-      return this.#save({ ...creating, kind: "created", id: found });
+  ): Promise<Exclude<VendorState, Uploaded | Creating>> {
+    if (before?.kind === "creating") {
+      const id = await this.#find(before);
+      if (id !== undefined) return this.#save({ ...before, kind: "created", id });
+    }
     if (this.#range.job.ending) {
-      if (creating) await this.deleteFiles([creating.fileId]);
+      if (before) await this.deleteFiles([before.fileId]);
       return this.#save({ kind: "unneeded" });
     }
-    const sent = creating ?? (await this.#upload(payer, lines));
+    const sent = before ?? (payer && (await this.#upload(payer, lines)));
     if (!sent) return this.#save({ kind: "unneeded" });
+    return this.#createOnce(sent);
+  }
+
+  async #createOnce(sent: Uploaded | Creating): Promise<Created> {
+    const { api, endpoint } = this.#at;
+    const path = this.#range.job.endpoint;
+    const creating = { ...sent, kind: "creating", at: this.#options.now() } as const;
+    await this.#save(creating);
     try {
-      const id = await api.create(endpoint, { ...sent, path: this.#range.job.endpoint });
-      return await this.#save({ ...sent, kind: "created", id });
+      const id = await api.create(endpoint, { ...sent, path });
+      return await this.#save({ ...creating, kind: "created", id });
     } catch (error) {
-      if (error instanceof VendorError && !error.isTemporary) await this.deleteFiles([sent.fileId]);
+      if (!(error instanceof VendorError)) throw error;
+      if (!error.isTemporary) await this.deleteFiles([sent.fileId]);
+      else if (!error.isUnknown) await this.#save({ ...creating, kind: "uploaded" });
       throw error;
     }
   }
 
   async #find({ name, at }: Creating): Promise<string | undefined> {
     const { api, endpoint } = this.#at;
-    const finding = api.find(endpoint, name, at);
-    if (this.#range.job.endpoint === "/v1/embeddings") return finding.catch(noneIfRefused);
-    const found = await finding.catch(againIfRefused);
+    const isEmbedding = this.#range.job.endpoint === "/v1/embeddings";
+    // An image is never paid for twice; embeddings are sent again if the vendor cannot list its batches.
+    const found = await api
+      .find(endpoint, name, at)
+      .catch(isEmbedding ? noneIfRefused : againIfRefused);
     // The request that creates it may still be on its way.
     if (found === undefined && this.#options.now() < at + settleMs)
       throw new RangeWaits(at + settleMs);
@@ -199,7 +219,7 @@ export class VendorBatch {
   async #createLater({ id: _, cancelledAt: __, ...sent }: Created): Promise<never> {
     const now = this.#options.now();
     const name = `${nameOf(this.#range)}-${now.toString(36)}`;
-    await this.#save({ ...sent, kind: "creating", name, at: now });
+    await this.#save({ ...sent, kind: "uploaded", name, at: now });
     throw this.#wait(this.#range.job.createdAt);
   }
 
@@ -207,39 +227,66 @@ export class VendorBatch {
   async #upload(
     payer: ChargedLines,
     lines: () => AsyncIterable<BatchLine>,
-  ): Promise<Creating | undefined> {
+  ): Promise<Uploaded | undefined> {
     const { files, plan } = this.#options;
-    const { api } = this.#at;
+    const { api, target, priceFactor } = this.#at;
     const input = new VendorInput(api, this.#range.job.endpoint);
-    const inputName = `${jobFolder(this.#range.job.id)}/vendor-${this.#range.number}.input`;
+    const names = fileNamesOf(this.#range);
+    const { caller, model } = payer;
+    const parameters = caller.parameters ?? model.parameters ?? "adapt";
+    const paid = withDiscount(target, priceFactor);
+    const sentTo = sentToOf(paid, priceFactor, { ...model, parameters });
+    const requests = new SentRequestsWriter(files, names.requests, sentTo);
+    const held: Reservation[] = [];
     try {
-      const written = input.write(lines(), (line) => plan(line, this.#at, payer));
-      const size = await files.write(inputName, written);
+      const written = input.write(
+        lines(),
+        async (line) => {
+          const planned = await plan(line, this.#at, payer);
+          const reservation = await this.#reserveLabels(line, planned, payer);
+          if (reservation) held.push(reservation);
+          return planned;
+        },
+        requests,
+      );
+      const size = await files.write(names.input, written);
+      await requests.close();
       if (input.isEmpty) return undefined;
-      const open = (): AsyncIterable<Uint8Array> => readStored(files, inputName);
-      const { skipped, shared, dollars } = input;
-      return await this.#send(payer, { size, open }, { skipped, shared, dollars });
+      const open = (): AsyncIterable<Uint8Array> => readStored(files, names.input);
+      return await this.#send(payer, { size, open }, input);
+    } catch (error) {
+      await requests.discard();
+      throw error;
     } finally {
-      await files.remove(inputName);
+      for (const reservation of held) reservation.release();
     }
   }
 
-  /** Uploads the input file within the budgets. Afterwards the row of the range has the reserved cost. */
-  async #send(
+  /** In the budgets of the end user and the tags of the line, which fails alone if they are too small. */
+  async #reserveLabels(
+    { number }: BatchLine,
+    { requests, nanos, labelBudgets }: PlannedLine,
     payer: ChargedLines,
-    file: InputFile,
-    planned: Pick<Sent, "skipped" | "shared" | "dollars">,
-  ): Promise<Creating> {
+  ): Promise<Reservation | undefined> {
+    if (requests.length === 0 || labelBudgets.length === 0) return undefined;
+    const labeled = { ...payer, caller: { ...payer.caller, budgets: labelBudgets } };
+    const dollars = nanos === null ? null : toDollars(nanos);
+    return this.#options.budget.reserve(`${nameOf(this.#range)}-${number}`, labeled, { dollars });
+  }
+
+  /** Uploads the input file within the budgets. Afterwards the row of the range has the reservation. */
+  async #send(payer: ChargedLines, file: InputFile, input: VendorInput): Promise<Uploaded> {
     const { now } = this.#options;
     const { api, endpoint } = this.#at;
     const name = nameOf(this.#range);
-    const reservation = await this.#reserve(payer, planned.dollars);
+    const { shared, nanos, reserved } = input;
+    const reservation = await this.#reserve(payer, nanos === null ? null : toDollars(nanos));
     try {
       const fileId = await api.upload(endpoint, file, name);
-      const sent = { ...planned, name, fileId, at: now() };
-      const creating = await this.#save({ ...sent, kind: "creating" });
-      if (reservation) await this.#refreshBudget();
-      return creating;
+      const sent = { shared, name, fileId, at: now() };
+      const uploaded = await this.#save({ ...sent, kind: "uploaded" }, reserved);
+      await this.#refreshBudget();
+      return uploaded;
     } finally {
       reservation?.release();
     }
@@ -280,6 +327,12 @@ export class VendorBatch {
 }
 
 const nameOf = ({ job, number }: VendorRange): string => `vexel-${job.id}-${number}`;
+
+/** They stay until the job has ended. */
+export const fileNamesOf = ({ job, number }: VendorRange) => {
+  const name = `${jobFolder(job.id)}/vendor-${number}`;
+  return { input: `${name}.input`, requests: `${name}.requests`, results: `${name}.results` };
+};
 
 function ignoreVendorError(error: unknown): void {
   if (!(error instanceof VendorError)) throw error;

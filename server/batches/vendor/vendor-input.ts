@@ -1,8 +1,11 @@
 /** Writes the input file of a vendor's batch: the upstream requests of the lines, as the vendor's adapter writes them. */
-import { createHash } from "node:crypto";
+import { type BudgetedOwner, labelOwnersText } from "../../../contract/limits-and-budgets.ts";
+import { noReservation, withLine } from "../../jobs/range-reservation.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { RangeReservation } from "../../storage/sql/stored-job.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
+import type { SentLine, SentRequest, SentRequestsWriter } from "./sent-requests.ts";
 import type { JsonObject, VendorApi } from "./vendor-api.ts";
 
 /** The lines cannot be one batch of the vendor. */
@@ -11,17 +14,15 @@ export class VendorRefusal extends Error {
 }
 
 /** One of the upstream requests of a line. */
-export interface PlannedRequest {
+export interface PlannedRequest extends Pick<SentRequest, "query"> {
   readonly request: UpstreamRequest;
-  /** Which part of the line it is, from `partOf`. */
-  readonly part: string;
 }
 
-export interface PlannedLine {
-  /** Empty: all inputs are cached. */
+export interface PlannedLine extends Pick<SentLine, "nanos"> {
+  /** In the order of their inputs. Empty: all inputs are cached. */
   readonly requests: readonly PlannedRequest[];
-  /** The estimated cost in US dollars, in a batch of the vendor. Null: unknown. */
-  readonly dollars: number | null;
+  /** Of the end user and the tags of the line. */
+  readonly labelBudgets: readonly BudgetedOwner[];
 }
 
 interface NumberedLine {
@@ -32,10 +33,10 @@ interface NumberedLine {
 export class VendorInput {
   readonly #api: VendorApi;
   readonly #path: string;
-  /** Lines that are not part of the vendor's batch: they are cached or invalid. */
-  readonly skipped: number[] = [];
-  /** The estimated cost in US dollars. Null: unknown. */
-  dollars: number | null = 0;
+  /** The estimated cost of all lines, in nano-dollars. Null: unknown. */
+  nanos: number | null = 0;
+  /** What is reserved for the lines with a known price. */
+  reserved: RangeReservation = noReservation;
   #shared: string | undefined;
   /** Lines of the vendor's input file. */
   #count = 0;
@@ -56,26 +57,40 @@ export class VendorInput {
   }
 
   /**
-   * `lines`: other requests are served while they are read. `plan` throws GatewayError if the line is invalid. Throws
+   * `lines`: other requests are served while they are read. `plan` throws GatewayError if the line is invalid, or if it
+   * does not fit into the budget of its end user or of a tag. `sent`: what is written of each line. Throws
    * VendorRefusal.
    */
   async *write<L extends NumberedLine>(
     lines: AsyncIterable<L>,
     plan: (line: L) => Promise<PlannedLine>,
+    sent: Pick<SentRequestsWriter, "add">,
   ): AsyncGenerator<Uint8Array> {
     for await (const line of lines) {
-      const { requests, dollars } = await plan(line).catch(noneIfInvalid);
-      if (requests.length === 0) this.skipped.push(line.number);
-      else this.#addCost(dollars);
-      for (const planned of requests) yield* this.#linesOf(line.number, planned);
+      const { number } = line;
+      const planned = await plan(line).catch(errorOfLine);
+      if (planned instanceof GatewayError) {
+        // Any other invalid line fails when it runs.
+        if (planned.kind === "over_budget")
+          await sent.add({ number, refused: { kind: planned.kind, message: planned.message } });
+        continue;
+      }
+      const { requests, nanos, labelBudgets } = planned;
+      if (requests.length === 0) continue;
+      this.nanos = this.nanos === null || nanos === null ? null : this.nanos + nanos;
+      const labels = labelOwnersText(labelBudgets);
+      if (nanos !== null) this.reserved = withLine(this.reserved, { nanos, labels });
+      const written: SentRequest[] = [];
+      for (const [at, { request, query }] of requests.entries()) {
+        const vendorLines = this.#linesOf(`${number}-${at}`, request);
+        written.push({ ids: vendorLines.map(idOf), query });
+        yield* vendorLines.map((vendorLine) => Buffer.from(`${JSON.stringify(vendorLine)}\n`));
+      }
+      await sent.add({ number, requests: written, nanos, labels });
     }
   }
 
-  #addCost(dollars: number | null): void {
-    this.dollars = this.dollars === null || dollars === null ? null : this.dollars + dollars;
-  }
-
-  *#linesOf(line: number, { request, part }: PlannedRequest): Generator<Uint8Array> {
+  #linesOf(id: string, request: UpstreamRequest): readonly JsonObject[] {
     const body = bodyOf(request);
     const shared = JSON.stringify(this.#api.sharedOf(body));
     this.#shared ??= shared;
@@ -83,38 +98,19 @@ export class VendorInput {
       throw new VendorRefusal(
         "The lines differ in their model or their options, which the vendor takes once for all lines of a batch.",
       );
-    for (const vendorLine of this.#api.linesOf(idOf(line, part), body, this.#path)) {
-      this.#count++;
-      yield Buffer.from(`${JSON.stringify(vendorLine)}\n`);
-    }
+    const vendorLines = this.#api.linesOf(id, body, this.#path);
+    this.#count += vendorLines.length;
+    return vendorLines;
   }
 }
 
-/** An invalid line is not part of the vendor's batch. It fails when it runs. */
-function noneIfInvalid(error: unknown): PlannedLine {
-  if (error instanceof GatewayError) return { requests: [], dollars: 0 };
+function errorOfLine(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
   throw error;
 }
 
-/** The ids of the lines of the vendor's input file for one request. */
-export const idsOf = (
-  api: VendorApi,
-  line: number,
-  { request, part }: PlannedRequest,
-): readonly string[] =>
-  api
-    .linesOf(idOf(line, part), bodyOf(request), "")
-    .map(({ custom_id: id, key }) => String(id ?? key));
-
-const idOf = (line: number, part: string): string => `${line}-${part}`;
-
-/**
- * The position of a request in its line, and a hash of its inputs: a result is never read as the response to other
- * inputs, also if the line is split or decoded in another way when its results are read. What the adapter writes is not
- * in it, because a later version, or other options, may write the same request differently.
- */
-export const partOf = (position: number, inputs: unknown): string =>
-  `${position}-${createHash("sha256").update(JSON.stringify(inputs)).digest("hex").slice(0, 16)}`;
+/** The id by which the vendor's result is found. */
+const idOf = ({ custom_id: id, key }: JsonObject): string => String(id ?? key);
 
 const bodyOf = (request: UpstreamRequest): JsonObject =>
   asObject(JSON.parse(textOf(request))) ?? {};

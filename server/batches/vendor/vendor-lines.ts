@@ -4,21 +4,20 @@
  * A range of a client's batch becomes one batch of the vendor. The row of the range has its state (`vendor-state.ts`).
  * The runner claims the range again and again, in any process, and each claim takes the next step (`vendor-batch.ts`):
  *
- * 1. No state. Each line passes the stages up to its upstream requests (`plan` of `embedding-stages.ts`), and these are
- *    the vendor's input file. The estimated cost is reserved, and the file is uploaded.
- * 2. `creating`. The batch is created, once: after a crash it is looked up by its name. From here on, the estimate in
- *    the row is reserved by every process (`server/jobs/job-budget.ts`).
+ * 1. No state. Each line passes the stages up to its upstream requests (`plan` of `embedding-stages.ts`). These are the
+ *    vendor's input file, and what is needed to read their results is a file beside it (`sent-requests.ts`). The
+ *    estimated cost is reserved in all budgets, and the file is uploaded.
+ * 2. `uploaded`. From here on, the estimate in the row is reserved by every process (`server/jobs/job-budget.ts`).
+ *    `creating`: the batch is created, once. After a crash, or an error that does not say, it is looked up by its name.
  * 3. `created`. The batch is polled, or canceled because the job ends.
  * 4. The batch has ended. Its results are downloaded, and each line runs through the request pipeline, as lines do that
- *    run now, with the vendor's results as responses (`send`). So it is verified, cached, charged at the vendor's price
- *    and written to the ledger. The upstream requests are derived a second time, and may be written differently then.
- *    Nothing else is stored of a line, and a result is found by the line and a hash of its inputs (`vendor-input.ts`).
+ *    run now, with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at
+ *    the vendor's price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
  *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always fail.
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
 import { RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
-import { jobFolder } from "../../jobs/segments.ts";
 import type { ByteTurns } from "../../lib/byte-turns.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -26,12 +25,13 @@ import type { Log } from "../../lib/log.ts";
 import type { ClaimedRange, StoredJob } from "../../storage/sql/stored-job.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-been-billed.ts";
-import { withDiscount } from "./index.ts";
-import { ResultLine } from "./result-line.ts";
+import { type Delivery, ResultLine } from "./result-line.ts";
+import { type SentLine, SentRequests } from "./sent-requests.ts";
 import {
   type BatchLine,
   cancelMs,
   type Ended,
+  fileNamesOf,
   VendorBatch,
   type VendorBatchOptions,
   type VendorTarget,
@@ -100,7 +100,8 @@ class RangeLines {
     this.#range = range;
     this.#plain = plain;
     this.#record = record;
-    this.#isSent = "fileId" in (readState(range.vendorBatch) ?? {});
+    const kind = readState(range.vendorBatch)?.kind;
+    this.#isSent = kind === "creating" || kind === "created";
   }
 
   async *lines(): AsyncGenerator<BatchLine> {
@@ -111,10 +112,22 @@ class RangeLines {
     const payer = this.#payer();
     // Nothing was sent, and nothing is, or nothing is known of it: the lines end with the reason.
     const isOver = job.ending !== null && (!before || this.#isOverdue(before));
+    // What was sent is delivered, also if the model has another upstream now.
+    const isChanged = payer instanceof GatewayError && payer.kind === "vendor_batch_failed";
+    if (isChanged && at && before?.kind === "created") return yield* this.#continue(at, before);
     if (isOver || !at || payer instanceof GatewayError) {
       if (at && before) await this.#abandon(at, before);
       return yield* this.#unsent(at, payer);
     }
+    yield* this.#continue(at, before, payer);
+  }
+
+  /** `payer`: needed until the batch is created. */
+  async *#continue(
+    at: VendorTarget,
+    before: VendorState | undefined,
+    payer?: ChargedLines,
+  ): AsyncGenerator<BatchLine> {
     const batch = new VendorBatch(this.#options, this.#range, at, this.#record);
     const step = await batch.advance(before, payer, this.#plain);
     if (step.kind === "results") return yield* this.#results(batch, at, step);
@@ -180,19 +193,38 @@ class RangeLines {
     { sent, status }: { readonly sent: Created; readonly status: Ended },
   ): AsyncGenerator<BatchLine> {
     this.#isSent = true;
-    const results = await this.#openResults(batch, at, sent, status);
-    await batch.deleteFiles([sent.fileId, ...status.files]);
-    const skipped = new Set(sent.skipped);
-    await batch.reserveOnly(results.lines / (this.#range.lines - skipped.size), sent);
-    const { target, priceFactor, api } = at;
-    const paid = { target: withDiscount(target, priceFactor), priceFactor };
-    for await (const line of this.#plain()) {
-      const { number } = line;
-      if (results.has(number))
-        yield { ...line, vendor: new ResultLine(paid, api, results, number) };
-      else if (skipped.has(number) || this.#mayRun) yield line;
-      else yield { ...line, failure: this.#missing(status) };
+    const ended = batch.ended(sent);
+    const results = await this.#openResults(batch, at, ended, status);
+    await batch.deleteFiles([ended.fileId, ...status.files]);
+    const { files, byteTurns } = this.#options;
+    const { job } = this.#range;
+    const { requests: name } = fileNamesOf(this.#range);
+    const requests = await SentRequests.open(files, name, byteTurns.steps(job.owner)).catch(
+      (error: Error) => {
+        throw batch.tryAgain(error);
+      },
+    );
+    const { upstream } = at.target;
+    const delivery = { ...requests.sentTo, upstream, at: ended.endedAt, api: at.api, results };
+    try {
+      for await (const line of this.#plain()) {
+        const found = await requests.find(line.number);
+        if (!found) yield line;
+        else if (found instanceof GatewayError) yield { ...line, failure: found };
+        else yield this.#deliver(line, found, delivery, status);
+      }
+    } finally {
+      await requests.close();
     }
+  }
+
+  #deliver(line: BatchLine, sent: SentLine, delivery: Delivery, status: Ended): BatchLine {
+    const { number, nanos, labels } = sent;
+    const reserved = nanos === null ? {} : { reserved: { nanos, labels } };
+    if (delivery.results.has(number))
+      return { ...line, ...reserved, vendor: new ResultLine(delivery, sent) };
+    if (this.#mayRun) return { ...line, ...reserved };
+    return { ...line, ...reserved, failure: this.#missing(status) };
   }
 
   async #openResults(
@@ -202,11 +234,11 @@ class RangeLines {
     { files: fileIds }: Ended,
   ): Promise<VendorResults> {
     const { files, now, byteTurns } = this.#options;
-    const { job, number } = this.#range;
+    const { job } = this.#range;
     const { readings = 0 } = sent;
     if (readings >= maxReadings)
       throw failedError(`its results could not be read in ${maxReadings} attempts`);
-    const name = `${jobFolder(job.id)}/vendor-${number}.results`;
+    const { results: name } = fileNamesOf(this.#range);
     const open = () => download(api, endpoint, fileIds);
     await batch.setReadings(sent, readings + 1);
     try {

@@ -9,15 +9,16 @@ export interface Sent {
   readonly fileId: string;
   /** What all of its requests share. */
   readonly shared: JsonObject;
-  /** When it was created first, in Unix milliseconds. */
+  /** When it was uploaded, or the last attempt to create the batch began, in Unix milliseconds. */
   readonly at: number;
-  /** Lines of the job that are not part of the vendor's batch, because they are cached or invalid. */
-  readonly skipped: readonly number[];
-  /** The estimated cost in US dollars. Null: unknown. */
-  readonly dollars: number | null;
 }
 
-/** The batch is about to be created. After a crash, it is looked up by its name. */
+/** The batch is not created yet: the vendor has certainly no batch of this file. */
+export interface Uploaded extends Sent {
+  readonly kind: "uploaded";
+}
+
+/** The batch is about to be created, or may have been. It is looked up by its name. */
 export interface Creating extends Sent {
   readonly kind: "creating";
 }
@@ -28,11 +29,14 @@ export interface Created extends Sent {
   readonly id: string;
   /** When its cancellation was requested. */
   readonly cancelledAt?: number;
+  /** When a poll first showed that it has ended. Its lines are charged to that day. */
+  readonly endedAt?: number;
   /** How often a process began to read its results and did not end. Absent: never. */
   readonly readings?: number;
 }
 
 export type VendorState =
+  | Uploaded
   | Creating
   | Created
   /** The vendor refused the batch. */

@@ -18,13 +18,13 @@ export async function addRanges(
     const job = parameters.add(id);
     const rows = ranges
       .slice(at, at + rangesPerInsert)
-      .map(({ firstLine, lines, position, reservedCost = null }, index) =>
-        [at + index, firstLine, lines, position, reservedCost]
+      .map(({ firstLine, lines, position, reserved }, index) =>
+        [at + index, firstLine, lines, position, reserved ? JSON.stringify(reserved) : null]
           .map((value) => parameters.add(value))
           .join(", "),
       );
     await queries.query(
-      `INSERT INTO vexel.job_ranges (job_id, number, first_line, lines, position, reserved_cost,
+      `INSERT INTO vexel.job_ranges (job_id, number, first_line, lines, position, reserved,
          settled, attempts, lease_until)
        VALUES ${rows.map((row) => `(${job}, ${row}, 0, 0, 0)`).join(", ")}`,
       parameters.values,
@@ -36,14 +36,14 @@ export async function addRanges(
 export async function settleLines(
   queries: Queries,
   { jobId, number, holder }: RangeClaim,
-  { from, completed, failed, bytes, cost, listCost, now }: SettledLines,
+  { from, completed, failed, bytes, cost, listCost, reserved, now }: SettledLines,
 ): Promise<boolean> {
   await queries.query("UPDATE vexel.jobs SET served_at = served_at WHERE id = $1", [jobId]);
   const { count } = await queries.query(
-    `UPDATE vexel.job_ranges SET settled = $5, intent = NULL,
+    `UPDATE vexel.job_ranges SET settled = $5, intent = NULL, reserved = $6,
        holder = CASE WHEN lines = $5 THEN NULL ELSE holder END
      WHERE job_id = $1 AND number = $2 AND holder = $3 AND settled = $4`,
-    [jobId, number, holder, from, from + completed + failed],
+    [jobId, number, holder, from, from + completed + failed, reserved && JSON.stringify(reserved)],
   );
   if (count === 0) return false;
   await queries.query(

@@ -25,9 +25,10 @@ import {
   type NewJob,
   type NewRange,
   type RangeClaim,
+  type RangeReservation,
   type RangeRow,
-  type ReservedCost,
-  type ReservedCostRow,
+  type ReservedRange,
+  type ReservedRow,
   type SettledLines,
   type StoredJob,
   type Work,
@@ -173,34 +174,34 @@ export const createJobStore = (db: SqlDatabase) => ({
   },
 
   /**
-   * Records the batch of a vendor that runs the lines of the range, and the cost that is reserved for them, in US
-   * dollars. Null: nothing is reserved. False: the claim was lost.
+   * Records the batch of a vendor that runs the lines of the range, and what is reserved for them. Null: nothing.
+   * False: the claim was lost.
    */
   async recordVendorBatch(
     { jobId, number, holder }: RangeClaim,
     vendorBatch: string,
-    dollars: number | null,
+    reserved: RangeReservation | null,
   ): Promise<boolean> {
     const { count } = await db.query(
-      `UPDATE vexel.job_ranges SET vendor_batch = $4, reserved_cost = $5
+      `UPDATE vexel.job_ranges SET vendor_batch = $4, reserved = $5
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
-      [jobId, number, holder, vendorBatch, dollars],
+      [jobId, number, holder, vendorBatch, reserved && JSON.stringify(reserved)],
     );
     return count > 0;
   },
 
   /** What is reserved for ranges whose lines have not ended. */
-  async listReserved(): Promise<readonly ReservedCost[]> {
-    const { rows } = await db.query<ReservedCostRow>(
-      `SELECT job_id, number, reserved_cost, key_id
+  async listReserved(): Promise<readonly ReservedRange[]> {
+    const { rows } = await db.query<ReservedRow>(
+      `SELECT job_id, number, reserved, key_id
        FROM vexel.job_ranges JOIN vexel.jobs ON jobs.id = job_ranges.job_id
-       WHERE reserved_cost IS NOT NULL AND settled < job_ranges.lines`,
+       WHERE reserved IS NOT NULL AND settled < job_ranges.lines`,
     );
     return rows.map((row) => ({
       jobId: row.job_id,
       number: row.number,
       keyId: row.key_id,
-      dollars: row.reserved_cost,
+      reserved: JSON.parse(row.reserved) as RangeReservation,
     }));
   },
 

@@ -64,8 +64,25 @@ export interface NewRange {
   readonly lines: number;
   /** Where the first line begins in the input, in bytes. */
   readonly position: number;
-  /** The cost that every process reserves for the lines, in US dollars. Absent or null: nothing is reserved. */
-  readonly reservedCost?: number | null | undefined;
+  /** What every process reserves for the lines. Absent or null: nothing is reserved. */
+  readonly reserved?: RangeReservation | null | undefined;
+}
+
+/** The estimated cost of the lines of a range that have not ended, in nano-dollars. */
+export interface RangeReservation {
+  /** A higher version replaces a lower one. It grows with each line that is charged. */
+  readonly version: number;
+  /** In the budgets of the API key and its project. */
+  readonly nanos: number;
+  /** In those of end users and tags, by their names as in ledger rows. */
+  readonly labels: Readonly<Record<string, number>>;
+}
+
+/** The estimated cost of one line. */
+export interface LineReservation {
+  readonly nanos: number;
+  /** The end user and the tags, as in ledger rows. Null: none has a budget. */
+  readonly labels: string | null;
 }
 
 export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempotencyKey" | "claim"> {
@@ -114,14 +131,13 @@ export interface ClaimedRange extends NewRange {
   readonly vendorBatch: string | null;
 }
 
-/** The estimated cost that is reserved for a range. */
-export interface ReservedCost {
+/** What is reserved for a range. */
+export interface ReservedRange {
   readonly jobId: string;
   readonly number: number;
   /** The API key of the job. */
   readonly keyId: string;
-  /** US dollars. */
-  readonly dollars: number;
+  readonly reserved: RangeReservation;
 }
 
 /** A claim, by which its holder changes the range. */
@@ -162,6 +178,8 @@ export interface SettledLines {
   /** Their known cost, in US dollars, and without the discount of a vendor's batch. Null: unknown. */
   readonly cost: number | null;
   readonly listCost: number | null;
+  /** What is still reserved for the range. Null: nothing. */
+  readonly reserved: RangeReservation | null;
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -220,14 +238,14 @@ export interface RangeRow {
   readonly attempts: number;
   readonly intent: string | null;
   readonly vendor_batch: string | null;
-  readonly reserved_cost: number | null;
+  readonly reserved: string | null;
 }
 
-export interface ReservedCostRow {
+export interface ReservedRow {
   readonly job_id: string;
   readonly number: number;
   readonly key_id: string;
-  readonly reserved_cost: number;
+  readonly reserved: string;
 }
 
 export const jobOf = (row: JobRow): StoredJob => ({
@@ -268,5 +286,5 @@ export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
   attempts: row.attempts - 1,
   intent: row.intent,
   vendorBatch: row.vendor_batch,
-  reservedCost: row.reserved_cost,
+  reserved: row.reserved === null ? null : (JSON.parse(row.reserved) as RangeReservation),
 });

@@ -25,8 +25,6 @@ const creating: Creating = {
   fileId: "file-1",
   shared: {},
   at: start,
-  skipped: [],
-  dollars: null,
 };
 
 /** A batch whose creation has an unknown outcome. `find`: what the vendor's list says. */
@@ -51,10 +49,14 @@ function startBatch(endpoint: string, find: () => Promise<string | undefined>) {
     deadline: start + 60 * minute,
   } as Partial<StoredJob> as StoredJob;
   const at = { api, target: {}, endpoint: {}, priceFactor: 0.5 } as unknown as VendorTarget;
-  const budget = { reserve: async () => undefined, refresh: async () => undefined };
+  const budget = {
+    reserve: async () => undefined,
+    refresh: async () => undefined,
+    onCharged: () => undefined,
+  };
   const options: VendorBatchOptions = {
     files: {} as FileStore,
-    plan: async () => ({ requests: [], dollars: null }),
+    plan: async () => ({ requests: [], labelBudgets: [], nanos: null }),
     budget,
     log: { warn: () => undefined },
     now: () => now,
@@ -99,6 +101,8 @@ test("a batch of images is not created while the vendor does not list its batche
   const embeddings = startBatch("/v1/embeddings", () =>
     Promise.reject(new VendorError("Forbidden.", 403)),
   );
+  expect(await embeddings.advance()).toBe(2 * minute);
+  embeddings.pass(2 * minute);
   await embeddings.advance();
   expect(embeddings.calls).toEqual(["create"]);
 });

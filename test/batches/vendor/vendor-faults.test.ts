@@ -1,9 +1,9 @@
 /** Faults around a batch at a vendor: its API fails, its queue is full, the key is revoked, the job ends meanwhile. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { fakeVector } from "../../fake-upstream/vectors.ts";
+import { fakeTokens, fakeVector } from "../../fake-upstream/vectors.ts";
 import { startGateway } from "../../harness.ts";
 import { until } from "../../until.ts";
-import { sdkOf } from "../lines.ts";
+import { line, sdkOf } from "../lines.ts";
 import {
   createBatch,
   endOf,
@@ -55,7 +55,7 @@ const failFor = (step: RegExp, status: number, times: number): void => {
 test("a vendor that fails for a while at each step delays the batch, which is created once", async () => {
   const failures = new Map<RegExp, number[]>([
     [/^POST \/v1\/files$/, [429]],
-    [/^POST \/v1\/batches$/, [500]],
+    [/^POST \/v1\/batches$/, [429]],
     [/^GET \/v1\/batches\/./, [401, 429]],
     [/^GET \/v1\/files\/.*content$/, [404, 500]],
   ]);
@@ -97,7 +97,7 @@ test("a batch that does not fit into the vendor's queue is created again when it
 });
 
 test("a batch that is canceled before the vendor has created it is never created there", async () => {
-  failFor(/^POST \/v1\/batches$/, 500, 1000);
+  failFor(/^POST \/v1\/batches$/, 429, 1000);
   const { id } = await createBatch(client, file);
   await until(() => vendor.requests.includes("POST /v1/batches"));
   await client.batches.cancel(id);
@@ -159,6 +159,62 @@ test("results of a vendor's batch are read after the model's options changed", a
       expect(body.data[0]?.embedding[0]).toBeCloseTo(expected[0] as number, 6);
     }
     expect(vendor.batches).toHaveLength(1);
+  } finally {
+    gateway.reload(yaml);
+  }
+});
+
+test("results of a vendor's batch are delivered and charged as sent, whatever the prices and upstreams are now", async () => {
+  vendor.control.isReady = false;
+  const { id } = await createBatch(client, file);
+  await until(() => vendor.batches[0]?.state === "running");
+  const target = "{ upstream: vendor, model: text-embedding-3-small }";
+  gateway.reload(
+    yaml
+      .replace(target, "{ upstream: other, model: text-embedding-3-small, price: { input: 1000 } }")
+      .replace(
+        "models:\n",
+        '  - { id: other, kind: openai, apiKey: sk-other, baseUrl: "http://127.0.0.1:1/v1" }\nmodels:\n',
+      ),
+  );
+  try {
+    vendor.control.isReady = true;
+    const batch = await endOf(client, id);
+    expect(batch).toMatchObject({ request_counts: { total: 3, completed: 3, failed: 0 } });
+    const rows = gateway.rows().filter(({ requestId }) => requestId.startsWith(id));
+    const { price, factor } = vendorModels.openai;
+    for (const row of rows) {
+      expect(row).toMatchObject({ upstream: "vendor" });
+      expect(row.cost).toBeCloseTo(((row.inputTokens ?? 0) * price * factor) / 1_000_000, 8);
+    }
+    // The results were known at one time, which is that of each row.
+    expect(new Set(rows.map(({ at }) => at)).size).toBe(1);
+    expect(rows.map(({ requestId }) => requestId).sort()).toEqual(
+      [0, 1, 2].map((n) => `${id}-${n}`),
+    );
+  } finally {
+    gateway.reload(yaml);
+  }
+});
+
+test("a line whose end user has no budget left fails alone, and is not sent to the vendor", async () => {
+  const { price, factor } = vendorModels.openai;
+  const perLine = (fakeTokens("text a") * price * factor) / 1_000_000;
+  gateway.reload(
+    yaml.replace(
+      "{ name: one }",
+      `{ name: one, perEndUser: { budget: { day: ${2.5 * perLine} } } }`,
+    ),
+  );
+  try {
+    const lines = ["ann", "ann", "ann", "bob"].map((user, at) =>
+      line(`${at}`, "/v1/embeddings", { model: "embedding", input: "text a", user }),
+    );
+    const batch = await endOf(client, (await createBatch(client, lines.join(""))).id);
+    expect(batch).toMatchObject({ request_counts: { total: 4, completed: 3, failed: 1 } });
+    const results = await resultsOf(client, batch);
+    expect(results.get("2")?.error?.code).toBe("insufficient_quota");
+    expect(vendor.batches[0]?.results).toHaveLength(3);
   } finally {
     gateway.reload(yaml);
   }

@@ -1,11 +1,18 @@
-/** The ids of the lines of a vendor's input file, by which the vendor's results are found. */
+/** The input file of a vendor's batch, and the file of what was sent, by which its results are read. */
 import { expect, test } from "bun:test";
 import {
   type VendorStagesOptions,
   vendorStages,
 } from "../../../server/batches/vendor/embedding-stages.ts";
 import { openai } from "../../../server/batches/vendor/openai.ts";
-import { idsOf } from "../../../server/batches/vendor/vendor-input.ts";
+import {
+  type SentLine,
+  SentRequests,
+  SentRequestsWriter,
+} from "../../../server/batches/vendor/sent-requests.ts";
+import { VendorInput } from "../../../server/batches/vendor/vendor-input.ts";
+import { ByteTurns } from "../../../server/lib/byte-turns.ts";
+import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import { adapters } from "../../../server/upstream/adapters/index.ts";
 import type { EmbeddingCapabilities, EmbeddingInput } from "../../../server/upstream/contract.ts";
 import { capabilitiesOf, modelWithTargets, targetNamed } from "../../embeddings/stage-fixture.ts";
@@ -13,12 +20,7 @@ import { textQuery } from "../../workers/built-in-fixture.ts";
 
 const target = targetNamed("vendor");
 
-/** The ids of the requests of a line to a target with these capabilities. */
-async function idsOfLine(
-  input: EmbeddingInput,
-  capabilities: Partial<EmbeddingCapabilities>,
-  number = 0,
-): Promise<string[]> {
+async function planOf(input: EmbeddingInput, capabilities: Partial<EmbeddingCapabilities>) {
   const options: Partial<VendorStagesOptions> = {
     adapters,
     capabilities: capabilitiesOf(capabilities),
@@ -27,37 +29,79 @@ async function idsOfLine(
   const { plan } = vendorStages(options as VendorStagesOptions);
   const query = textQuery([], { input });
   const requests = await plan({ query, model: modelWithTargets(target), target });
-  return requests.flatMap((planned) => idsOf(openai, number, planned)).sort();
+  return { requests, nanos: 10, labelBudgets: [] };
 }
 
-test("the requests of a line have different ids, also if they are equal", async () => {
+/** What is written of lines with these inputs, each split into requests of two. */
+async function writtenOf(inputs: readonly EmbeddingInput[]) {
+  const input = new VendorInput(openai, "/v1/embeddings");
+  const sent: SentLine[] = [];
+  async function* lines() {
+    for (const number of inputs.keys()) yield { number };
+  }
+  const plan = ({ number }: { number: number }) =>
+    planOf(inputs[number] as EmbeddingInput, { maxItems: 2 });
+  const chunks: Uint8Array[] = [];
+  const add = async (line: unknown): Promise<void> => void sent.push(line as SentLine);
+  for await (const chunk of input.write(lines(), plan, { add })) chunks.push(chunk);
+  const written = Buffer.concat(chunks)
+    .toString()
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { custom_id: string; body: { input: string[] } });
+  return { input, sent, written };
+}
+
+test("each request has an id of its own, also if several are equal, and is stored as it was sent", async () => {
   const texts = ["same", "same", "same", "same"];
-  const ids = await idsOfLine({ kind: "text", texts }, { maxItems: 2 });
-  expect(new Set(ids).size).toBe(2);
+  const { input, sent, written } = await writtenOf([
+    { kind: "text", texts },
+    { kind: "text", texts },
+  ]);
+  const ids = sent.flatMap(({ requests }) => requests.flatMap((request) => request.ids));
+  expect(new Set(ids).size).toBe(4);
+  expect(written.map((line) => line.custom_id)).toEqual(ids);
+  expect(sent.map(({ number }) => number)).toEqual([0, 1]);
+  expect(sent[0]?.requests[0]?.query).toMatchObject({
+    input: { kind: "text", texts: ["same", "same"] },
+  });
+  expect(input.nanos).toBe(20);
+  expect(input.reserved).toEqual({ version: 0, nanos: 20, labels: {} });
 });
 
-test("a result is found for the same inputs, and never for other inputs", async () => {
-  const texts = ["a", "b", "c", "d", "e", "f"];
-  const text = { kind: "text", texts } as const;
-  const sent = await idsOfLine(text, { maxItems: 2 });
-  expect(await idsOfLine(text, { maxItems: 2, base64: false })).toEqual(sent);
-  const others = [
-    // Split in another way.
-    ...(await idsOfLine(text, { maxItems: 3 })),
-    ...(await idsOfLine(text, { maxItems: 6 })),
-    // Another line, and a line that changed.
-    ...(await idsOfLine(text, { maxItems: 2 }, 1)),
-    ...(await idsOfLine({ kind: "text", texts: texts.toReversed() }, { maxItems: 2 })),
-  ];
-  expect(others.filter((id) => sent.includes(id))).toEqual([]);
-  expect(new Set(others).size).toBe(others.length);
-});
-
-test("a result of token arrays is never found for the texts that they decode to", async () => {
-  const tokens = { kind: "tokens", tokens: [[9906, 1917]] } as const;
-  const passed = await idsOfLine(tokens, { tokens: true, tokenizer: "cl100k_base" });
-  const decoded = await idsOfLine(tokens, { tokens: false });
-  expect(passed).toHaveLength(1);
-  expect(decoded).toHaveLength(1);
-  expect(decoded).not.toEqual(passed);
+test("what was sent is read again line by line, whatever the configuration is then", async () => {
+  const stored = new Map<string, Buffer>();
+  const files = {
+    write: async (name: string, chunks: AsyncIterable<Uint8Array>) => {
+      const parts: Uint8Array[] = [];
+      for await (const chunk of chunks) parts.push(chunk);
+      stored.set(name, Buffer.concat(parts));
+      return 0;
+    },
+    find: async (name: string) => {
+      const bytes = stored.get(name);
+      return bytes && { size: bytes.length, read: () => new Blob([bytes]).stream() };
+    },
+  } as never;
+  const sentTo = {
+    target: { model: "text-embedding-3-small", tokenPrice: 0.01 },
+    priceFactor: 0.5,
+    model: { dimensions: 4 },
+  };
+  const writer = new SentRequestsWriter(files, "requests", sentTo);
+  const line = { number: 1, requests: [], nanos: 5, labels: "end_user=ann" };
+  await writer.add(line);
+  await writer.add({ number: 3, refused: { kind: "over_budget", message: "Too much." } });
+  await writer.close();
+  const turns = new ByteTurns(() => 0).steps("owner");
+  const requests = await SentRequests.open(files, "requests", turns);
+  expect(requests.sentTo).toEqual(sentTo);
+  expect(await requests.find(0)).toBeUndefined();
+  expect(await requests.find(1)).toEqual(line);
+  expect(await requests.find(2)).toBeUndefined();
+  const refused = await requests.find(3);
+  expect(refused).toBeInstanceOf(GatewayError);
+  expect((refused as GatewayError).kind).toBe("over_budget");
+  expect(await requests.find(4)).toBeUndefined();
+  await requests.close();
 });

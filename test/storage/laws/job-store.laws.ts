@@ -6,6 +6,7 @@ import type {
   NewJob,
   NewRange,
   RangeClaim,
+  RangeReservation,
   SettledLines,
   Work,
 } from "../../../server/storage/sql/stored-job.ts";
@@ -55,6 +56,12 @@ const claimOf = (holder: string, at = now) =>
     until: at + minute,
   }) as const;
 
+const reservedOf = (nanos: number): RangeReservation => ({
+  version: 1,
+  nanos,
+  labels: { "end_user=ann": nanos },
+});
+
 /** Of a job that is to be validated or finalized. */
 const jobClaimOf = (holder: string, at = now) => ({ ...claimOf(holder, at), endpoints: null });
 
@@ -64,6 +71,7 @@ const settled = (from: number, more: Partial<SettledLines> = {}): SettledLines =
   failed: 0,
   bytes: 5,
   cost: null,
+  reserved: null,
   listCost: null,
   now,
   ...more,
@@ -153,12 +161,12 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         await add(store, "batch_1", { ranges: [range(0, 2)] });
         const first = await claim(store, "one");
         expect(first.vendorBatch).toBeNull();
-        expect(await store.recordVendorBatch(first.by, "vendor batch", 0.5)).toBe(true);
+        expect(await store.recordVendorBatch(first.by, "vendor batch", reservedOf(5))).toBe(true);
         await store.releaseRange(first.by, now + 5, true);
         expect(await store.claimRange(claimOf("two", now + 4))).toBeUndefined();
         const second = await claim(store, "two", now + 5);
         expect(second).toMatchObject({ vendorBatch: "vendor batch", attempts: 0 });
-        expect(await store.recordVendorBatch(first.by, "lost", 0.5)).toBe(false);
+        expect(await store.recordVendorBatch(first.by, "lost", reservedOf(5))).toBe(false);
         await store.settle(second.by, settled(0));
         await store.releaseRange(second.by, now);
         const third = await claim(store, "three", now + 5);
@@ -176,24 +184,24 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         const store = await open();
         await add(store, "batch_1", { ranges: [range(0, 1), range(1, 1), range(2, 1)] });
         const costs = async () =>
-          (await store.listReserved()).map(({ number, dollars }) => [number, dollars]);
+          (await store.listReserved()).map(({ number, reserved }) => [number, reserved.nanos]);
         expect(await costs()).toEqual([]);
         const [first, second, third] = [
           await claim(store, "one"),
           await claim(store, "two"),
           await claim(store, "three"),
         ];
-        await store.recordVendorBatch(first.by, "created", 0.25);
-        await store.recordVendorBatch(second.by, "created", 0.5);
+        await store.recordVendorBatch(first.by, "created", reservedOf(25));
+        await store.recordVendorBatch(second.by, "created", reservedOf(50));
         await store.recordVendorBatch(third.by, "of unknown cost", null);
         expect(await store.listReserved()).toContainEqual({
           jobId: "batch_1",
           number: 0,
           keyId: first.job.keyId,
-          dollars: 0.25,
+          reserved: reservedOf(25),
         });
         await store.settle(first.by, settled(0));
-        expect(await costs()).toEqual([[1, 0.5]]);
+        expect(await costs()).toEqual([[1, 50]]);
         await store.recordVendorBatch(second.by, "refused", null);
         expect(await costs()).toEqual([]);
       },

@@ -64,10 +64,10 @@ export const vendorBatchColumns: readonly string[] = [
   "ALTER TABLE vexel.jobs ADD COLUMN list_cost DOUBLE PRECISION",
 ];
 
-/** `reserved_cost`: the estimated cost that is reserved in budgets for the lines, in US dollars. Null: nothing. */
+/** `reserved`: what is reserved in budgets for the lines, as JSON. Null: nothing. */
 export const reservedCostColumns: readonly string[] = [
-  "ALTER TABLE vexel.job_ranges ADD COLUMN reserved_cost DOUBLE PRECISION",
-  "CREATE INDEX job_ranges_reserved ON vexel.job_ranges (job_id) WHERE reserved_cost IS NOT NULL",
+  "ALTER TABLE vexel.job_ranges ADD COLUMN reserved TEXT",
+  "CREATE INDEX job_ranges_reserved ON vexel.job_ranges (job_id) WHERE reserved IS NOT NULL",
 ];
 
 /** `event_at`: the job has ended, and its event is not recorded yet. */

@@ -133,12 +133,12 @@ const jobEvents: Migration = {
   ],
 };
 
-/** `reserved_cost`: the estimated cost that is reserved in budgets for the lines, in US dollars. Null: nothing. */
+/** `reserved`: what is reserved in budgets for the lines, as JSON. Null: nothing. */
 const reservedCosts: Migration = {
-  name: "0006-reserved-costs",
+  name: "0006-reservations",
   statements: [
-    "ALTER TABLE job_ranges ADD COLUMN reserved_cost REAL",
-    "CREATE INDEX job_ranges_reserved ON job_ranges (job_id) WHERE reserved_cost IS NOT NULL",
+    "ALTER TABLE job_ranges ADD COLUMN reserved TEXT",
+    "CREATE INDEX job_ranges_reserved ON job_ranges (job_id) WHERE reserved IS NOT NULL",
   ],
 };
 
