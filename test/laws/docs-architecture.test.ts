@@ -65,6 +65,7 @@ describe("ARCHITECTURE.md", () => {
     const own = [
       "server/pipeline/stages.ts",
       "server/batches/vendor/embedding-stages.ts",
+      "server/batches/vendor/image-stages.ts",
       "server/request/stage.ts",
     ];
     const silent = filesBelow("server").filter((file) => isStage(file) && !files.includes(file));
