@@ -139,18 +139,21 @@ describe("a response is passed on byte for byte", () => {
   const usage = `{"prompt_tokens":5,"total_tokens":5}`;
   const whole = (data: readonly string[], reportedUsage = usage, more = "") =>
     `{"object":"list",${more}"data":[${data.join(", ")}],"model":"a:b","usage":${reportedUsage}}`;
-  const read = (text: string) => readEmbeddingsResponse(upstreamResponseOf(text), query);
+  const read = (text: string, encoding: EmbeddingsQuery["encoding"] = "base64") =>
+    readEmbeddingsResponse(upstreamResponseOf(text), { ...query, encoding });
 
-  test("if the parser has read all of it", async () => {
+  test("if it has the encoding that the client requested", async () => {
     const text = whole(entries);
     expect((await read(text)).verbatim?.body.toString()).toBe(text);
     const spaced = text.replaceAll(":", " : ").replace("a : b", "a:b");
     expect((await read(spaced)).verbatim?.encoding).toBe("base64");
     const inNumbers = (number: string) =>
       text.replaceAll(`"${vector}"`, `[${Array(100).fill(number).join(",")}]`);
-    expect((await read(inNumbers("0.1"))).verbatim?.encoding).toBe("float");
+    expect((await read(inNumbers("0.1"), "float")).verbatim?.encoding).toBe("float");
+    expect((await read(inNumbers("0.1"), "base64")).verbatim).toBeUndefined();
+    expect((await read(text, "float")).verbatim).toBeUndefined();
     // Float32 numbers are printed again, in fewer digits.
-    expect((await read(inNumbers("0.10000000149011612"))).verbatim).toBeUndefined();
+    expect((await read(inNumbers("0.10000000149011612"), "float")).verbatim).toBeUndefined();
   });
 
   const more = entries.map((entry) => entry.replace("{", `{"meta":{"embedding":"AAAA"},`));

@@ -61,7 +61,7 @@ interface KeptText {
 export const textShare = 1 / 8;
 
 /** Vectors of one response share a buffer of up to this size: to allocate each of them would take twice the time. */
-const maxSharedBytes = 512 * 1024;
+const maxSharedBytes = 1024 * 1024;
 /** The share of the cache that one buffer may have. */
 const maxBufferShare = 1 / 32;
 
@@ -74,6 +74,7 @@ export class EmbeddingCache {
   readonly #maxBytes: number;
   readonly #maxSharedBytes: number;
   #entries: S3Fifo<Entry>;
+  #spare: ArrayBuffer | undefined;
   #texts: S3Fifo<KeptText>;
   #generation = 0;
 
@@ -136,25 +137,36 @@ export class EmbeddingCache {
     tokens: readonly (number | undefined)[],
   ): boolean {
     const madeAt = this.#expiry?.now() ?? 0;
-    for (let first = 0; first < keys.length; ) {
-      let size = lengthOf(vectors[first] as Vector);
-      let end = first + 1;
-      for (; end < keys.length; end++) {
-        const length = lengthOf(vectors[end] as Vector);
-        if (size < 0 || length < 0 || size + length > this.#maxSharedBytes) break;
-        size += length;
-      }
-      if (size < 0) return false;
-      const buffer = { bytes: new ArrayBuffer(size), entries: end - first };
-      for (let from = 0; first < end; first++) {
-        const vector = vectors[first] as Vector;
-        const length = lengthOf(vector);
-        if (!writeVector(vector, buffer.bytes, from, length)) return false;
-        this.#add(keys[first] as string, { buffer, from, length, tokens: tokens[first], madeAt });
+    const lengths = vectors.map(lengthOf);
+    const perBuffer = this.#vectorsPerBuffer(keys.length, lengths[0] ?? 0);
+    for (let first = 0; first < keys.length; first += perBuffer) {
+      const end = Math.min(first + perBuffer, keys.length);
+      let size = 0;
+      for (let at = first; at < end; at++) size += Math.max(0, lengths[at] as number);
+      const buffer = { bytes: this.#allocate(size), entries: end - first };
+      let from = 0;
+      for (let at = first; at < end; at++) {
+        const length = lengths[at] as number;
+        if (!writeVector(vectors[at] as Vector, buffer.bytes, from, length)) return false;
+        this.#add(keys[at] as string, { buffer, from, length, tokens: tokens[at], madeAt });
         from += length;
       }
     }
     return true;
+  }
+
+  /** Buffers of one response have the same size, so that the next response can use them. */
+  #vectorsPerBuffer(count: number, length: number): number {
+    const buffers = Math.ceil((count * length) / this.#maxSharedBytes);
+    return Math.ceil(count / Math.min(count, Math.max(1, buffers)));
+  }
+
+  /** Uses the buffer that was released last: mostly, the next response has as many vectors. */
+  #allocate(size: number): ArrayBuffer {
+    const spare = this.#spare;
+    if (spare?.byteLength !== size) return new ArrayBuffer(size);
+    this.#spare = undefined;
+    return spare;
   }
 
   #add(key: string, entry: Entry): void {
@@ -172,7 +184,8 @@ export class EmbeddingCache {
     if (--buffer.entries > 0) return;
     this.#entries.heldBytes -= buffer.bytes.byteLength;
     // At once: until the garbage collector runs, several times the bytes of the cache would accumulate.
-    buffer.bytes.transfer(0);
+    this.#spare?.transfer(0);
+    this.#spare = buffer.bytes;
   }
 
   /** The entry may stay much longer than the others of its buffer, so it gets one of its own. */
@@ -262,6 +275,7 @@ function unpadded(bytes: ArrayBuffer, type: QuantizedType): QuantizedVector {
 
 /** False if a text is not strict base64 of whole float32 numbers. */
 function writeVector(vector: Vector, into: ArrayBuffer, from: number, length: number): boolean {
+  if (length < 0) return false;
   if (typeof vector === "string")
     return decodeText(vector, new Uint8Array(into, from, length)) === length;
   if (vector instanceof EncodedVector) new Uint8Array(into, from, length).set(vector.decode());

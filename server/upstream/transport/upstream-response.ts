@@ -6,6 +6,7 @@
  */
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { releaseBuffer } from "../../lib/byte-memory.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { invalidJson } from "../invalid-response.ts";
@@ -186,7 +187,11 @@ export class BufferedResponse implements UpstreamResponse {
   }
 
   async jsonWithVectors(): Promise<unknown> {
-    return (await parseVectorsJson(await this.bytes())).value;
+    const bytes = await this.bytes();
+    const { value } = await parseVectorsJson(bytes);
+    // Nothing refers to the bytes. A shorter body may be an error, which is then read again.
+    if (bytes.length > maxRereadBytes) releaseBuffer(bytes);
+    return value;
   }
 
   async text(maxBytes = this.#max): Promise<string> {

@@ -1,4 +1,5 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
+import { releaseBuffer } from "../../../lib/byte-memory.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { EncodedVector } from "../../../lib/vector-codec/index.ts";
 import type { EmbeddingsAdapter, UpstreamResponse } from "../../adapter.ts";
@@ -209,11 +210,11 @@ function embeddingsOf(
   const body = value as ResponseBody;
   const encoding = verbatimEncoding(body);
   // Float32 numbers are printed again, in fewer digits.
-  if (encoding === undefined || (encoding === "float" && areFloat32)) return response;
-  return {
-    ...response,
-    verbatim: { body: bytes, model: body.model as string, encoding },
-  };
+  if (encoding === query.encoding && !(encoding === "float" && areFloat32))
+    return { ...response, verbatim: { body: bytes, model: body.model as string, encoding } };
+  // Numbers were copied out of the bytes.
+  if (response.vectors.every((vector) => vector instanceof Float32Array)) releaseBuffer(bytes);
+  return response;
 }
 
 /** Reads the embeddings of a response that is already parsed, or that is part of another response. */
