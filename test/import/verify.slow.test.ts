@@ -18,6 +18,7 @@ const [first, second] = ["sk-first-key-0123456789", "sk-second-key-012345678"];
 const other = {
   refuses: [] as string[],
   blocked: false,
+  hidesList: false,
   models: [] as string[],
   length: 1536,
   paidRequests: 0,
@@ -33,6 +34,7 @@ const server = Bun.serve({
     if (pathname === "/key/info" && key === masterKey)
       return Response.json({ info: { blocked: other.blocked, models: other.models } });
     if (key !== first && key !== second) return new Response("{}", { status: 401 });
+    if (pathname === "/v1/models" && other.hidesList) return new Response("{}", { status: 403 });
     if (pathname === "/v1/models")
       return Response.json({
         data: ["small", "art"].filter((id) => !other.refuses.includes(id)).map((id) => ({ id })),
@@ -56,6 +58,7 @@ beforeEach(() => {
   Object.assign(other, {
     refuses: [],
     blocked: false,
+    hidesList: false,
     models: [],
     length: 1536,
     paidRequests: 0,
@@ -118,6 +121,13 @@ test("a key that may use less there is named, also with an image model, and the 
   expect(out).toContain('wider: key "web": it may not use art there');
   expect(out).toContain('wider: key "shop": it is blocked, gone or refused there');
   expect(out).toContain("1 key tried, 1 read, 0 not compared, 3 wider");
+});
+
+test("a key that may not see the list of models is no wider key: its image models are not compared", async () => {
+  other.hidesList = true;
+  const { code, out } = await verify();
+  expect(out).toStartWith("0 keys tried, 1 read, 1 not compared, 0 wider");
+  expect(code).toBe(0);
 });
 
 test("a key that has lost models there since the export is named", async () => {

@@ -248,7 +248,12 @@ function reportOwner(
   else if (hasContent(row.team_id))
     report.dropped("team_id", `the team ${JSON.stringify(row.team_id)} was not found`);
   if (hasContent(row.access_group_ids)) {
-    if (groupModels.length > 0) report.carried("access_group_ids", "models");
+    if (groupModels.length > 0 && hasContent(row.team_id))
+      report.approximated(
+        "access_group_ids",
+        "models that its team has, too; LiteLLM also permits the others of the group",
+      );
+    else if (groupModels.length > 0) report.carried("access_group_ids", "models");
     else report.dropped("access_group_ids", "these access groups were not found");
   }
   if (hasContent(row.project_id))

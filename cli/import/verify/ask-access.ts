@@ -40,25 +40,29 @@ export async function askAccess(
   const listed = await listModels(gateway, key);
   const access = new Map<string, Access>();
   for (const [model, kind] of models) {
-    if (listed === "refused" || listed === "unknown") access.set(model, listed);
-    else if (kind === "image") access.set(model, listed.has(model) ? "allowed" : "refused");
+    if (kind === "image") access.set(model, inList(listed, model));
     else access.set(model, await askEmbeddings(gateway, key, model));
   }
   return access;
 }
 
+/** A key that may not see the list may still use a model. */
+const inList = (listed: ReadonlySet<string> | undefined, model: string): Access => {
+  if (!listed) return "unknown";
+  return listed.has(model) ? "allowed" : "refused";
+};
+
 async function listModels(
   gateway: OtherGateway,
   key: string,
-): Promise<ReadonlySet<string> | "refused" | "unknown"> {
+): Promise<ReadonlySet<string> | undefined> {
   const response = await request(gateway, "/v1/models", key);
   const text = await response.text();
-  if (response.status === 401 || response.status === 403) return "refused";
   try {
     const { data } = JSON.parse(text) as { data: readonly { id: string }[] };
-    return response.ok ? new Set(data.map(({ id }) => id)) : "unknown";
+    return response.ok ? new Set(data.map(({ id }) => id)) : undefined;
   } catch {
-    return "unknown";
+    return undefined;
   }
 }
 
