@@ -69,8 +69,19 @@ async function listModels(
 const noSuchModel =
   /invalid model name|model[^.]{0,80}(?:not found|does not exist|not exist)|no available channel/i;
 
+/** LiteLLM may allow a key one of the two paths. */
 async function askEmbeddings(gateway: OtherGateway, key: string, model: string): Promise<Access> {
-  const response = await request(gateway, "/v1/embeddings", key, { model });
+  const access = await askAt("/v1/embeddings", gateway, key, model);
+  return access === "refused" ? askAt("/embeddings", gateway, key, model) : access;
+}
+
+async function askAt(
+  path: string,
+  gateway: OtherGateway,
+  key: string,
+  model: string,
+): Promise<Access> {
+  const response = await request(gateway, path, key, { model });
   const text = await response.text();
   const { status } = response;
   if (status === 429) return "unknown";

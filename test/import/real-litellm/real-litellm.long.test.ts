@@ -201,10 +201,16 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const listOf = (url: string, key: string): Promise<Response> =>
   fetch(`${url}/v1/models`, { headers: bearer(key) });
 
-/** Both gateways get their images from a fake vendor. */
+/** A key of LiteLLM may be allowed one of two paths: with and without `/v1`. */
 async function ask(url: string, key: string, model: string): Promise<Answer> {
+  const answer = await askAt(`${url}/v1`, key, model);
+  return answer.status === 403 ? askAt(url, key, model) : answer;
+}
+
+/** Both gateways get their images from a fake vendor. */
+async function askAt(url: string, key: string, model: string): Promise<Answer> {
   const isImage = model === "art";
-  const response = await fetch(`${url}/v1/${isImage ? "images/generations" : "embeddings"}`, {
+  const response = await fetch(`${url}/${isImage ? "images/generations" : "embeddings"}`, {
     method: "POST",
     headers: { ...bearer(key), "content-type": "application/json" },
     body: JSON.stringify(
