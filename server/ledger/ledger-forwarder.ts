@@ -8,17 +8,22 @@ import { logReason } from "../lib/gateway-error.ts";
 import { createSerialize } from "../lib/tasks.ts";
 import { repeat, withTimeout } from "../lib/timers.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
-import { RejectedRowsError } from "../storage/ports/ledger-store.ts";
+import {
+  type LedgerStore,
+  RejectedRowsError,
+  type SpentSum,
+} from "../storage/ports/ledger-store.ts";
 
 /** The rows in the data folder that are not forwarded yet. */
 interface RowBacklog {
   oldest(limit: number): readonly LedgerRow[];
-  remove(requestIds: readonly string[]): void;
+  /** `sums`: those that the shared ledger returned. */
+  remove(requestIds: readonly string[], sums: readonly SpentSum[]): void;
 }
 
 interface ForwarderOptions {
   readonly backlog: RowBacklog;
-  readonly store: { append(rows: readonly LedgerRow[]): Promise<unknown> };
+  readonly store: Pick<LedgerStore, "append">;
   /** Called once when forwarding begins to fail, and once when it works again. */
   readonly report: (state: { readonly reachable: boolean; readonly reason: string }) => void;
   /** The shared ledger refuses the values of a row: it is stored elsewhere, and leaves the backlog. May throw. */
@@ -29,6 +34,8 @@ interface ForwarderOptions {
   readonly reportBacklog: (reason: string) => void;
   /** The longest time that `close` waits for the last rows. */
   readonly closeMs?: number;
+  /** Runs work at an interval. */
+  readonly repeat?: typeof repeat;
 }
 
 const batchRows = 1000;
@@ -51,7 +58,7 @@ export class LedgerForwarder {
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
-    this.#stop = repeat({ everyMs, isImmediate: true }, () => this.run());
+    this.#stop = (options.repeat ?? repeat)({ everyMs, isImmediate: true }, () => this.run());
   }
 
   get isReachable(): boolean {
@@ -97,24 +104,25 @@ export class LedgerForwarder {
   /** A batch with a row that the store refuses is bisected, so that the other rows arrive. */
   async #append(rows: readonly LedgerRow[]): Promise<void> {
     const { store, backlog, setAside } = this.#options;
-    const remove = (): void => inBacklog(() => backlog.remove(rows.map((row) => row.requestId)));
+    const remove = (sums: readonly SpentSum[]): void => {
+      const ids = rows.map(({ requestId }) => requestId);
+      inBacklog(() => backlog.remove(ids, sums));
+    };
     try {
-      await store.append(rows);
+      remove(await store.append(rows));
     } catch (error) {
       if (!(error instanceof RejectedRowsError) || this.#rejected >= maxRejected) throw error;
       const [first] = rows;
       if (first && rows.length === 1) {
         this.#rejected++;
         inBacklog(() => setAside(first, error.message));
-        remove();
+        remove([]);
         return;
       }
       const half = Math.ceil(rows.length / 2);
       await this.#append(rows.slice(0, half));
       await this.#append(rows.slice(half));
-      return;
     }
-    remove();
   }
 
   #reportBacklog({ message }: BacklogError): void {

@@ -17,7 +17,7 @@ import { Spend } from "./spend.ts";
 interface ForwardingOptions {
   /** The data folder. */
   readonly folder: string;
-  readonly backlog: LedgerBacklog;
+  readonly backlog: Pick<LedgerBacklog, "oldest" | "remove" | "earlier" | "size" | "readSpent">;
   readonly shared: {
     readonly ledger: Pick<PostgresLedgerStore, "append" | "rollUp">;
     readonly spend: Pick<SharedSpend, "isRead" | "read" | "raise" | "refresh" | "readNamed">;
@@ -26,6 +26,8 @@ interface ForwardingOptions {
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** Runs work at an interval. */
+  readonly repeat?: typeof repeat;
 }
 
 const refreshEveryMs = 2000;
@@ -43,10 +45,11 @@ const rollUpEveryMs = 1000;
 export type LedgerForwarding = ReturnType<typeof openForwarding>;
 
 export function openForwarding(options: ForwardingOptions) {
-  const { folder, backlog, shared, log, emit, clock } = options;
+  const { folder, backlog, shared, log, emit, clock, repeat: every = repeat } = options;
   const spend = new Spend({
     readSpent: (key) =>
       shared.spend.isRead && !isLabelOwner(key) ? shared.spend.read(key) : undefined,
+    startAt: (key) => backlog.readSpent(key),
     clock,
   });
   for (const rows of backlog.earlier) spend.end(rows);
@@ -72,6 +75,7 @@ export function openForwarding(options: ForwardingOptions) {
         const sums = await shared.ledger.append(rows);
         shared.spend.raise(sums);
         spend.store(rows, sums);
+        return sums;
       },
     },
     report: ({ reachable, reason }) => {
@@ -88,6 +92,7 @@ export function openForwarding(options: ForwardingOptions) {
       spend.drop(row);
       log.error("ledger-row-rejected", { requestId: row.requestId, reason, path: rejectedPath });
     },
+    repeat: every,
     reportBacklog: (reason) => log.error("ledger-not-forwarded", { reason }),
     // Never while rows are forwarded: a sum that has them would count them twice.
     beforeBatch: async () => {
@@ -95,7 +100,7 @@ export function openForwarding(options: ForwardingOptions) {
     },
   });
   // Not by the forwarder: rows are rolled up also while it forwards a backlog.
-  const stopRollUps = repeat(
+  const stopRollUps = every(
     {
       everyMs: rollUpEveryMs,
       onFailure: (error) => log.warn("ledger-not-rolled-up", { reason: logReason(error) }),

@@ -91,6 +91,8 @@ export class OwnerSpend implements SpendKey {
 interface SpendOptions {
   /** The sum in the ledger's database, as last read. Undefined: it has not been read. May throw. */
   readonly readSpent: (key: SpendKey) => number | undefined;
+  /** What it was at least. Absent: 0. */
+  readonly startAt?: (key: SpendKey) => number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
@@ -111,9 +113,14 @@ export class Spend {
   /** For a budget. Throws if the ledger cannot be read. */
   of(key: SpendKey): OwnerSpend {
     const owner = this.#owner(key);
-    const spent = owner.isRead ? undefined : this.#options.readSpent(key);
-    if (spent !== undefined) owner.raise(spent);
-    owner.usedAt = this.#options.clock();
+    const { readSpent, startAt, clock } = this.#options;
+    if (!owner.isRead) {
+      const spent = readSpent(key);
+      if (spent !== undefined) owner.raise(spent);
+      else if (owner.usedAt === Number.NEGATIVE_INFINITY)
+        owner.accept(startAt?.(key) ?? 0, owner.endedElsewhere);
+    }
+    owner.usedAt = clock();
     return owner;
   }
 

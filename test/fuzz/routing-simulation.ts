@@ -38,6 +38,7 @@ export function randomFrom(seed: number): () => number {
 export class VirtualTime implements Timers {
   /** The offset of the clock that the code reads. */
   skew = 0;
+  readonly #steps: number;
   #now = 0;
   #order = 0;
   readonly #queue: {
@@ -45,6 +46,11 @@ export class VirtualTime implements Timers {
     readonly order: number;
     fire: (() => void) | undefined;
   }[] = [];
+
+  /** `steps`: at least as many as a promise chain between two timers has. */
+  constructor(steps = 25) {
+    this.#steps = steps;
+  }
 
   readonly now = (): number => this.#now;
   readonly clock = (): number => this.#now + this.skew;
@@ -68,12 +74,19 @@ export class VirtualTime implements Timers {
   }
 
   /** Runs until no timer is left. */
-  async run(): Promise<void> {
-    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+  run(): Promise<void> {
+    return this.advanceUntil(() => false);
+  }
+
+  /** Runs until it is done, or no timer is left. */
+  async advanceUntil(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
+      const next = this.#queue.shift();
+      if (!next) return;
       if (!next.fire) continue;
       this.#now = next.at;
       next.fire();
-      await drained();
+      for (let step = 0; step < this.#steps; step++) await undefined;
     }
   }
 }
@@ -89,11 +102,6 @@ const admissionIn = (time: VirtualTime): Admission =>
     clock: time.clock,
     timers: time,
   });
-
-/** Runs pending microtasks: more steps than any promise chain between two timers has. */
-async function drained(): Promise<void> {
-  for (let step = 0; step < 25; step++) await undefined;
-}
 
 /** What a target does with a request that arrives now. */
 export type TargetBehavior =

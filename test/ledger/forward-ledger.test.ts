@@ -34,6 +34,7 @@ test("a row that the shared ledger refuses is set aside, and the others arrive",
         if (batch.some(({ requestId }) => refused.has(requestId)))
           throw new RejectedRowsError("refused");
         arrived.push(...idsOf(batch));
+        return [];
       },
     },
     report: () => undefined,
@@ -67,6 +68,7 @@ test("an outage is reported once, with its reason, and a batch whose acknowledgm
       append: async (batch) => {
         for (const id of idsOf(batch)) shared.add(id);
         if (++attempts <= 3) throw unreachable;
+        return [];
       },
     },
     report: ({ reachable, reason }) => states.push([reachable, reason]),
@@ -96,14 +98,15 @@ test("a full disk of the data folder does not blame the database, is reported on
   const forwarder = new LedgerForwarder({
     backlog: {
       oldest: (limit) => backlog.oldest(limit),
-      remove: (ids) => {
+      remove: (ids, sums) => {
         if (++removals <= 3) throw new Error("database or disk is full");
-        backlog.remove(ids);
+        backlog.remove(ids, sums);
       },
     },
     store: {
       append: async (batch) => {
         for (const id of idsOf(batch)) arrived.add(id);
+        return [];
       },
     },
     report: ({ reachable }) => states.push(reachable),
@@ -149,7 +152,9 @@ function openTestForwarding(folder: string, database: TestDatabase) {
     shared: {
       ledger: { append: (rows) => database.append(rows), rollUp: async () => undefined },
       spend: {
-        isRead: true,
+        get isRead() {
+          return database.isRead;
+        },
         read: (key) => database.sums.get(spendKey(key)) ?? 0,
         raise: () => undefined,
         refresh: async () => [],
@@ -167,6 +172,7 @@ function openTestForwarding(folder: string, database: TestDatabase) {
 
 class TestDatabase {
   isUp = true;
+  isRead = true;
   refused: string | undefined;
   readonly ids = new Set<string>();
   readonly sums = new Map<string, number>();
@@ -248,4 +254,23 @@ test("a row that the database refuses is in a file, the log names it, and it cou
   expect(totals(ci, "total")).toEqual([1]);
   await forwarding.close();
   await backlog.close();
+});
+
+test("a process that starts while the database is away goes on with the sums that it last returned", async () => {
+  using folder = temporaryFolder();
+  const database = new TestDatabase();
+  const first = openTestForwarding(folder.path, database);
+  const row = ledgerRow(at, { cost: 2 });
+  first.forwarding.spend.end(row);
+  await first.backlog.append([row]);
+  await until(() => first.backlog.size === 0);
+  await first.forwarding.close();
+  await first.backlog.close();
+  database.isUp = false;
+  database.isRead = false;
+  const next = openTestForwarding(folder.path, database);
+  next.forwarding.spend.end(ledgerRow(at, { cost: 1 }));
+  expect(next.totals(ci, "total", "2026-11-15")).toEqual([3, 3]);
+  await next.forwarding.close();
+  await next.backlog.close();
 });

@@ -47,7 +47,7 @@ export class PostgresLedgerStore implements LedgerStore {
     for (let attempt = 1; ; attempt++) {
       await this.#createDays(times);
       try {
-        return await this.#db.transaction((db) => appendLedgerRows(db, rows));
+        return await appendLedgerRows(this.#db, rows);
       } catch (error) {
         const state = sqlState(error);
         const isTemporary = state === noPartition || state === deadlockDetected;

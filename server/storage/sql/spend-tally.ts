@@ -57,6 +57,10 @@ export function spendKeysOf(row: OwnedRow & Pick<LedgerRow, "at">): SpendKey[] {
   );
 }
 
+/** The same for rows that are charged to the same sums. */
+export const chargedAlike = ({ keyId, project, budgets, at }: ChargedRow): string =>
+  `${Math.floor(at / dayMs)} ${keyId}\n${project}\n${budgets}`;
+
 export const spendKey = ({ scope, id, period }: SpendKey): string => `${scope} ${period} ${id}`;
 
 /** What the rows of the same owners and day are charged. */
@@ -78,7 +82,7 @@ export class SpendTally {
     const day = Math.floor(at / dayMs);
     let charged = this.#last;
     if (!charged || charged.day !== day || !hasSameOwners(charged, row)) {
-      const id = `${day} ${keyId}\n${project}\n${budgets}`;
+      const id = chargedAlike(row);
       charged = this.#charged.get(id);
       if (!charged) {
         charged = { keyId, project, budgets, at, day, nanos: 0 };

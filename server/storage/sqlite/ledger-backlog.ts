@@ -1,15 +1,17 @@
 /**
- * The ledger backlog, `backlog.db`: the rows that the database which replicas share does not have yet. It has no sums
- * and no indexes: rows arrive in groups, and leave in the order of their ids.
+ * The ledger backlog, `backlog.db`: the rows that the database which replicas share does not have yet. They arrive in
+ * groups, and leave in the order of their ids. With them it keeps the sums that the database returned: a process that
+ * starts while the database is away goes on with them.
  */
 import type { Database, Statement } from "bun:sqlite";
 import { join } from "node:path";
+import { periodNames } from "../../../contract/budget-periods.ts";
 import { toDollars } from "../../lib/nano-dollars.ts";
 import { dayMs } from "../../lib/timers.ts";
 import { fromValues, valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import type { SpentSum } from "../ports/ledger-store.ts";
-import { type ChargedRow, nanosOf } from "../sql/spend-tally.ts";
+import type { SpendKey, SpentSum } from "../ports/ledger-store.ts";
+import { type ChargedRow, nanosOf, spentExtraRetentionMs } from "../sql/spend-tally.ts";
 import { backlogMigrations } from "./migrations/backlog.ts";
 import { openDatabase } from "./open-database.ts";
 import { PreparedStatements } from "./prepared-statements.ts";
@@ -34,6 +36,8 @@ export class LedgerBacklog {
   readonly #insert: Statement;
   readonly #oldest: Statement<{ row: string }, [number]>;
   readonly #remove: Statement;
+  readonly #keepSum: Statement;
+  readonly #readSum: Statement<Pick<SpentSum, "nanos">, [string, string, string]>;
   /** The rows of earlier processes, as rows of the same owners and day. */
   readonly earlier: readonly ChargedRow[];
   #size: number;
@@ -59,6 +63,13 @@ export class LedgerBacklog {
     );
     this.#oldest = prepare("SELECT row FROM backlog ORDER BY request_id LIMIT ?1");
     this.#remove = prepare("DELETE FROM backlog WHERE request_id = ?1");
+    this.#keepSum = prepare(
+      `INSERT INTO spent VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO UPDATE SET nanos = max(nanos, excluded.nanos)`,
+    );
+    this.#readSum = prepare("SELECT nanos FROM spent WHERE scope = ?1 AND id = ?2 AND period = ?3");
+    const { month } = periodNames(now - spentExtraRetentionMs);
+    this.#db.run("DELETE FROM spent WHERE period < ?1", [month]);
     using groups = this.#db.prepare<Group, []>(
       `SELECT key_id AS "keyId", project, budgets, at / ${dayMs} * ${dayMs} AS at, count(*) AS rows,
          sum(nanos) AS nanos
@@ -97,11 +108,17 @@ export class LedgerBacklog {
     return this.#oldest.all(limit).map(({ row }) => fromValues(JSON.parse(row) as unknown[]));
   }
 
-  /** The shared database has these rows. */
-  remove(requestIds: readonly string[]): void {
-    this.#size -= this.#db.transaction(() =>
-      requestIds.reduce((sum, requestId) => sum + this.#remove.run(requestId).changes, 0),
-    )();
+  /** The shared database has these rows. `sums`: those that it returned. */
+  remove(requestIds: readonly string[], sums: readonly SpentSum[]): void {
+    this.#size -= this.#db.transaction(() => {
+      for (const { scope, id, period, nanos } of sums) this.#keepSum.run(scope, id, period, nanos);
+      return requestIds.reduce((sum, requestId) => sum + this.#remove.run(requestId).changes, 0);
+    })();
+  }
+
+  /** What the shared database last returned. */
+  readSpent({ scope, id, period }: SpendKey): number {
+    return this.#readSum.get(scope, id, period)?.nanos ?? 0;
   }
 
   /** Moves all rows from the write-ahead log, which may have been unlinked, into the database file. */

@@ -3,7 +3,8 @@ import type { Migration } from "../migrate.ts";
 
 const tables: Migration = {
   name: "0001-backlog",
-  // `row`: the values of the row as JSON. The other columns say what is charged, and to whom.
+  // `row`: the values of the row as JSON. The other columns say what is charged, and to whom. `spent`: what the sums of
+  // the shared database were when they last had rows of this folder.
   statements: [
     `CREATE TABLE backlog (
       request_id TEXT PRIMARY KEY,
@@ -13,6 +14,13 @@ const tables: Migration = {
       at         INTEGER NOT NULL,
       nanos      INTEGER NOT NULL,
       row        TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE TABLE spent (
+      scope  TEXT NOT NULL,
+      id     TEXT NOT NULL,
+      period TEXT NOT NULL,
+      nanos  INTEGER NOT NULL,
+      PRIMARY KEY (scope, id, period)
     ) WITHOUT ROWID`,
   ],
 };
