@@ -1,5 +1,4 @@
 /** The faults of a program. */
-import { until } from "../until.ts";
 import type { BatchVendor } from "./batch-vendor.ts";
 import type { Gateways } from "./gateways.ts";
 import type { Random } from "./random.ts";
@@ -71,7 +70,7 @@ export async function runFault(
       return { weakensBudgets: true };
     case "Redis fails over":
       await redis?.stop();
-      await until(async () => !(await gateways.isReady()));
+      await gateways.haveLostRedis();
       await gateways.ready();
       return { weakensBudgets: true };
     case "the object store stops":

@@ -172,6 +172,13 @@ export class Gateways {
     await until(() => this.isReady());
   }
 
+  /** Resolves when every replica has noticed that Redis is away. */
+  async haveLostRedis(): Promise<void> {
+    await until(() =>
+      this.#processes.every((each) => each?.output().includes("redis-unavailable") ?? true),
+    );
+  }
+
   async #isReady(url: string): Promise<boolean> {
     const response = await fetch(`${url}/readyz`).catch(() => undefined);
     const health = ((await response?.json().catch(() => undefined)) ?? {}) as {
