@@ -5,7 +5,7 @@
 import type { Period } from "../../contract/budget-periods.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { roundDollars } from "../lib/round-dollars.ts";
+import { roundDollars } from "../lib/nano-dollars.ts";
 import { dayMs } from "../lib/timers.ts";
 
 /** The status of a budget, for the admin API and for errors. */

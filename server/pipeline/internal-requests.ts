@@ -4,9 +4,8 @@
  */
 import { internalCaller } from "../auth/authenticate.ts";
 import type { Moderation, Snapshot } from "../config/snapshot.ts";
-import { chargeEmbeddings } from "../embeddings/charge-attempt.ts";
 import type { CanaryOptions } from "../embeddings/drift-canary.ts";
-import { countedTokens } from "../embeddings/embedding-usage.ts";
+import { chargeEmbeddings, countedTokens } from "../embeddings/embedding-usage.ts";
 import type { CheckPrompt } from "../images/moderate.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { estimateModeration } from "../limits/estimate-cost.ts";

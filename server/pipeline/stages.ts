@@ -12,8 +12,7 @@ import {
 } from "../embeddings/adapt-parameters.ts";
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
-import { chargeEmbeddings } from "../embeddings/charge-attempt.ts";
-import { reportServed } from "../embeddings/embedding-usage.ts";
+import { chargeEmbeddings, reportServed } from "../embeddings/embedding-usage.ts";
 import type { ConvertImages, LoadImages } from "../embeddings/multimodal/embed-mixed.ts";
 import { split } from "../embeddings/split.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";

@@ -5,7 +5,7 @@
 
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { chargeEmbeddings } from "../../server/embeddings/charge-attempt.ts";
+import { chargeEmbeddings } from "../../server/embeddings/embedding-usage.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";

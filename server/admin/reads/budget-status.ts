@@ -6,7 +6,7 @@ import type { BudgetStatus } from "../../budgets/over-budget.ts";
 import { limitedEndUser, limitedTag } from "../../config/build/label-limits.ts";
 import { keyScope, modelScope, projectScope } from "../../config/build/limits-and-budgets.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
-import { roundDollars } from "../../lib/round-dollars.ts";
+import { roundDollars } from "../../lib/nano-dollars.ts";
 import type { LimitScope } from "../../limits/limiter.ts";
 import type { Rate } from "../../limits/rate-limit-counters.ts";
 import { type Actor, maySeeProject } from "../actor.ts";

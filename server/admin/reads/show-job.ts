@@ -2,7 +2,7 @@
 import type { JobDetail, ShownJob } from "../../../contract/admin.ts";
 import { projectOfOwner } from "../../auth/owner.ts";
 import { batchDataOf } from "../../batches/stored-batch.ts";
-import { roundDollars } from "../../lib/round-dollars.ts";
+import { roundDollars } from "../../lib/nano-dollars.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";
 
 /** `keyName`: null if the API key was deleted. `now`: Unix milliseconds. */

@@ -1,6 +1,6 @@
 /** Usage of the ledger as JSON: percentiles from the latency histogram, and the dimensions of the console. */
 import type { UsageDimension, UsageRow, UsageSums } from "../../../contract/admin.ts";
-import { roundDollars } from "../../lib/round-dollars.ts";
+import { roundDollars } from "../../lib/nano-dollars.ts";
 import { latencyPercentile } from "../../storage/latency-percentile.ts";
 import type {
   LabelKind,

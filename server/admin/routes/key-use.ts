@@ -4,7 +4,7 @@ import { keyUseSchema } from "../../../contract/admin/keys.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { KeyUse } from "../../../contract/admin.ts";
-import { roundDollars } from "../../lib/round-dollars.ts";
+import { roundDollars } from "../../lib/nano-dollars.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { LedgerQueries, UsageGroup } from "../../storage/ports/ledger-queries.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";

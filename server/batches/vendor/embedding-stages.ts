@@ -9,8 +9,7 @@ import {
 } from "../../embeddings/adapt-parameters.ts";
 import type { CacheStageOptions } from "../../embeddings/cache/cache-stage.ts";
 import { fillCache, isCached } from "../../embeddings/cache/cached-inputs.ts";
-import { chargeEmbeddings } from "../../embeddings/charge-attempt.ts";
-import { reportServed } from "../../embeddings/embedding-usage.ts";
+import { chargeEmbeddings, reportServed } from "../../embeddings/embedding-usage.ts";
 import type { ConvertImages, LoadImages } from "../../embeddings/multimodal/embed-mixed.ts";
 import { inputsIn, itemsOf, joinResponses, split } from "../../embeddings/split.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
