@@ -144,10 +144,11 @@ export class EmbeddingCache {
       let size = 0;
       for (let at = first; at < end; at++) size += Math.max(0, lengths[at] as number);
       const buffer = { bytes: this.#allocate(size), entries: end - first };
+      const bytes = new Uint8Array(buffer.bytes);
       let from = 0;
       for (let at = first; at < end; at++) {
         const length = lengths[at] as number;
-        if (!writeVector(vectors[at] as Vector, buffer.bytes, from, length)) return false;
+        if (!writeVector(vectors[at] as Vector, bytes, from, length)) return false;
         this.#add(keys[at] as string, { buffer, from, length, tokens: tokens[at], madeAt });
         from += length;
       }
@@ -274,16 +275,15 @@ function unpadded(bytes: ArrayBuffer, type: QuantizedType): QuantizedVector {
 }
 
 /** False if a text is not strict base64 of whole float32 numbers. */
-function writeVector(vector: Vector, into: ArrayBuffer, from: number, length: number): boolean {
+function writeVector(vector: Vector, into: Uint8Array, from: number, length: number): boolean {
   if (length < 0) return false;
   if (typeof vector === "string")
-    return decodeText(vector, new Uint8Array(into, from, length)) === length;
-  if (vector instanceof EncodedVector) new Uint8Array(into, from, length).set(vector.decode());
+    return decodeText(vector, into.subarray(from, from + length)) === length;
+  if (vector instanceof EncodedVector) vector.decodeInto(into, from);
   else if (isQuantized(vector)) {
-    const bytes = new Uint8Array(into, from, length);
-    bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.length));
+    into.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.length), from);
     // The last byte is the length of the padding, as in PKCS #7.
-    bytes.fill(paddingOf(vector), vector.length);
-  } else new Float32Array(into, from, vector.length).set(vector);
+    into.fill(paddingOf(vector), from + vector.length, from + length);
+  } else new Float32Array(into.buffer, from, vector.length).set(vector);
   return true;
 }

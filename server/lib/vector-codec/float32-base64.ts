@@ -173,10 +173,21 @@ export class EncodedVector {
 
   /** Its numbers as bytes: a view, which the next decoding overwrites. */
   decode(): Buffer<ArrayBuffer> {
+    return wasmBuffer.subarray(0, this.#decodeInWasm());
+  }
+
+  /** Copies its numbers. */
+  decodeInto(bytes: Uint8Array, at: number): void {
+    wasmBuffer.copy(bytes, at, 0, this.#decodeInWasm());
+  }
+
+  /** Returns the number of bytes. */
+  #decodeInWasm(): number {
     this.text.copy(wasmBuffer);
+    const length = decodeInWasm(this.text.length);
     // `parse` has checked the text: another length means that its bytes were changed or released since.
-    if (decodeInWasm(this.text.length) !== this.dimensions * 4)
+    if (length !== this.dimensions * 4)
       throw new Error("The bytes of a vector have changed since it was parsed.");
-    return wasmBuffer.subarray(0, this.dimensions * 4);
+    return length;
   }
 }

@@ -70,6 +70,8 @@ function cutOutVectors(
 
 /** Where the next vector is farther away, there is too much text around the vectors. */
 function nextKey(response: Buffer, from: number): number {
+  // A view for each vector of a short response would be garbage.
+  if (response.length - from <= maxSurroundingBytes) return response.indexOf(key, from);
   const at = response.subarray(from, from + maxSurroundingBytes).indexOf(key);
   return at < 0 ? -1 : from + at;
 }
