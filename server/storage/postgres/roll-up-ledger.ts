@@ -12,8 +12,8 @@ import { type Batches, readBatches, tunePlanner, usageOf } from "./ledger-batche
 
 /** Any constant: the key of the advisory lock of the roll-up. */
 const lockKey = 8_350_917_203;
-/** The rows of one transaction: less than a second of CPU time. */
-const maxRows = 50_000;
+/** The rows of one transaction: a second or two, also if each is a group of its own on a busy database. */
+const maxRows = 10_000;
 
 /**
  * Rolls up all batches if one of them is older than `olderThanMs`, by the clock of the database. Does nothing while
