@@ -142,6 +142,7 @@ export class BudgetCounter implements SharedBudget {
   /** The reply to a demand. */
   accept(demand: BudgetDemand, { spent, ended, open }: BudgetState): void {
     this.owner.accept(spent, Math.max(0, ended - demand.ended));
+    this.#onSpent(this);
     this.#openElsewhere = Math.max(0, open - this.#open);
     this.#atReply = { used: spent + ended + open, own: this.#own };
   }
@@ -180,6 +181,7 @@ export class BudgetCounter implements SharedBudget {
     if (limiter?.isReachable)
       this.#atReply = { ...this.#atReply, used: this.#atReply.used + unknownNanos };
     limiter?.budgetChanged(this);
+    this.#onSpent(this);
   }
 
   /** No budget watches the owner any more. */
@@ -187,11 +189,13 @@ export class BudgetCounter implements SharedBudget {
     this.#shared?.limiter.forgetBudget(this);
   }
 
+  /** Thresholds that the stored rows had reached before count as reported: a process has ended their requests. */
   watch(limit: number): void {
-    this.#thresholds.watch(this.used, limit);
+    this.#thresholds.watch(this.owner.spent, this.used, limit);
   }
 
   newThresholds(limit: number, isRefused: boolean): readonly Threshold[] {
+    this.watch(limit);
     return this.#thresholds.new(this.used, limit, isRefused);
   }
 }

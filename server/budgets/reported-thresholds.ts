@@ -10,10 +10,10 @@ export class ReportedThresholds {
   #reported: Threshold | 0 = 0;
   #limit: number | undefined;
 
-  /** Thresholds that were reached before the first call count as reported, for example by an earlier process. */
-  watch(used: number, limit: number): void {
+  /** `before`: thresholds that this amount reaches at the first call count as reported. */
+  watch(before: number, used: number, limit: number): void {
     if (this.#limit === limit) return;
-    const reached = highestThreshold(used, limit);
+    const reached = highestThreshold(this.#limit === undefined ? before : used, limit);
     // After the limit is lowered, newly reached thresholds are reported. After it is raised, thresholds can be reported
     // again.
     if (this.#limit === undefined || reached < this.#reported) this.#reported = reached;
@@ -25,7 +25,6 @@ export class ReportedThresholds {
    * half the budget used, the 100 % threshold then counts as reached: the rest is too small to use.
    */
   new(used: number, limit: number, isRefused: boolean): readonly Threshold[] {
-    this.watch(used, limit);
     const reached = highestThreshold(used, limit);
     return this.#report(isRefused && Math.max(reached, this.#reported) >= 50 ? 100 : reached);
   }

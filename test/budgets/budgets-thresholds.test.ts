@@ -1,6 +1,7 @@
 /** Budget thresholds: an event when 50, 80 and 100 percent of a budget are spent, once per period. */
 import { expect, test } from "bun:test";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import {
   budgeted,
   certain,
@@ -99,4 +100,21 @@ test("thresholds are emitted again for a smaller limit, and for a larger one whe
   expect(events).toEqual([]);
   spend(budgets, large, 45);
   expect(events.map(({ data }) => `${data.percent} of ${data.budget}`)).toEqual(["50 of 100"]);
+});
+
+test("a threshold that is reached together with other replicas is emitted, and one that was stored before is not", () => {
+  const { budgets, events, spend: spent } = createTestBudgets({ "key ci total": 4 });
+  const key = budgeted({ total: 10 });
+  spend(budgets, key, 0.5);
+  const stored = { scope: "key", id: "ci", period: "total" } as const;
+  spent.raise([{ ...stored, nanos: 5_000_000_000 }]);
+  expect(events.map(({ data }) => data.percent)).toEqual([50]);
+  const later = createTestBudgets({ "key ci total": 6 });
+  spend(later.budgets, key, 0.5);
+  expect(later.events).toEqual([]);
+  // Rows that a killed process has left are stored later: it did not report them.
+  const restarted = createTestBudgets({ "key ci total": 4 });
+  restarted.spend.end(ledgerRow(noon, { keyId: "ci", cost: 2 }));
+  spend(restarted.budgets, key, 0.5);
+  expect(restarted.events.map(({ data }) => data.percent)).toEqual([50]);
 });
