@@ -156,11 +156,6 @@ keys:
       expect((await sharp(images[0]!).metadata()).format).toBe("webp");
     });
 
-    test("a size of auto is that of the server", async () => {
-      const [image] = await imagesOf(await generate({ size: "auto" }));
-      expect((await sharp(image!).metadata()).format).toBe("png");
-    });
-
     test("an image is delivered behind a link, although the link of the server is a path on its disk", async () => {
       const response = await generate({ size: "64x64", response_format: "url" });
       const { data } = (await response.json()) as Images;

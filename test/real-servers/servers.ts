@@ -20,7 +20,10 @@ export const describeServers = (
   declare: () => void,
 ): void => describe.skipIf(names.some((name) => isHidden(name)))(names.join(", "), declare);
 
-/** No model hub and no counter of installations is asked, and Xinference wants no key and installs nothing more. */
+/**
+ * No model hub and no counter of installations is asked. Xinference wants no key, installs nothing more, and waits for
+ * its processes on a busy machine.
+ */
 const environment = {
   ...process.env,
   DO_NOT_TRACK: "1",
@@ -29,6 +32,9 @@ const environment = {
   XINFERENCE_HOME: join(folder, "xinference-home"),
   XINFERENCE_AUTH_ADVANCED: "0",
   XINFERENCE_ENABLE_VIRTUAL_ENV: "0",
+  XINFERENCE_SUBPOOL_LAUNCH_TIMEOUT: "1500",
+  XINFERENCE_GET_MODEL_RPC_TIMEOUT: "300",
+  XINFERENCE_HEALTH_CHECK_TIMEOUT: "300",
 };
 
 export async function run(...command: readonly string[]): Promise<void> {
