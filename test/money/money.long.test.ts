@@ -51,7 +51,7 @@ describe("each dollar is in one place", () => {
         : topology === "postgres"
           ? ["postgresql"]
           : ["postgresql", "redis"];
-    testWith(...(needed as Parameters<typeof isSkipped>[0])).concurrent(
+    testWith(...(needed as Parameters<typeof isSkipped>[0]))(
       name,
       async () => {
         const { violations, summary } = await inTurn(() => runScenario(scenario, checkout));
@@ -67,7 +67,7 @@ describe("each dollar is in one place", () => {
 /** What replicas show as spent, less what the rows cost. */
 describe("the spent amounts of replicas are those of the ledger within three seconds after", () => {
   for (const fault of one === undefined ? driftFaults : [])
-    testWith("postgresql", "redis").concurrent(
+    testWith("postgresql", "redis")(
       fault,
       async () => {
         const { samples, requests, charged } = await inTurn(() =>
