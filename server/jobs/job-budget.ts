@@ -46,7 +46,7 @@ export function createJobBudget(options: JobBudgetOptions) {
   let next: Promise<void> | undefined;
 
   let rows: readonly ReservedRange[] = [];
-  /** Newer than the rows: what is left after lines that this process has charged. */
+  /** Reservations after lines that this process has charged. The rows do not have them yet. */
   const charged = new Map<string, RangeReservation>();
   let isChanged = false;
 
