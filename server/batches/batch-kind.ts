@@ -108,12 +108,10 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       const { id, customId } = line as BatchLine;
       return formatLine(id, customId, result);
     },
+    cleanUp: options.vendorLines.cleanUp,
     inFlightMs,
     notRun: ({ ending }, wasSent) => (wasSent ? notDone() : notRun(ending)),
     finish: async (job, results) => {
-      // The other lines were not claimed any more.
-      if (job.ending === "failed" && batchDataOf(job).vendorTarget)
-        await options.vendorLines.abandon(job);
       const counter = new UsageCounter();
       const store = async (kind: SegmentKind, chunks: AsyncIterable<Uint8Array>) =>
         storeResults(options, job, kind, await results.size(kind), chunks);

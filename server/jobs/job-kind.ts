@@ -117,6 +117,11 @@ export interface JobKind {
   readonly inFlightMs: number;
   /** The error of a line without a result because the job ended before. `wasSent`: it was not done in `inFlightMs`. */
   notRun(job: StoredJob, wasSent: boolean): GatewayError;
+  /**
+   * A range with a batch of a vendor has ended, or its job has: what is left at the vendor is deleted. False: it is tried
+   * again. Absent: nothing is left.
+   */
+  cleanUp?(range: ClaimedRange): Promise<boolean>;
   /** Joins the results. `job.ending`: why it ended early. Throws: it is tried again. */
   finish(job: StoredJob, results: JobResults): Promise<FinishedJob>;
 }

@@ -5,7 +5,7 @@
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
-import { repeat } from "../lib/timers.ts";
+import { dayMs, repeat } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
@@ -50,7 +50,10 @@ const finalizeFailedMs = 600_000;
 const maxAdvanced = 16;
 /** A process that dies while it validates a job has tried too: its input may be what ended the process. */
 const maxValidations = 3;
-const [deletedAtOnce, announcedAtOnce] = [100, 1000];
+const [deletedAtOnce, announcedAtOnce, cleanedAtOnce] = [100, 1000, 100];
+const cleanUpMs = 2000;
+/** The time between two attempts to delete what is left at a vendor: the time since the job ended, within these bounds. */
+const [minCleanUpMs, maxCleanUpMs] = [60_000, 3_600_000];
 
 /** Work on jobs of a kind, and the slots of this process for it. */
 interface SlottedWork extends Pick<Work, "endpoints"> {
@@ -98,6 +101,7 @@ export class JobRunner {
     every(pollMs, () => this.#claim());
     every(renewMs, () => this.renew());
     every(sweepMs, () => this.sweep());
+    every(cleanUpMs, () => this.#cleanUp());
     void this.#guard(() => this.#announceEarlier());
     this.wake();
   }
@@ -120,6 +124,19 @@ export class JobRunner {
     for (const { id } of await store.listExpired(now(), deletedAtOnce)) {
       await files.removeFolder(jobFolder(id));
       await store.remove(id);
+    }
+  }
+
+  /** Deletes what ranges that have ended left at vendors. A day after the end of the job, it is given up. */
+  async #cleanUp(): Promise<void> {
+    const { store, kinds, now } = this.#options;
+    for (const range of await store.listUncleaned(now(), cleanedAtOnce)) {
+      const { job, number } = range;
+      const isClean = await kinds.find(({ name }) => name === job.kind)?.cleanUp?.(range);
+      const ms = now() - (job.endedAt ?? now());
+      const delayMs = Math.min(Math.max(ms, minCleanUpMs), maxCleanUpMs);
+      const isOver = isClean !== false || ms > dayMs;
+      await store.setCleaned(job.id, number, isOver ? undefined : now() + delayMs);
     }
   }
 

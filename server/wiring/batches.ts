@@ -72,7 +72,7 @@ interface BatchesWiringOptions {
 export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
   const { settings, snapshot, log, now, byteTurns } = runtime;
   const { jobs, files, budget, findWebhook, requestPath, stopping } = options;
-  const { jobs: store, contents } = options.data;
+  const { contents } = options.data;
   const checkLine = createCheckLine({ maxInputs: settings.VEXEL_MAX_INPUTS });
   const { attribution } = requestPath;
   const { send } = requestPath.upstreams;
@@ -119,7 +119,6 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     files: contents,
     targetOf,
     payerOf,
-    vendorBatches: (id) => store.listVendorBatches(id),
     plan: async (line, { target, priceFactor }, { caller, model }) => {
       const { body, refusal, operation, tags = null } = line;
       if (refusal) throw refusal;

@@ -44,7 +44,7 @@ const vendorLines = {
   linesOf: () => {
     throw new Error("The lines run now.");
   },
-  abandon: async () => {
+  cleanUp: async () => {
     throw new Error("The lines run now.");
   },
 };

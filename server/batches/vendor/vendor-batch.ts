@@ -1,6 +1,6 @@
 /**
- * The batch of a vendor that runs the lines of a range: creates it once, polls it, cancels it, and deletes its files at
- * the vendor. Its state is recorded before each step that costs money, so any process continues after a crash.
+ * The batch of a vendor that runs the lines of a range: creates it once, polls it, cancels it, and at last deletes its
+ * files at the vendor. Its state is recorded before each step that costs money, so any process continues after a crash.
  */
 import type { ChargedLines, JobBudget } from "../../jobs/job-budget.ts";
 import { type JobLine, RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
@@ -67,6 +67,8 @@ export class VendorBatch {
   readonly #range: VendorRange;
   readonly #at: VendorTarget;
   readonly #record: RecordVendorBatch;
+  /** The input file at the vendor. */
+  #file: { readonly fileId?: string } = {};
 
   constructor(
     options: VendorBatchOptions,
@@ -86,6 +88,7 @@ export class VendorBatch {
     payer: ChargedLines | undefined,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<Step> {
+    if (before?.fileId !== undefined) this.#file = { fileId: before.fileId };
     try {
       const state =
         !before || before.kind === "creating" || before.kind === "uploaded"
@@ -97,39 +100,26 @@ export class VendorBatch {
       return { kind: "results", sent: state, status };
     } catch (error) {
       if (error instanceof VendorRefusal || (error instanceof VendorError && !error.isTemporary))
-        return this.#save({ kind: "refused", reason: error.message });
+        return this.#save({ kind: "refused", reason: error.message, ...this.#file });
       throw error instanceof VendorError ? this.tryAgain(error) : error;
     }
   }
 
   /** The lines of the range end without its results: it must not cost more. */
   async abandon(state: VendorState): Promise<void> {
-    if (!("fileId" in state)) return;
     const { api, endpoint } = this.#at;
     const found = state.kind === "creating" ? await this.#find(state) : undefined;
     const id = state.kind === "created" ? state.id : found;
     if (id !== undefined) await api.cancel(endpoint, id).catch(ignoreRefusal);
-    await this.deleteFiles([state.fileId]);
   }
 
-  /** Files of batches that have ended. */
-  async deleteFiles(fileIds: readonly string[]): Promise<void> {
+  /** Rejects if the file is still at the vendor. */
+  async deleteFile(fileId: string): Promise<void> {
     const { api, endpoint } = this.#at;
-    for (const fileId of fileIds) {
-      try {
-        await api.deleteFile(endpoint, fileId);
-      } catch (error) {
-        if (!(error instanceof VendorError)) throw error;
-        // An earlier process has deleted it.
-        if (error.status === 404) continue;
-        const { log } = this.#options;
-        log.warn("vendor-file-not-deleted", {
-          job: this.#range.job.id,
-          file: fileId,
-          reason: error.message,
-        });
-      }
-    }
+    await api.deleteFile(endpoint, fileId).catch((error: unknown) => {
+      // It was deleted before.
+      if (!(error instanceof VendorError) || error.status !== 404) throw error;
+    });
   }
 
   /** Reading the results begins, has ended (0), or has failed for another reason than the results. */
@@ -138,8 +128,8 @@ export class VendorBatch {
   }
 
   /** The batch has ended. Its lines are charged to the time at which that was first recorded. */
-  ended(sent: Created): Created & { readonly endedAt: number } {
-    return { ...sent, endedAt: sent.endedAt ?? this.#options.now() };
+  ended(sent: Created, { files: resultFiles }: Ended): Created & { readonly endedAt: number } {
+    return { ...sent, endedAt: sent.endedAt ?? this.#options.now(), resultFiles };
   }
 
   /** The vendor, or the storage, does not respond as it should. */
@@ -163,7 +153,9 @@ export class VendorBatch {
 
   /** `reserved`: absent if it stays as it is. Nothing is reserved for lines that are not at the vendor. */
   async #save<S extends VendorState>(state: S, reserved?: RangeReservation | null): Promise<S> {
-    await this.#record(JSON.stringify(state), "fileId" in state ? reserved : null);
+    const isSent = state.kind !== "refused" && state.kind !== "unneeded";
+    await this.#record(JSON.stringify(state), isSent ? reserved : null);
+    if (state.fileId !== undefined) this.#file = { fileId: state.fileId };
     return state;
   }
 
@@ -177,10 +169,7 @@ export class VendorBatch {
       const id = await this.#find(before);
       if (id !== undefined) return this.#save({ ...before, kind: "created", id });
     }
-    if (this.#range.job.ending) {
-      if (before) await this.deleteFiles([before.fileId]);
-      return this.#save({ kind: "unneeded" });
-    }
+    if (this.#range.job.ending) return this.#save({ kind: "unneeded", ...this.#file });
     const sent = before ?? (payer && (await this.#upload(payer, lines)));
     if (!sent) return this.#save({ kind: "unneeded" });
     return this.#createOnce(sent);
@@ -196,8 +185,8 @@ export class VendorBatch {
       return await this.#save({ ...creating, kind: "created", id });
     } catch (error) {
       if (!(error instanceof VendorError)) throw error;
-      if (!error.isTemporary) await this.deleteFiles([sent.fileId]);
-      else if (!error.isUnknown) await this.#save({ ...creating, kind: "uploaded" });
+      if (error.isTemporary && !error.isUnknown)
+        await this.#save({ ...creating, kind: "uploaded" });
       throw error;
     }
   }

@@ -14,6 +14,8 @@
  *    run now, with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at
  *    the vendor's price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
  *
+ * 5. The range has ended. Its files at the vendor are deleted (`cleanUp`), if that fails again and again for a day.
+ *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always fail.
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
@@ -39,15 +41,13 @@ import {
 import { VendorError } from "./vendor-endpoint.ts";
 import { download } from "./vendor-files.ts";
 import { VendorResults } from "./vendor-results.ts";
-import { type Created, readState, type VendorState } from "./vendor-state.ts";
+import { type Created, filesOf, readState, type VendorState } from "./vendor-state.ts";
 
 interface VendorLinesOptions extends VendorBatchOptions {
   /** Undefined: the upstream was deleted, or has no batches any more. */
   readonly targetOf: (job: StoredJob) => VendorTarget | undefined;
   /** Throws GatewayError if the API key or the model is gone, or if the model has another upstream. */
   readonly payerOf: (job: StoredJob) => ChargedLines;
-  /** What the ranges of a job recorded. */
-  readonly vendorBatches: (jobId: string) => Promise<readonly string[]>;
   /** Lines without a result of the vendor run now. False: they fail. */
   readonly runsNow: (job: StoredJob) => boolean;
   readonly notRun: (ending: StoredJob["ending"]) => GatewayError;
@@ -65,18 +65,31 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
     plain: () => AsyncIterable<BatchLine>,
     record: RecordVendorBatch,
   ): AsyncGenerator<BatchLine> => new RangeLines(options, range, plain, record).lines(),
-  /** The job ends, and its lines at the vendor do not: their batches are canceled. Never rejects. */
-  abandon: async (job: StoredJob): Promise<void> => {
-    const { targetOf, vendorBatches, log } = options;
+  /**
+   * The range has ended, or never will because its job failed: then its batch at the vendor is canceled. Its files at
+   * the vendor are deleted. False: something is left there, which the log names. Never rejects.
+   */
+  cleanUp: async (range: ClaimedRange): Promise<boolean> => {
+    const { targetOf, log } = options;
+    const { job, settled, lines } = range;
+    const state = readState(range.vendorBatch);
+    if (!state) return true;
     const at = targetOf(job);
-    if (!at) return;
-    try {
-      const batch = new VendorBatch(options, { job, number: 0 }, at, async () => undefined);
-      for (const text of await vendorBatches(job.id))
-        await batch.abandon(readState(text) as VendorState);
-    } catch (error) {
-      log.warn("vendor-batch-not-canceled", { job: job.id, reason: errorMessage(error) });
-    }
+    const batch = at && new VendorBatch(options, range, at, async () => undefined);
+    let isClean = true;
+    const attempt = async (work: Promise<void> | undefined, event: string, file?: string) => {
+      try {
+        if (!work) throw new Error("The upstream was deleted, or has no batches any more.");
+        await work;
+      } catch (error) {
+        isClean = false;
+        log.warn(event, { job: job.id, ...(file && { file }), reason: errorMessage(error) });
+      }
+    };
+    if (settled < lines) await attempt(batch?.abandon(state), "vendor-batch-not-canceled");
+    for (const file of filesOf(state))
+      await attempt(batch?.deleteFile(file), "vendor-file-not-deleted", file);
+    return isClean;
   },
 });
 
@@ -193,9 +206,8 @@ class RangeLines {
     { sent, status }: { readonly sent: Created; readonly status: Ended },
   ): AsyncGenerator<BatchLine> {
     this.#isSent = true;
-    const ended = batch.ended(sent);
+    const ended = batch.ended(sent, status);
     const results = await this.#openResults(batch, at, ended, status);
-    await batch.deleteFiles([ended.fileId, ...status.files]);
     const { files, byteTurns } = this.#options;
     const { job } = this.#range;
     const { requests: name } = fileNamesOf(this.#range);

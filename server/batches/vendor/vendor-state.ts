@@ -33,6 +33,8 @@ export interface Created extends Sent {
   readonly endedAt?: number;
   /** How often a process began to read its results and did not end. Absent: never. */
   readonly readings?: number;
+  /** The vendor's ids of the files of results. Absent: the batch has not ended. */
+  readonly resultFiles?: readonly string[];
 }
 
 export type VendorState =
@@ -40,9 +42,15 @@ export type VendorState =
   | Creating
   | Created
   /** The vendor refused the batch. */
-  | { readonly kind: "refused"; readonly reason: string }
-  /** Nothing is at the vendor: all inputs are cached, or the job ended before the batch was created. */
-  | { readonly kind: "unneeded" };
+  | { readonly kind: "refused"; readonly reason: string; readonly fileId?: string }
+  /** The vendor runs nothing: all inputs are cached, or the job ended before the batch was created. */
+  | { readonly kind: "unneeded"; readonly fileId?: string };
+
+/** The files that are to be deleted at the vendor when the range has ended. */
+export const filesOf = (state: VendorState): readonly string[] => [
+  ...(state.fileId === undefined ? [] : [state.fileId]),
+  ...(state.kind === "created" ? (state.resultFiles ?? []) : []),
+];
 
 export const readState = (text: string | null): VendorState | undefined =>
   text === null ? undefined : (JSON.parse(text) as VendorState);

@@ -41,7 +41,8 @@ export async function settleLines(
   await queries.query("UPDATE vexel.jobs SET served_at = served_at WHERE id = $1", [jobId]);
   const { count } = await queries.query(
     `UPDATE vexel.job_ranges SET settled = $5, intent = NULL, reserved = $6,
-       holder = CASE WHEN lines = $5 THEN NULL ELSE holder END
+       holder = CASE WHEN lines = $5 THEN NULL ELSE holder END,
+       lease_until = CASE WHEN lines = $5 THEN 0 ELSE lease_until END
      WHERE job_id = $1 AND number = $2 AND holder = $3 AND settled = $4`,
     [jobId, number, holder, from, from + completed + failed, reserved && JSON.stringify(reserved)],
   );

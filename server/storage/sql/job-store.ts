@@ -29,6 +29,7 @@ import {
   type RangeRow,
   type ReservedRange,
   type ReservedRow,
+  rangeOf,
   type SettledLines,
   type StoredJob,
   type Work,
@@ -82,13 +83,15 @@ export const createJobStore = (db: SqlDatabase) => ({
     listAll(db, owners, page),
 
   /** Deletes a job that has ended. False: there is none. */
-  async remove(id: string): Promise<boolean> {
-    const { count } = await db.query(
-      "DELETE FROM vexel.jobs WHERE id = $1 AND ended_at IS NOT NULL",
-      [id],
-    );
-    return count > 0;
-  },
+  remove: (id: string): Promise<boolean> =>
+    db.transaction(async (queries) => {
+      const { count } = await queries.query(
+        "DELETE FROM vexel.jobs WHERE id = $1 AND ended_at IS NOT NULL",
+        [id],
+      );
+      if (count > 0) await queries.query("DELETE FROM vexel.job_ranges WHERE job_id = $1", [id]);
+      return count > 0;
+    }),
 
   /** The API keys whose jobs have such work, in no order. */
   listWaiting: (work: Work): Promise<readonly JobOwner[]> => listWaiting(db, work),
@@ -124,7 +127,7 @@ export const createJobStore = (db: SqlDatabase) => ({
     }),
 
   /**
-   * Ends a job that this process has claimed, deletes its ranges, and notes that its event is to be recorded. If the job
+   * Ends a job that this process has claimed, deletes its ranges without a batch of a vendor, and notes that its event is to be recorded. If the job
    * could not continue, its lines without a result count as failed. Undefined: the claim was lost.
    */
   end: (id: string, holder: string, end: JobEnd): Promise<StoredJob | undefined> =>
@@ -205,14 +208,35 @@ export const createJobStore = (db: SqlDatabase) => ({
     }));
   },
 
-  /** What was recorded for the ranges of a job. */
-  async listVendorBatches(jobId: string): Promise<readonly string[]> {
-    const { rows } = await db.query<Pick<RangeRow, "vendor_batch">>(
-      `SELECT vendor_batch FROM vexel.job_ranges
-       WHERE job_id = $1 AND vendor_batch IS NOT NULL ORDER BY number`,
-      [jobId],
+  /** Ranges that have ended, or whose job has or cannot continue, with a batch of a vendor. At most `limit`. */
+  async listUncleaned(now: number, limit: number): Promise<readonly ClaimedRange[]> {
+    const { rows } = await db.query<RangeRow & { readonly job_id: string }>(
+      `SELECT job_ranges.* FROM vexel.job_ranges JOIN vexel.jobs ON jobs.id = job_ranges.job_id
+       WHERE vendor_batch IS NOT NULL AND job_ranges.holder IS NULL
+         AND job_ranges.lease_until <= $1
+         AND (settled >= job_ranges.lines OR ended_at IS NOT NULL OR ending = 'failed')
+       ORDER BY job_ranges.lease_until LIMIT $2`,
+      [now, limit],
     );
-    return rows.map(({ vendor_batch: recorded }) => recorded ?? "");
+    const ranges: ClaimedRange[] = [];
+    for (const row of rows) {
+      const job = await findJob(db, "id = $1", [row.job_id]);
+      if (job) ranges.push(rangeOf(row, job));
+    }
+    return ranges;
+  },
+
+  /** Nothing of the range is left at the vendor: its row is deleted. `at`: something is, and it is listed from then on. */
+  async setCleaned(jobId: string, number: number, at?: number): Promise<void> {
+    const condition = "WHERE job_id = $1 AND number = $2";
+    if (at === undefined)
+      await db.query(`DELETE FROM vexel.job_ranges ${condition}`, [jobId, number]);
+    else
+      await db.query(`UPDATE vexel.job_ranges SET lease_until = $3 ${condition}`, [
+        jobId,
+        number,
+        at,
+      ]);
   },
 
   /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
@@ -379,6 +403,12 @@ async function endJob(
     ],
   );
   if (!rows[0]) return undefined;
-  await queries.query("DELETE FROM vexel.job_ranges WHERE job_id = $1", [id]);
+  await queries.query("DELETE FROM vexel.job_ranges WHERE job_id = $1 AND vendor_batch IS NULL", [
+    id,
+  ]);
+  await queries.query(
+    `UPDATE vexel.job_ranges SET holder = NULL, lease_until = 0, reserved = NULL WHERE job_id = $1`,
+    [id],
+  );
   return jobOf(rows[0]);
 }

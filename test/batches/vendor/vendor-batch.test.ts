@@ -117,7 +117,6 @@ const linesOf = (
     ...options,
     targetOf: () => at,
     payerOf,
-    vendorBatches: async () => [],
     runsNow: () => false,
     byteTurns: new ByteTurns(() => 0),
     notRun: () => new GatewayError("job_expired", "The batch has expired."),
@@ -150,28 +149,31 @@ test.each([
   expect(batch.calls).toEqual([]);
 });
 
-test("the vendor's batches of a job that failed are canceled", async () => {
+test("the vendor's batches of a job that failed are canceled, and their files are deleted", async () => {
   const { calls, job, at, options } = startBatch("/v1/embeddings", async () => "batch_found");
   const states: VendorState[] = [
     creating,
-    { ...creating, kind: "created", id: "batch_known", fileId: "file-2" },
+    { ...creating, kind: "created", id: "batch_known", fileId: "file-2", resultFiles: ["file-3"] },
     { kind: "refused", reason: "The vendor refused it." },
   ];
   const lines = createVendorLines({
     ...options,
     targetOf: () => at,
     payerOf: () => ({}) as ChargedLines,
-    vendorBatches: async () => states.map((state) => JSON.stringify(state)),
     runsNow: () => false,
     byteTurns: new ByteTurns(() => 0),
     notRun: () => new Error() as never,
   });
-  await lines.abandon(job);
+  for (const state of states) {
+    const range = { job, number: 0, lines: 1, settled: 0, vendorBatch: JSON.stringify(state) };
+    expect(await lines.cleanUp(range as ClaimedRange)).toBe(true);
+  }
   expect(calls).toEqual([
     "cancel batch_found",
     "delete file-1",
     "cancel batch_known",
     "delete file-2",
+    "delete file-3",
   ]);
 });
 
@@ -189,7 +191,6 @@ async function readResults(readings: number, files: Partial<FileStore>) {
     files: files as FileStore,
     targetOf: () => batch.at,
     payerOf: () => ({}) as ChargedLines,
-    vendorBatches: async () => [],
     runsNow: () => false,
     notRun: () => new GatewayError("job_expired", "The batch has expired."),
     byteTurns: new ByteTurns(() => 0),

@@ -99,7 +99,7 @@ test("images run in one batch of the vendor, and cost its price before and after
   expect(vendor.batches[0]?.request).toMatchObject({ endpoint: "/v1/images/generations" });
   expect(sent[0]).toMatchObject({ url: "/v1/images/generations", body: { model: "gpt-image-2" } });
   expect(vendor.requests.some(isGeneration)).toBe(false);
-  expect([...vendor.files.keys()]).toEqual([]);
+  await until(() => vendor.files.size === 0);
   const results = await resultsOf(client, batch);
   expect(results.get("a")?.response?.body).toMatchObject({
     data: [{ b64_json: base64("an otter a", 0) }],

@@ -207,6 +207,46 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       },
     );
 
+    law(
+      "a range whose batch is at a vendor is listed from its end until nothing is left there",
+      async (open) => {
+        const store = await open();
+        await add(store, "batch_1", { ranges: [range(0, 1), range(1, 1), range(2, 1)] });
+        const listed = async (at = now) =>
+          (await store.listUncleaned(at, 10)).map(({ job, number, vendorBatch }) => [
+            job.status,
+            number,
+            vendorBatch,
+          ]);
+        const claims = [
+          await claim(store, "one"),
+          await claim(store, "two"),
+          await claim(store, "three"),
+        ];
+        for (const { by } of claims.slice(0, 2))
+          await store.recordVendorBatch(by, `batch ${by.number}`, reservedOf(5));
+        expect(await listed()).toEqual([]);
+        await store.settle(claims[0]!.by, settled(0));
+        expect(await listed()).toEqual([["in_progress", 0, "batch 0"]]);
+        await store.setCleaned("batch_1", 0, now + 5);
+        expect(await listed(now + 4)).toEqual([]);
+        expect(await listed(now + 5)).toHaveLength(1);
+        await store.setCleaned("batch_1", 0);
+        expect(await listed(now + 5)).toEqual([]);
+        const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
+        await store.fail("batch_1", error, now);
+        expect(await listed(now + 2 * minute)).toEqual([]);
+        for (const { by } of claims.slice(1)) await store.releaseRange(by, now);
+        expect(await listed()).toEqual([["finalizing", 1, "batch 1"]]);
+        await store.claimJob(jobClaimOf("p"));
+        await store.end("batch_1", "p", { status: "failed", at: now, expiresAt: now });
+        expect(await listed()).toEqual([["failed", 1, "batch 1"]]);
+        expect(await store.listReserved()).toEqual([]);
+        await store.remove("batch_1");
+        expect(await listed()).toEqual([]);
+      },
+    );
+
     law("the same idempotency key of an owner returns its first job", async (open) => {
       const store = await open();
       await add(store, "batch_1", { idempotencyKey: "k" });

@@ -61,6 +61,7 @@ export const jobTables: readonly string[] = [
 /** `vendor_batch`: the batch of a vendor that runs the lines. `list_cost`: the cost without its discount. */
 export const vendorBatchColumns: readonly string[] = [
   "ALTER TABLE vexel.job_ranges ADD COLUMN vendor_batch TEXT",
+  "CREATE INDEX job_ranges_at_vendor ON vexel.job_ranges (lease_until) WHERE vendor_batch IS NOT NULL",
   "ALTER TABLE vexel.jobs ADD COLUMN list_cost DOUBLE PRECISION",
 ];
 

@@ -120,6 +120,7 @@ const vendorBatches: Migration = {
   name: "0004-vendor-batches",
   statements: [
     "ALTER TABLE job_ranges ADD COLUMN vendor_batch TEXT",
+    "CREATE INDEX job_ranges_at_vendor ON job_ranges (lease_until) WHERE vendor_batch IS NOT NULL",
     "ALTER TABLE jobs ADD COLUMN list_cost REAL",
   ],
 };
