@@ -444,6 +444,53 @@ export const errorTable = {
 
 export type ErrorKind = keyof typeof errorTable;
 
+/**
+ * Vexel refuses a request with one of these: by its parameters, permissions, limits or budgets, before any upstream
+ * request. All other errors are failures: also of a gateway that is overloaded, without a healthy target or at the
+ * limits that the operator took over from a vendor, and a vendor's own 429.
+ */
+export const refusedKinds = [
+  "invalid_json",
+  "invalid_form",
+  "incomplete_body",
+  "unsupported_content_type",
+  "request_too_large",
+  "request_timeout",
+  "missing_model",
+  "missing_parameter",
+  "invalid_input",
+  "invalid_type",
+  "invalid_value",
+  "unknown_parameter",
+  "duplicate_parameter",
+  "context_length_exceeded",
+  "max_tokens_per_request",
+  "dimensions_unsupported",
+  "prompt_too_long",
+  "invalid_size",
+  "transparency_unsupported",
+  "unsupported_file_mimetype",
+  "invalid_image_file",
+  "invalid_idempotency_key",
+  "idempotency_mismatch",
+  "model_not_found",
+  "not_an_embedding_model",
+  "not_an_image_model",
+  "unsupported_operation",
+  "rate_limited",
+  "larger_than_limit",
+  "queue_full",
+  "upload_limit_reached",
+  "over_budget",
+  "price_unknown",
+] as const satisfies readonly ErrorKind[];
+
+const refused: ReadonlySet<string> = new Set(refusedKinds);
+
+/** With an attempt, an error of such a kind is that of the upstream: it may know no model of the target's name. */
+export const isRefused = (error: string | null | undefined, attempts: number): boolean =>
+  attempts === 0 && error !== null && error !== undefined && refused.has(error);
+
 /** OpenAI's error body. It always has all four members. */
 export interface ErrorBody {
   readonly error: {

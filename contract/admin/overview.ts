@@ -15,6 +15,7 @@ const attentionItemSchema = z
       "config_rejected",
       "ledger_unwritable",
       "model_ending",
+      "webhook_failing",
     ]),
     severity: z.enum(["warning", "error"]),
     subject: z.string(),

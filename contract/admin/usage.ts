@@ -11,7 +11,12 @@ export type UsageInterval = Infer<typeof usageIntervalSchema>;
 export const usageSumsSchema = z
   .strictObject({
     requests: z.number(),
-    errors: z.number(),
+    errors: z.number().describe("Requests that ended with an error: refused and failed ones."),
+    refused: z
+      .number()
+      .describe(
+        "Those of `errors` that the gateway refused before any upstream request, by the parameters, permissions, limits or budget of the request. The others failed.",
+      ),
     input_tokens: z.number(),
     output_tokens: z.number(),
     images: z.number(),
@@ -43,7 +48,7 @@ export const usageRowSchema = usageSumsSchema
     group: z
       .partialRecord(z.enum(usageDimensions), z.string().nullable())
       .describe(
-        "A `target` is named like `openai/text-embedding-3-small`, and the `status` of a request without an error is `ok`. `(other)`: all groups below the largest ones. `null`: the requests had no such value.",
+        "A `target` is named like `openai/text-embedding-3-small`, and the `status` of a request without an error is `ok`. `(other)`: all groups below the largest ones. `null`: the requests had no such value. A request with several tags is in the group of each, and of `(other)` for each tag there.",
       ),
     key_name: z
       .string()
@@ -63,6 +68,12 @@ export const usagePageSchema = pageSchema(usageRowSchema, listBounds.usage)
       .boolean()
       .describe(
         "There are more rows. Choose a shorter time, a longer interval, or fewer dimensions.",
+      ),
+    untagged_known_from: z
+      .string()
+      .nullable()
+      .describe(
+        "Grouped by tag: for periods that begin before this time and have tags, it is not known which requests had none, so there is no row for them. `null`: all rows are there.",
       ),
   })
   .meta({ id: "UsagePage" });

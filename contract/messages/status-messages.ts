@@ -59,6 +59,8 @@ export const statusMessages = {
   configuration_rejected: "{problem} The previous configuration stays in force.",
   certificate_rejected: "{problem} The previous certificate stays in force.",
   budget_spent: "{spent} of {limit} ({period})",
+  webhook_failures: "{count} failures in a row, the last: {problem}",
+  webhook_gone: "The receiver responded with 410 Gone: nothing is sent to it any more.",
   target_failures: "{count} failures in a row, the last: {error}",
   target_rate_limited: "its rate limit is reached",
 } as const;

@@ -41,7 +41,13 @@ beforeAll(async () => {
 
 describe("usage", () => {
   test("has costs without the rounding noise of floating point", () => {
-    const counts = { requests: 3, errors: 0, unmeteredRequests: 0, unpricedRequests: 0 };
+    const counts = {
+      requests: 3,
+      errors: 0,
+      refused: 0,
+      unmeteredRequests: 0,
+      unpricedRequests: 0,
+    };
     const amounts = { inputTokens: 0, outputTokens: 0, images: 0, inputs: 0, cachedInputs: 0 };
     const latency = { latencyMs: 0, latencyHistogram: [] };
     const costs = { cost: 0.009 + 0.009 + 0.009, estimatedCost: 0.1 + 0.2 };

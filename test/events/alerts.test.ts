@@ -50,9 +50,11 @@ function createSimulation(...given: readonly AlertRule[]) {
   };
   const targets: RuleTarget[] = [];
 
-  const add = (more: { requests?: number; errors?: number; cost?: number; slow?: number }) => {
+  const add = (
+    more: Partial<Record<"requests" | "errors" | "refused" | "cost" | "slow", number>>,
+  ) => {
     const from = state.at - (state.at % hour);
-    const { requests = 0, errors = 0, cost = 0, slow = 0 } = more;
+    const { requests = 0, errors = 0, refused = 0, cost = 0, slow = 0 } = more;
     const before = hours.get(from);
     const histogram = before?.latencyHistogram ?? new Array<number>(13).fill(0);
     hours.set(from, {
@@ -60,6 +62,7 @@ function createSimulation(...given: readonly AlertRule[]) {
       from,
       requests: (before?.requests ?? 0) + requests,
       errors: (before?.errors ?? 0) + errors,
+      refused: (before?.refused ?? 0) + refused,
       cost: (before?.cost ?? 0) + cost,
       latencyHistogram: histogram.map((count, at) => {
         if (at === 2) return count + requests - slow;
@@ -127,6 +130,15 @@ const noSums = {
   estimatedCost: 0,
   latencyMs: 0,
 };
+
+test("refused requests are no errors of an alert, and no successes either", async () => {
+  const { pass, add, emitted, types } = createSimulation(rule());
+  await pass(20, () => add({ requests: 20, errors: 10, refused: 10 }));
+  expect(types()).toEqual([]);
+  await pass(5, () => add({ requests: 110, errors: 105, refused: 100 }));
+  expect(types()).toEqual(["alert.firing"]);
+  expect(emitted[0]?.data.value).toBeLessThanOrEqual(50);
+});
 
 test("an error rate above the bound fires once, and is resolved once when the window is clean", async () => {
   const { pass, add, emitted, types } = createSimulation(rule());

@@ -64,8 +64,23 @@ test("an error of the upstream has the client's message in the ledger", async ()
   expect([row.errorMessage, row.upstream]).toEqual([message, "fake"]);
 });
 
-test("a model name that does not exist is in no ledger row, because it may be a key or a prompt", async () => {
-  for (const model of ["sk-private-0123456789", "a `quoted` secret\nin two lines"]) {
+test("the id of a model that does not exist is in the ledger row, so that the operator sees the typo", async () => {
+  for (const model of ["text-embeding-3-small", "Qwen/Qwen3-Embedding-8B", "acme/clip:v1.5"]) {
+    const { message, row } = await failed("/v1/embeddings", { model, input: "a" });
+    expect(row.model).toBeNull();
+    expect(row.errorMessage).toBe(message);
+  }
+});
+
+test("what cannot be the id of a model is in no ledger row, because it may be a key or a prompt", async () => {
+  const values = [
+    "sk-private-0123456789",
+    "a `quoted` secret\nin two lines",
+    "privateAIzaSyD4f7h2k9",
+    "private-123e4567-e89b-12d3-a456-426614174000",
+    "private".repeat(12),
+  ];
+  for (const model of values) {
     const { message, row } = await failed("/v1/embeddings", { model, input: "a" });
     expect(message).toContain(model);
     expect(row.model).toBeNull();

@@ -35,6 +35,7 @@ import { outboxLaws } from "./laws/outbox.laws.ts";
 import { responseStoreLaws } from "./laws/response-store.laws.ts";
 import { s3BlobStore, s3FileStore, s3ResponseStore } from "./laws/s3-implementations.ts";
 import { uploadStoreLaws } from "./laws/upload-store.laws.ts";
+import { usageTotalsLaws } from "./laws/usage-totals.laws.ts";
 import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
 const hold = <I extends Implementation<unknown>>(
@@ -50,6 +51,7 @@ hold(jobStoreLaws, jobStores);
 hold(ledgerStoreLaws, ledgers);
 hold(ledgerLabelLaws, ledgers);
 hold(ledgerUsageLaws, ledgers);
+hold(usageTotalsLaws, ledgers);
 hold(embeddingCacheStoreLaws, embeddingCacheStores);
 hold(blobStoreLaws, [...blobStores, s3BlobStore]);
 hold(responseStoreLaws, [...responseStores, s3ResponseStore]);

@@ -21,6 +21,7 @@ import {
   postgresWebhookEndpoints,
 } from "./laws/postgres-implementations.ts";
 import { uploadStoreLaws } from "./laws/upload-store.laws.ts";
+import { usageTotalsLaws } from "./laws/usage-totals.laws.ts";
 import { webhookEndpointStoreLaws } from "./laws/webhook-endpoint-store.laws.ts";
 
 testsWith(["postgresql"], import.meta.file, () => {
@@ -35,4 +36,5 @@ testsWith(["postgresql"], import.meta.file, () => {
   ledgerStoreLaws(postgresLedger);
   ledgerLabelLaws(postgresLedger);
   ledgerUsageLaws(postgresLedger);
+  usageTotalsLaws(postgresLedger);
 });

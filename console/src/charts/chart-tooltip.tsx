@@ -13,7 +13,9 @@ interface ChartTooltipProps {
   /** Pixels from the left edge of the chart. */
   readonly left: number;
   readonly format: (value: number | null) => string;
-  /** Stacked values have a total, and those of 0 are left out. */
+  /** Undefined: there is none. */
+  readonly total: number | undefined;
+  /** Stacked values of 0 are left out. */
   readonly isStacked: boolean;
   /** The series under the pointer. */
   readonly marked: number | undefined;
@@ -23,13 +25,12 @@ interface ChartTooltipProps {
 const flipAt = 240;
 
 export function ChartTooltip(props: ChartTooltipProps) {
-  const { heading, series, at, left, format, isStacked, marked } = props;
+  const { heading, series, at, left, format, total, isStacked, marked } = props;
   const t = useT();
   const rows = series
     .map(({ label, color, values }, index) => ({ label, color, index, value: values[at] ?? null }))
     .filter(({ value }) => !isStacked || (value ?? 0) !== 0)
     .toReversed();
-  const total = rows.reduce((sum, { value }) => sum + (value ?? 0), 0);
   return (
     <div
       role="presentation"
@@ -43,7 +44,7 @@ export function ChartTooltip(props: ChartTooltipProps) {
     >
       <p className="mb-1.5 font-medium whitespace-nowrap">{heading}</p>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-2 gap-y-0.5">
-        {isStacked && (
+        {total !== undefined && (
           <Row label={t("chart.total")} value={format(total)} isMarked={marked === undefined} />
         )}
         {(series.length > 1 || !isStacked) &&

@@ -21,6 +21,8 @@ interface TimeChartProps {
   /** Undefined: that of the browser. */
   readonly timeZone?: string | undefined;
   readonly isStacked?: boolean;
+  /** By period, where the series have another sum. */
+  readonly totals?: readonly (number | null)[];
   readonly isLogarithmic?: boolean;
   readonly height?: number;
   /** The period under the cursor of any chart of the page. */
@@ -64,6 +66,7 @@ export function TimeChart(props: TimeChartProps) {
           at={hover.at}
           left={hover.left}
           format={format}
+          total={totalAt(props, hover.at)}
           isStacked={isStacked}
           marked={hover.series}
         />
@@ -77,6 +80,12 @@ export function TimeChart(props: TimeChartProps) {
       />
     </figure>
   );
+}
+
+/** Undefined: the series are no parts of a total. */
+function totalAt({ totals, series, isStacked }: TimeChartProps, at: number): number | undefined {
+  if (totals) return totals[at] ?? 0;
+  return isStacked ? series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0) : undefined;
 }
 
 const totalOf = (series: readonly Series[], label: string): Series => ({

@@ -1,6 +1,7 @@
 /** The charts of usage over time without groups: requests, latency, cost, tokens and images. */
 import { useMemo } from "react";
 import type { UsageInterval, UsageRow } from "../../../contract/admin.ts";
+import { failedOf } from "../api/outcomes.ts";
 import type { MessageKey } from "../i18n/message-keys.ts";
 import { useLanguage, useT } from "../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../lib/format.ts";
@@ -30,7 +31,8 @@ const traffic: readonly Chart[] = [
     isStacked: true,
     series: [
       { name: "figure.succeeded", color: "--series-1", value: (row) => row.requests - row.errors },
-      { name: "figure.errorCount", color: "--bad", value: ({ errors }) => errors },
+      { name: "figure.refused", color: "--series-3", value: ({ refused }) => refused },
+      { name: "figure.errorCount", color: "--bad", value: failedOf },
     ],
   },
   {

@@ -67,10 +67,13 @@ export const enMonitor = {
   "requests.searchOn": "Search older",
   "request.errorMessage": "Error sent to the client:",
   "request.modelNotFound":
-    "No model has the requested ID. The ID itself is not logged, because text sent by clients may be private.",
+    "No model has the requested ID. What cannot be the ID of a model is shown as “…”, because it may be private.",
+  "request.modelNotAllowed": "The model {model} exists, but the API key {key} may not use it.",
   "request.timeline": "Timeline",
   "request.timeline.none": "No upstream was called.",
   "request.timeline.queued": "Queued",
+  "request.timeline.retryWait": "Wait before the retry",
+  "request.timeline.wait": "Wait before the next attempt",
   "request.timeline.cached":
     "{cached} of {inputs} inputs came from the cache, from a request in flight or from a duplicate input",
   "request.timeline.targetQueue": "waited {time} for the target",

@@ -1,5 +1,7 @@
 /** English messages of the playgrounds. */
 export const enPlayground = {
+  "playground.modelShutDown": "Shut down by its vendor",
+  "playground.shutDown": "The vendor has shut this model down: requests may fail.",
   "playground.openRequest": "View request",
   "images.results": "Results",
   "images.mask": "Mask",

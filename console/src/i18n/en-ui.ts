@@ -21,6 +21,7 @@ export const enUi = {
   "keys.until": "until",
   "keys.lastUsed": "Last used",
   "keys.notUsed": "Not in 30 days",
+  "keys.neverUsed": "Never",
   "keys.spend": "Spend (30 days)",
   "keys.requests": "{count, plural, one {# request} other {# requests}}",
   "keys.used.1": "Within 24 hours",

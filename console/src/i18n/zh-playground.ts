@@ -1,5 +1,7 @@
 /** Chinese messages of the playgrounds. */
 export const zhPlayground = {
+  "playground.modelShutDown": "已被供应商停用",
+  "playground.shutDown": "供应商已停用此模型，请求可能失败。",
   "playground.openRequest": "查看请求",
   "images.results": "结果",
   "images.mask": "蒙版",

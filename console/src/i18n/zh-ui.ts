@@ -21,6 +21,7 @@ export const zhUi = {
   "keys.until": "有效期至",
   "keys.lastUsed": "最近使用",
   "keys.notUsed": "30 天内未使用",
+  "keys.neverUsed": "从未使用",
   "keys.spend": "费用（30 天）",
   "keys.requests": "{count, number} 个请求",
   "keys.used.1": "24 小时内",

@@ -1,34 +1,14 @@
 /** Numbers as people read them. Unknown is a dash, never 0. */
+import { formatDollars } from "../../../contract/format-dollars.ts";
 
 const unknown = "–";
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
-const money = new Intl.NumberFormat("en-US", {
-  style: "currency",
-  currency: "USD",
-  minimumFractionDigits: 2,
-  maximumFractionDigits: 4,
-});
-
-/** Amounts of a dollar and more: whole cents. */
-const largeMoney = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
-
-/** Amounts below a cent, such as the price of a short text. */
-const smallMoney = new Intl.NumberFormat("en-US", {
-  style: "currency",
-  currency: "USD",
-  maximumSignificantDigits: 2,
-});
 
 export const count = (value: number | null): string =>
   value === null ? unknown : compact.format(value);
 
 export const dollars = (value: number | null): string =>
-  value === null ? unknown : moneyOf(value).format(value);
-
-function moneyOf(value: number): Intl.NumberFormat {
-  if (value >= 1) return largeMoney;
-  return value > 0 && value < 0.01 ? smallMoney : money;
-}
+  value === null ? unknown : formatDollars(value);
 
 export const percent = (share: number | null): string =>
   share === null ? unknown : `${(share * 100).toFixed(1)}%`;

@@ -1,12 +1,14 @@
 /** Conditions that need attention, each with the page of the console where it is fixed. */
 import type { AttentionGroup, AttentionItem, ShownTarget } from "../../../contract/admin.ts";
 import type { EventData } from "../../../contract/events.ts";
+import { formatDollars } from "../../../contract/format-dollars.ts";
 import { message } from "../../../contract/messages/message.ts";
 import type { Message } from "../../../contract/messages/message-format.ts";
 import type { Key, Snapshot } from "../../config/snapshot.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { Actor } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
+import { webhookHost } from "../webhook-host.ts";
 import { type BudgetOwnerEntry, projectOwner, showBudgets } from "./budget-status.ts";
 import { findKeys } from "./key-names.ts";
 
@@ -69,6 +71,7 @@ const itemsAt = async (options: AdminDependencies, at: number): Promise<ScopedIt
     ...(await budgetItems(options, at)),
     ...keyItems(options, at),
     ...modelItems(options, at),
+    ...(await webhookItems(options)),
   ].sort((a, b) => rank(a) - rank(b));
 
 const rank = ({ item }: ScopedItem): number => (item.severity === "error" ? 0 : 1);
@@ -141,15 +144,17 @@ async function budgetItems(options: AdminDependencies, at: number): Promise<Scop
         severity: isExhausted ? "error" : "warning",
         subject: name,
         ...detailOf(
-          message("budget_spent", { spent: rounded(spent), limit: rounded(limit), period }),
+          message("budget_spent", {
+            spent: formatDollars(spent),
+            limit: formatDollars(limit),
+            period,
+          }),
         ),
         link: "/budgets",
       };
       return { item, owner: { project } };
     });
 }
-
-const rounded = (dollars: number): string => `$${Number(dollars.toPrecision(4))}`;
 
 const detailOf = ({ text, i18n }: Message): Pick<AttentionItem, "detail" | "i18n"> => ({
   detail: text,
@@ -171,6 +176,33 @@ async function reportedKeys({ eventViews }: AdminDependencies): Promise<Readonly
     .map(({ data }) => data as unknown as EventData["budget.threshold"])
     .filter(({ scope, percent }) => scope === "key" && percent >= nearlySpentShare * 100);
   return new Set(reported.map(({ id }) => id));
+}
+
+/** Fewer failures in a row are usual: a receiver restarts. */
+const minWebhookFailures = 3;
+
+/** Without the path of the URL, which may be a credential. */
+async function webhookItems({ eventViews }: AdminDependencies): Promise<ScopedItem[]> {
+  const { data } = await eventViews.webhooks();
+  return data
+    .filter(
+      ({ state, consecutive_failures: failures }) =>
+        state === "gone" || failures >= minWebhookFailures,
+    )
+    .map(({ url, state, consecutive_failures: count, last_attempt: last }): ScopedItem => {
+      const item: AttentionItem = {
+        type: "webhook_failing",
+        severity: "error",
+        subject: webhookHost(url),
+        ...detailOf(
+          state === "gone"
+            ? message("webhook_gone")
+            : message("webhook_failures", { count, problem: last?.problem ?? "" }),
+        ),
+        link: "/webhooks",
+      };
+      return { item, owner: "operator" };
+    });
 }
 
 /** The keys that expire first. */

@@ -21,6 +21,7 @@ const members = {
   upstream: name,
   targetModel: name,
   failed: z.boolean().optional(),
+  refused: z.boolean().optional(),
   error: z.string().optional(),
   status: range,
   latencyMs: range,

@@ -1,6 +1,6 @@
 /**
  * Reads usage by the dimensions of the admin API: users are folded from keys, successful requests are what failures
- * leave of the total, and groups below the largest ones are summed.
+ * leave of the total, requests without a tag or end user are a group, and groups below the largest ones are summed.
  */
 import type { UsageDimension } from "../../../contract/admin.ts";
 import {
@@ -12,7 +12,14 @@ import {
   type UsageReport,
 } from "../../storage/ports/ledger-queries.ts";
 import type { UserStore } from "../../storage/sql/user-store.ts";
-import { largestGroups, ledgerDimensionsOf, otherGroup, subtractSums } from "./show-usage.ts";
+import { readUnlabeled } from "./read-unlabeled.ts";
+import {
+  addSums,
+  largestGroups,
+  ledgerDimensionsOf,
+  otherGroup,
+  subtractSums,
+} from "./show-usage.ts";
 
 /** The status of all requests without an error. */
 const succeeded = "ok";
@@ -34,20 +41,66 @@ export async function readUsage(
   const byUser = dimensions.includes("user") ? await userNames(users) : undefined;
   const grouped: UsageQuery = { ...query, groupBy, groupNames: byUser };
   if (top === undefined) {
-    const { groups, hasMore } = await queries.usage(grouped);
-    return { groups: groups.map((group) => withUser(group, byUser)), hasMore };
+    const report = await queries.usage(grouped);
+    const groups = report.groups.map((group) => withUser(group, byUser));
+    const unlabeled = await readUnlabeled(queries, query, dimensions, groups);
+    return merged({ ...report, groups }, unlabeled, query.limit);
   }
+  const ofAll = { ...query, interval: "total" } as const;
   const totals = await queries.usage({ ...grouped, interval: "total" });
+  const withoutLabel = await readUnlabeled(queries, ofAll, dimensions, totals.groups);
   const idOf = (group: UsageGroup): string =>
     group.name ?? groupKey(groupBy.map((dimension) => group[dimension] ?? null));
-  const kept = new Set(largestGroups(totals.groups, top).map(idOf));
+  const kept = new Set(largestGroups([...totals.groups, ...withoutLabel.groups], top).map(idOf));
   const groupNames = byUser
     ? { ...byUser, of: new Map([...byUser.of].map(([key, id]) => [key, keptName(id, kept)])) }
     : { of: new Map([...kept].map((id) => [id, id])), other: otherGroup };
-  const { groups, hasMore } = await queries.usage({ ...grouped, groupNames });
+  const report = await queries.usage({ ...grouped, groupNames });
+  const groups = report.groups.map((group) =>
+    byUser ? withUser(group, byUser) : named(group, groupBy),
+  );
+  const unlabeled = await readUnlabeled(queries, query, dimensions, groups);
+  const isKept = (group: UsageGroup): boolean => kept.has(idOf(group));
+  const others = withOthers(
+    groups,
+    unlabeled.groups.filter((group) => !isKept(group)),
+    groupBy,
+  );
+  return merged(
+    { ...report, groups: others },
+    { ...unlabeled, groups: unlabeled.groups.filter(isKept) },
+    query.limit,
+  );
+}
+
+/** Adds groups to the one of all others in their period. */
+function withOthers(
+  groups: readonly UsageGroup[],
+  more: readonly UsageGroup[],
+  groupBy: NonNullable<UsageQuery["groupBy"]>,
+): readonly UsageGroup[] {
+  const isOther = (group: UsageGroup): boolean =>
+    groupBy.every((dimension) => group[dimension] === otherGroup);
+  const values = Object.fromEntries(groupBy.map((dimension) => [dimension, otherGroup]));
+  const others = new Map(groups.filter(isOther).map((group) => [group.from, group]));
+  for (const group of more) {
+    const { from } = group;
+    const before = others.get(from);
+    const sums = before ? addSums(before, group) : group;
+    others.set(from, { ...sums, ...values, from });
+  }
+  return [...groups.filter((group) => !isOther(group)), ...others.values()];
+}
+
+/** The latest period first, and in it the group with the most requests. */
+function merged(report: UsageReport, more: UsageReport, limit: number): UsageReport {
+  const groups = [...report.groups, ...more.groups].toSorted(
+    (a, b) => b.from - a.from || b.requests - a.requests,
+  );
   return {
-    groups: groups.map((group) => (byUser ? withUser(group, byUser) : named(group, groupBy))),
-    hasMore,
+    groups: groups.slice(0, limit),
+    hasMore: report.hasMore || more.hasMore || groups.length > limit,
+    ...(more.knownFrom !== undefined && { knownFrom: more.knownFrom }),
   };
 }
 
@@ -73,7 +126,6 @@ function named(group: UsageGroup, groupBy: NonNullable<UsageQuery["groupBy"]>): 
   };
 }
 
-/** The latest period first, and in it the group with the most requests. */
 async function readByStatus(
   queries: Pick<LedgerQueries, "usage">,
   query: UsageQuery,
@@ -90,11 +142,5 @@ async function readByStatus(
   const successes = [...rest.values()]
     .filter(({ requests }) => requests > 0)
     .map((group): UsageGroup => ({ ...group, failedStatus: succeeded }));
-  const groups = [...successes, ...failed.groups].toSorted(
-    (a, b) => b.from - a.from || b.requests - a.requests,
-  );
-  return {
-    groups: groups.slice(0, query.limit),
-    hasMore: total.hasMore || failed.hasMore || groups.length > query.limit,
-  };
+  return merged(failed, { groups: successes, hasMore: total.hasMore }, query.limit);
 }

@@ -1,5 +1,6 @@
 /** The filters of request lists and of the live tail, as query parameters. */
 import { z } from "zod";
+import { isRefused } from "../../../contract/errors.ts";
 import { internalName } from "../../auth/authenticate.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { LedgerListQuery, ValueRange } from "../../storage/ports/ledger-queries.ts";
@@ -51,11 +52,13 @@ export const requestFilters = {
   status: z
     .string()
     .regex(
-      /^(?:ok|error|[1-5]xx|[1-5]\d\d)$/,
-      "it must be ok, error, a class such as 5xx, or a status",
+      /^(?:ok|error|refused|failed|[1-5]xx|[1-5]\d\d)$/,
+      "it must be ok, error, refused, failed, a class such as 5xx, or a status",
     )
     .optional()
-    .describe("`ok`, `error`, a class such as `5xx`, or an HTTP status."),
+    .describe(
+      "`ok`, `error`, which is `refused` or `failed`, a class such as `5xx`, or an HTTP status.",
+    ),
   error: text("An error kind of docs/errors.md."),
   min_cost: number("US dollars."),
   max_cost: number("US dollars."),
@@ -115,8 +118,12 @@ export async function requestFilter(
 const rangeOf = (min?: number, max?: number): ValueRange | undefined =>
   min === undefined && max === undefined ? undefined : { min, max };
 
-function statusFilter(status: string | undefined): Pick<RequestFilter, "status" | "failed"> {
+function statusFilter(
+  status: string | undefined,
+): Pick<RequestFilter, "status" | "failed" | "refused"> {
   if (status === undefined) return {};
+  if (status === "refused") return { refused: true };
+  if (status === "failed") return { failed: true, refused: false };
   if (status === "ok" || status === "error") return { failed: status === "error" };
   const isClass = status.endsWith("xx");
   const min = Number(status.replace("xx", "00"));
@@ -140,6 +147,8 @@ export function matchesRecord(filter: RequestFilter, record: RequestRecord): boo
     (filter.tag === undefined || tagsOf(record).includes(filter.tag)) &&
     isEqual(filter.endUser, record.endUser ?? undefined) &&
     (filter.failed === undefined || filter.failed === (outcome.error !== undefined)) &&
+    (filter.refused === undefined ||
+      filter.refused === isRefused(outcome.error, routing.attempts)) &&
     isEqual(filter.error, outcome.error) &&
     isWithin(filter.status, outcome.status) &&
     isWithin(filter.latencyMs, outcome.latencyMs) &&

@@ -65,29 +65,36 @@ export function largestGroups(groups: readonly UsageGroup[], count: number): Usa
   return groups.toSorted((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }
 
+export const addSums = (sums: LedgerSums, more: LedgerSums): LedgerSums => combine(sums, more, 1);
+
 /** The sums minus a part of them. */
-export const subtractSums = (sums: LedgerSums, part: LedgerSums): LedgerSums => ({
-  requests: sums.requests - part.requests,
-  errors: sums.errors - part.errors,
-  unmeteredRequests: sums.unmeteredRequests - part.unmeteredRequests,
-  unpricedRequests: sums.unpricedRequests - part.unpricedRequests,
-  inputTokens: sums.inputTokens - part.inputTokens,
-  outputTokens: sums.outputTokens - part.outputTokens,
-  images: sums.images - part.images,
-  inputs: sums.inputs - part.inputs,
-  cachedInputs: sums.cachedInputs - part.cachedInputs,
+export const subtractSums = (sums: LedgerSums, part: LedgerSums): LedgerSums =>
+  combine(sums, part, -1);
+
+const combine = (sums: LedgerSums, part: LedgerSums, sign: 1 | -1): LedgerSums => ({
+  requests: sums.requests + sign * part.requests,
+  errors: sums.errors + sign * part.errors,
+  refused: sums.refused + sign * part.refused,
+  unmeteredRequests: sums.unmeteredRequests + sign * part.unmeteredRequests,
+  unpricedRequests: sums.unpricedRequests + sign * part.unpricedRequests,
+  inputTokens: sums.inputTokens + sign * part.inputTokens,
+  outputTokens: sums.outputTokens + sign * part.outputTokens,
+  images: sums.images + sign * part.images,
+  inputs: sums.inputs + sign * part.inputs,
+  cachedInputs: sums.cachedInputs + sign * part.cachedInputs,
   // Sums of fractions: the rest may be slightly below 0.
-  cost: Math.max(0, sums.cost - part.cost),
-  estimatedCost: Math.max(0, sums.estimatedCost - part.estimatedCost),
-  latencyMs: Math.max(0, sums.latencyMs - part.latencyMs),
+  cost: Math.max(0, sums.cost + sign * part.cost),
+  estimatedCost: Math.max(0, sums.estimatedCost + sign * part.estimatedCost),
+  latencyMs: Math.max(0, sums.latencyMs + sign * part.latencyMs),
   latencyHistogram: sums.latencyHistogram.map(
-    (count, at) => count - (part.latencyHistogram[at] ?? 0),
+    (count, at) => count + sign * (part.latencyHistogram[at] ?? 0),
   ),
 });
 
 export const showSums = (sums: LedgerSums): UsageSums => ({
   requests: sums.requests,
   errors: sums.errors,
+  refused: sums.refused,
   input_tokens: sums.inputTokens,
   output_tokens: sums.outputTokens,
   images: sums.images,
@@ -105,6 +112,7 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
 export const noUsage: UsageSums = showSums({
   requests: 0,
   errors: 0,
+  refused: 0,
   unmeteredRequests: 0,
   unpricedRequests: 0,
   inputTokens: 0,

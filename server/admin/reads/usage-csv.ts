@@ -6,6 +6,7 @@ import type { UsageDimension, UsageRow } from "../../../contract/admin.ts";
 const sumColumns = [
   "requests",
   "errors",
+  "refused",
   "input_tokens",
   "output_tokens",
   "images",

@@ -18,6 +18,7 @@ import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { entityChanges } from "../entities/change-entities.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
+import { webhookHost } from "../webhook-host.ts";
 
 const body = z.looseObject({
   name: z.string().optional().describe("The name in the store. Absent: generated."),
@@ -79,17 +80,12 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
   ];
 }
 
-/** The path of a webhook URL may be a credential, as Slack's is: only administrators see it. */
+/** Only administrators see the path. */
 const withoutPath = ({ url, value, ...shown }: WebhookEntity): WebhookEntity => ({
   ...shown,
-  url: hostOf(url),
+  url: webhookHost(url),
   value: { ...value, url: { $secret: true } },
 });
-
-function hostOf(url: string): string {
-  if (url === "") return "";
-  return url.startsWith("mailto:") ? "mailto:" : new URL(url).origin;
-}
 
 /** A stored webhook that is not in force. */
 const webhookNotInForce = ({ id, webhookId = id, value }: EntityView): ShownWebhook => ({

@@ -36,13 +36,26 @@ export function measureTargets(
   return { value, highest: value + (isStarting ? untried.length : 0) };
 }
 
-export function measureRequests(rule: AlertRule, { known, uncertain }: WindowSums): Measured {
+export function measureRequests(rule: AlertRule, window: WindowSums): Measured {
+  const known = measuredPart(rule, window.known);
+  const uncertain = measuredPart(rule, window.uncertain);
   const most = known.requests + uncertain.requests;
   return {
     value: valueFrom(rule, known, known.requests),
     highest: valueFrom(rule, addSums(known, worstOf(uncertain, rule.above)), most),
   };
 }
+
+/** A refused request says nothing about the error rate: neither a failure nor a success. */
+const measuredPart = ({ metric }: AlertRule, sums: RequestSums): RequestSums =>
+  metric === "error_rate"
+    ? {
+        ...sums,
+        requests: sums.requests - sums.refused,
+        errors: sums.errors - sums.refused,
+        refused: 0,
+      }
+    : sums;
 
 /** `requests`: how many requests the window has. */
 function valueFrom(rule: AlertRule, sums: RequestSums, requests: number): number | null {

@@ -12,7 +12,7 @@ import type {
 
 export type RequestSums = Pick<
   LedgerSums,
-  "requests" | "errors" | "cost" | "estimatedCost" | "latencyHistogram"
+  "requests" | "errors" | "refused" | "cost" | "estimatedCost" | "latencyHistogram"
 >;
 
 export interface WindowSums {
@@ -35,6 +35,7 @@ const maxHours = 26;
 const none: RequestSums = {
   requests: 0,
   errors: 0,
+  refused: 0,
   cost: 0,
   estimatedCost: 0,
   latencyHistogram: [],
@@ -85,6 +86,7 @@ export function createRequestWindow(queries: Pick<LedgerQueries, "usage">) {
 const pick = (sums: RequestSums): RequestSums => ({
   requests: sums.requests,
   errors: sums.errors,
+  refused: sums.refused,
   cost: sums.cost,
   estimatedCost: sums.estimatedCost,
   latencyHistogram: sums.latencyHistogram,
@@ -97,6 +99,7 @@ function combine(a: RequestSums, b: RequestSums, sign: 1 | -1): RequestSums {
   return {
     requests: a.requests + sign * b.requests,
     errors: a.errors + sign * b.errors,
+    refused: a.refused + sign * b.refused,
     cost: a.cost + sign * b.cost,
     estimatedCost: a.estimatedCost + sign * b.estimatedCost,
     latencyHistogram: Array.from(

@@ -1,5 +1,7 @@
 /** An event in words, for people who read it in a chat or in an e-mail. */
+
 import type { EventData } from "../../../contract/events.ts";
+import { formatDollars } from "../../../contract/format-dollars.ts";
 import type { StoredEvent } from "../../storage/sql/event-store.ts";
 
 export interface DescribedEvent {
@@ -20,7 +22,7 @@ const metrics: Readonly<
 > = {
   error_rate: { title: "Error rate", show: (value) => `${rounded(value)} %` },
   latency_p95: { title: "Latency (p95)", show: (value) => `${rounded(value)} ms` },
-  spend: { title: "Spend", show: (value) => `$${rounded(value)}` },
+  spend: { title: "Spend", show: formatDollars },
   unhealthy_targets: { title: "Unhealthy targets", show: rounded },
 };
 

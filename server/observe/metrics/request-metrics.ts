@@ -1,4 +1,5 @@
 /** Counts finished requests: one function observes a request record, whatever happened to the request. */
+import { isRefused } from "../../../contract/errors.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import { canceled } from "../../request/timeline.ts";
 import { visitStages } from "../stage-times.ts";
@@ -22,6 +23,11 @@ export class RequestMetrics {
     name: "vexel_requests",
     help: "Finished requests for a model. error: an error kind, empty for success.",
     labelNames: ["endpoint", "model", "status", "error"],
+  });
+  readonly #refused = new Counter({
+    name: "vexel_refused_requests",
+    help: "Those of vexel_requests that the gateway refused by parameters, permissions, limits or budgets, before any upstream request. error: the error kind.",
+    labelNames: ["endpoint", "model", "error"],
   });
   readonly #duration = new Histogram({
     name: "vexel_request_duration_seconds",
@@ -87,6 +93,8 @@ export class RequestMetrics {
   observe(record: RequestRecord, endedAt: number): void {
     const { endpoint, model = "", outcome, embeddings, usage, knownCost, routing } = record;
     this.#requests.add(1, endpoint, model, String(outcome.status), outcome.error ?? "");
+    if (isRefused(outcome.error, routing.attempts))
+      this.#refused.add(1, endpoint, model, outcome.error ?? "");
     this.#duration.observe(outcome.latencyMs / 1000, endpoint, model);
     visitStages(record, endedAt, (stage, from, to) =>
       this.#stages.observe((to - from) / 1000, endpoint, stage),
@@ -118,6 +126,7 @@ export class RequestMetrics {
   snapshot(): MetricSnapshot[] {
     return [
       this.#requests,
+      this.#refused,
       this.#duration,
       this.#stages,
       this.#attempts,

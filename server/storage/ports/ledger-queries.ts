@@ -36,6 +36,8 @@ export interface LedgerListQuery extends LedgerFilter, PageRequest {
   readonly to?: number | undefined;
   /** true: only rows with an error. false: only rows without. */
   readonly failed?: boolean | undefined;
+  /** true: only requests that the gateway refused. false: only others. */
+  readonly refused?: boolean | undefined;
   /** The error kind. */
   readonly error?: string | undefined;
   /** The HTTP status. */
@@ -75,6 +77,11 @@ export interface UsageQuery extends LedgerFilter {
   readonly timeZone?: string | undefined;
   /** Requests without a label of the kind are in no group. A request is in the group of each of its tags. */
   readonly groupBy?: readonly (LedgerDimension | LabelKind)[] | undefined;
+  /**
+   * Only requests with any tag (`tagged`) or with an end user, each of them once. Not together with a group or filter by
+   * label.
+   */
+  readonly labeled?: "tagged" | "endUser" | undefined;
   /** Sums several groups as one. */
   readonly groupNames?: GroupNames | undefined;
   /** The maximum number of groups. */
@@ -103,6 +110,8 @@ export interface LedgerSums {
   readonly requests: number;
   /** Requests that ended with an error. */
   readonly errors: number;
+  /** Those of them that the gateway refused. Requests before this was counted are not among them. */
+  readonly refused: number;
   /** Successful requests without a known number of input tokens. */
   readonly unmeteredRequests: number;
   /** Successful requests without a known cost. */
@@ -137,6 +146,8 @@ export interface UsageReport {
   readonly groups: readonly UsageGroup[];
   /** There are more groups than the limit. */
   readonly hasMore: boolean;
+  /** Of requests with any tag: it is not known which earlier requests (Unix milliseconds) had one. */
+  readonly knownFrom?: number;
 }
 
 export interface LedgerQueries {

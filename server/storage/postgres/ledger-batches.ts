@@ -6,7 +6,13 @@
 import { hourMs } from "../../lib/timers.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { Parameters, Queries } from "../sql/database.ts";
-import { groupColumns, latencyColumns, sumColumns } from "../sql/ledger-columns.ts";
+import { taggedLabel } from "../sql/labels.ts";
+import {
+  groupColumns,
+  latencyColumns,
+  refusedCondition,
+  sumColumns,
+} from "../sql/ledger-columns.ts";
 import type { PostgresDatabase } from "./database.ts";
 
 export interface Batches {
@@ -73,6 +79,7 @@ export function rowsOf({ ids, first, last }: Batches, parameters: Parameters): s
 const sums: Readonly<Record<string, string>> = {
   requests: "count(*)",
   errors: "count(error)",
+  refused: `count(*) FILTER (WHERE ${refusedCondition})`,
   unmetered: "count(*) FILTER (WHERE error IS NULL AND input_tokens IS NULL)",
   unpriced: "count(*) FILTER (WHERE error IS NULL AND cost IS NULL AND estimated_cost IS NULL)",
   cost: "coalesce(sum(cost), 0)",
@@ -88,9 +95,12 @@ const sums: Readonly<Record<string, string>> = {
   ),
 };
 
-/** A row for each tag of a ledger row, one for its end user, and one for the status of a failed request. */
+/**
+ * A row for each tag of a ledger row, one for any tag, one for its end user, and one for the status of a failed request.
+ */
 const labels = `LATERAL (
   SELECT 'tag=' || tag AS label FROM unnest(string_to_array(tags, ',')) AS tag
+  UNION SELECT '${taggedLabel}' WHERE tags IS NOT NULL
   UNION SELECT 'endUser=' || end_user WHERE end_user IS NOT NULL
   UNION SELECT 'failedStatus=' || status WHERE error IS NOT NULL
 ) AS labels`;

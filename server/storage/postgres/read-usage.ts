@@ -5,7 +5,7 @@
 import { dayMs, hourMs } from "../../lib/timers.ts";
 import type { UsageGroup, UsageQuery, UsageReport } from "../ports/ledger-queries.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { labelFilterOf, labelKindOf } from "../sql/labels.ts";
+import { labelFilterOf, labelKindOf, rowLabeledFilterOf } from "../sql/labels.ts";
 import { groupColumnOf, isLabelKind, sumColumns, toGroup } from "../sql/ledger-columns.ts";
 import { filterOf } from "../sql/ledger-filter.ts";
 import { rollUpsFor } from "../sql/roll-ups.ts";
@@ -30,7 +30,18 @@ export async function readUsage(
     groups.push(...(await readRange(db, query, { from, to }, batches)));
     to = from;
   }
-  return { groups: groups.slice(0, limit), hasMore: groups.length > limit };
+  return {
+    groups: groups.slice(0, limit),
+    hasMore: groups.length > limit,
+    ...(query.labeled === "tagged" && { knownFrom: await taggedFrom(db) }),
+  };
+}
+
+async function taggedFrom(db: Queries): Promise<number> {
+  const { rows } = await db.query<{ hour: number }>(
+    "SELECT hour::float8 AS hour FROM vexel.usage_label_since WHERE label = 'tagged'",
+  );
+  return rows[0]?.hour ?? 0;
 }
 
 /** The start of the period (UTC) that is `before` periods before that of `at`. */
@@ -100,7 +111,7 @@ async function readRange(
   const { groupBy = [], limit } = query;
   const parameters = new Parameters();
   const columns = groupBy.map(groupColumnOf);
-  const labels = labelFilterOf(query, labelKindOf(query, groupBy), parameters);
+  const labels = labelFilterOf(query, labelKindOf(query), parameters);
   const filter = filterOf(query, "= ''", parameters) + labels;
   const { hour, day } = rollUpsFor(query);
   const select = (
@@ -123,7 +134,8 @@ async function readRange(
   ];
   if (batches && batches.first < range.to && batches.last >= range.from) {
     const ofLabel = columns.includes("label") ? labels : "";
-    const ofRows = { columns, filter: filterOf(query, "IS NULL", parameters) + ofLabel };
+    const filter = filterOf(query, "IS NULL", parameters) + rowLabeledFilterOf(query) + ofLabel;
+    const ofRows = { columns, filter };
     parts.push(...select(`(${usageOf(batches, parameters, ofRows)}) AS pending`, "hour", range));
   }
   const start = parameters.add(query.from - (query.from % hourMs));

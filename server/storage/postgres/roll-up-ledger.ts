@@ -4,7 +4,7 @@
  */
 import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { maxLabels, otherName } from "../sql/labels.ts";
+import { maxLabels, otherName, taggedLabel } from "../sql/labels.ts";
 import { groupColumns, sumColumns } from "../sql/ledger-columns.ts";
 import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
@@ -67,18 +67,22 @@ function labeledUsage(batches: Batches, parameters: Parameters): string {
   const rank = (of: string): string =>
     `row_number() OVER (PARTITION BY ${of} ORDER BY known.label IS NULL, requests DESC, label)`;
   return `unbounded AS MATERIALIZED (${usageOf(batches, parameters, { columns, filter })}),
-    named AS (SELECT hour, key_id, label, sum(requests) AS requests FROM unbounded GROUP BY 1, 2, 3),
+    named AS (
+      SELECT hour, key_id, label, sum(requests) AS requests FROM unbounded
+      WHERE label <> '${taggedLabel}' GROUP BY 1, 2, 3
+    ),
     known AS (
       SELECT DISTINCT hour, key_id, label FROM vexel.usage_by_hour_and_label
       WHERE hour IN (SELECT hour FROM named) AND label NOT LIKE '%=${otherName}'
+        AND label <> '${taggedLabel}'
     ), ranked AS (
       SELECT hour, key_id, label, ${rank("hour, key_id")} AS of_key, ${rank("hour")} AS of_hour
       FROM named FULL JOIN known USING (hour, key_id, label)
     ), labeled AS MATERIALIZED (
       SELECT hour, first_id, last_id, ${[...groupColumns, ...sumColumns].join(", ")},
-        CASE WHEN of_key <= ${maxLabels.ofKey} AND of_hour <= ${maxLabels.ofHour} THEN label
-          ELSE split_part(label, '=', 1) || '=${otherName}' END AS label
-      FROM unbounded JOIN ranked USING (hour, key_id, label)
+        CASE WHEN of_key > ${maxLabels.ofKey} OR of_hour > ${maxLabels.ofHour}
+          THEN split_part(label, '=', 1) || '=${otherName}' ELSE label END AS label
+      FROM unbounded LEFT JOIN ranked USING (hour, key_id, label)
     )`;
 }
 

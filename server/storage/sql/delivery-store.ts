@@ -25,6 +25,8 @@ export interface DeliveryOutcome {
 }
 
 interface DeliveryStatus {
+  /** Attempts since the last delivery, of all processes. */
+  readonly failures: number;
   readonly waiting: number;
   readonly delivered: number;
   readonly abandoned: number;
@@ -131,12 +133,19 @@ export const createDeliveryStore = (db: SqlDatabase) => ({
        WHERE webhook = $1 AND last_at IS NOT NULL ORDER BY last_at DESC, seq DESC LIMIT 1`,
       [webhook],
     );
+    const { rows: failed } = await db.query<{ attempts: SqlInteger }>(
+      `SELECT coalesce(sum(attempts), 0) AS attempts FROM vexel.deliveries
+       WHERE webhook = $1 AND state <> 'delivered' AND last_at > coalesce(
+         (SELECT max(last_at) FROM vexel.deliveries WHERE webhook = $1 AND state = 'delivered'), 0)`,
+      [webhook],
+    );
     const count = (state: DeliveryState): number =>
       Number(counts.find((row) => row.state === state)?.count ?? 0);
     return {
       waiting: count("waiting"),
       delivered: count("delivered"),
       abandoned: count("abandoned"),
+      failures: Number(failed[0]?.attempts ?? 0),
       last: last[0],
     };
   },

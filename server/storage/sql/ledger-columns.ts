@@ -1,4 +1,5 @@
 /** The columns of the ledger and of its roll-ups, which are the same in SQLite and PostgreSQL. */
+import { refusedKinds } from "../../../contract/errors.ts";
 import { dayMs } from "../../lib/timers.ts";
 import { rowNames } from "../ledger-row-values.ts";
 import {
@@ -21,6 +22,9 @@ export const ledgerColumns = rowNames.map(columnOf);
 
 /** For SELECT: every column of `ledger` under the name of its value. */
 export const listedColumns = rowNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
+
+/** `isRefused` on the columns of a row. */
+export const refusedCondition = `(attempts = 0 AND error IN ('${refusedKinds.join("', '")}'))`;
 
 /** Usage is kept this much longer than rows: a year can be compared with the year before. */
 export const usageExtraRetentionMs = 400 * dayMs;
@@ -52,6 +56,7 @@ export const sumColumns = [
   "cost",
   "estimated_cost",
   "latency_ms",
+  "refused",
   ...latencyColumns,
 ] as const;
 
@@ -71,6 +76,7 @@ export function toGroup(
     ...Object.fromEntries(dimensions),
     requests: sum("requests"),
     errors: sum("errors"),
+    refused: sum("refused"),
     unmeteredRequests: sum("unmetered"),
     unpricedRequests: sum("unpriced"),
     inputTokens: sum("input_tokens"),

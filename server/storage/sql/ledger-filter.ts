@@ -6,7 +6,7 @@ import {
 } from "../ports/ledger-queries.ts";
 import type { Parameters, SqlValue } from "./database.ts";
 import { rowLabelFilterOf } from "./labels.ts";
-import { columnOf } from "./ledger-columns.ts";
+import { columnOf, refusedCondition } from "./ledger-columns.ts";
 
 const joined = (conditions: readonly string[]): string =>
   conditions.map((condition) => ` AND ${condition}`).join("");
@@ -60,5 +60,7 @@ export function rowFilterOf(query: LedgerListQuery, parameters: Parameters): str
     add(`${column} <=`, range?.max);
   }
   if (query.failed !== undefined) conditions.push(`error IS ${query.failed ? "NOT " : ""}NULL`);
+  if (query.refused !== undefined)
+    conditions.push(query.refused ? refusedCondition : `NOT ${refusedCondition}`);
   return joined(conditions);
 }

@@ -28,17 +28,14 @@ export const rollUps = {
 } as const satisfies Record<string, RollUp>;
 
 /** The roll-ups, by hour and by day, that a query of usage reads. */
-export function rollUpsFor({
-  groupBy = [],
-  ...filter
-}: Pick<UsageQuery, "groupBy"> & LedgerFilter): {
+export function rollUpsFor(
+  query: Pick<Partial<UsageQuery>, "groupBy" | "labeled"> & LedgerFilter,
+): {
   readonly hour: RollUp;
   readonly day: RollUp;
 } {
-  if (labelKindOf(filter, groupBy)) {
-    return { hour: rollUps.hourWithLabel, day: rollUps.dayWithLabel };
-  }
-  const hasKey = filter.keyId !== undefined || groupBy.includes("keyId");
+  if (labelKindOf(query)) return { hour: rollUps.hourWithLabel, day: rollUps.dayWithLabel };
+  const hasKey = query.keyId !== undefined || query.groupBy?.includes("keyId");
   return hasKey ? rollUps : { hour: rollUps.hourWithoutKey, day: rollUps.dayWithoutKey };
 }
 

@@ -1,6 +1,6 @@
 /** Bounds the labels of each hour, so that clients that send many names do not grow the roll-ups. */
 import type { Statement } from "bun:sqlite";
-import { maxLabels, otherLabel } from "../sql/labels.ts";
+import { maxLabels, otherLabel, taggedLabel } from "../sql/labels.ts";
 import { rollUps } from "../sql/roll-ups.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
@@ -25,6 +25,7 @@ export class LabelBounds {
 
   /** The label, or the one for all labels above the bound. */
   bound(hour: number, keyId: string, label: string): string {
+    if (label === taggedLabel) return label;
     const labels = this.#hours.get(hour) ?? this.#load(hour);
     const isFull = labels.count >= maxLabels.ofHour;
     const ofKey = labels.ofKeys.get(keyId);
@@ -37,7 +38,7 @@ export class LabelBounds {
   #load(hour: number): HourLabels {
     const labels: HourLabels = { ofKeys: new Map(), count: 0 };
     for (const [keyId, label] of this.#read.values(hour) as [string, string][]) {
-      if (label !== otherLabel(label)) addLabel(labels, keyId, label);
+      if (label !== otherLabel(label) && label !== taggedLabel) addLabel(labels, keyId, label);
     }
     this.#hours.set(hour, labels);
     if (this.#hours.size > maxHours) this.#hours.delete(Math.min(...this.#hours.keys()));

@@ -46,8 +46,13 @@ function readDays(db: Database, query: UsageQuery): UsageReport {
   return {
     groups: sorted.slice(0, limit).map((group) => toUsageGroup(group, query)),
     hasMore: sorted.length > limit,
+    ...(query.labeled === "tagged" && { knownFrom: taggedFrom(db) }),
   };
 }
+
+const taggedFrom = (db: Database): number =>
+  db.query<{ hour: number }, []>("SELECT hour FROM usage_label_since WHERE label = 'tagged'").get()
+    ?.hour ?? 0;
 
 /**
  * Adds the usage of a day, or of a part of it. SQLite sums by the first columns of the primary key, in its order and
@@ -71,7 +76,7 @@ function addDay(
   const sums = sumColumns.map((name) => `sum(${name})`);
   const parameters = new Parameters("?");
   const period = periodFilterOf(rollUp, day, isSearch(query), parameters);
-  const labels = labelFilterOf(query, labelKindOf(query, groupBy), parameters);
+  const labels = labelFilterOf(query, labelKindOf(query), parameters);
   const statement = db.query<never, SqlValue[]>(
     `SELECT ${[...prefix, ...sums].join(", ")} FROM ${table}
      WHERE ${period}${labels}${filterOf(query, "= ''", parameters)} GROUP BY ${prefix.join(", ")}`,
@@ -116,7 +121,7 @@ function namesIn(
 
 /** Whether the query names what the primary key begins with after the period: a label, or else a key. */
 function isSearch(query: UsageQuery): boolean {
-  const kind = labelKindOf(query, query.groupBy);
+  const kind = labelKindOf(query);
   return (kind ? filteredLabel(query, kind) : query.keyId) !== undefined;
 }
 

@@ -3,6 +3,7 @@
  * with them, and they stay when old rows are pruned.
  */
 import type { Statement } from "bun:sqlite";
+import { isRefused } from "../../../contract/errors.ts";
 import { dayMs, hourMs } from "../../lib/timers.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
@@ -144,6 +145,7 @@ function addRow(sums: number[], row: LedgerRow): void {
   add(sums, 9, row.cost);
   add(sums, 10, row.estimatedCost);
   add(sums, 11, latencyMs);
+  if (isRefused(row.error, row.attempts)) add(sums, 12, 1);
   add(sums, latencyAt + bucketOf(latencyMs), 1);
 }
 

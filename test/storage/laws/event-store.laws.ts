@@ -122,7 +122,7 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       expect(await deliveries.claim(claimOf("wh_a"))).toBeUndefined();
       expect(await deliveries.nextDue("wh_a")).toBeUndefined();
       expect(await deliveries.abandonAll("wh_a", "gone")).toBe(0);
-      const counts = { waiting: 0, delivered: 0, abandoned: 0, last: undefined };
+      const counts = { waiting: 0, delivered: 0, abandoned: 0, failures: 0, last: undefined };
       expect(await deliveries.status("wh_a")).toEqual(counts);
       await events.prune(now);
     });
@@ -262,6 +262,7 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
           waiting: 1,
           delivered: 1,
           abandoned: 0,
+          failures: 1,
           last: { event: "evt_2", at: now + 1, state: "waiting", status: 500, problem: "HTTP 500" },
         });
         expect(await deliveries.claim(claimOf("wh_a"))).toBeUndefined();

@@ -1,4 +1,5 @@
 /** What the laws of the ledger need from an implementation: rows, sums and queries over one storage. */
+import { Database } from "bun:sqlite";
 import { type BudgetOwner, isLabelOwner } from "../../../contract/limits-and-budgets.ts";
 import { toDollars } from "../../../server/lib/nano-dollars.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
@@ -17,6 +18,8 @@ export interface LedgerStorage {
   readonly queries: LedgerQueries;
   /** In the stored rows. */
   sumSpent(owner: BudgetOwner, period: string): Promise<number>;
+  /** Runs a statement, whose tables have the prefix `vexel.`, past the store. */
+  sql<Row>(statement: string): Promise<readonly Row[]>;
   /** Whether old rows are pruned in bounded steps, or by whole days. */
   readonly pruning: "in steps" | "by day";
   close(): Promise<void>;
@@ -31,6 +34,10 @@ export function openSqliteLedger(folder: string): LedgerStorage {
     store,
     queries,
     sumSpent: async (owner, period) => spentIn(store, owner, period),
+    sql: async <Row>(statement: string) => {
+      using db = new Database(store.path);
+      return db.query<Row, []>(statement.replaceAll("vexel.", "")).all();
+    },
     pruning: "in steps",
     close: async () => {
       if (closed.has(storage)) return;
@@ -57,6 +64,7 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
       await spend.refresh();
       return toDollars(spend.read({ ...owner, period }));
     },
+    sql: async <Row>(statement: string) => (await db.query<Row & object>(statement, [])).rows,
     pruning: "by day",
     close: () => db.close(),
   };

@@ -31,6 +31,7 @@ const variedRows = (count: number, from = noon): LedgerRow[] =>
       targetModel: at % 11 === 0 ? null : "target",
       error: at % 7 > 0 ? null : at % 77 === 0 ? "rate_limited" : "upstream_error",
       status: at % 7 > 0 ? 200 : at % 77 === 0 ? 429 : 502,
+      attempts: at % 154 === 0 ? 0 : 1,
       latencyMs: (at * 37) % 70_000,
       inputTokens: at % 6 === 0 ? null : at,
       outputTokens: at % 2 ? 2 : null,
@@ -53,6 +54,7 @@ function sumsOf(rows: readonly LedgerRow[]): Omit<LedgerSums, "latencyHistogram"
   return {
     requests: rows.length,
     errors: sum(({ error }) => (error === null ? 0 : 1)),
+    refused: sum(({ error, attempts }) => Number(error === "rate_limited" && attempts === 0)),
     unmeteredRequests: sum(({ error, inputTokens }) => Number(!error && inputTokens === null)),
     unpricedRequests: sum(({ error, cost, estimatedCost }) =>
       Number(!error && cost === null && estimatedCost === null),

@@ -12,12 +12,13 @@ import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { WebhookForm } from "../webhooks/webhook-form.tsx";
+import { WebhookState } from "../webhooks/webhook-state.tsx";
 import { WebhookTestButton } from "../webhooks/webhook-test.tsx";
 
 const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
 
-const isTold = ({ events, state }: WebhookEntity): boolean =>
-  state === "active" && events.some((glob) => matchesGlob(glob, "alert.firing"));
+const isReceiver = ({ events }: WebhookEntity): boolean =>
+  events.some((glob) => matchesGlob(glob, "alert.firing"));
 
 export function AlertReceivers() {
   const t = useT();
@@ -39,7 +40,7 @@ export function AlertReceivers() {
       }
     >
       <QueryView query={query}>
-        {({ data }) => <Receivers webhooks={data.filter(isTold)} />}
+        {({ data }) => <Receivers webhooks={data.filter(isReceiver)} />}
       </QueryView>
       <Dialog title={t("alerts.receivers.add")} isOpen={isAdding} onClose={() => setAdding(false)}>
         {isAdding && (
@@ -65,7 +66,7 @@ function Receivers({ webhooks }: { webhooks: readonly WebhookEntity[] }) {
   }
   return (
     <ul>
-      {webhooks.map(({ id, name, url, format }) => (
+      {webhooks.map(({ id, name, url, format, ...webhook }) => (
         <li
           key={id}
           className="flex flex-wrap items-center justify-between gap-3 border-t border-line px-4 py-2.5 first:border-t-0"
@@ -75,6 +76,7 @@ function Receivers({ webhooks }: { webhooks: readonly WebhookEntity[] }) {
             {name !== null && <span className="font-medium">{name}</span>}
             <code className="min-w-0 font-mono text-xs break-all text-muted">{url}</code>
           </span>
+          <WebhookState webhook={webhook} />
           <WebhookTestButton id={id} />
         </li>
       ))}

@@ -11,6 +11,7 @@ import { Empty, Loading, QueryView } from "../../ui/states.tsx";
 import { scrollToResults, Workbench } from "../../ui/workbench.tsx";
 import { ModelChoice } from "../models/model-choice.tsx";
 import { modelsQuery } from "../models/models-query.ts";
+import { preselected } from "../models/preselected.ts";
 import type { Column } from "./color-scale.ts";
 import { imageLimits } from "./entries.ts";
 import { readTexts } from "./read-texts.ts";
@@ -32,7 +33,7 @@ export function EmbeddingsPage() {
     images.length > 0 && !readsImages ? t("embeddings.textsOnly") : undefined;
   const available = models.filter((each) => unavailable(each) === undefined);
   const selected = available.filter(({ id }) =>
-    chosen ? chosen.includes(id) : id === available[0]?.id,
+    chosen ? chosen.includes(id) : id === preselected(available)?.id,
   );
   const takesImages = selected.some((each) => each.reads_images);
   const entries = [...readTexts(source.content).texts, ...images];

@@ -4,10 +4,10 @@ import { Link } from "@tanstack/react-router";
 import type { ShownWebhook } from "../../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { WebhookState } from "../webhooks/webhook-state.tsx";
 import { WebhookTestButton } from "../webhooks/webhook-test.tsx";
 
 export const webhooksQuery = listQuery<ShownWebhook>("/webhooks");
@@ -50,18 +50,7 @@ export function WebhookStatus({ maySendTest }: WebhookStatusProps) {
                 {
                   key: "state",
                   header: t("keys.state"),
-                  cell: ({ state, consecutive_failures }) => (
-                    <>
-                      <Badge tone={state === "gone" || consecutive_failures > 0 ? "bad" : "good"}>
-                        {t(`events.webhook.${state}`)}
-                      </Badge>
-                      {consecutive_failures > 0 && (
-                        <p className="text-xs text-muted">
-                          {t("events.failures", { count: consecutive_failures })}
-                        </p>
-                      )}
-                    </>
-                  ),
+                  cell: (webhook) => <WebhookState webhook={webhook} />,
                 },
                 {
                   key: "waiting",

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
+import { preselected } from "../models/preselected.ts";
 import { exportMask } from "./draw-mask.ts";
 import type { GalleryEntry } from "./gallery-store.ts";
 import { estimateOf, type ImageRequest, supportedOptions } from "./image-request.ts";
@@ -29,7 +30,7 @@ export function useImageForm(models: readonly ShownModel[], first: string | unde
   };
   const available = models.filter((model) => unavailable(model) === undefined);
   const selected = available.filter(({ id }) =>
-    chosen ? chosen.includes(id) : id === available[0]?.id,
+    chosen ? chosen.includes(id) : id === preselected(available)?.id,
   );
   const parameters = selected.map((model) => ({
     model: model.id,

@@ -16,6 +16,10 @@ const tones: Readonly<Record<ApiKey["state"], Tone>> = {
   revoked: "neutral",
 };
 
+/** The use of the last 30 days is the whole use of a key that is not older. */
+const isRecent = (createdAt: string | null): boolean =>
+  createdAt !== null && Date.now() - Date.parse(createdAt) < 30 * 86_400_000;
+
 /** `useOf`: undefined while it is loaded. */
 export const keyColumns = (
   t: Translate,
@@ -89,12 +93,13 @@ export const keyColumns = (
   {
     key: "lastUsed",
     header: t("keys.lastUsed"),
-    cell: ({ id }) => {
+    cell: ({ id, created_at }) => {
       const use = useOf(id);
+      const unused = isRecent(created_at) ? "keys.neverUsed" : "keys.notUsed";
       return (
         use && (
           <span className="whitespace-nowrap">
-            {t(use.used_within_days ? `keys.used.${use.used_within_days}` : "keys.notUsed")}
+            {t(use.used_within_days ? `keys.used.${use.used_within_days}` : unused)}
           </span>
         )
       );

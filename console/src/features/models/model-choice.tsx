@@ -4,6 +4,7 @@ import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { MultiCombobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
+import { isShutDown } from "./preselected.ts";
 
 interface ModelChoiceProps {
   readonly models: readonly ShownModel[];
@@ -25,8 +26,11 @@ export function ModelChoice({ models, selected, onChange, unavailable }: ModelCh
             onChange={onChange}
             options={models.map((model) => {
               const reason = unavailable(model);
+              const ended = isShutDown(model) ? t("playground.modelShutDown") : undefined;
               const hint =
-                reason ?? (model.reads_images === true ? t("model.can.images") : undefined);
+                reason ??
+                ended ??
+                (model.reads_images === true ? t("model.can.images") : undefined);
               return {
                 value: model.id,
                 label: model.id,
@@ -37,6 +41,9 @@ export function ModelChoice({ models, selected, onChange, unavailable }: ModelCh
           />
         )}
       </Field>
+      {models.some((model) => selected.includes(model.id) && isShutDown(model)) && (
+        <p className="text-xs text-warn">{t("playground.shutDown")}</p>
+      )}
       {selected.length > 1 && (
         <ul className="flex flex-wrap gap-1">
           {selected.map((id) => (

@@ -3,6 +3,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { UsagePage } from "../../../../contract/admin.ts";
 import { call, pathWithQuery } from "../../api/client.ts";
+import { errorRate, refusedShare } from "../../api/outcomes.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
@@ -37,7 +38,8 @@ export function ModelTraffic({ model, isImage }: { model: string; isImage: boole
           if (!sums) return <Empty title={t("usage.none")} />;
           const figures: readonly [string, string][] = [
             [t("figure.requests"), count(sums.requests)],
-            [t("figure.errors"), percent(sums.requests === 0 ? null : sums.errors / sums.requests)],
+            [t("figure.errors"), percent(errorRate(sums))],
+            [t("figure.refused"), percent(refusedShare(sums))],
             [t("figure.p95"), milliseconds(sums.latency_p95_ms)],
             isImage
               ? [t("figure.images"), count(sums.images)]
@@ -45,7 +47,7 @@ export function ModelTraffic({ model, isImage }: { model: string; isImage: boole
             [t("figure.cost"), dollars(sums.charged)],
           ];
           return (
-            <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 sm:grid-cols-5">
+            <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 sm:grid-cols-6">
               {figures.map(([name, value]) => (
                 <div key={name}>
                   <dt className="text-xs text-muted">{name}</dt>

@@ -21,6 +21,7 @@ const listOf: Readonly<Record<AttentionItem["type"], string>> = {
   config_rejected: "/events",
   ledger_unwritable: "/events",
   model_ending: "/models",
+  webhook_failing: "/webhooks",
 };
 
 /** Without any condition, the card says so. */

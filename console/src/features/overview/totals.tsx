@@ -1,16 +1,16 @@
-/** The sums of the overview's time range: requests, error rate, latency, cost, tokens, images, cache hit rate. */
+/** The sums of the overview's time range: requests, error rate, refused requests, latency, cost, tokens, images, cache hit rate. */
 import type { UsageSums } from "../../../../contract/admin.ts";
+import { errorRate, refusedShare } from "../../api/outcomes.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
 
 export function Totals({ totals }: { totals: UsageSums }) {
   const t = useT();
   const hitRate = totals.inputs === 0 ? null : totals.cached_inputs / totals.inputs;
-  const errorRate = totals.requests === 0 ? null : totals.errors / totals.requests;
   const figures: readonly [string, string][] = [
     [t("figure.requests"), count(totals.requests)],
-    [t("figure.errors"), percent(errorRate)],
-    [t("figure.p50"), milliseconds(totals.latency_p50_ms)],
+    [t("figure.errors"), percent(errorRate(totals))],
+    [t("figure.refused"), percent(refusedShare(totals))],
     [t("figure.p95"), milliseconds(totals.latency_p95_ms)],
     [t("figure.cost"), dollars(totals.charged)],
     [t("figure.tokens"), count(totals.input_tokens + totals.output_tokens)],

@@ -10,9 +10,9 @@ export function ErrorReason({ request }: { request: RequestDetail }) {
   const t = useT();
   const { error, error_message, model, timeline } = request;
   // The upstream has no model of the name that the target gives: the requested model exists, and the key may use it.
-  const isTargetModel = error === "model_not_found" && request.attempts > 0;
+  const isModelMissing = error === "model_not_found";
   const definition =
-    isKnown(error) && !isTargetModel ? { kind: error, ...errorTable[error] } : undefined;
+    isKnown(error) && !isModelMissing ? { kind: error, ...errorTable[error] } : undefined;
   const vendor = timeline.findLast(
     ({ upstream_status, upstream_message }) =>
       upstream_status !== null || upstream_message !== null,
@@ -25,8 +25,18 @@ export function ErrorReason({ request }: { request: RequestDetail }) {
             <span className="font-medium">{t("request.errorMessage")}</span> {error_message}
           </p>
         )}
-        {error === "model_not_found" && model === null && (
-          <p className="text-muted">{t("request.modelNotFound")}</p>
+        {isModelMissing && request.attempts === 0 && (
+          <p>
+            {model === null
+              ? t("request.modelNotFound")
+              : t("request.modelNotAllowed", {
+                  key: request.key_name ?? request.key_id,
+                  model,
+                })}{" "}
+            <Link to={model === null ? "/models" : "/keys"} className="text-accent underline">
+              {t(model === null ? "nav.models" : "nav.keys")}
+            </Link>
+          </p>
         )}
         {definition && (
           <p>

@@ -36,6 +36,8 @@ const statuses: readonly (readonly [string, MessageKey | undefined])[] = [
   ["", "requests.status.all"],
   ["ok", "requests.status.ok"],
   ["error", "requests.status.error"],
+  ["refused", "figure.refused"],
+  ["failed", "figure.errorCount"],
   ["4xx", undefined],
   ["5xx", undefined],
 ];

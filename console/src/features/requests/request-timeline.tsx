@@ -1,66 +1,8 @@
 import type { RequestDetail } from "../../../../contract/admin.ts";
-import { type Translate, useT } from "../../i18n/messages.ts";
+import { useT } from "../../i18n/messages.ts";
 import { classNames } from "../../lib/class-names.ts";
 import { milliseconds } from "../../lib/format.ts";
-
-interface Bar {
-  readonly key: string;
-  readonly label: string;
-  readonly detail: string;
-  readonly startMs: number;
-  readonly durationMs: number;
-  readonly color: string;
-}
-
-const colors = { ok: "fill-good", failed: "fill-bad", canceled: "fill-muted", queued: "fill-warn" };
-
-function barsOf(request: RequestDetail, t: Translate): Bar[] {
-  const queued: Bar[] =
-    request.queued_ms > 0
-      ? [
-          {
-            key: "queue",
-            label: t("request.timeline.queued"),
-            detail: milliseconds(request.queued_ms),
-            startMs: 0,
-            durationMs: request.queued_ms,
-            color: colors.queued,
-          },
-        ]
-      : [];
-  const attempts = request.timeline.map((attempt, at): Bar => {
-    const { target, error, is_hedge, queued_ms, duration_ms } = attempt;
-    const detail = [
-      milliseconds(duration_ms),
-      error ?? t("request.timeline.ok"),
-      ...upstreamFacts(attempt, t),
-      ...(is_hedge ? [t("request.timeline.hedge")] : []),
-      ...(queued_ms > 0
-        ? [t("request.timeline.targetQueue", { time: milliseconds(queued_ms) })]
-        : []),
-    ];
-    const failure = error === "canceled" ? "canceled" : "failed";
-    const outcome = error === null ? "ok" : failure;
-    return {
-      key: `${at} ${target}`,
-      label: target,
-      detail: detail.join(" · "),
-      startMs: attempt.start_ms,
-      durationMs: duration_ms,
-      color: colors[outcome],
-    };
-  });
-  return [...queued, ...attempts];
-}
-
-/** The error response of the upstream: its status, its code and the vendor's id of the request. */
-function upstreamFacts(attempt: RequestDetail["timeline"][number], t: Translate): string[] {
-  const { upstream_status: status, upstream_code: code, upstream_request_id: id } = attempt;
-  return [
-    ...(status === null ? [] : [`HTTP ${status}${code === null ? "" : ` ${code}`}`]),
-    ...(id === null ? [] : [t("request.timeline.vendorId", { id })]),
-  ];
-}
+import { barsOf } from "./timeline-bars.ts";
 
 /** Bars on one time axis, from the arrival to the response. The same facts are text beside each bar. */
 export function RequestTimeline({ request }: { request: RequestDetail }) {

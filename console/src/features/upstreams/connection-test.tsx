@@ -1,5 +1,6 @@
 /** Tests the connection to an upstream, and says what each step found. */
 import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import type { ConnectionStep, ConnectionTest } from "../../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
@@ -9,13 +10,22 @@ import { milliseconds } from "../../lib/format.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
+import { Input } from "../../ui/input.tsx";
+import { Select } from "../../ui/select.tsx";
+
+interface PaidModel {
+  /** The upstream's name of it. */
+  readonly model: string;
+  /** Undefined: the gateway guesses it by the name. */
+  readonly modelKind?: "embedding" | "image";
+}
 
 interface ConnectionTestPanelProps {
   readonly path: string;
   /** The body of the request. Absent: an empty one. */
   readonly body?: () => object;
-  /** The model for a test that may cost. Undefined: none is known. */
-  readonly paidModel?: string | undefined;
+  /** The model for a test that may cost. Undefined: the user names one. */
+  readonly paidModel?: PaidModel | undefined;
   readonly onResult?: (test: ConnectionTest) => void;
 }
 
@@ -33,12 +43,10 @@ export function ConnectionTestPanel({ path, body, paidModel, onResult }: Connect
         <Button size="small" onClick={() => test.mutate({})} disabled={isPending}>
           {isPending ? t("upstreams.test.running") : t("upstreams.test")}
         </Button>
-        {data?.credential === "unverified" && data.reachable && paidModel !== undefined && (
-          <ConfirmButton
-            label={t("upstreams.test.paid")}
-            title={t("upstreams.test.paid.title")}
-            description={t("upstreams.test.paid.description", { model: paidModel })}
-            onConfirm={() => test.mutateAsync({ mayCost: true, model: paidModel })}
+        {data?.credential === "unverified" && data.reachable && (
+          <PaidTest
+            known={paidModel}
+            onConfirm={(model) => test.mutateAsync({ mayCost: true, ...model })}
           />
         )}
       </div>
@@ -47,6 +55,52 @@ export function ConnectionTestPanel({ path, body, paidModel, onResult }: Connect
         {data && <TestResult test={data} />}
       </div>
     </div>
+  );
+}
+
+interface PaidTestProps {
+  readonly known: PaidModel | undefined;
+  readonly onConfirm: (model: PaidModel) => Promise<unknown>;
+}
+
+function PaidTest({ known, onConfirm }: PaidTestProps) {
+  const t = useT();
+  const [named, setNamed] = useState("");
+  const [modelKind, setKind] = useState<"embedding" | "image">("embedding");
+  const model = known ?? { model: named.trim(), modelKind };
+  return (
+    <>
+      {!known && (
+        <>
+          <Input
+            aria-label={t("upstreams.test.paid.model")}
+            placeholder={t("upstreams.test.paid.model")}
+            className="w-44! h-7!"
+            value={named}
+            onChange={({ target }) => setNamed(target.value)}
+          />
+          <div className="w-32">
+            <Select
+              aria-label={t("models.kind")}
+              value={modelKind}
+              onChange={setKind}
+              options={(["embedding", "image"] as const).map((kind) => ({
+                value: kind,
+                label: t(`model.kind.${kind}`),
+              }))}
+            />
+          </div>
+        </>
+      )}
+      {model.model !== "" && (
+        <ConfirmButton
+          label={t("upstreams.test.paid")}
+          title={t("upstreams.test.paid.title")}
+          description={t("upstreams.test.paid.description", { model: model.model })}
+          onConfirm={() => onConfirm(model)}
+        />
+      )}
+    </>
   );
 }
 

@@ -133,7 +133,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
         key={kindName}
         path="/upstreams/test"
         body={() => ({ upstream: bodyOf(form.getValues()) })}
-        paidModel={Object.keys(ticked)[0]}
+        paidModel={firstOf(Object.keys(ticked))}
         onResult={(result) => setTest({ kind: kindName, result })}
       />
       {test?.kind === kindName && test.result.models && (
@@ -147,6 +147,8 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     </Form>
   );
 }
+
+const firstOf = ([model]: readonly string[]) => (model === undefined ? undefined : { model });
 
 /**
  * The id of a new model: the upstream's name of it, with the id of the upstream in front if another model has that id.

@@ -11,3 +11,15 @@ export const upstreamTargets = (
       .filter((target) => target.upstream === upstream)
       .map((target) => [`${target.model} ${target.surface ?? ""}`, target]),
   );
+
+/** A model that the upstream serves, by the upstream's name of it. Undefined: none. */
+export function servedModel(
+  upstream: string,
+  models: readonly Pick<ShownModel, "kind" | "targets">[],
+) {
+  for (const { kind, targets } of models) {
+    const target = targets.find((each) => each.upstream === upstream);
+    if (target) return { model: target.model, modelKind: kind };
+  }
+  return undefined;
+}

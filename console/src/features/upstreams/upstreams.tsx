@@ -18,13 +18,14 @@ import { modelsQuery } from "../models/models-query.ts";
 import { TargetState } from "../models/target-state.tsx";
 import { ConnectionTestPanel } from "./connection-test.tsx";
 import { UpstreamForm } from "./upstream-form.tsx";
-import { upstreamTargets } from "./upstream-targets.ts";
+import { servedModel, upstreamTargets } from "./upstream-targets.ts";
 import { kindsQuery, upstreamsQuery } from "./upstreams-query.ts";
 
 export function UpstreamsPage() {
   const t = useT();
   const query = useQuery(upstreamsQuery);
   const { data: kinds } = useQuery(kindsQuery);
+  const { data: models } = useQuery(modelsQuery);
   const queryClient = useQueryClient();
   const [edited, setEdited] = useState<UpstreamEntity | "new">();
   const reload = async (): Promise<void> => {
@@ -35,7 +36,10 @@ export function UpstreamsPage() {
     kinds?.data.find((each) => each.kind === kind)?.title ?? kind;
   const actionsOf = (upstream: UpstreamEntity) => (
     <div className="flex min-w-44 flex-col gap-1">
-      <ConnectionTestPanel path={`/upstreams/${encodeURIComponent(upstream.id)}/test`} />
+      <ConnectionTestPanel
+        path={`/upstreams/${encodeURIComponent(upstream.id)}/test`}
+        paidModel={servedModel(upstream.id, models?.data ?? [])}
+      />
       {!upstream.read_only && (
         <span className="flex gap-1">
           <Button size="small" look="quiet" onClick={() => setEdited(upstream)}>

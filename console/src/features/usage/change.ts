@@ -9,6 +9,14 @@ interface Change {
 /** More is shown as a factor: +1,900% is hard to read. */
 const maxPercent = 5;
 
+/** Of two rates: from 20 % to 30 % is 10 points more, not half as much again. */
+export function changeOfRate(now: number | null, before: number | null): Change | undefined {
+  if (now === null || before === null) return undefined;
+  const points = (now - before) * 100;
+  const text = Math.abs(points).toFixed(1);
+  return { text, isUp: points > 0, isSame: text === "0.0" };
+}
+
 /** Undefined: one of the two is unknown, or there was nothing before. */
 export function changeOf(now: number | null, before: number | null): Change | undefined {
   if (now === null || before === null || before === 0) return undefined;

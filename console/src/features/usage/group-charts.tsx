@@ -1,9 +1,10 @@
 /**
- * Usage over time, stacked by group, and the latency of all groups. The cursor is the same in all charts, and each says
+ * Usage over time by group, stacked unless groups overlap, and the latency of all groups. The cursor is the same in all charts, and each says
  * its value there.
  */
 import { useMemo, useState } from "react";
 import type { UsageRow } from "../../../../contract/admin.ts";
+import { failedOf } from "../../api/outcomes.ts";
 import { Legend } from "../../charts/legend.tsx";
 import type { Series } from "../../charts/plot-options.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
@@ -36,7 +37,8 @@ const measures: readonly Measure[] = [
     of: ({ images }) => images,
     isOptional: true,
   },
-  { heading: "figure.errorCount", format: count, of: ({ errors }) => errors },
+  { heading: "figure.errorCount", format: count, of: failedOf },
+  { heading: "figure.refused", format: count, of: ({ refused }) => refused, isOptional: true },
 ];
 
 const latencies = [
@@ -47,6 +49,8 @@ const latencies = [
 
 interface GroupChartsProps {
   readonly series: readonly UsageSeries[];
+  /** A request may be in several groups. */
+  readonly areOverlapping: boolean;
   /** The usage of all groups, by period. Undefined: no request. */
   readonly rows: readonly (UsageRow | undefined)[];
   /** Unix seconds, ascending. */
@@ -92,7 +96,7 @@ interface GroupChartProps extends GroupChartsProps {
 }
 
 function GroupChart(props: GroupChartProps) {
-  const { measure, series, times, time, timeZone, hovered, onHover, onPick, onZoom } = props;
+  const { measure, series, rows, times, time, timeZone, hovered, onHover, onPick, onZoom } = props;
   const t = useT();
   const drawn = useMemo(
     () =>
@@ -102,13 +106,14 @@ function GroupChart(props: GroupChartProps) {
       }),
     [measure, series],
   );
+  const totals = useMemo(() => rows.map((row) => (row ? measure.of(row) : 0)), [measure, rows]);
   const title = t(measure.heading);
   return (
     <Card
       title={title}
       className="min-w-0"
       actions={
-        <Readout measure={measure} series={drawn} hovered={hovered} times={times} time={time} />
+        <Readout measure={measure} totals={totals} hovered={hovered} times={times} time={time} />
       }
     >
       <div className="p-3">
@@ -119,7 +124,8 @@ function GroupChart(props: GroupChartProps) {
           format={measure.format}
           time={time}
           timeZone={timeZone}
-          isStacked
+          isStacked={!props.areOverlapping}
+          totals={totals}
           onHover={onHover}
           onPick={(at, index) => onPick(at, index === undefined ? undefined : series[index])}
           onZoom={onZoom}
@@ -164,17 +170,17 @@ function LatencyChart(props: GroupChartsProps & Pick<GroupChartProps, "onHover">
 
 interface ReadoutProps {
   readonly measure: Measure;
-  readonly series: readonly Series[];
+  /** Of all requests, by period. */
+  readonly totals: readonly (number | null)[];
   readonly hovered: number | undefined;
   readonly times: readonly number[];
   readonly time: TimeText;
 }
 
-/** The sum of all groups: in the period under the cursor, or else in the whole time. */
-function Readout({ measure, series, hovered, times, time }: ReadoutProps) {
-  const shown = ({ values }: Series): readonly (number | null)[] =>
-    hovered === undefined ? values : [values[hovered] ?? null];
-  const sum = series.flatMap(shown).reduce<number>((total, value) => total + (value ?? 0), 0);
+/** The sum of all requests: in the period under the cursor, or else in the whole time. */
+function Readout({ measure, totals, hovered, times, time }: ReadoutProps) {
+  const shown = hovered === undefined ? totals : [totals[hovered] ?? null];
+  const sum = shown.reduce<number>((total, value) => total + (value ?? 0), 0);
   return (
     <p className="flex items-baseline gap-2 text-xs text-muted tabular-nums">
       {hovered !== undefined && <span>{time.period(times[hovered] ?? 0)}</span>}

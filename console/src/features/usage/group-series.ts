@@ -39,9 +39,16 @@ export function valueLabel(
   if (value === otherValue) return t("usage.other");
   if (dimension === "status" && value === "ok") return t("usage.succeeded");
   if (dimension === "user" && value === null) return t("usage.keys");
+  if (value === null && (dimension === "tag" || dimension === "end_user")) {
+    return t(`usage.without.${dimension}`);
+  }
   if (value === null) return t("usage.without");
   return dimension === "key" || dimension === "user" ? (key_name ?? value) : value;
 }
+
+/** A request with several tags is in several groups, so their sum is no total. */
+export const doOverlap = (dimensions: readonly UsageDimension[]): boolean =>
+  dimensions.includes("tag");
 
 /** The largest groups first, and all others last. `periods`: Unix milliseconds. */
 export function groupSeries(
@@ -57,7 +64,7 @@ export function groupSeries(
     .toSorted(([, one], [, other]) => size(other) - size(one))
     .flatMap(([id, of], at) => {
       const [first] = of;
-      if (!first) return [];
+      if (!first || (isOther(first) && doOverlap(dimensions))) return [];
       const color = isOther(first) ? "--series-other" : `--series-${(at % maxGroups) + 1}`;
       return [
         {

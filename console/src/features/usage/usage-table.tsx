@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { Filter } from "lucide-react";
 import type { UsageDimension, UsageRow } from "../../../../contract/admin.ts";
+import { errorRate, refusedShare } from "../../api/outcomes.ts";
 import { Swatch } from "../../charts/legend.tsx";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
@@ -15,16 +16,18 @@ import type { UsageFilterName } from "./usage-search.ts";
 interface UsageTableProps {
   readonly rows: readonly UsageRow[];
   readonly dimensions: readonly UsageDimension[];
+  /** Of all requests: those with several tags are in several rows. Undefined: it is loaded. */
+  readonly totalCost: number | undefined;
   /** The color of a group in the charts. Undefined: it is one of the others. */
   readonly colorOf: (id: string) => string | undefined;
   readonly requestsOf: (group: UsageRow["group"]) => RequestsSearch;
   readonly onFilter: (filters: Readonly<Partial<Record<UsageFilterName, string>>>) => void;
 }
 
-export function UsageTable({ rows, dimensions, colorOf, requestsOf, onFilter }: UsageTableProps) {
+export function UsageTable(props: UsageTableProps) {
+  const { rows, dimensions, totalCost = 0, colorOf, requestsOf, onFilter } = props;
   const t = useT();
   const sorted = rows.toSorted((a, b) => b.charged - a.charged || b.requests - a.requests);
-  const cost = rows.reduce((sum, row) => sum + row.charged, 0);
   const idOf = (row: UsageRow): string => groupId(row, dimensions);
   const columns: readonly Column<UsageRow>[] = [
     {
@@ -68,15 +71,11 @@ export function UsageTable({ rows, dimensions, colorOf, requestsOf, onFilter }: 
     {
       key: "share",
       header: t("usage.share"),
-      cell: (row) => <Share share={cost === 0 ? 0 : row.charged / cost} />,
+      cell: (row) => <Share share={totalCost === 0 ? 0 : row.charged / totalCost} />,
     },
     number("requests", t("figure.requests"), (row) => row.requests, count),
-    number(
-      "errors",
-      t("figure.errors"),
-      (row) => (row.requests === 0 ? null : row.errors / row.requests),
-      percent,
-    ),
+    number("errors", t("figure.errors"), errorRate, percent),
+    number("refused", t("figure.refused"), refusedShare, percent),
     number("tokens", t("figure.tokens"), (row) => row.input_tokens + row.output_tokens, count),
     number("images", t("figure.images"), (row) => row.images, count),
     number("unpriced", t("usage.withoutCost"), (row) => row.requests_without_cost, count),
@@ -98,7 +97,7 @@ const number = (
   cell: (row) => format(of(row)),
 });
 
-/** The share of the cost of all groups. */
+/** The share of the total cost. */
 const Share = ({ share }: { share: number }) => (
   <span className="flex items-center gap-2">
     <span aria-hidden="true" className="h-1.5 w-16 overflow-hidden rounded-full bg-sunken">

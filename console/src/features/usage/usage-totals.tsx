@@ -1,11 +1,12 @@
 /** The sums of the time range, each with its change against the time before. */
 import { ArrowDownRight, ArrowUpRight } from "lucide-react";
 import type { UsageSums } from "../../../../contract/admin.ts";
+import { errorRate, refusedShare } from "../../api/outcomes.ts";
 import { useT } from "../../i18n/messages.ts";
 import { classNames } from "../../lib/class-names.ts";
 import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
 import { Tooltip } from "../../ui/tooltip.tsx";
-import { changeOf } from "./change.ts";
+import { changeOf, changeOfRate } from "./change.ts";
 
 interface Figure {
   readonly name: string;
@@ -13,6 +14,7 @@ interface Figure {
   readonly of: (sums: UsageSums) => number | null;
   /** More is worse: errors and latency. */
   readonly isWorse?: boolean;
+  readonly isRate?: boolean;
 }
 
 interface UsageTotalsProps {
@@ -31,9 +33,11 @@ export function UsageTotals({ totals, previous, previousTime }: UsageTotalsProps
     {
       name: t("figure.errors"),
       format: percent,
-      of: ({ errors, requests }) => (requests === 0 ? null : errors / requests),
+      of: errorRate,
       isWorse: true,
+      isRate: true,
     },
+    { name: t("figure.refused"), format: percent, of: refusedShare, isRate: true },
     {
       name: t("figure.tokens"),
       format: count,
@@ -48,8 +52,8 @@ export function UsageTotals({ totals, previous, previousTime }: UsageTotalsProps
     },
   ];
   return (
-    <dl className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-6">
-      {figures.map(({ name, format, of, isWorse = false }) => {
+    <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4 lg:grid-cols-7">
+      {figures.map(({ name, format, of, isWorse = false, isRate = false }) => {
         const [now, before] = [totals ? of(totals) : null, previous ? of(previous) : null];
         return (
           <div key={name} className="min-w-0 rounded-lg border border-line bg-surface p-4">
@@ -62,6 +66,7 @@ export function UsageTotals({ totals, previous, previousTime }: UsageTotalsProps
                 now={now}
                 before={before}
                 isWorse={isWorse}
+                isRate={isRate}
                 text={t("usage.before", { value: format(before), time: previousTime })}
               />
             </dd>
@@ -76,12 +81,13 @@ interface ChangeProps {
   readonly now: number | null;
   readonly before: number | null;
   readonly isWorse: boolean;
+  readonly isRate: boolean;
   readonly text: string;
 }
 
-function Change({ now, before, isWorse, text }: ChangeProps) {
+function Change({ now, before, isWorse, isRate, text }: ChangeProps) {
   const t = useT();
-  const change = changeOf(now, before);
+  const change = isRate ? changeOfRate(now, before) : changeOf(now, before);
   if (change === undefined) return <span className="text-muted">{t("usage.noChange")}</span>;
   const Arrow = change.isUp ? ArrowUpRight : ArrowDownRight;
   const tone = change.isUp ? "text-bad" : "text-good";
@@ -95,7 +101,7 @@ function Change({ now, before, isWorse, text }: ChangeProps) {
         )}
       >
         {!change.isSame && <Arrow className="size-3" aria-hidden="true" />}
-        {change.text}
+        {isRate ? t("usage.points", { points: change.text }) : change.text}
         <span className="sr-only"> {text}</span>
       </button>
     </Tooltip>

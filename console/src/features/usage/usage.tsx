@@ -11,7 +11,7 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { requestsOf } from "./drill-down.ts";
 import { GroupCharts } from "./group-charts.tsx";
-import { byPeriod, groupSeries } from "./group-series.ts";
+import { byPeriod, doOverlap, groupSeries } from "./group-series.ts";
 import { UsageFilters } from "./usage-filters.tsx";
 import { usageRange } from "./usage-range.ts";
 import { readUsageSearch } from "./usage-search.ts";
@@ -84,6 +84,7 @@ export function UsagePage() {
           ) : (
             <GroupCharts
               series={shown.series}
+              areOverlapping={doOverlap(dimensions)}
               rows={shown.all}
               times={shown.times}
               time={shown.time}
@@ -102,14 +103,22 @@ export function UsagePage() {
       </QueryView>
       <Card>
         <QueryView query={usage.groups}>
-          {({ data, has_more }) =>
+          {({ data, has_more, untagged_known_from }) =>
             data.length === 0 ? (
               <Empty title={t("usage.none")} />
             ) : (
               <>
                 {has_more && <p className="px-4 py-2 text-warn">{t("usage.more")}</p>}
+                {doOverlap(dimensions) && (
+                  <p className="px-4 py-2 text-muted">
+                    {t("usage.overlap")}
+                    {untagged_known_from !== null &&
+                      ` ${t("usage.untaggedUnknown", { time: dateTime(untagged_known_from, language, zone) })}`}
+                  </p>
+                )}
                 <UsageTable
                   rows={data}
+                  totalCost={usage.totals.data?.data[0]?.charged}
                   dimensions={dimensions}
                   colorOf={(id) => shown.series.find((series) => series.id === id)?.color}
                   requestsOf={(values) => requestsOf(search, range, values)}

@@ -5,7 +5,6 @@ import type { WebhookEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
@@ -15,6 +14,7 @@ import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
+import { WebhookState } from "./webhook-state.tsx";
 import { WebhookTestButton } from "./webhook-test.tsx";
 
 const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
@@ -72,11 +72,7 @@ export function WebhooksPage() {
                     key: "state",
                     header: t("keys.state"),
                     sortBy: ({ state }) => t(`events.webhook.${state}`),
-                    cell: ({ state }) => (
-                      <Badge tone={state === "active" ? "good" : "bad"}>
-                        {t(`events.webhook.${state}`)}
-                      </Badge>
-                    ),
+                    cell: (webhook) => <WebhookState webhook={webhook} />,
                   },
                   {
                     key: "actions",

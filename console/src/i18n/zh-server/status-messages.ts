@@ -47,6 +47,8 @@ export const zhStatusMessages: Readonly<Record<keyof typeof statusMessages, stri
   certificate_rejected: "{problem} 仍使用之前的证书。",
   budget_spent:
     "{period, select, hour {每小时} day {每日} week {每周} month {每月} other {总计}}：已用 {spent}，共 {limit}",
+  webhook_failures: "连续失败 {count} 次，最近一次：{problem}",
+  webhook_gone: "接收方返回 410 Gone，不再向其发送。",
   target_failures: "连续失败 {count} 次，最近一次：{error}",
   target_rate_limited: "触发限流",
 };

@@ -5,7 +5,7 @@ import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
 import { jobEventColumns, jobTables, reservedCostColumns, vendorBatchColumns } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
-import { ledgerTables } from "./ledger.ts";
+import { ledgerTables, refusedAndTagged } from "./ledger.ts";
 
 const tables: PostgresMigration = {
   name: "0001-base-tables",
@@ -39,6 +39,11 @@ const reservedCosts: PostgresMigration = {
   statements: reservedCostColumns,
 };
 
+const refusedRequests: PostgresMigration = {
+  name: "0011-refused-and-tagged-requests",
+  statements: refusedAndTagged,
+};
+
 export const postgresMigrations: readonly PostgresMigration[] = [
   tables,
   files,
@@ -50,4 +55,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   vendorBatches,
   jobEvents,
   reservedCosts,
+  refusedRequests,
 ];

@@ -35,6 +35,27 @@ const usageTable = (
   PRIMARY KEY (${[start, ...columns].join(", ")})
 ) ${forUpdates}`;
 
+const usageTables = ["usage_by_hour", "usage_by_day"].flatMap((name) => [
+  name,
+  `${name}_without_key`,
+  `${name}_and_label`,
+]);
+
+/**
+ * `refused`, and the first hour since which each request with any tag has a label. Replicas of the version before may
+ * roll up for a while, without both.
+ */
+export const refusedAndTagged: readonly string[] = [
+  ...usageTables.map(
+    (table) => `ALTER TABLE vexel.${table} ADD COLUMN refused BIGINT NOT NULL DEFAULT 0`,
+  ),
+  "CREATE TABLE vexel.usage_label_since (label TEXT PRIMARY KEY, hour BIGINT NOT NULL)",
+  `INSERT INTO vexel.usage_label_since (label, hour)
+   SELECT 'tagged', CASE WHEN count(*) = 0 THEN 0
+     ELSE greatest(max(hour), extract(epoch FROM date_trunc('hour', now()))::bigint * 1000) + 7200000 END
+   FROM vexel.usage_by_hour_without_key`,
+];
+
 export const ledgerTables: readonly string[] = [
   // Partitions need the time in the primary key. A row that is appended again has the same time. `batch` is null if the
   // row was counted when it was stored.

@@ -1,0 +1,60 @@
+/**
+ * The usage of requests without a tag or end user: what the requests with any leave of the total. The usage of all tags
+ * cannot be subtracted, because a request is in the usage of each of its tags.
+ */
+import type { UsageDimension } from "../../../contract/admin.ts";
+import {
+  groupKey,
+  type LabelKind,
+  type LedgerQueries,
+  type UsageGroup,
+  type UsageQuery,
+} from "../../storage/ports/ledger-queries.ts";
+import { ledgerDimensionsOf, subtractSums } from "./show-usage.ts";
+
+interface Unlabeled {
+  readonly groups: readonly UsageGroup[];
+  readonly hasMore: boolean;
+  /** Unix milliseconds. Set if groups are left out: of earlier periods, it is not known which requests had a tag. */
+  readonly knownFrom?: number;
+}
+
+const nothing: Unlabeled = { groups: [], hasMore: false };
+
+/** `labeled`: the groups of requests with a label, in the same periods. */
+export async function readUnlabeled(
+  queries: Pick<LedgerQueries, "usage">,
+  query: UsageQuery,
+  dimensions: readonly UsageDimension[],
+  labeled: readonly UsageGroup[],
+): Promise<Unlabeled> {
+  const kind = dimensions.includes("tag") ? "tag" : "endUser";
+  const isGrouped = kind === "tag" || dimensions.includes("end_user");
+  if (!isGrouped || query[kind] !== undefined) return nothing;
+  const groupBy = dimensions
+    .flatMap((name) => ledgerDimensionsOf[name])
+    .filter((name): name is Exclude<typeof name, LabelKind> => name !== kind);
+  const others: UsageQuery = { ...query, groupBy, groupNames: undefined };
+  // The total last: a request that arrives meanwhile is in the total only.
+  const withLabel = await queries.usage({
+    ...others,
+    labeled: kind === "tag" ? "tagged" : "endUser",
+  });
+  const total = await queries.usage(others);
+  const idOf = (group: UsageGroup): string =>
+    `${group.from}\n${groupKey(groupBy.map((name) => group[name] ?? null))}`;
+  const parts = new Map(withLabel.groups.map((group) => [idOf(group), group]));
+  const rest = total.groups.flatMap((group): UsageGroup[] => {
+    const part = parts.get(idOf(group));
+    const sums = part ? { ...group, ...subtractSums(group, part) } : group;
+    return sums.requests > 0 ? [{ ...sums, [kind]: null }] : [];
+  });
+  const { knownFrom = 0 } = withLabel;
+  const periods = new Set(labeled.map(({ from }) => from));
+  const known = rest.filter(({ from }) => from >= knownFrom || !periods.has(from));
+  return {
+    groups: known,
+    hasMore: total.hasMore || withLabel.hasMore,
+    ...(known.length < rest.length && { knownFrom }),
+  };
+}
