@@ -26,7 +26,7 @@ export interface SharedBudgets {
     | "budgetChanged"
     | "isReporting"
     | "forgetBudget"
-    | "newHold"
+    | "newId"
     | "readBudgets"
   >;
   /** Replicas share the ledger, too. False: what its own ledger has spent is an amount of this replica. */

@@ -62,7 +62,7 @@ export class BudgetCounters {
 
   /** A name for the entries of a request. No other request has it, at any replica. */
   newEntryId(): string {
-    return this.#options.shared?.limiter.newHold() ?? String(++this.#entries);
+    return this.#options.shared?.limiter.newId() ?? String(++this.#entries);
   }
 
   /** Reads the state of these budgets, if replicas share it. */

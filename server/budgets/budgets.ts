@@ -137,15 +137,15 @@ export function createBudgets(options: BudgetsOptions) {
     budgets: readonly BudgetInPeriod[],
     estimate: Estimate,
     underReserved: readonly BudgetInPeriod[],
-    hold?: string,
+    sharedId?: string,
   ): Reservation => {
-    const id = hold ?? counters.newEntryId();
+    const id = sharedId ?? counters.newEntryId();
     const { most, likely } = amountsOf(estimate.dollars, estimate.maxDollars);
     const reserved = budgets.filter((budget) => {
       const isLikely = underReserved.includes(budget);
       const nanos = isLikely ? likely : most;
       if (nanos === 0 || isFree(estimate)) return false;
-      budget.counter.open({ id, nanos, isLikely, version: 0 }, hold !== undefined);
+      budget.counter.open({ id, nanos, isLikely, version: 0 }, sharedId !== undefined);
       return true;
     });
     return new BudgetReservation(
@@ -217,10 +217,10 @@ export function createBudgets(options: BudgetsOptions) {
           const exceeded = found.filter((_, i) => states[i]?.reserved === "nothing");
           return refuse(exceeded, { dollars, maxDollars }, at);
         },
-        keep: (hold, demands, states) => {
+        onReserved: (id, demands, states) => {
           const found = find();
           const underReserved = found.filter((_, i) => states[i]?.reserved === "likely");
-          const reservation = open(found, estimate, underReserved, hold);
+          const reservation = open(found, estimate, underReserved, id);
           // The states have the entry already.
           accept(found, demands, states);
           onReserved(reservation);

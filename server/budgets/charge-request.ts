@@ -167,6 +167,6 @@ export function createRequestCharging({
 }
 
 /** A call that takes only from budgets. */
-const noLimits = { scopes: [], demand: noDemand, slots: [] };
+const noLimits = { scopes: [], demand: noDemand };
 
 const noCost: Estimate = { dollars: 0, isCertain: true };

@@ -9,7 +9,7 @@ import type { Timers } from "../lib/timers.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import { queueAbortError } from "../request/deadline.ts";
 import type { Priority } from "../request/http-types.ts";
-import { ConcurrencySlots, type SlotLease } from "./concurrency-slots.ts";
+import { type ConcurrencySlots, LocalSlots, type SlotLease } from "./concurrency-slots.ts";
 import { FairQueue, type SlotRequest } from "./fair-queue.ts";
 import {
   Limiter,
@@ -27,6 +27,7 @@ import {
   type LimitedQuery,
   type RequestOutcome,
 } from "./request-demand.ts";
+import { isSharedLimit } from "./shared-counters.ts";
 import type { RequestBudgets, SharedGrant, SharedLimiter } from "./shared-limiter.ts";
 
 interface AdmissionOptions {
@@ -96,8 +97,9 @@ export class Admission {
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.#limiter = new Limiter(options.counters);
-    this.#queue = new FairQueue({ ...options, max: options.maxWaiting });
-    this.#imageSlots = new ConcurrencySlots(options.maxImageRequests);
+    const newId = (): string => options.shared?.newId() ?? "";
+    this.#queue = new FairQueue({ ...options, max: options.maxWaiting, newId });
+    this.#imageSlots = new LocalSlots(options.maxImageRequests);
   }
 
   /** Undefined: no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
@@ -158,13 +160,11 @@ export class Admission {
 
   async #enterShared(shared: SharedLimiter, entry: EntryDemand): Promise<Entry> {
     const { scopes, neededSlots, demand, budgets } = entry;
-    for (const slots of neededSlots) if (slots.waiting === 0) slots.shared?.assumeFree();
     // Behind other requests in the queue, it takes only from its rate limits now.
     const lease = this.#queue.tryTake(neededSlots);
-    const entering = lease ? { slots: neededSlots, budgets } : { slots: [] };
     let grant: SharedGrant | undefined;
     try {
-      grant = await shared.take({ scopes, demand, ...entering });
+      grant = await shared.take({ scopes, demand, ...(lease && { lease, budgets }) });
       if (grant?.outcome === "taken") return { lease };
     } catch (error) {
       lease?.releaseUnused();
@@ -210,18 +210,12 @@ export class Admission {
     const { model, neededSlots, budgets, wasSent } = request;
     const { shared, queueTimeoutMs } = this.#options;
     const signal = request.signal();
-    const takeShared = async (limiter: SharedLimiter): Promise<boolean> => {
-      if (!limiter.isReachable) return true;
-      const grant = await limiter.take({
-        scopes: [],
-        demand: noDemand,
-        slots: neededSlots,
-        budgets,
-      });
-      if (grant) return grant.outcome === "taken";
-      return neededSlots.every(({ inFlight, limit }) => inFlight <= limit);
+    // Without a reply, the request is admitted again: then this replica applies its share.
+    const take = async (lease: SlotLease): Promise<boolean> => {
+      if (!shared?.isReachable) return true;
+      const grant = await shared.take({ scopes: [], demand: noDemand, lease, budgets });
+      return grant?.outcome === "taken";
     };
-    const isShared = shared !== undefined && neededSlots.some((slots) => slots.shared);
     return this.#queue.take({
       ...request,
       signal,
@@ -230,7 +224,7 @@ export class Admission {
         reason === "aborted"
           ? queueAbortError(signal, wasSent)
           : noSlotError(reason, model.id, neededSlots, wasSent),
-      ...(isShared && { take: () => takeShared(shared) }),
+      ...(neededSlots.some(isSharedLimit) && { take }),
     });
   }
 
@@ -275,7 +269,7 @@ function noSlotError(
   neededSlots: readonly ConcurrencySlots[],
   wasSent: boolean,
 ): GatewayError {
-  const full = neededSlots.filter(({ hasFreeSlot }) => !hasFreeSlot);
+  const full = neededSlots.filter((slots) => slots.isExhausted());
   const longest = Math.max(0, ...full.map(({ expectedWaitMs }) => expectedWaitMs ?? 0));
   const retryAfterMs = Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(longest)));
   const message =

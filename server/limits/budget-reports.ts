@@ -5,9 +5,9 @@
 import type {
   BudgetChange,
   BudgetView,
-  HeldSlot,
   LimitsUpdate,
   OpenEntry,
+  SlotEntry,
 } from "../storage/redis/limits-demand.ts";
 
 /** A budget as this replica knows it now. */
@@ -68,7 +68,7 @@ export class BudgetReports {
   }
 
   /** Renews the entries of the budget. */
-  keep(budget: SharedBudget): void {
+  renew(budget: SharedBudget): void {
     this.#reported(budget);
   }
 
@@ -150,19 +150,19 @@ function reportsOf(
 }
 
 /** Updates with a bounded number of items: at least one, and the last one is complete. */
-export function pagesOf({ held, budgets, ...first }: ReportedUpdate): ReportedUpdate[] {
-  const pages: { held: HeldSlot[]; budgets: Report[]; items: number }[] = [];
+export function pagesOf({ renewed, budgets, ...first }: ReportedUpdate): ReportedUpdate[] {
+  const pages: { renewed: SlotEntry[]; budgets: Report[]; items: number }[] = [];
   const pageFor = (items: number) => {
     let page = pages.at(-1);
     if (!page || page.items + items > maxItems) {
-      page = { held: [], budgets: [], items: 0 };
+      page = { renewed: [], budgets: [], items: 0 };
       pages.push(page);
     }
     page.items += items;
     return page;
   };
   pageFor(0);
-  for (const slot of held) pageFor(1).held.push(slot);
+  for (const slot of renewed) pageFor(1).renewed.push(slot);
   for (const report of budgets)
     pageFor(1 + report.closed.length + report.open.length).budgets.push(report);
   return pages.map((page, at) => ({

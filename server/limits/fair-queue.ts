@@ -7,7 +7,7 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import { KeyTurns } from "../lib/key-turns.ts";
 import type { Timers } from "../lib/timers.ts";
 import type { Priority } from "../request/http-types.ts";
-import { type ConcurrencySlots, SlotLease } from "./concurrency-slots.ts";
+import { type ConcurrencySlots, SlotLease, type SlotLeaseOptions } from "./concurrency-slots.ts";
 
 export interface SlotRequest {
   readonly key: string;
@@ -22,22 +22,22 @@ export interface SlotRequest {
   /** The error of a request that leaves the queue without its slots. */
   refusal(reason: "timeout" | "full" | "aborted"): GatewayError;
   /**
-   * Shared slots: takes the slots of `neededSlots` from the other processes. False: not all of them are free. Throws
-   * GatewayError if a budget is too small. Absent: the slots belong to this process.
+   * Shared slots: asks the other replicas for the slots of the lease. False: not all of them are free. Throws GatewayError
+   * if a budget is too small. Absent: the slots belong to this process.
    */
-  readonly take?: () => Promise<boolean>;
+  readonly take?: (lease: SlotLease) => Promise<boolean>;
 }
 
 /** A request in the queue. */
 interface Waiter {
   readonly request: SlotRequest;
-  /** The slots are acquired here, and are being taken from the other processes. */
+  /** The slots are acquired here, and the other replicas are asked for them. */
   isTaking: boolean;
   resolve(lease: SlotLease): void;
   reject(error: unknown): void;
 }
 
-interface FairQueueOptions {
+interface FairQueueOptions extends Pick<SlotLeaseOptions, "newId"> {
   /** The limit of queued requests. */
   readonly max: number;
   /** Milliseconds, monotonic. */
@@ -58,20 +58,21 @@ export class FairQueue {
   #interactiveInRow = 0;
   /** The next change of a limit that changes with time, while requests wait for its slots. */
   #refresh: { readonly at: number; readonly timer: unknown } | undefined;
-  readonly #leaseOptions: ConstructorParameters<typeof SlotLease>[1];
+  readonly #leaseOptions: SlotLeaseOptions;
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
-    this.#leaseOptions = { clock: options.clock, onRelease: () => this.admitWaiting() };
+    const { clock, newId } = options;
+    this.#leaseOptions = { clock, newId, onRelease: () => this.admitWaiting() };
   }
 
   get size(): number {
     return this.#turns.interactive.size + this.#turns.batch.size;
   }
 
-  /** Takes the slots at once if all are free and no request is queued for any of them. */
+  /** Acquires the slots at once if all may be free and no request is queued for any of them. */
   tryTake(neededSlots: readonly ConcurrencySlots[]): SlotLease | undefined {
-    for (const slots of neededSlots) if (!slots.hasFreeSlot || slots.waiting > 0) return undefined;
+    for (const slots of neededSlots) if (!slots.mayTake || slots.waiting > 0) return undefined;
     return new SlotLease(neededSlots, this.#leaseOptions);
   }
 
@@ -137,11 +138,15 @@ export class FairQueue {
   }
 
   /** The request keeps its turn until it has its slots. */
-  async #takeShared(waiter: Waiter, take: () => Promise<boolean>, lease: SlotLease): Promise<void> {
+  async #takeShared(
+    waiter: Waiter,
+    take: NonNullable<SlotRequest["take"]>,
+    lease: SlotLease,
+  ): Promise<void> {
     waiter.isTaking = true;
     let isTaken = false;
     try {
-      isTaken = await take();
+      isTaken = await take(lease);
     } catch (error) {
       this.#leave(waiter, error);
     }
@@ -151,7 +156,10 @@ export class FairQueue {
     if (isTaken && isQueued) {
       this.#admit(waiter, lease);
       this.admitWaiting();
-    } else lease.releaseUnused();
+      return;
+    }
+    lease.releaseUnused();
+    this.#refreshAfter(refreshSlots(lease.slots, this.#options.clock()));
   }
 
   /** If the request is still in the queue, it leaves it with the error. */
@@ -215,6 +223,6 @@ function refreshSlots(neededSlots: readonly ConcurrencySlots[], now: number): nu
 function canEnter({ isTaking, request }: Waiter): boolean {
   if (isTaking) return false;
   // A loop, because it runs for every queued request when a slot becomes free.
-  for (const slots of request.neededSlots) if (!slots.hasFreeSlot) return false;
+  for (const slots of request.neededSlots) if (!slots.mayTake) return false;
   return true;
 }

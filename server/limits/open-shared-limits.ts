@@ -5,13 +5,12 @@
 import type { Emit } from "../../contract/events.ts";
 import type { Log } from "../lib/log.ts";
 import { toDollars } from "../lib/nano-dollars.ts";
-import { ignoreRejection } from "../lib/tasks.ts";
 import { backgroundTimers, repeat } from "../lib/timers.ts";
 import { startFolderEpoch } from "../storage/files/folder-epoch.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
 import { leaseMs } from "../storage/redis/limits-demand.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
-import { SharedLimits, watchSlotNotices } from "../storage/redis/shared-limits.ts";
+import { SharedLimits } from "../storage/redis/shared-limits.ts";
 import { SharedLimiter } from "./shared-limiter.ts";
 
 interface SharedLimitsOptions {
@@ -23,6 +22,8 @@ interface SharedLimitsOptions {
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
+  /** From 0 to 1. */
+  readonly random: () => number;
   readonly resources: AsyncDisposableStack;
 }
 
@@ -39,7 +40,7 @@ const reportMs = 1000;
 const reportFailuresMs = 10_000;
 
 export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimits {
-  const { folder, redis, replica, log, emit, clock, resources } = options;
+  const { folder, redis, replica, log, emit, clock, random, resources } = options;
   const registry = new ReplicaRegistry(redis, replica);
   // While Redis is unavailable, the number stays as it is.
   const stopReports = repeat({ everyMs: reportMs, isImmediate: true }, () => registry.report());
@@ -60,12 +61,12 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
     replicas: () => registry.count,
     clock,
     timers: backgroundTimers,
+    random,
     onError,
     onForgotten: ({ replica: of, budget, nanos }) =>
       log.warn("budget-amount-forgotten", { replica: of, budget, dollars: toDollars(nanos) }),
   });
   const stopRenewals = repeat({ everyMs: leaseMs / 3 }, async () => limiter.renew());
-  const stopNotices = watchSlotNotices(redis, replica, (name) => limiter.onReleased(name));
 
   const reportUnavailable = (reason: string): void => {
     log.error("redis-unavailable", { reason, replicas: registry.count });
@@ -82,10 +83,10 @@ export function openSharedLimits(options: SharedLimitsOptions): OpenedSharedLimi
   resources.defer(async () => {
     await Promise.all([stopReports(), stopRenewals()]);
     stopListening();
-    stopNotices();
     // All requests have ended.
     await limiter.close();
-    ignoreRejection(registry.leave());
+    // Before the connection is closed. Without Redis, the entry of this replica expires.
+    await registry.leave().catch(() => undefined);
   });
   return {
     limiter,

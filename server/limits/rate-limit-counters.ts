@@ -4,8 +4,7 @@
  * `shared-limiter.ts` takes from all of them in one call.
  * `test/limits/rate-limit-counters.laws.ts` has the laws (contract tests) that every implementation must obey.
  */
-import type { RateDemand } from "../storage/redis/limits-demand.ts";
-import { ConcurrencySlots } from "./concurrency-slots.ts";
+import { type ConcurrencySlots, LocalSlots } from "./concurrency-slots.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /** The items that a request takes from each rate limit, as whole numbers. */
@@ -33,15 +32,6 @@ export interface RateCounter {
   refund(count: number, now: number): void;
   /** Changes the limit. Usage stays counted, in proportion. */
   resize(limit: number, now: number): void;
-  /** Absent: the items belong to this process. */
-  readonly shared?: SharedRate;
-}
-
-/** The part of a counter that replicas share: this process knows its state as of the last reply. */
-export interface SharedRate {
-  demand(count: number, now: number): RateDemand;
-  /** The state in a reply, in missing parts. `now`: when the call was sent. */
-  accept(missing: number, now: number): void;
 }
 
 /** `scope`: the owner of the limit, such as `key:key_1`. Each scope has one counter of each kind at a time. */
@@ -54,5 +44,5 @@ export interface RateLimitCounters {
 /** Counters of this process only. */
 export const localRateLimitCounters: RateLimitCounters = {
   createRate: (_scope, _rate, limit, now) => new TokenBucket(limit, now),
-  createSlots: () => new ConcurrencySlots(Number.POSITIVE_INFINITY),
+  createSlots: () => new LocalSlots(Number.POSITIVE_INFINITY),
 };

@@ -3,26 +3,42 @@
  * in `SharedLimits`. While it is unreachable, each replica applies its share of a limit, at least 1: the limits do not
  * fail open. When it is reachable again, its counters apply as they are: what replicas admitted meanwhile is not added.
  */
-import type { RateDemand, SlotDemand, SlotState } from "../storage/redis/limits-demand.ts";
-import { ConcurrencySlots, type SharedSlots } from "./concurrency-slots.ts";
-import type { RateCounter, RateLimitCounters, SharedRate } from "./rate-limit-counters.ts";
-import type { SharedLimiter } from "./shared-limiter.ts";
+import type {
+  RateDemand,
+  SlotDemand,
+  SlotEntry,
+  SlotState,
+} from "../storage/redis/limits-demand.ts";
+import { type ConcurrencySlots, MeanHeldTime, type SlotLease } from "./concurrency-slots.ts";
+import type { RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
-export const sharedRateLimitCounters = (shared: SharedLimiter): RateLimitCounters => ({
+/** What the counters need of `SharedLimiter`. */
+interface CallsOfCounters {
+  /** False: each replica applies its share. */
+  readonly isReachable: boolean;
+  readonly replicas: number;
+  clock(): number;
+  random(): number;
+  settleRate(rate: RateDemand): void;
+  releaseSlot(slot: SlotEntry, isScarce: boolean): void;
+  renewInUse(slots: SharedSlots): void;
+  read(scopes: readonly [], slots: SharedSlots): Promise<void>;
+}
+
+export const sharedRateLimitCounters = (shared: CallsOfCounters): RateLimitCounters => ({
   createRate: (scope, rate, limit, now) =>
     new SharedRateCounter(shared, `${scope}:${rate}`, limit, now),
-  createSlots: (scope) => new SharedConcurrencySlots(shared, scope),
+  createSlots: (scope) => new SharedSlots(shared, scope),
 });
 
-class SharedRateCounter implements RateCounter, SharedRate {
-  readonly shared = this;
-  readonly #limiter: SharedLimiter;
+export class SharedRateCounter implements RateCounter {
+  readonly #limiter: CallsOfCounters;
   readonly #name: string;
   /** As of the last reply, and what this replica has taken since then while the shared limits were unreachable. */
   readonly #bucket: TokenBucket;
 
-  constructor(limiter: SharedLimiter, name: string, limit: number, now: number) {
+  constructor(limiter: CallsOfCounters, name: string, limit: number, now: number) {
     this.#limiter = limiter;
     this.#name = name;
     this.#bucket = new TokenBucket(limit, now);
@@ -61,11 +77,13 @@ class SharedRateCounter implements RateCounter, SharedRate {
     this.#bucket.resize(limit, now);
   }
 
+  /** To take, or to settle, `count` items. */
   demand(count: number, now: number): RateDemand {
     const missing = this.#bucket.missing(now);
     return { name: this.#name, limit: this.limit, count, missing };
   }
 
+  /** The state in a reply, in missing parts. `now`: when the call was sent. */
   accept(missing: number, now: number): void {
     this.#bucket.setMissing(missing, now);
   }
@@ -79,119 +97,153 @@ class SharedRateCounter implements RateCounter, SharedRate {
   }
 }
 
-/** A notice of a released slot can be lost, so a replica asks at this interval while requests wait for a slot. */
-const pollMs = 50;
+/** Slots with a limit that replicas share. */
+export const isSharedLimit = (slots: ConcurrencySlots): slots is SharedSlots =>
+  slots instanceof SharedSlots && slots.isLimited;
+
+/** A request that finds no slot looks again after a random time between these. */
+const [minLookMs, maxLookMs] = [50, 100];
+/**
+ * A replica may pass its slots on to its own requests for this time, although another replica waits longer. With a
+ * longer time, ten replicas at a limit of 1 would wait for more than two seconds; with a shorter one, more of the
+ * slot's time would pass between a release and the next look.
+ */
+const turnMs = 75;
 /** An older state of slots that no request asks for is read again. */
 const staleMs = 500;
 
-class SharedConcurrencySlots extends ConcurrencySlots implements SharedSlots {
-  readonly #limiter: SharedLimiter;
+/**
+ * Slots that replicas share. Each slot in use is an entry in Redis, which knows how many are free; this replica knows
+ * it as of the last reply.
+ */
+export class SharedSlots implements ConcurrencySlots {
   readonly name: string;
-  /** The limit of all replicas. */
-  #sharedLimit = Number.POSITIVE_INFINITY;
-  /** Slots that this replica may acquire, as of the last reply. Negative: it has asked for more. */
+  waiting = 0;
+  readonly #limiter: CallsOfCounters;
+  readonly #leases = new Set<SlotLease>();
+  readonly #heldTime = new MeanHeldTime();
+  #limit = Number.POSITIVE_INFINITY;
+  #totalInFlight = 0;
+  /** Free as of the last reply, without those that requests have asked for since then. */
   #free = 0;
-  /** Slots that were acquired here and are being requested from the other replicas. */
-  #requested = 0;
-  #sharedInFlight = 0;
+  /** Calls without a reply. */
+  #asking = 0;
   #repliedAt = Number.NEGATIVE_INFINITY;
-  /** The names of the slots that this replica holds. They are interchangeable. */
-  readonly #holds: string[] = [];
+  /** Without a free slot, a queued request asks for one at this time. */
+  #lookAt = Number.NEGATIVE_INFINITY;
+  /** Since when this replica waits for its turn. A turn begins with a slot. */
+  #waitingSince = 0;
+  #turnEndsAt: number | undefined;
 
-  constructor(limiter: SharedLimiter, name: string) {
-    super(Number.POSITIVE_INFINITY);
+  constructor(limiter: CallsOfCounters, name: string) {
     this.#limiter = limiter;
     this.name = name;
   }
 
-  /** The slots of this process: those in use, and those that are probably free. */
-  override get limit(): number {
-    if (this.#sharedLimit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
-    if (this.#limiter.isReachable) return this.inFlight + Math.max(0, this.#free);
-    return Math.max(1, Math.floor(this.#sharedLimit / this.#limiter.replicas));
+  /** The limit of all replicas. */
+  get limit(): number {
+    return this.#limit;
   }
 
-  override set limit(limit: number) {
-    const isFirst = this.#sharedLimit === Number.POSITIVE_INFINITY;
-    if (limit !== Number.POSITIVE_INFINITY)
-      this.#free = isFirst ? limit - this.inFlight : this.#free + limit - this.#sharedLimit;
-    this.#sharedLimit = limit;
+  set limit(limit: number) {
+    const before = this.isLimited ? this.#limit : this.inFlight;
+    this.#limit = limit;
+    this.#free = this.isLimited ? Math.max(0, this.#free + limit - before) : 0;
   }
 
-  override get shared(): SharedSlots | undefined {
-    return this.#sharedLimit === Number.POSITIVE_INFINITY ? undefined : this;
+  get isLimited(): boolean {
+    return this.#limit !== Number.POSITIVE_INFINITY;
   }
 
-  get sharedLimit(): number {
-    return this.#sharedLimit;
+  get inFlight(): number {
+    return this.#leases.size;
   }
 
-  override get isExhausted(): boolean {
-    if (this.hasFreeSlot) return false;
+  get totalInFlight(): number {
+    return this.#limiter.isReachable ? this.#totalInFlight : this.inFlight;
+  }
+
+  get mayTake(): boolean {
+    if (!this.isLimited) return true;
+    if (!this.#limiter.isReachable) return this.inFlight < this.#share;
+    // The first request asks with the call for its rate limits.
+    if (this.#free > 0 || this.waiting === 0) return true;
+    return this.#asking === 0 && this.#limiter.clock() >= this.#lookAt;
+  }
+
+  get expectedWaitMs(): number | undefined {
+    const slots = this.#limiter.isReachable ? this.inFlight + this.#free : this.#share;
+    return this.#heldTime.waitMs(this.waiting, slots);
+  }
+
+  /** The slots of this replica while the shared limits are unreachable. */
+  get #share(): number {
+    return Math.max(1, Math.floor(this.#limit / this.#limiter.replicas));
+  }
+
+  isExhausted(): boolean {
+    if (!this.isLimited || !this.#limiter.isReachable) return !this.mayTake;
+    if (this.#free > 0) return false;
     if (this.#limiter.clock() - this.#repliedAt > staleMs) void this.#limiter.read([], this);
     return true;
   }
 
-  override get sharedInFlight(): number {
-    return this.#limiter.isReachable ? this.#sharedInFlight : this.inFlight;
+  refresh(now: number): number {
+    if (!this.isLimited) return Number.POSITIVE_INFINITY;
+    return this.#lookAt > now ? this.#lookAt - now : minLookMs;
   }
 
-  override acquire(): void {
-    super.acquire();
-    this.#free--;
-    if (this.shared) this.#limiter.keep(this);
+  acquire(lease: SlotLease): void {
+    this.#leases.add(lease);
+    this.#free = Math.max(0, this.#free - 1);
+    if (this.isLimited) this.#limiter.renewInUse(this);
   }
 
-  override releaseUnused(): void {
-    super.releaseUnused();
-    if (this.#holds.length > this.inFlight) this.#releaseShared();
-  }
-
-  override release(heldMs: number): void {
-    super.release(heldMs);
-    this.#releaseShared();
-  }
-
-  #releaseShared(): void {
-    const isLacking = this.#free++ <= 0;
-    const hold = this.#holds.pop();
-    if (hold !== undefined) this.#limiter.releaseSlot({ name: this.name, hold }, isLacking);
-  }
-
-  override refresh(now: number): number {
-    if (this.#sharedLimit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
-    if (this.waiting > 0 && now - this.#repliedAt >= pollMs) this.assumeFree();
-    return pollMs;
-  }
-
-  demand(): SlotDemand {
-    this.#requested++;
-    return { name: this.name, limit: this.#sharedLimit };
-  }
-
-  accept(state: SlotState, hold: string | undefined, now: number): void {
-    this.#requested--;
-    this.read(state, now);
-    if (hold !== undefined) this.#holds.push(hold);
-  }
-
-  fail(): void {
-    this.#requested--;
+  release(lease: SlotLease, heldMs: number | undefined): void {
+    this.#leases.delete(lease);
+    if (heldMs !== undefined) this.#heldTime.add(heldMs);
+    if (!this.isLimited || !lease.isGranted) return;
+    const isScarce = this.#free === 0;
     this.#free++;
+    this.#limiter.releaseSlot({ name: this.name, id: lease.id }, isScarce);
   }
 
+  /** A slot was acquired here, and is now requested from the other replicas. */
+  demand(now: number): SlotDemand {
+    const isOver = this.#turnEndsAt === undefined ? this.waiting === 0 : now >= this.#turnEndsAt;
+    if (isOver) {
+      this.#waitingSince = now;
+      this.#turnEndsAt = undefined;
+    }
+    this.#asking++;
+    const waitedMs = Math.floor(now - this.#waitingSince);
+    return { name: this.name, limit: this.#limit, waitedMs };
+  }
+
+  /** The reply to `demand`. */
+  accept(state: SlotState, isGranted: boolean, now: number): void {
+    this.#asking--;
+    this.read(state, now);
+    if (isGranted) this.#turnEndsAt ??= now + turnMs;
+    if (this.#free === 0)
+      this.#lookAt = now + minLookMs + this.#limiter.random() * (maxLookMs - minLookMs);
+  }
+
+  /** There was no reply to `demand`. */
+  fail(): void {
+    this.#asking--;
+  }
+
+  /** The state of all replicas. */
   read({ inFlight, available }: SlotState, now: number): void {
-    this.#sharedInFlight = inFlight;
-    this.#free = available - this.#requested;
+    this.#totalInFlight = inFlight;
+    this.#free = Math.max(0, available - this.#asking);
     this.#repliedAt = now;
   }
 
-  assumeFree(): void {
-    this.#free = Math.max(1, this.#free);
-  }
-
-  held(newHold: () => string): readonly string[] {
-    while (this.#holds.length < this.inFlight - this.#requested) this.#holds.push(newHold());
-    return this.#holds;
+  /** The entries of the slots in use, also of those that were acquired while the shared limits were unreachable. */
+  entries(): SlotEntry[] {
+    const granted = [...this.#leases].filter(({ isGranted }) => isGranted);
+    return granted.map(({ id }) => ({ name: this.name, id }));
   }
 }

@@ -9,13 +9,12 @@ import type {
   BudgetDemand,
   BudgetState,
   ForgottenAmount,
-  HeldSlot,
   LimitsDemand,
   LimitsOutcome,
   LimitsReply,
   OpenEntry,
   RateDemand,
-  SlotDemand,
+  SlotEntry,
 } from "../storage/redis/limits-demand.ts";
 import type { SharedLimits } from "../storage/redis/shared-limits.ts";
 import {
@@ -24,9 +23,10 @@ import {
   type ReportedUpdate,
   type SharedBudget,
 } from "./budget-reports.ts";
-import type { ConcurrencySlots, SharedSlots } from "./concurrency-slots.ts";
+import type { ConcurrencySlots, SlotLease } from "./concurrency-slots.ts";
 import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
-import type { Demand, Rate, SharedRate } from "./rate-limit-counters.ts";
+import type { Demand, Rate } from "./rate-limit-counters.ts";
+import { isSharedLimit, SharedRateCounter, type SharedSlots } from "./shared-counters.ts";
 
 interface SharedLimiterOptions {
   readonly limits: Pick<SharedLimits, "take" | "update">;
@@ -39,6 +39,8 @@ interface SharedLimiterOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly timers: Timers;
+  /** From 0 to 1. */
+  readonly random: () => number;
   /** A call failed. */
   readonly onError: (error: unknown) => void;
   /** An ended amount of a replica without news counts no more. */
@@ -48,8 +50,8 @@ interface SharedLimiterOptions {
 interface SharedDemand {
   readonly scopes: readonly LimitScope[];
   readonly demand: Demand;
-  /** One slot of each, which was acquired in this process. Slots that are not shared are ignored. */
-  readonly slots: readonly ConcurrencySlots[];
+  /** Slots that were acquired in this process. Those that are not shared are ignored. */
+  readonly lease?: SlotLease | undefined;
   readonly budgets?: RequestBudgets | undefined;
 }
 
@@ -57,8 +59,8 @@ interface SharedDemand {
 export interface RequestBudgets {
   /** As of now: called when the call is sent. */
   demands(): readonly BudgetDemand[];
-  /** The cost is reserved under this name. */
-  keep(hold: string, demands: readonly BudgetDemand[], states: readonly BudgetState[]): void;
+  /** The cost is reserved under this id. */
+  onReserved(id: string, demands: readonly BudgetDemand[], states: readonly BudgetState[]): void;
   /** The error of a request that does not fit into a budget. */
   refusal(demands: readonly BudgetDemand[], states: readonly BudgetState[]): GatewayError;
 }
@@ -73,7 +75,7 @@ export interface SharedGrant {
 /** What has changed since the last call, beside the budgets. */
 interface Pending {
   readonly rates: RateDemand[];
-  readonly released: HeldSlot[];
+  readonly released: SlotEntry[];
 }
 
 /** After an error, the shares of the limits apply for this time. */
@@ -89,11 +91,9 @@ export class SharedLimiter {
   /** Not sent yet. Undefined: nothing. */
   #pending: Pending | undefined;
   #isTimerStarted = false;
-  /** Slots that requests of this process hold or wait for, and those of the time since the last renewal, by name. */
-  readonly #slots = new Map<string, SharedSlots>();
+  /** Slots that requests of this process use, or have used since the last renewal, by name. */
+  readonly #slotsInUse = new Map<string, SharedSlots>();
   #sent: Promise<void> = Promise.resolve();
-  /** Called when a slot that queued requests lack may be free. */
-  onFreeSlot: () => void = () => undefined;
   /** When a call last failed. Undefined: a later one has succeeded. */
   #failedAt: number | undefined;
   readonly #reports: BudgetReports;
@@ -116,10 +116,14 @@ export class SharedLimiter {
     return this.#options.clock();
   }
 
+  random(): number {
+    return this.#options.random();
+  }
+
   /** The number of slots and reservations that are renewed. */
-  get held(): number {
+  get leases(): number {
     let slots = 0;
-    for (const { inFlight } of this.#slots.values()) slots += inFlight;
+    for (const { inFlight } of this.#slotsInUse.values()) slots += inFlight;
     return slots + this.#reports.entries;
   }
 
@@ -127,53 +131,55 @@ export class SharedLimiter {
    * Takes everything in one call. Undefined: there was no reply, and this replica applies its share. Throws GatewayError
    * if a budget is too small.
    */
-  async take({ scopes, demand, slots, budgets }: SharedDemand): Promise<SharedGrant | undefined> {
+  async take({ scopes, demand, lease, budgets }: SharedDemand): Promise<SharedGrant | undefined> {
     const { replica } = this.#options;
     const at = this.clock();
-    const hold = this.newHold();
-    const taken = sharedRates(scopes);
-    const rates = taken.map(({ rate, shared }) => shared.demand(demand[rate], at));
-    const shared = slots.flatMap((one) => one.shared ?? []);
-    const slotDemands: SlotDemand[] = shared.map((one) => one.demand());
+    const id = lease?.id ?? this.newId();
+    const rates = sharedRates(scopes);
+    const slots = sharedSlots(lease?.slots ?? []);
+    if (lease) lease.isGranted = false;
     const demands = budgets?.demands() ?? [];
-    const call = { hold, replica, rates, slots: slotDemands, budgets: demands };
-    const reply = await this.#take(call);
+    const reply = await this.#take({
+      id,
+      replica,
+      rates: rates.map(({ rate, counter }) => counter.demand(demand[rate], at)),
+      slots: slots.map((each) => each.demand(at)),
+      budgets: demands,
+    });
     if (!reply) {
-      for (const one of shared) one.fail();
+      for (const each of slots) each.fail();
       return undefined;
     }
     if (this.#failedAt !== undefined) this.recover();
     const { outcome } = reply;
-    const slotHold = outcome === "taken" ? hold : undefined;
-    for (const [i, { shared: rate }] of taken.entries()) rate.accept(reply.missing[i] ?? 0, at);
-    for (const [i, state] of reply.slots.entries()) shared[i]?.accept(state, slotHold, at);
-    if (outcome === "taken") budgets?.keep(hold, demands, reply.budgets);
+    const isTaken = outcome === "taken";
+    if (lease) lease.isGranted = isTaken;
+    for (const [i, { counter }] of rates.entries()) counter.accept(reply.missing[i] ?? 0, at);
+    for (const [i, state] of reply.slots.entries()) slots[i]?.accept(state, isTaken, this.clock());
+    if (isTaken) budgets?.onReserved(id, demands, reply.budgets);
     if (outcome === "over_budget") throw budgets?.refusal(demands, reply.budgets);
     // At once: a later reply changes the state of the same limits.
     const exceeded = outcome === "rate_exceeded" ? shortage(scopes, demand, at) : undefined;
     return { outcome, exceeded };
   }
 
-  /** Reads the state of limits, for display or to find a free slot. */
-  async read(scopes: readonly LimitScope[], ...slots: readonly ConcurrencySlots[]): Promise<void> {
+  /** Reads the state of limits, for display or for a choice. */
+  async read(scopes: readonly LimitScope[], ...more: readonly ConcurrencySlots[]): Promise<void> {
     const { replica } = this.#options;
     const at = this.clock();
     const rates = sharedRates(scopes);
-    const shared = [...scopes.map((scope) => scope.slots), ...slots].flatMap(
-      (one) => one.shared ?? [],
-    );
-    if (!this.isReachable || rates.length + shared.length === 0) return;
-    const demand = {
-      hold: "",
+    const slots = sharedSlots([...scopes.map((scope) => scope.slots), ...more]);
+    if (!this.isReachable || rates.length + slots.length === 0) return;
+    const reply = await this.#take({
+      id: "",
       replica,
-      rates: rates.map(({ shared: rate }) => rate.demand(0, at)),
-      slots: shared.map(({ name, sharedLimit }) => ({ name, limit: sharedLimit })),
+      rates: rates.map(({ counter }) => counter.demand(0, at)),
+      slots: slots.map(({ name, limit }) => ({ name, limit, waitedMs: 0 })),
       budgets: [],
-    };
-    const reply = await this.#take(demand);
+    });
     if (!reply) return;
-    for (const [i, { shared: rate }] of rates.entries()) rate.accept(reply.missing[i] ?? 0, at);
-    for (const [i, state] of reply.slots.entries()) shared[i]?.read(state, at);
+    for (const [i, { counter }] of rates.entries()) counter.accept(reply.missing[i] ?? 0, at);
+    for (const [i, state] of reply.slots.entries()) slots[i]?.read(state, at);
   }
 
   /** Reads budgets, for display. Undefined: there was no reply. */
@@ -181,7 +187,7 @@ export class SharedLimiter {
     if (!this.isReachable || demands.length === 0) return undefined;
     const { replica } = this.#options;
     const reply = await this.#take({
-      hold: "",
+      id: "",
       replica,
       rates: [],
       slots: [],
@@ -194,10 +200,10 @@ export class SharedLimiter {
     this.#changed().rates.push(rate);
   }
 
-  /** `isLacking`: other requests probably wait for the slot, so it is released at once. */
-  releaseSlot(slot: HeldSlot, isLacking: boolean): void {
+  /** `isScarce`: other requests probably wait for the slot, so it is released at once. */
+  releaseSlot(slot: SlotEntry, isScarce: boolean): void {
     this.#changed().released.push(slot);
-    if (isLacking) queueMicrotask(() => this.#flush());
+    if (isScarce) queueMicrotask(() => this.#flush());
   }
 
   /** The spent or the ended amount has changed. */
@@ -207,7 +213,7 @@ export class SharedLimiter {
 
   /** `isKnown`: it was reserved by a call. It is renewed until it is closed. */
   openEntry(budget: SharedBudget, entry: OpenEntry, isKnown: boolean): void {
-    if (isKnown) this.#reports.keep(budget);
+    if (isKnown) this.#reports.renew(budget);
     else this.#changeBudget(budget)?.open.push(entry);
   }
 
@@ -230,22 +236,14 @@ export class SharedLimiter {
     return change;
   }
 
-  /** The slots are renewed while requests hold or wait for them. */
-  keep(slots: SharedSlots): void {
-    this.#slots.set(slots.name, slots);
+  /** The entries of these slots are renewed while requests use them. */
+  renewInUse(slots: SharedSlots): void {
+    this.#slotsInUse.set(slots.name, slots);
   }
 
-  /** The number of concurrency limits whose slots are kept. */
-  get kept(): number {
-    return this.#slots.size;
-  }
-
-  /** Another replica released a slot. */
-  onReleased(name: string): void {
-    const slots = this.#slots.get(name);
-    if (!slots || slots.waiting === 0) return;
-    slots.assumeFree();
-    this.onFreeSlot();
+  /** The number of concurrency limits whose slots are in use. */
+  get limitsInUse(): number {
+    return this.#slotsInUse.size;
   }
 
   /** The shared limits are reachable again. */
@@ -256,13 +254,12 @@ export class SharedLimiter {
 
   /** Renews the slots and the budgets in use. To be called at the start, and every third of a lease. */
   renew(): void {
-    const newHold = (): string => this.newHold();
-    const held: HeldSlot[] = [];
-    for (const [name, one] of this.#slots) {
-      if (one.inFlight === 0 && one.waiting === 0) this.#slots.delete(name);
-      for (const hold of one.held(newHold)) held.push({ name, hold });
+    const renewed: SlotEntry[] = [];
+    for (const [name, slots] of this.#slotsInUse) {
+      if (slots.inFlight === 0) this.#slotsInUse.delete(name);
+      renewed.push(...slots.entries());
     }
-    const updates = pagesOf({ rates: [], released: [], held, budgets: this.#reports.due() });
+    const updates = pagesOf({ rates: [], released: [], renewed, budgets: this.#reports.due() });
     for (const [page, update] of updates.entries())
       this.#update({ ...update, isComplete: page === updates.length - 1 });
   }
@@ -279,8 +276,8 @@ export class SharedLimiter {
     this.#options.onError(error);
   }
 
-  /** A name that no other slot and no other reservation has. */
-  newHold(): string {
+  /** An id that no other lease and no other reservation has, at any replica. */
+  newId(): string {
     return `${this.#options.replica}:${++this.#count}`;
   }
 
@@ -303,7 +300,7 @@ export class SharedLimiter {
     if (!this.#pending && this.#reports.pending === 0) return undefined;
     const { rates, released } = this.#pending ?? { rates: [], released: [] };
     this.#pending = undefined;
-    return { rates, released, held: [], budgets: this.#reports.takePending() };
+    return { rates, released, renewed: [], budgets: this.#reports.takePending() };
   }
 
   #flush(): void {
@@ -339,7 +336,12 @@ export class SharedLimiter {
 
 const sharedRates = (
   scopes: readonly LimitScope[],
-): readonly { readonly rate: Rate; readonly shared: SharedRate }[] =>
+): readonly { readonly rate: Rate; readonly counter: SharedRateCounter }[] =>
   scopes.flatMap(({ buckets }) =>
-    buckets.flatMap(({ rate, bucket: { shared } }) => (shared ? { rate, shared } : [])),
+    buckets.flatMap(({ rate, bucket }) =>
+      bucket instanceof SharedRateCounter ? { rate, counter: bucket } : [],
+    ),
   );
+
+const sharedSlots = (slots: readonly ConcurrencySlots[]): readonly SharedSlots[] =>
+  slots.filter(isSharedLimit);

@@ -65,7 +65,7 @@ export const targetCapacity = (
     scopes === undefined ||
     shortage(admission.scopesOf(scopes), minimumDemand[kind], clock()) === undefined,
   isBusy: ({ scopes }: Target) =>
-    scopes !== undefined && admission.scopesOf(scopes).some(({ slots }) => slots.isExhausted),
+    scopes !== undefined && admission.scopesOf(scopes).some(({ slots }) => slots.isExhausted()),
 });
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */

@@ -193,6 +193,5 @@ function wireLimits(
     clock,
     timers: realTimers,
   });
-  if (shared) shared.onFreeSlot = () => admission.admitWaiting();
   return { admission, waitMs, clock, usageOf: plausibleUsage };
 }

@@ -9,7 +9,7 @@ import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import type { BudgetDemand, BudgetState } from "../../server/storage/redis/limits-demand.ts";
 import { budgeted, noon } from "./budgets-fixture.ts";
 
-const noLimits = { scopes: [], demand: noDemand, slots: [] };
+const noLimits = { scopes: [], demand: noDemand };
 
 /** `createLimiter`: of shared counters. `law`: skips the laws if a program is missing. */
 export function budgetCounterLaws(
@@ -47,8 +47,8 @@ export function budgetCounterLaws(
       if (limiter) {
         const budgets = {
           demands: () => [counter.demand(limit, nanos, nanos)],
-          keep: (hold: string) => {
-            id = hold;
+          onReserved: (given: string) => {
+            id = given;
             if (nanos > 0) counter.open({ id, nanos, isLikely: false, version: 0 }, true);
           },
           refusal: ([demand]: readonly BudgetDemand[], [state]: readonly BudgetState[]) => {

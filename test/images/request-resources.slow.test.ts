@@ -5,7 +5,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
-import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
+import { LocalSlots } from "../../server/limits/concurrency-slots.ts";
 import { OutboxFile } from "../../server/storage/files/outbox.ts";
 import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
@@ -269,13 +269,13 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
 test("a release that throws prevents neither the ledger row nor the other releases", async () => {
   const { gateway } = edge;
   const before = gateway.rows().length;
-  const { release } = ConcurrencySlots.prototype;
+  const { release } = LocalSlots.prototype;
   let isBroken = true;
-  const spy = spyOn(ConcurrencySlots.prototype, "release").mockImplementation(function (
-    this: ConcurrencySlots,
-    heldMs,
+  const spy = spyOn(LocalSlots.prototype, "release").mockImplementation(function (
+    this: LocalSlots,
+    ...given
   ) {
-    release.call(this, heldMs);
+    release.apply(this, given);
     if (isBroken) throw new Error("a defect in a release");
   });
   restores.push(() => spy.mockRestore());

@@ -1,7 +1,7 @@
 /** Laws of the fair queue for priority classes, held over random schedules of requests. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { ConcurrencySlots, type SlotLease } from "../../server/limits/concurrency-slots.ts";
+import { LocalSlots, type SlotLease } from "../../server/limits/concurrency-slots.ts";
 import { FairQueue, type SlotRequest } from "../../server/limits/fair-queue.ts";
 import type { Priority } from "../../server/request/http-types.ts";
 import { scaled } from "../depth.ts";
@@ -22,8 +22,13 @@ const settled = async (): Promise<void> => {
 
 /** A queue, and the requests in the order in which they are admitted or rejected. */
 function setUpQueue(slotLimits: readonly number[], maxWaiting = 1000) {
-  const slots = slotLimits.map((limit) => new ConcurrencySlots(limit));
-  const queue = new FairQueue({ max: maxWaiting, clock: () => 0, timers: noTimers });
+  const slots = slotLimits.map((limit) => new LocalSlots(limit));
+  const queue = new FairQueue({
+    max: maxWaiting,
+    clock: () => 0,
+    timers: noTimers,
+    newId: () => "",
+  });
   const admitted: QueuedRequest[] = [];
   const rejected: [name: string, reason: string][] = [];
   let count = 0;
@@ -31,7 +36,7 @@ function setUpQueue(slotLimits: readonly number[], maxWaiting = 1000) {
     priority: Priority,
     { key = priority as string, needs = [0] } = {},
   ): Promise<QueuedRequest> => {
-    const neededSlots = needs.map((at) => slots[at] as ConcurrencySlots);
+    const neededSlots = needs.map((at) => slots[at] as LocalSlots);
     const request: QueuedRequest = {
       name: `${priority} ${count++}`,
       key,
@@ -172,7 +177,7 @@ describe.each(Array.from({ length: scaled(120) }, (_, seed) => seed))(
         }
         const isWaiting = (request: QueuedRequest): boolean => !admitted.includes(request);
         const free = entered.filter(
-          (request) => isWaiting(request) && request.neededSlots.every((each) => each.hasFreeSlot),
+          (request) => isWaiting(request) && request.neededSlots.every((each) => each.mayTake),
         );
         expect(free).toEqual([]);
       };

@@ -1,5 +1,6 @@
 /** The limit scopes of end users and tags, whose number only clients decide. */
 import { expect, test } from "bun:test";
+import { SlotLease } from "../../server/limits/concurrency-slots.ts";
 import { Limiter, maxLabelScopes, take } from "../../server/limits/limiter.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 
@@ -28,7 +29,7 @@ test("a scope of an end user has the limits of its project's end users, and foll
 test("scopes that are full again and unused are deleted, and no others", () => {
   const limiter = createLimiter();
   const [held] = limiter.find(0, [userScope(0)]);
-  held!.slots.acquire();
+  new SlotLease([held!.slots], { clock: () => 0, onRelease: () => undefined, newId: () => "" });
   for (let at = 1; at <= 500; at++) take(limiter.find(0, [userScope(at)]), demand, 0);
   expect(limiter.size).toBe(501);
   // One minute later their buckets are full. Each new scope replaces up to two of them.

@@ -8,7 +8,11 @@ import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
-import { ConcurrencySlots, type SlotLease } from "../../server/limits/concurrency-slots.ts";
+import {
+  type ConcurrencySlots,
+  LocalSlots,
+  type SlotLease,
+} from "../../server/limits/concurrency-slots.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { actualDemand, demandOf } from "../../server/limits/request-demand.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
@@ -138,7 +142,7 @@ test("a request that waits for a limit with an end is admitted when the limit en
 test("a request that failed at one target before it queued for another gets no error that says that nothing was sent", async () => {
   const { timers, waitFor } = setUp();
   const messageOf = async (wasSent: boolean): Promise<string> => {
-    const waiting = waitFor([new ConcurrencySlots(0)], wasSent);
+    const waiting = waitFor([new LocalSlots(0)], wasSent);
     timers.fire(1000);
     return waiting.then(String, ({ message }) => message);
   };

@@ -1,6 +1,6 @@
 /** Laws (contract tests) of `RateLimitCounters`, for every implementation: local counters, and shared ones. */
 import { describe, expect, type Test, test } from "bun:test";
-import type { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
+import { type ConcurrencySlots, SlotLease } from "../../server/limits/concurrency-slots.ts";
 import { LimitScope, noDemand } from "../../server/limits/limiter.ts";
 import type { RateCounter, RateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
@@ -39,19 +39,23 @@ export function rateLimitCounterLaws(
     return { counter, waitMs };
   };
 
-  /** Acquires a slot, if one is free. */
+  const leaseOptions = {
+    clock: () => 0,
+    onRelease: () => undefined,
+    newId: () => String(Math.random()),
+  };
+  /** Takes a slot. Undefined: none is free. */
   const acquire = async (
     slots: ConcurrencySlots,
     limiter: SharedLimiter | undefined,
-  ): Promise<boolean> => {
-    slots.shared?.assumeFree();
-    if (!slots.hasFreeSlot) return false;
-    slots.acquire();
-    if (!limiter) return true;
-    const grant = await limiter.take({ scopes: [], demand: noDemand, slots: [slots] });
-    if (grant?.outcome === "taken") return true;
-    slots.releaseUnused();
-    return false;
+  ): Promise<SlotLease | undefined> => {
+    if (!slots.mayTake) return undefined;
+    const lease = new SlotLease([slots], leaseOptions);
+    if (!limiter) return lease;
+    const grant = await limiter.take({ scopes: [], demand: noDemand, lease });
+    if (grant?.outcome === "taken") return lease;
+    lease.releaseUnused();
+    return undefined;
   };
 
   describe(`${name} rate limit counters`, () => {
@@ -136,15 +140,16 @@ export function rateLimitCounterLaws(
     law("slots are free up to their limit, and again after a release", async () => {
       const { counters, limiter } = create(() => 0);
       const slots = counters.createSlots("key:key_1");
-      expect(slots.hasFreeSlot).toBe(true);
+      expect(slots.mayTake).toBe(true);
       slots.limit = 2;
-      expect(await acquire(slots, limiter)).toBe(true);
-      expect(await acquire(slots, limiter)).toBe(true);
-      expect(await acquire(slots, limiter)).toBe(false);
-      expect([slots.hasFreeSlot, slots.inFlight]).toEqual([false, 2]);
-      slots.release(10);
-      expect([slots.hasFreeSlot, slots.inFlight]).toEqual([true, 1]);
-      expect(await acquire(slots, limiter)).toBe(true);
+      const lease = await acquire(slots, limiter);
+      expect(lease).toBeDefined();
+      expect(await acquire(slots, limiter)).toBeDefined();
+      expect(await acquire(slots, limiter)).toBeUndefined();
+      expect([slots.isExhausted(), slots.inFlight]).toEqual([true, 2]);
+      lease?.release();
+      expect([slots.isExhausted(), slots.inFlight]).toEqual([false, 1]);
+      expect(await acquire(slots, limiter)).toBeDefined();
     });
   });
 }

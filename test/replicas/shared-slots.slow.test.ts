@@ -41,28 +41,44 @@ function clientsOf(count: number, concurrent: number): (readonly number[])[] {
   return [onAll, onOne, onTwo];
 }
 
-const name = ({ concurrent, clients, withProject }: SlotsCase): string =>
-  `concurrent: ${concurrent}${withProject ? " of key and project" : ""}, clients ${clients.join(" ")}`;
+const name = ({ concurrent, clients, withProject, requestMs }: SlotsCase): string =>
+  `concurrent: ${concurrent}${withProject ? " of key and project" : ""}, clients ${clients.join(" ")}, ${requestMs ?? "20 to 60"} ms`;
 
 describe("a concurrency limit below or above the number of replicas", () => {
-  const cases: SlotsCase[] = [
+  const short: SlotsCase[] = [
     { concurrent: 1, replicas: 10 },
+    { concurrent: 1, replicas: 2 },
+    { concurrent: 2, replicas: 3 },
     { concurrent: 3, replicas: 3 },
+    { concurrent: 5, replicas: 10 },
     { concurrent: 8, replicas: 3 },
+    { concurrent: 30, replicas: 3 },
   ].flatMap(({ concurrent, replicas }) =>
     clientsOf(replicas, concurrent).map((clients) => ({ concurrent, clients })),
   );
-  // Slots of two limits: two replicas must not each hold the slot that the other one lacks.
-  cases.push({ concurrent: 1, clients: [2, 2, 2], withProject: true });
-  cases.push({ concurrent: 8, clients: new Array(10).fill(3), withProject: true });
+  // Slots of two limits: two replicas must not each have the slot that the other one lacks.
+  short.push({ concurrent: 1, clients: [2, 2, 2], withProject: true });
+  short.push({ concurrent: 8, clients: new Array(10).fill(3), withProject: true });
+  const long = short.map((each) => ({ ...each, requestMs: [1000, 1000] as const }));
+  const cases: readonly SlotsCase[] = [...short, ...long];
+  const seconds = 6;
   let results: readonly SlotsResult[] = [];
   beforeAllWith(["redis"], async () => {
-    results = await simulateSlots(redis, cases, 3);
+    results = await simulateSlots(redis, cases, seconds);
   });
 
-  testWithRedis("is used to at least 90 %", () => {
-    const used = cases.map((one, at) => `${name(one)}: ${(results[at]?.utilization ?? 0) >= 0.9}`);
-    expect(used).toEqual(cases.map((one) => `${name(one)}: true`));
+  testWithRedis(
+    "is used to 90 % by requests of a second, and to 60 % by those of 20 to 60 ms",
+    () => {
+      const least = ({ requestMs }: SlotsCase): number => (requestMs ? 0.9 : 0.6);
+      for (const [at, each] of cases.entries())
+        expect(results[at]?.utilization, name(each)).toBeGreaterThanOrEqual(least(each));
+    },
+  );
+
+  testWithRedis("gives every replica with waiting requests a slot within two seconds", () => {
+    for (const [at, each] of short.entries())
+      expect(results[at]?.longestWaitMs, name(each)).toBeLessThanOrEqual(2000);
   });
 
   testWithRedis("is never exceeded", () => {
@@ -71,8 +87,8 @@ describe("a concurrency limit below or above the number of replicas", () => {
   });
 
   testWithRedis("serves every replica, and refuses no request", () => {
-    for (const [at, { clients }] of cases.entries()) {
-      expect(results[at]?.refused).toBe(0);
+    for (const result of results) expect(result.refused).toBe(0);
+    for (const [at, { clients }] of short.entries()) {
       const served = results[at]?.served.map((count) => count > 0);
       expect(served).toEqual(clients.map((count) => count > 0));
     }
@@ -137,7 +153,7 @@ testWithRedis(
       const demand = { ...noDemand, requests: 1 };
       const sendToAll = async (): Promise<void> => {
         for (const { limiter, scope } of replicas) {
-          const grant = await limiter.take({ scopes: [scope], demand, slots: [] });
+          const grant = await limiter.take({ scopes: [scope], demand });
           if (grant?.outcome === "taken") admitted++;
         }
       };
@@ -163,7 +179,7 @@ testWithRedis("a budget for fewer requests than replicas is spent on any replica
         withRow(reservation, spend, [key], noon).settle(1);
         spent++;
       });
-      const taking = limiter.take({ scopes: [], demand: noDemand, slots: [], budgets });
+      const taking = limiter.take({ scopes: [], demand: noDemand, budgets });
       await taking.catch((error: GatewayError) => expect(error.kind).toBe("over_budget"));
     }
     expect(spent).toBe(requests);
@@ -195,7 +211,7 @@ testWithRedis(
       body: JSON.stringify({ ...body, input: "waits for the slot" }),
       signal: client.signal,
     }).catch(() => undefined);
-    await until(async () => (await waitingReplicas()).length > 0);
+    await until(async () => (await firstReplicas()).length > 0);
     server.pause();
     release();
     expect((await first).status).toBe(200);
@@ -212,8 +228,22 @@ testWithRedis(
   },
 );
 
-const waitingReplicas = async (): Promise<unknown[]> =>
-  (await server.command("KEYS", "vexel:waiting:*")) as unknown[];
+/** At full limits, the replica that has waited longest. */
+const firstReplicas = async (): Promise<unknown[]> =>
+  (await server.command("KEYS", "vexel:slots-first:*")) as unknown[];
+
+testWithRedis("a replica that stops is not counted any more", async () => {
+  await server.command("FLUSHALL");
+  const gateways = await startGateways({
+    count: 2,
+    redisUrl: server.url,
+    fakeUrl: fake.url,
+    key: "limits: { concurrent: 1 }",
+  });
+  await gateways.at(0).close();
+  expect(await server.command("ZCARD", "vexel:replicas")).toBe(1);
+  await gateways[Symbol.asyncDispose]();
+});
 
 test("slots of a replica that died return before the requests that wait for them time out", () => {
   expect(leaseMs / 1000).toBeLessThan(readSettings({}).VEXEL_QUEUE_TIMEOUT);

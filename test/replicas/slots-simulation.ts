@@ -2,7 +2,6 @@
  * Replicas that share concurrency limits through a real Redis, in virtual time: each client of a replica sends one
  * request after the other. A call of Redis takes one step of the virtual time.
  */
-import { randomUUID } from "node:crypto";
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
@@ -18,6 +17,8 @@ export interface SlotsCase {
   readonly clients: readonly number[];
   /** Also limits the project, to the same number. */
   readonly withProject?: boolean;
+  /** The shortest and the longest duration of a request. Absent: 20 to 60. */
+  readonly requestMs?: readonly [number, number];
 }
 
 export interface SlotsResult {
@@ -26,9 +27,9 @@ export interface SlotsResult {
   readonly mostInFlight: number;
   /** The served requests of each replica. */
   readonly served: readonly number[];
+  /** The longest time without a slot of a replica with waiting requests. */
   readonly longestWaitMs: number;
   readonly refused: number;
-  readonly callsPerSecond: number;
 }
 
 const renewMs = 2000;
@@ -49,6 +50,13 @@ const query: EmbeddingsQuery = {
   extraFields: {},
 };
 
+/** The waiting requests of a replica. */
+interface Waiting {
+  count: number;
+  /** When the first of them arrived, or the replica last got a slot. */
+  since: number;
+}
+
 interface Timed {
   readonly at: number;
   fire(): void;
@@ -59,7 +67,6 @@ class SlotsSimulation {
   readonly #case: SlotsCase;
   readonly #timed = new Set<Timed>();
   readonly #replicas: readonly TestReplica[];
-  readonly #stopNotices: readonly (() => void)[];
   readonly #random = randomFrom(23);
   #inFlight = 0;
   #usedMs = 0;
@@ -67,17 +74,16 @@ class SlotsSimulation {
   #longestWaitMs = 0;
   #refused = 0;
   readonly #served: number[];
+  readonly #waiting: readonly Waiting[];
   #renewedAt = performance.now();
 
   constructor(redis: RedisConnection, slotsCase: SlotsCase) {
     this.#case = slotsCase;
     const { clients } = slotsCase;
     this.#served = clients.map(() => 0);
+    this.#waiting = clients.map(() => ({ count: 0, since: 0 }));
     this.#replicas = testReplicas(clients.length, { redis, now: () => this.now });
     const admissions = this.#replicas.map((replica) => this.#admissionOf(replica));
-    this.#stopNotices = this.#replicas.map((replica, at) =>
-      replica.watchNotices(() => admissions[at]?.admitWaiting()),
-    );
     for (const [at, admission] of admissions.entries()) {
       for (let client = 0; client < (clients[at] ?? 0); client++) void this.#send(admission, at);
     }
@@ -109,7 +115,8 @@ class SlotsSimulation {
   }
 
   async #send(admission: Admission, at: number): Promise<void> {
-    const sentAt = this.now;
+    const waiting = this.#waiting[at] as Waiting;
+    if (waiting.count++ === 0) waiting.since = this.now;
     const ticket = await admission
       .admit({
         caller,
@@ -119,13 +126,16 @@ class SlotsSimulation {
         signal: () => new AbortController().signal,
       })
       .catch(() => undefined);
-    this.#longestWaitMs = Math.max(this.#longestWaitMs, this.now - sentAt);
     const isServed = ticket !== undefined;
+    waiting.count--;
+    this.#countWait(waiting);
+    if (isServed) waiting.since = this.now;
     if (isServed) {
       this.#inFlight++;
       this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight);
     } else this.#refused++;
-    this.#after(20 + Math.floor(this.#random() * 40), () => {
+    const [shortest, longest] = this.#case.requestMs ?? [20, 60];
+    this.#after(shortest + Math.floor(this.#random() * (longest - shortest)), () => {
       if (isServed) {
         this.#inFlight--;
         this.#served[at] = (this.#served[at] ?? 0) + 1;
@@ -133,6 +143,10 @@ class SlotsSimulation {
       }
       void this.#send(admission, at);
     });
+  }
+
+  #countWait({ since }: Waiting): void {
+    this.#longestWaitMs = Math.max(this.#longestWaitMs, this.now - since);
   }
 
   advance(ms: number): void {
@@ -156,15 +170,13 @@ class SlotsSimulation {
   }
 
   close(): SlotsResult {
-    for (const stop of this.#stopNotices) stop();
-    const calls = this.#replicas.reduce((sum, replica) => sum + replica.calls, 0);
+    for (const waiting of this.#waiting) if (waiting.count > 0) this.#countWait(waiting);
     return {
       utilization: this.#usedMs / (this.#case.concurrent * (this.now - warmUpMs)),
       mostInFlight: this.#mostInFlight,
       served: this.#served,
       longestWaitMs: this.#longestWaitMs,
       refused: this.#refused,
-      callsPerSecond: (calls * 1000) / this.now,
     };
   }
 }
@@ -175,22 +187,11 @@ export async function simulateSlots(
   cases: readonly SlotsCase[],
   seconds: number,
 ): Promise<SlotsResult[]> {
-  // A message that is published later arrives later, on every connection: the notices of a step arrive before its end.
-  const barrier = `barrier:${randomUUID()}`;
-  let arrived = Promise.withResolvers<void>();
-  const subscription = redis.another((client) =>
-    client.subscribe(barrier, () => arrived.resolve()),
-  );
-  await subscription.attempted();
   const simulations = cases.map((one) => new SlotsSimulation(redis, one));
   for (let ms = 0; ms < seconds * 1000; ms++) {
     for (const simulation of simulations) simulation.advance(1);
     await Bun.sleep(0);
     await Promise.all(simulations.map((simulation) => simulation.settle()));
-    arrived = Promise.withResolvers();
-    await redis.run((client) => client.publish(barrier, ""));
-    await arrived.promise;
   }
-  subscription.close();
   return simulations.map((simulation) => simulation.close());
 }

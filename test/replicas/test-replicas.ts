@@ -7,7 +7,8 @@ import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import { type RedisConnection, RedisUnavailableError } from "../../server/storage/redis/client.ts";
 import type { LimitsUpdate } from "../../server/storage/redis/limits-demand.ts";
-import { SharedLimits, watchSlotNotices } from "../../server/storage/redis/shared-limits.ts";
+import { SharedLimits } from "../../server/storage/redis/shared-limits.ts";
+import { randomFrom } from "../fuzz/routing-simulation.ts";
 
 export interface TestReplica {
   readonly limiter: SharedLimiter;
@@ -15,8 +16,6 @@ export interface TestReplica {
   readonly calls: number;
   /** Waits for the calls that were sent so far. */
   settle(): Promise<void>;
-  /** `onFreeSlot`: another replica has released a slot. Returns a function that ends the notices. */
-  watchNotices(onFreeSlot: () => void): () => void;
 }
 
 interface TestReplicasOptions {
@@ -48,11 +47,11 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       calls.add(call);
       return call;
     };
-    const ownUpdate = ({ rates, released, held, budgets, ...rest }: LimitsUpdate) => ({
+    const ownUpdate = ({ rates, released, renewed, budgets, ...rest }: LimitsUpdate) => ({
       ...rest,
       rates: own(rates),
       released: own(released),
-      held: own(held),
+      renewed: own(renewed),
       budgets: own(budgets),
     });
     const ofGroup: Pick<SharedLimits, "take" | "update"> = {
@@ -72,6 +71,7 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       replicas: () => count,
       clock: now,
       timers: { start: (_, fire) => queueMicrotask(fire), stop: () => undefined },
+      random: randomFrom(number),
       onError: (error) => {
         if (!(error instanceof RedisUnavailableError)) throw error;
       },
@@ -85,12 +85,6 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       settle: async () => {
         await Promise.allSettled(calls);
         calls.clear();
-      },
-      watchNotices: (onFreeSlot) => {
-        limiter.onFreeSlot = onFreeSlot;
-        return watchSlotNotices(redis, replica, (name) =>
-          limiter.onReleased(name.slice(group.length + 1)),
-        );
       },
     };
   });

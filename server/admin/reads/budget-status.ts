@@ -144,7 +144,7 @@ export async function showLimits(
     return limit === undefined ? [] : [showRate(owner, { rate, limit, unit, used, clockMs, at })];
   });
   if (limits.concurrent === undefined) return shown;
-  const inFlight = used?.slots.sharedInFlight ?? 0;
+  const inFlight = used?.slots.totalInFlight ?? 0;
   const slots: ShownLimit = {
     ...members(owner),
     rate: "concurrent",

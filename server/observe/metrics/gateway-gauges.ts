@@ -38,7 +38,7 @@ interface GaugeSources {
   readonly replicas:
     | {
         health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };
-        readonly limiter: { readonly held: number };
+        readonly limiter: { readonly leases: number };
       }
     | undefined;
   /** The embedding cache that replicas share. */
@@ -270,7 +270,7 @@ const replicaGauges = ({
   {
     name: "vexel_shared_holds",
     help: "Concurrency slots and budget reservations that requests of this process hold in Redis.",
-    read: () => replicas?.limiter.held,
+    read: () => replicas?.limiter.leases,
   },
   {
     name: "vexel_shared_cache_rejected",

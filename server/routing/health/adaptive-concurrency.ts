@@ -1,5 +1,5 @@
 /** Reduces the load of a target after it reports overload or a rate limit: its adaptive concurrency limit (AIMD). */
-import { ConcurrencySlots } from "../../limits/concurrency-slots.ts";
+import { LocalSlots } from "../../limits/concurrency-slots.ts";
 
 const initialLimit = 16;
 /** The lowest limit: a target that reports overload with fewer requests in flight is broken, not busy. */
@@ -18,7 +18,7 @@ const decreaseFactor = 0.7;
 const [growth, hardLimitedGrowth] = [8, 2];
 
 /** Concurrency slots without a limit, except for `hardLimitMs` after an overload error. */
-class HardLimit extends ConcurrencySlots {
+class HardLimit extends LocalSlots {
   /** Read for every request. */
   isImposed = false;
   #imposedAt = 0;
@@ -69,7 +69,7 @@ export class AdaptiveConcurrency {
   /** Another request would exceed the hard limit. */
   isFull(now: number): boolean {
     this.slots.refresh(now);
-    return this.isHardLimited && (!this.slots.hasFreeSlot || this.slots.waiting > 0);
+    return this.isHardLimited && (!this.slots.mayTake || this.slots.waiting > 0);
   }
 
   hasCapacity(): boolean {

@@ -18,6 +18,8 @@ export interface RateDemand {
 export interface SlotDemand {
   readonly name: string;
   readonly limit: number;
+  /** How long this replica has waited for its turn. */
+  readonly waitedMs: number;
 }
 
 /** What this replica knows of a budget. Redis keeps what is newer. */
@@ -56,9 +58,9 @@ export interface BudgetDemand extends BudgetView {
 }
 
 export interface LimitsDemand {
-  /** The name of the slots and of the entry in the budgets. No other request has it. Empty: only the state is read. */
-  readonly hold: string;
-  /** The replica that asks. It receives a notice if it lacks a slot and one is released. */
+  /** Of the entries in the slots and in the budgets. No other request has it. Empty: only the state is read. */
+  readonly id: string;
+  /** The replica that asks. */
   readonly replica: string;
   readonly rates: readonly RateDemand[];
   readonly slots: readonly SlotDemand[];
@@ -66,15 +68,14 @@ export interface LimitsDemand {
 }
 
 /**
- * `rate_exceeded` and `over_budget`: nothing was taken. `no_slot`: only from the rate limits was taken, and the replica
- * is queued for the slots that the request lacks.
+ * `rate_exceeded` and `over_budget`: nothing was taken. `no_slot`: only from the rate limits was taken.
  */
 export type LimitsOutcome = "taken" | "rate_exceeded" | "over_budget" | "no_slot";
 
 export interface SlotState {
   /** Requests in flight on all replicas. */
   readonly inFlight: number;
-  /** Free slots, without those for replicas that have waited longer. May be negative. */
+  /** Free slots, without one for the replica that has waited longest. Negative: the limit was lowered. */
   readonly available: number;
 }
 
@@ -106,19 +107,20 @@ export interface LimitsReply {
   readonly forgotten: readonly ForgottenAmount[];
 }
 
-/** A slot that a request holds. */
-export interface HeldSlot {
+/** The entry of a slot in use. */
+export interface SlotEntry {
+  /** Of the concurrency limit. */
   readonly name: string;
-  readonly hold: string;
+  readonly id: string;
 }
 
 /** What has changed at this replica since its last call. */
 export interface LimitsUpdate {
   readonly rates: readonly RateDemand[];
   /** Slots that requests have released. */
-  readonly released: readonly HeldSlot[];
-  /** Slots that requests still hold: renewed, or restored if they were lost. */
-  readonly held: readonly HeldSlot[];
+  readonly released: readonly SlotEntry[];
+  /** Slots that are still in use: renewed, or restored if they were lost. */
+  readonly renewed: readonly SlotEntry[];
   readonly budgets: readonly BudgetChange[];
   /** With the calls before it, Redis has all of this replica's budgets: those of an earlier process count no more. */
   readonly isComplete?: boolean;

@@ -3,8 +3,9 @@
  *
  * - Rate limit: a string `MISSING AT LIMIT`. MISSING is what a full bucket has more, in parts of 1/60,000 of an item, so
  *   all arithmetic is on integers.
- * - Concurrency limit: a sorted set of the slots in use by their expiry, and a hash of the replicas that wait for a slot:
- *   `SINCE SEEN`.
+ * - Concurrency limit: a sorted set of the slots in use by the end of their lease. At a full limit also a string
+ *   `SINCE UNTIL REPLICA`: the replica that has waited longest, until its next look. One free slot is for it: with random
+ *   turns, a replica would now and then wait for many times as long as the others.
  * - Budget: a hash of copies: `spent`, and for each open entry `entry:ID`: `NANOS IS_LIKELY VERSION`; with two totals
  *   that only these scripts change, in the call that changes an entry: `open`, the sum of the entries, and `likely`, the
  *   number of those below the upper bound. A sorted set of the ids of the entries by their expiry. And a hash of the
@@ -16,10 +17,8 @@
 import { redisScript } from "./client.ts";
 import { leaseMs } from "./limits-demand.ts";
 
-export const slotNoticeChannel = "vexel:slots-released:";
-
-/** A replica that waits asks again every 50 to 100 ms. One that did not ask for this long does not wait any more. */
-const waitingGoneMs = 250;
+/** A replica that waits looks again after 50 to 100 ms. One that has not looked for this long does not wait any more. */
+const waitingGoneMs = 150;
 /** A bucket that is full is kept this long: a request that ends later than it must not find it lost. */
 const keepBucketMs = 60_000;
 /** The ended amount of a replica without news is forgotten after this time. */
@@ -60,34 +59,6 @@ local function takeFromBucket(bucket)
   bucket.missing = math.max(0, bucket.missing + bucket.count * 60000)
   redis.call('SET', bucket.key, text(bucket.missing) .. ' ' .. text(now) .. ' ' .. text(bucket.limit),
     'PX', text(math.ceil(bucket.missing / bucket.limit) + ${keepBucketMs}))
-end
-
--- The replicas that wait for a slot, the longest wait first.
-local function readWaiting(key)
-  local stored, waiting = redis.call('HGETALL', key), {}
-  for i = 1, #stored, 2 do
-    local since, seen = stored[i + 1]:match('^(%S+) (%S+)$')
-    if tonumber(seen) > now - ${waitingGoneMs} then
-      waiting[#waiting + 1] = { replica = stored[i], since = tonumber(since) }
-    else
-      redis.call('HDEL', key, stored[i])
-    end
-  end
-  table.sort(waiting, function(a, b)
-    return a.since < b.since or a.since == b.since and a.replica < b.replica
-  end)
-  return waiting
-end
-
--- Tells the first replicas that wait, as many as there are free slots.
-local function notify(waiting, free, slotsKey, except)
-  for i = 1, #waiting do
-    if free < 1 then return end
-    if waiting[i].replica ~= except then
-      redis.call('PUBLISH', '${slotNoticeChannel}' .. waiting[i].replica, slotsKey)
-      free = free - 1
-    end
-  end
 end
 
 local folder, epoch, number = nextText(), nextNumber(), nextNumber()
@@ -163,17 +134,13 @@ local function closeExpired(budget)
 end
 `;
 
-/** Values: numbers of rates, released and held slots, and budgets; whether it is complete; then the values of each. */
+/** Values: numbers of rates, released and renewed slots, and budgets; whether it is complete; then the values of each. */
 const update = `
-local changedRates, releasedSlots, heldSlots, changedBudgets, isComplete =
+local changedRates, releasedSlots, renewedSlots, changedBudgets, isComplete =
   nextNumber(), nextNumber(), nextNumber(), nextNumber(), nextNumber()
 for _ = 1, changedRates do takeFromBucket(readBucket()) end
-for _ = 1, releasedSlots do
-  local slotsKey, waitingKey = nextKey(), nextKey()
-  redis.call('ZREM', slotsKey, nextText())
-  notify(readWaiting(waitingKey), 1, slotsKey)
-end
-for _ = 1, heldSlots do
+for _ = 1, releasedSlots do redis.call('ZREM', nextKey(), nextText()) end
+for _ = 1, renewedSlots do
   local slotsKey = nextKey()
   redis.call('ZADD', slotsKey, text(now + ${leaseMs}), nextText())
   expire(slotsKey, ${leaseMs})
@@ -204,10 +171,10 @@ end
  */
 export const updateScript = redisScript(`${shared}${update}return text(renewed)`);
 
-/** Values: those of an update, hold, replica, numbers of rates, slots and budgets; then the values of each. */
+/** Values: those of an update, id, replica, numbers of rates, slots and budgets; then the values of each. */
 export const takeScript = redisScript(`${shared}${update}
 local taken, rateExceeded, overBudget, noSlot = 0, 1, 2, 3
-local hold, replica, expiry = nextText(), nextText(), now + ${leaseMs}
+local id, replica = nextText(), nextText()
 local rateCount, slotCount, budgetCount = nextNumber(), nextNumber(), nextNumber()
 local outcome = taken
 
@@ -220,18 +187,14 @@ end
 
 local allSlots = {}
 for i = 1, slotCount do
-  local slots = { key = nextKey(), waitingKey = nextKey(), limit = nextNumber() }
+  local slots = { key = nextKey(), firstKey = nextKey(), limit = nextNumber(), since = now - nextNumber() }
   redis.call('ZREMRANGEBYSCORE', slots.key, '-inf', text(now))
   slots.inFlight = redis.call('ZCARD', slots.key)
-  slots.waiting = readWaiting(slots.waitingKey)
-  local before = #slots.waiting
-  for at, waits in ipairs(slots.waiting) do
-    if waits.replica == replica then
-      before = at - 1
-      slots.since = waits.since
-    end
-  end
-  slots.available = slots.limit - slots.inFlight - before
+  slots.available = slots.limit - slots.inFlight
+  local since, lasts, first = (redis.call('GET', slots.firstKey) or ''):match('^(%S+) (%S+) (.+)$')
+  slots.isFirst = first == replica or not first or tonumber(lasts) <= now or slots.since < tonumber(since)
+  slots.isMarked = first == replica
+  if not slots.isFirst then slots.available = slots.available - 1 end
   allSlots[i] = slots
 end
 
@@ -287,35 +250,33 @@ for _, slots in ipairs(allSlots) do
   if outcome == taken and slots.available < 1 then outcome = noSlot end
 end
 
-if hold ~= '' and (outcome == taken or outcome == noSlot) then
+if id ~= '' and (outcome == taken or outcome == noSlot) then
   for _, bucket in ipairs(buckets) do
     if bucket.count > 0 then takeFromBucket(bucket) end
   end
-end
-if hold ~= '' and outcome == taken then
   for _, slots in ipairs(allSlots) do
-    redis.call('ZADD', slots.key, text(expiry), hold)
-    redis.call('PEXPIRE', slots.key, text(expiry - now))
-    if slots.since then redis.call('HDEL', slots.waitingKey, replica) end
+    if outcome == noSlot and slots.available < 1 then
+      if slots.isFirst then
+        local first = text(slots.since) .. ' ' .. text(now + ${waitingGoneMs}) .. ' ' .. replica
+        redis.call('SET', slots.firstKey, first, 'PX', ${leaseMs})
+      end
+    elseif slots.isMarked then
+      -- It has its slot. Or it lacks one of another limit: it must not keep this one from others.
+      redis.call('DEL', slots.firstKey)
+    end
+  end
+end
+if id ~= '' and outcome == taken then
+  for _, slots in ipairs(allSlots) do
+    redis.call('ZADD', slots.key, text(now + ${leaseMs}), id)
+    expire(slots.key, ${leaseMs})
     slots.inFlight = slots.inFlight + 1
     slots.available = slots.available - 1
-    notify(slots.waiting, slots.limit - slots.inFlight, slots.key, replica)
   end
   for _, budget in ipairs(budgets) do
     if budget.nanos > 0 then
-      openEntry(budget, hold, budget.nanos, budget.isLikely, 0)
+      openEntry(budget, id, budget.nanos, budget.isLikely, 0)
       writeTotals(budget)
-    end
-  end
-elseif hold ~= '' and outcome == noSlot then
-  for _, slots in ipairs(allSlots) do
-    if slots.available < 1 then
-      redis.call('HSET', slots.waitingKey, replica, text(slots.since or now) .. ' ' .. text(now))
-      redis.call('PEXPIRE', slots.waitingKey, 1000)
-    elseif slots.since then
-      -- The request lacks a slot of another limit: it must not keep this one from others.
-      redis.call('HDEL', slots.waitingKey, replica)
-      notify(slots.waiting, slots.limit - slots.inFlight, slots.key, replica)
     end
   end
 end

@@ -13,15 +13,14 @@ import type {
   RateDemand,
   Reserved,
 } from "./limits-demand.ts";
-import { separator, slotNoticeChannel, takeScript, updateScript } from "./limits-scripts.ts";
+import { separator, takeScript, updateScript } from "./limits-scripts.ts";
 
 const outcomes: readonly LimitsOutcome[] = ["taken", "rate_exceeded", "over_budget", "no_slot"];
 const reservations: readonly Reserved[] = ["maximum", "likely", "nothing"];
 
 const rateKey = (name: string): string => `vexel:rate:${name}`;
-const slotsPrefix = "vexel:slots:";
-const slotsKey = (name: string): string => `${slotsPrefix}${name}`;
-const waitingKey = (name: string): string => `vexel:waiting:${name}`;
+const slotsKey = (name: string): string => `vexel:slots:${name}`;
+const firstKey = (name: string): string => `vexel:slots-first:${name}`;
 const budgetKeys = (name: string): readonly string[] => [
   `vexel:budget:${name}`,
   `vexel:budget-leases:${name}`,
@@ -62,15 +61,15 @@ export class SharedLimits {
 
   /** Takes from all limits and budgets in one step, after the update. */
   async take(
-    { hold, replica, rates, slots, budgets }: LimitsDemand,
+    { id, replica, rates, slots, budgets }: LimitsDemand,
     update: LimitsUpdate = nothing,
   ): Promise<LimitsReply> {
     const call = this.#start(update);
-    call.args.push(hold, replica, rates.length, slots.length, budgets.length);
+    call.args.push(id, replica, rates.length, slots.length, budgets.length);
     addRates(call, rates);
-    for (const { name, limit } of slots) {
-      call.keys.push(slotsKey(name), waitingKey(name));
-      call.args.push(limit);
+    for (const { name, limit, waitedMs } of slots) {
+      call.keys.push(slotsKey(name), firstKey(name));
+      call.args.push(limit, waitedMs);
     }
     for (const budget of budgets) {
       addBudget(call, budget);
@@ -121,7 +120,7 @@ export class SharedLimits {
   }
 }
 
-const nothing: LimitsUpdate = { rates: [], released: [], held: [], budgets: [] };
+const nothing: LimitsUpdate = { rates: [], released: [], renewed: [], budgets: [] };
 
 /** In the order in which the scripts read them. */
 interface Call {
@@ -131,18 +130,14 @@ interface Call {
 
 function addUpdate(
   call: Call,
-  { rates, released, held, budgets, isComplete = false }: LimitsUpdate,
+  { rates, released, renewed, budgets, isComplete = false }: LimitsUpdate,
 ): void {
   const { keys, args } = call;
-  args.push(rates.length, released.length, held.length, budgets.length, isComplete ? 1 : 0);
+  args.push(rates.length, released.length, renewed.length, budgets.length, isComplete ? 1 : 0);
   addRates(call, rates);
-  for (const { name, hold } of released) {
-    keys.push(slotsKey(name), waitingKey(name));
-    args.push(hold);
-  }
-  for (const { name, hold } of held) {
+  for (const { name, id } of [...released, ...renewed]) {
     keys.push(slotsKey(name));
-    args.push(hold);
+    args.push(id);
   }
   for (const budget of budgets) {
     addBudget(call, budget);
@@ -162,21 +157,4 @@ function addRates({ keys, args }: Call, rates: readonly RateDemand[]): void {
     keys.push(rateKey(name));
     args.push(limit, count, missing);
   }
-}
-
-/**
- * `onNotice`: a slot of this concurrency limit was released, for which this replica waits. Returns a function that ends
- * the subscription.
- */
-export function watchSlotNotices(
-  redis: RedisConnection,
-  replica: string,
-  onNotice: (name: string) => void,
-): () => void {
-  const subscription = redis.another((client) =>
-    client.subscribe(`${slotNoticeChannel}${replica}`, (key) =>
-      onNotice(key.slice(slotsPrefix.length)),
-    ),
-  );
-  return () => subscription.close();
 }

@@ -49,7 +49,7 @@ testWithRedis("the model of the shared budgets replies what the scripts reply", 
     const update = () => ({
       rates: [],
       released: [],
-      held: [],
+      renewed: [],
       budgets: budgetNames.slice(below(2)).map((name) => ({
         ...view(name),
         closed: random() < 0.5 ? [`${group}:${below(5)}`] : [],
@@ -72,7 +72,7 @@ testWithRedis("the model of the shared budgets replies what the scripts reply", 
         continue;
       }
       const demand = {
-        hold: random() < 0.1 ? "" : `${group}:hold ${call}`,
+        id: random() < 0.1 ? "" : `${group}:request ${call}`,
         replica: "one",
         rates: [],
         slots: [],

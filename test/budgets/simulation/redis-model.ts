@@ -83,16 +83,16 @@ export class RedisModel {
     return before.epoch === sender.epoch ? before.number : -1;
   }
 
-  take(sender: Sender, { hold, budgets }: LimitsDemand, update?: LimitsUpdate): LimitsReply {
+  take(sender: Sender, { id, budgets }: LimitsDemand, update?: LimitsUpdate): LimitsReply {
     if (update) this.update(sender, update);
     const forgotten: ForgottenAmount[] = [];
     const judged = budgets.map((demand) => this.#judge(sender, demand, forgotten));
     const isTaken = judged.every(({ state }) => state.reserved !== "nothing");
-    if (hold !== "" && isTaken) {
+    if (id !== "" && isTaken) {
       for (const { budget, state, nanos } of judged) {
         if (nanos === 0) continue;
         const isLikely = state.reserved === "likely";
-        this.#open(budget, { id: hold, nanos, isLikely, version: 0 });
+        this.#open(budget, { id, nanos, isLikely, version: 0 });
         state.open += nanos;
       }
     }

@@ -355,6 +355,7 @@ export class Process {
       replicas: () => simulation.processes.length || 1,
       clock: time.now,
       timers: { start: (ms, fire) => time.start(ms, () => this.isDead || fire()), stop: time.stop },
+      random: simulation.random,
       onError: () => undefined,
       onForgotten: () => undefined,
     });

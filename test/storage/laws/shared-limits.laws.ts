@@ -58,23 +58,23 @@ const entry = (nanos: number, version: number, id = "batch_1-0") => ({
   version,
 });
 
-const slot = (limit: number, name = "key:a") => ({ name, limit });
+const slot = (limit: number, name = "key:a", waitedMs = 0) => ({ name, limit, waitedMs });
 
-/** Takes for one request. Returns the reply, and the name of its slots and reservations. */
+/** Takes for one request. Returns the reply, and the id of its slots and reservations. */
 async function takeFrom(limits: SharedLimits, demand: Partial<LimitsDemand>) {
-  const hold = `request ${++count}`;
+  const id = `request ${++count}`;
   const reply = await limits.take({
-    hold,
+    id,
     replica: "one",
     rates: [],
     slots: [],
     budgets: [],
     ...demand,
   });
-  return { ...reply, hold };
+  return { ...reply, id };
 }
 
-const nothing = { rates: [], released: [], held: [], budgets: [] };
+const nothing = { rates: [], released: [], renewed: [], budgets: [] };
 
 export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>): void {
   const law = lawsOf(implementation);
@@ -130,12 +130,12 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       expect((await takeFrom(limits, { rates: [known] })).outcome).toBe("rate_exceeded");
     });
 
-    law("a slot is held until it is released", async (open) => {
+    law("a slot is in use until it is released", async (open) => {
       const [one, other] = [await open(), await open()];
       const first = await takeFrom(one.limits, { slots: [slot(1)] });
       expect(first).toMatchObject({ outcome: "taken", slots: [{ inFlight: 1, available: 0 }] });
       expect((await takeFrom(other.limits, { slots: [slot(1)] })).outcome).toBe("no_slot");
-      await one.limits.update({ ...nothing, released: [{ name: "key:a", hold: first.hold }] });
+      await one.limits.update({ ...nothing, released: [{ name: "key:a", id: first.id }] });
       expect((await takeFrom(other.limits, { slots: [slot(1)] })).outcome).toBe("taken");
     });
 
@@ -145,12 +145,12 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       const held = await takeFrom(limits, { slots: [slot(2)] });
       await takeFrom(limits, { slots: [slot(2)] });
       now += leaseMs - 1;
-      await limits.update({ ...nothing, held: [{ name: "key:a", hold: held.hold }] });
+      await limits.update({ ...nothing, renewed: [{ name: "key:a", id: held.id }] });
       expect((await takeFrom(limits, { slots: [slot(2)] })).outcome).toBe("no_slot");
       now += 1;
       const { slots } = await takeFrom(limits, { slots: [slot(2)] });
       expect(slots).toEqual([{ inFlight: 2, available: 0 }]);
-      await limits.update({ ...nothing, held: [{ name: "key:b", hold: held.hold }] });
+      await limits.update({ ...nothing, renewed: [{ name: "key:b", id: held.id }] });
       const restored = await takeFrom(limits, { slots: [slot(1, "key:b")] });
       expect(restored.outcome).toBe("no_slot");
     });
@@ -165,25 +165,37 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       expect(other.outcome).toBe("taken");
     });
 
-    law("the replica that has waited longest gets the next slot", async (open) => {
-      let now = 1000;
-      const { limits } = await open(() => now);
-      const slots = [slot(1)];
-      const { hold } = await takeFrom(limits, { slots });
-      await takeFrom(limits, { slots, replica: "two" });
-      now += 10;
-      await takeFrom(limits, { slots, replica: "three" });
-      await limits.update({ ...nothing, released: [{ name: "key:a", hold }] });
-      expect((await takeFrom(limits, { slots, replica: "one" })).outcome).toBe("no_slot");
-      expect((await takeFrom(limits, { slots, replica: "three" })).outcome).toBe("no_slot");
-      const second = await takeFrom(limits, { slots, replica: "two" });
-      expect(second.outcome).toBe("taken");
-      await limits.update({ ...nothing, released: [{ name: "key:a", hold: second.hold }] });
-      expect((await takeFrom(limits, { slots, replica: "two" })).outcome).toBe("no_slot");
-      // A replica that does not ask any more keeps no slot from others.
-      now += 250;
-      expect((await takeFrom(limits, { slots, replica: "two" })).outcome).toBe("taken");
-    });
+    law(
+      "a free slot is for the replica that has waited longest, until its next look",
+      async (open) => {
+        let now = 1000;
+        const { limits } = await open(() => now);
+        const ask = async (replica: string, waitedMs: number, limit = 1) =>
+          takeFrom(limits, { replica, slots: [slot(limit, "key:a", waitedMs)] });
+        const { id } = await ask("one", 0);
+        expect((await ask("two", 5)).outcome).toBe("no_slot");
+        // It has waited longer than the one before.
+        expect((await ask("three", 80)).outcome).toBe("no_slot");
+        expect((await ask("two", 15)).outcome).toBe("no_slot");
+        await limits.update({ ...nothing, released: [{ name: "key:a", id }] });
+        expect(await ask("one", 0)).toMatchObject({
+          outcome: "no_slot",
+          slots: [{ available: 0 }],
+        });
+        expect((await ask("two", 25)).outcome).toBe("no_slot");
+        // Only one of two free slots is for it.
+        expect((await ask("two", 25, 2)).outcome).toBe("taken");
+        now += 100;
+        const second = await ask("three", 180, 2);
+        expect(second.outcome).toBe("taken");
+        expect((await ask("three", 0, 2)).outcome).toBe("no_slot");
+        await limits.update({ ...nothing, released: [{ name: "key:a", id: second.id }] });
+        expect((await ask("one", 0, 2)).outcome).toBe("no_slot");
+        // A replica that does not look any more keeps no slot from others.
+        now += 150;
+        expect((await ask("one", 0, 2)).outcome).toBe("taken");
+      },
+    );
 
     law(
       "a request without a slot takes from its rate limits, and not again later",
@@ -215,9 +227,9 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
 
     law("an entry counts until it is closed, with the cost in the same call", async (open) => {
       const [one, other] = [await open(), await open()];
-      const { hold } = await takeFrom(one.limits, { budgets: [budget(75)] });
+      const { id } = await takeFrom(one.limits, { budgets: [budget(75)] });
       expect((await takeFrom(other.limits, { budgets: [budget(30)] })).outcome).toBe("over_budget");
-      await one.limits.update(report({ ended: 3, closed: [hold] }));
+      await one.limits.update(report({ ended: 3, closed: [id] }));
       const { outcome, budgets } = await takeFrom(other.limits, { budgets: [budget(97)] });
       expect(outcome).toBe("taken");
       expect(budgets).toEqual([{ spent: 0, ended: 3, open: 97, reserved: "maximum" }]);
@@ -230,7 +242,7 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       expect(first.budgets).toEqual([{ spent: 0, ended: 0, open: 20, reserved: "likely" }]);
       expect((await takeFrom(limits, { budgets: [demand] })).outcome).toBe("over_budget");
       expect((await takeFrom(limits, { budgets: [budget(80)] })).outcome).toBe("taken");
-      await limits.update(report({ closed: [first.hold] }));
+      await limits.update(report({ closed: [first.id] }));
       const next = await takeFrom(limits, { budgets: [demand] });
       expect(next.budgets[0]?.reserved).toBe("likely");
     });
@@ -238,15 +250,15 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
     law("an entry expires unless it is renewed, and a lost one returns", async (open) => {
       let now = 1000;
       const { limits } = await open(() => now);
-      const { hold } = await takeFrom(limits, { budgets: [budget(60)] });
-      const renewed = report({ open: [{ id: hold, nanos: 60, isLikely: false, version: 0 }] });
+      const { id } = await takeFrom(limits, { budgets: [budget(60)] });
+      const renewed = report({ open: [{ id, nanos: 60, isLikely: false, version: 0 }] });
       now += leaseMs - 1;
       await limits.update(renewed);
       now += leaseMs - 1;
       expect((await takeFrom(limits, { budgets: [budget(60)] })).outcome).toBe("over_budget");
       now += 1;
       expect((await takeFrom(limits, { budgets: [budget(60)] })).budgets[0]?.open).toBe(60);
-      const other = report({ name: "key day other", open: [entry(60, 0, hold)] });
+      const other = report({ name: "key day other", open: [entry(60, 0, id)] });
       await limits.update(other);
       await limits.update(other);
       const demand = budget(60, { name: "key day other" });
@@ -256,9 +268,9 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
     law("a late call brings an entry back for one lease, and no longer", async (open) => {
       let now = 1000;
       const { limits } = await open(() => now);
-      const { hold } = await takeFrom(limits, { budgets: [budget(60)] });
-      await limits.update(report({ closed: [hold] }));
-      await limits.update(report({ open: [entry(60, 0, hold)] }));
+      const { id } = await takeFrom(limits, { budgets: [budget(60)] });
+      await limits.update(report({ closed: [id] }));
+      await limits.update(report({ open: [entry(60, 0, id)] }));
       expect((await takeFrom(limits, { budgets: [budget(60)] })).outcome).toBe("over_budget");
       now += leaseMs;
       expect((await takeFrom(limits, { budgets: [budget(100)] })).outcome).toBe("taken");
@@ -312,7 +324,7 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
         await killed.update(report({ ended: 10 }));
         await killed.update({ ...report({ name: "key day other", ended: 7 }), isComplete: true });
         const endedOf = async (of: string) =>
-          (await takeFrom(limits, { hold: "", budgets: [budget(1, { name: of })] })).budgets[0]
+          (await takeFrom(limits, { id: "", budgets: [budget(1, { name: of })] })).budgets[0]
             ?.ended;
         expect([await endedOf(name), await endedOf("key day other")]).toEqual([10, 7]);
         await successor.update(report({ ended: 9 }));
@@ -351,7 +363,7 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
 
     law("a reader changes nothing", async (open) => {
       const { limits } = await open(() => 1000);
-      const demand = { hold: "", rates: [rate(0)], slots: [slot(1)], budgets: [] };
+      const demand = { id: "", rates: [rate(0)], slots: [slot(1)], budgets: [] };
       await takeFrom(limits, { ...demand, rates: [rate(100)] });
       const { missing, slots } = await takeFrom(limits, demand);
       expect([missing, slots]).toEqual([[0], [{ inFlight: 0, available: 1 }]]);
