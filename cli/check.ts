@@ -116,14 +116,19 @@ interface Probe {
 async function probeAll(snapshot: Snapshot): Promise<boolean> {
   const clock = (): number => performance.now();
   const fetchOnly = needsFetch(process.env);
-  const { send, close } = createTransport({
+  const { send, sendDirect, close } = createTransport({
     maxResponseBytes: 16 * 1024 * 1024,
     clock,
     fetchOnly,
   });
   const options = {
     send,
-    credentials: createCredentialCache({ send, now: Date.now, env: process.env }),
+    credentials: createCredentialCache({
+      send,
+      sendToMetadata: sendDirect,
+      now: Date.now,
+      env: process.env,
+    }),
     clock,
     timeoutMs: probeTimeoutMs,
     resolve: systemResolve,

@@ -162,8 +162,8 @@ export interface Issued<T> {
   readonly value: T;
   /** Absent: valid until the upstream refuses it. */
   readonly lastsMs?: number;
-  /** Headers that go with a token into every request. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers that go with a token into this request. */
+  readonly headers?: (request: UpstreamRequest) => Readonly<Record<string, string>>;
 }
 
 /** A bearer token, or the keys that sign requests to AWS. credential-cache.ts caches it and renews it in time. */

@@ -118,22 +118,25 @@ export function createUpstreamClient({
     headers: ExtraHeaders,
   ): Promise<A> => {
     const { upstream } = context.target;
-    // Most requests carry a static API key: no token or signature to wait for.
-    const authenticated =
-      adapter.credential || adapter.sign
-        ? await credentials.authenticate(request, adapter, upstream, signal)
-        : request;
-    const response = await send(withHeaders(authenticated, headers), signal);
-    // Some servers respond to a POST with 201.
-    if (response.status >= 200 && response.status <= 299) {
-      observeRateLimit?.(response, context.target);
-      return read(response);
+    for (let isRetry = false; ; isRetry = true) {
+      // Most requests carry a static API key: no token or signature to wait for.
+      const authenticated =
+        adapter.credential || adapter.sign
+          ? await credentials.authenticate(request, adapter, upstream, signal)
+          : request;
+      const response = await send(withHeaders(authenticated, headers), signal);
+      const { status } = response;
+      // Some servers respond to a POST with 201.
+      if (status >= 200 && status <= 299) {
+        observeRateLimit?.(response, context.target);
+        return read(response);
+      }
+      const error = await adapter.readError(response, context);
+      const isRefused = status === 401 || status === 403;
+      // A refused request is neither executed nor billed.
+      if (!isRefused || isRetry || !credentials.mayReplace(upstream, authenticated, error.kind))
+        throw withResponse(error, response);
     }
-    const error = await adapter.readError(response, context);
-    // AWS reports an expired credential with status 403.
-    const isRefused = response.status === 401 || (adapter.sign && error.kind === refusedKind);
-    if (isRefused) credentials.evict(upstream, authenticated);
-    throw withResponse(error, response);
   };
 
   const generate = async <Q extends GenerationQuery>(
@@ -242,8 +245,6 @@ function maxEmbeddingsBytes({ input }: EmbeddingsQuery): number {
   const inputs = input.kind === "text" ? input.texts.length : input.tokens.length;
   return inputs * maxBytesPerInput;
 }
-
-const refusedKind = "upstream_credentials";
 
 const unsupported = (model: string): GatewayError =>
   new GatewayError(

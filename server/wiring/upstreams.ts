@@ -36,7 +36,7 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
   resources.defer(async () => {
     await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
   });
-  const { send, close } = createTransport({
+  const { send, sendDirect, close } = createTransport({
     maxResponseBytes,
     clock,
     fetchOnly,
@@ -53,10 +53,16 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
     timers: realTimers,
     onTargetChange: (change) => reportChange(runtime, change),
   });
-  const credentials = createCredentialCache({ send, now, env: process.env });
+  const credentials = createCredentialCache({
+    send,
+    sendToMetadata: sendDirect,
+    now,
+    env: process.env,
+  });
   const clientOptions = { adapters, builtInModels, credentials, now };
   return {
     send,
+    sendToMetadata: sendDirect,
     registry,
     client: createUpstreamClient({
       ...clientOptions,

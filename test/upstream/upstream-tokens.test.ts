@@ -172,17 +172,35 @@ describe("a token", () => {
     await call();
   });
 
-  test("that the upstream refuses is evicted: the next request gets a new one", async () => {
-    const { setup, tokenRequests, call } = arrange();
-    await call();
-    setup.response = (token) =>
-      token === "Bearer token-1"
-        ? upstreamResponseOf("{}", { status: 401 })
-        : upstreamResponseOf(vectors);
-    expect((await errorKindOf(call())).kind).toBe("upstream_credentials");
-    await call();
-    await call();
-    expect(tokenRequests).toHaveLength(2);
+  test("that the upstream refuses is replaced, and the request is sent once more: no client sees the refusal", async () => {
+    for (const [status, ageMs] of [
+      [401, 0],
+      // A permission that the account lacks has this status too.
+      [403, 30_000],
+    ] as const) {
+      const { setup, tokenRequests, sent, call } = arrange();
+      await call();
+      setup.now += ageMs;
+      setup.response = (token) =>
+        token === "Bearer token-1"
+          ? upstreamResponseOf("{}", { status })
+          : upstreamResponseOf(vectors);
+      await Promise.all([call(), call()]);
+      expect(tokenRequests).toHaveLength(2);
+      expect(sent.map(({ headers }) => headers.authorization?.at(-1)).join("")).toBe("11122");
+    }
+  });
+
+  test("that the upstream refuses twice is an error that names no apiKey, and a missing permission fetches none", async () => {
+    const { setup, tokenRequests, sent, call } = arrange();
+    setup.response = () => upstreamResponseOf("{}", { status: 401 });
+    const error = await errorKindOf(call());
+    expect(error.kind).toBe("upstream_credentials");
+    expect(error.message).toContain("check the upstream's credentials");
+    expect([tokenRequests.length, sent.length]).toEqual([2, 2]);
+    setup.response = () => upstreamResponseOf("{}", { status: 403 });
+    expect((await errorKindOf(call())).kind).toBe("upstream_forbidden");
+    expect([tokenRequests.length, sent.length]).toEqual([2, 3]);
   });
 
   test("that the operator configures is used unchanged", async () => {
@@ -304,7 +322,7 @@ describe("keys that a cloud issues", () => {
     expect(signed).toEqual(["ASIA1 s1", "ASIA1 s1", "ASIA1 s1", "ASIA2 s2"]);
   });
 
-  test("that AWS reports as expired are replaced for the next request", async () => {
+  test("that AWS reports as expired are replaced at once", async () => {
     const expired = () =>
       upstreamResponseOf('{"message":"The security token included in the request is expired"}', {
         status: 403,
@@ -313,7 +331,6 @@ describe("keys that a cloud issues", () => {
     const { call, signed } = arrangeKeys((key) =>
       key === "ASIA1" ? expired() : upstreamResponseOf(served),
     );
-    expect((await errorKindOf(call())).kind).toBe("upstream_credentials");
     await call();
     await call();
     expect(signed).toEqual(["ASIA1 s1", "ASIA2 s2", "ASIA2 s2"]);

@@ -9,6 +9,7 @@ import type { ConnectionTestResult, TestConnectionOptions } from "./test-connect
 
 interface ConnectionTestsOptions {
   readonly send: SendUpstreamRequest;
+  readonly sendToMetadata: SendUpstreamRequest;
   readonly fetchOnly: FetchOnly;
   /** Creates a client that sends requests with `send`. */
   readonly createClient: (
@@ -29,13 +30,21 @@ const text = "connection test";
 export type ConnectionTests = ReturnType<typeof createConnectionTests>;
 
 export function createConnectionTests(options: ConnectionTestsOptions) {
-  const { send: sendAnywhere, fetchOnly, createClient, createTemp, now, clock } = options;
+  const {
+    send: sendAnywhere,
+    sendToMetadata,
+    fetchOnly,
+    createClient,
+    createTemp,
+    now,
+    clock,
+  } = options;
   const isProxied = ({ protocol }: URL): boolean =>
     protocol === "https:" ? fetchOnly.https : fetchOnly.http;
   const send = guardLinkLocal({ send: sendAnywhere, resolve: systemResolve, isProxied });
   const credentials = createCredentialCache({
     send,
-    sendToMetadata: sendAnywhere,
+    sendToMetadata,
     now,
     env: process.env,
   });

@@ -1,12 +1,7 @@
 /** Keys of AWS, from the same sources and in the same order as the AWS SDKs. */
 import { z } from "zod";
-import type { AwsKeys, Credential, CredentialContext, Issued } from "../adapter.ts";
+import type { AwsKeys, Credential } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
-import { assumedRole, webIdentityKeys } from "./aws-assume-role.ts";
-import { containerKeys, hasContainerVariables } from "./aws-container.ts";
-import { instanceKeys } from "./aws-instance.ts";
-import { profileKeys } from "./aws-profile.ts";
-import { refused } from "./request-credential.ts";
 import { requireMembers } from "./require-members.ts";
 
 const name = (max: number, pattern: RegExp, message: string) =>
@@ -36,7 +31,7 @@ const schema = z
   })
   .superRefine(requireMembers({ profile: ["profile"], "access-key": ["roleArn"] }));
 
-type AwsAuth = z.output<typeof schema>;
+export type AwsAuth = z.output<typeof schema>;
 
 export const awsAuth = schema.optional();
 
@@ -48,60 +43,10 @@ export function awsCredential({ options, apiKey }: Upstream): Credential<AwsKeys
     ...own
   }: { auth?: AwsAuth; region?: string } & Partial<AwsKeys> = options;
   if (!auth || apiKey !== undefined) return undefined;
-  const source = (context: CredentialContext) => keysOf(auth, region, own, context);
-  const { roleArn } = auth;
   return {
-    issue:
-      roleArn === undefined
-        ? source
-        : async (context) =>
-            assumedRole(context, (await source(context)).value, { ...auth, roleArn, region }),
+    issue: async (context) => {
+      const { awsKeys } = await import("./aws-sdk.ts");
+      return awsKeys(auth, region, own, context);
+    },
   };
-}
-
-async function keysOf(
-  { type, profile }: AwsAuth,
-  region: string,
-  own: Partial<AwsKeys>,
-  context: CredentialContext,
-): Promise<Issued<AwsKeys>> {
-  switch (type) {
-    case "default":
-      return defaultChain(region, context);
-    case "profile":
-      return profileKeys(context, profile ?? "default", region);
-    case "web-identity":
-      return webIdentityKeys(context, region);
-    case "container":
-      return containerKeys(context);
-    case "instance":
-      return instanceKeys(context);
-    case "access-key": {
-      const { accessKeyId, secretAccessKey, sessionToken } = own;
-      if (!accessKeyId || !secretAccessKey)
-        throw refused("auth type access-key needs accessKeyId and secretAccessKey");
-      return { value: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) } };
-    }
-  }
-}
-
-/** The order of `@aws-sdk/credential-provider-node`, defaultProvider. */
-async function defaultChain(region: string, context: CredentialContext): Promise<Issued<AwsKeys>> {
-  const { env } = context;
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
-  if (accessKeyId && secretAccessKey && !env.AWS_PROFILE) {
-    const sessionToken = env.AWS_SESSION_TOKEN;
-    const endsAt = Date.parse(env.AWS_CREDENTIAL_EXPIRATION ?? "");
-    return {
-      value: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) },
-      ...(endsAt && { lastsMs: endsAt - context.now() }),
-    };
-  }
-  const fromProfile = await profileKeys(context, env.AWS_PROFILE || "default", region, {
-    isOptional: !env.AWS_PROFILE,
-  });
-  if (fromProfile) return fromProfile;
-  if (env.AWS_WEB_IDENTITY_TOKEN_FILE && env.AWS_ROLE_ARN) return webIdentityKeys(context, region);
-  if (hasContainerVariables(env)) return containerKeys(context);
-  return instanceKeys(context);
 }

@@ -9,6 +9,7 @@ const id = z
   .regex(/^[\w.-]+$/, "must have only letters, digits and . - _");
 
 const neededMembers = {
+  default: [],
   "client-secret": ["tenantId", "clientId", "clientSecret"],
   certificate: ["tenantId", "clientId", "certificate"],
   "managed-identity": [],
@@ -18,7 +19,7 @@ const neededMembers = {
 const schema = z
   .strictObject({
     type: z
-      .enum(["client-secret", "certificate", "managed-identity", "workload-identity"])
+      .enum(["default", "client-secret", "certificate", "managed-identity", "workload-identity"])
       .describe("Entra ID instead of an API key: how the gateway gets a token."),
     tenantId: id.optional().describe("The Entra tenant, for client-secret and certificate."),
     clientId: id

@@ -9,11 +9,17 @@ import { requestMetadata } from "./request-credential.ts";
 
 const resource = "https://cognitiveservices.azure.com";
 
+/**
+ * learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token, "Error handling": 404 and 410
+ * while the service is updated, which takes at most 70 seconds.
+ */
+const startingStatuses = [404, 410];
+
 export const managedIdentityToken = ({ clientId }: AzureAuth): Credential<string> => ({
   issue: async (context) => {
     const { env, now } = context;
     const [service, request] = requestFor(env, clientId ?? env.AZURE_CLIENT_ID);
-    const response = await requestMetadata(context, request, service);
+    const response = await requestMetadata(context, request, service, startingStatuses);
     return readOauthToken(response, now(), service);
   },
 });
@@ -26,6 +32,16 @@ function requestFor(env: Environment, clientId: string | undefined): [string, Up
     return [
       "Azure's managed identity endpoint",
       { url: `${endpoint}?${search}`, headers: { "x-identity-header": header } },
+    ];
+  }
+  const { MSI_ENDPOINT: olderEndpoint, MSI_SECRET: secret } = env;
+  if (olderEndpoint && secret) {
+    // Azure Machine Learning still has this version of App Service's endpoint.
+    const older = { resource, ...(clientId && { clientid: clientId }) };
+    const search = new URLSearchParams({ "api-version": "2017-09-01", ...older });
+    return [
+      "Azure's managed identity endpoint",
+      { url: `${olderEndpoint}?${search}`, headers: { secret } },
     ];
   }
   const host = env.AZURE_POD_IDENTITY_AUTHORITY_HOST || "http://169.254.169.254";

@@ -3,6 +3,7 @@
  * single-flight and renewed before it expires.
  */
 
+import type { ErrorKind } from "../../../contract/errors.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortable } from "../../lib/tasks.ts";
 import { timeoutSignal } from "../../lib/timers.ts";
@@ -31,6 +32,11 @@ interface CredentialCacheOptions {
 const renewBeforeMs = 300_000;
 /** Retry interval after a failed renewal, while the old credential is still valid. */
 const renewRetryMs = 10_000;
+/**
+ * A younger credential that is only not permitted to do something is not replaced: that of a role without a permission
+ * would be fetched for every request.
+ */
+const minAgeMs = 30_000;
 /** The fetch serves many requests, so it has its own timeout. */
 const fetchTimeoutMs = 20_000;
 
@@ -38,6 +44,7 @@ interface CachedCredential {
   readonly credential: Credential;
   value?: string | AwsKeys;
   headers?: Issued<string>["headers"];
+  issuedAt: number;
   renewAt: number;
   endsAt: number;
   pending?: Promise<string | AwsKeys> | undefined;
@@ -56,6 +63,7 @@ export function createCredentialCache(options: CredentialCacheOptions) {
     const { value, headers, lastsMs = Number.POSITIVE_INFINITY } = issued;
     cached.value = value;
     cached.headers = headers;
+    cached.issuedAt = requestedAt;
     cached.endsAt = requestedAt + lastsMs;
     cached.renewAt = cached.endsAt - Math.min(renewBeforeMs, lastsMs / 10);
     return value;
@@ -86,7 +94,7 @@ export function createCredentialCache(options: CredentialCacheOptions) {
     if (cached) return cached;
     const credential = adapter.credential?.(upstream);
     if (!credential) return undefined;
-    const created = { credential, renewAt: 0, endsAt: 0 };
+    const created = { credential, issuedAt: 0, renewAt: 0, endsAt: 0 };
     cache.set(upstream, created);
     return created;
   };
@@ -107,7 +115,7 @@ export function createCredentialCache(options: CredentialCacheOptions) {
               ...request,
               headers: {
                 authorization: `Bearer ${value}`,
-                ...cached?.headers,
+                ...cached?.headers?.(request),
                 ...request.headers,
               },
             }
@@ -119,11 +127,22 @@ export function createCredentialCache(options: CredentialCacheOptions) {
       const streamed = typeof withToken.body === "object" ? adapter.signStreamed : undefined;
       return (streamed ?? adapter.sign)?.(withToken, signer, now()) ?? withToken;
     },
-    /** Evicts a credential that the upstream rejected: the next request fetches another. */
-    evict: (upstream: Upstream, { headers: { authorization = "" } }): void => {
+    /**
+     * Whether a request that was refused may succeed with another credential, which `authenticate` then fetches. A
+     * temporary credential may end early.
+     */
+    mayReplace: (
+      upstream: Upstream,
+      { headers: { authorization = "" } }: UpstreamRequest,
+      refusal: ErrorKind,
+    ): boolean => {
       const cached = cache.get(upstream);
-      // Keep a newer credential that was fetched in the meantime.
-      if (cached?.value !== undefined && isFor(authorization, cached.value)) delete cached.value;
+      if (!cached) return false;
+      // A newer one was fetched in the meantime.
+      if (cached.value === undefined || !isFor(authorization, cached.value)) return true;
+      if (refusal !== "upstream_credentials" && now() < cached.issuedAt + minAgeMs) return false;
+      delete cached.value;
+      return true;
     },
   };
 }

@@ -15,15 +15,6 @@ export async function readCredentialFile(path: string, name: string): Promise<st
   return text;
 }
 
-/** Undefined: there is no such file. */
-export async function readOptionalFile(path: string, name: string): Promise<string | undefined> {
-  const isThere = await readFile(path).then(
-    () => true,
-    (error: unknown) => errorCode(error) !== "ENOENT",
-  );
-  return isThere ? readCredentialFile(path, name) : undefined;
-}
-
 export async function readJsonFile(path: string, name: string): Promise<unknown> {
   const text = await readCredentialFile(path, name);
   try {

@@ -15,8 +15,8 @@ export const oauthToken = (
 });
 
 /**
- * The lifetime is a number, at Azure's metadata services a text, and at its App Service only a time (`expires_on`). At
- * GigaChat it is a time in milliseconds (`expires_at`).
+ * The lifetime is a number, at Azure's metadata services a text, and at its App Service only a time (`expires_on`), in
+ * older versions as a date. At GigaChat it is a time in milliseconds (`expires_at`).
  */
 export async function readOauthToken(
   response: UpstreamResponse,
@@ -25,7 +25,9 @@ export async function readOauthToken(
 ): Promise<Issued<string>> {
   const body = await response.json();
   const value = memberOf(body, "access_token");
-  const expiresOn = numberIn(body, "expires_on") ?? (numberIn(body, "expires_at") ?? 0) / 1000;
+  const date = Date.parse(String(memberOf(body, "expires_on") ?? "")) || undefined;
+  const endsAt = numberIn(body, "expires_at") ?? date ?? 0;
+  const expiresOn = numberIn(body, "expires_on") ?? endsAt / 1000;
   const seconds = numberIn(body, "expires_in") ?? expiresOn - now / 1000;
   if (typeof value !== "string" || value === "" || !(seconds > 0))
     throw refused(`${service} returned no token`);

@@ -8,56 +8,80 @@ import { parseUpstreamJson } from "../upstream-json.ts";
 const maxErrorBytes = 16 * 1024;
 const maxDetailLength = 400;
 
-/** `service`: its name, for operators. Throws GatewayError if the service refuses or fails. */
+/**
+ * `service`: its name, for operators. `passing`: further statuses of a service that will respond later. Throws
+ * GatewayError if the service refuses or fails.
+ */
 export async function requestCredential(
   { send, signal }: Pick<CredentialContext, "send" | "signal">,
   request: UpstreamRequest,
   service: string,
+  passing: readonly number[] = [],
 ): Promise<UpstreamResponse> {
   const response = await send(request, signal);
   const { status } = response;
   if (status >= 200 && status <= 299) return response;
-  const message = await vendorMessage(response);
+  throw await toRefusal(
+    status,
+    await response.text(maxErrorBytes).catch(() => ""),
+    service,
+    passing,
+  );
+}
+
+/** The error for an error response. */
+export async function toRefusal(
+  status: number,
+  text: string,
+  service: string,
+  passing: readonly number[] = [],
+): Promise<GatewayError> {
+  const message = await vendorMessage(text);
   const logDetail = `${service}: status ${status}${message && `, ${message}`}`;
-  if (status === 429 || status >= 500)
-    throw new GatewayError("upstream_unreachable", unavailable, { logDetail });
-  throw refused(logDetail);
+  return status === 429 || status >= 500 || passing.includes(status)
+    ? temporary(logDetail)
+    : refused(logDetail);
 }
 
 /** Metadata services are on the same host: a response that takes longer than this does not come. */
-const metadataTimeoutMs = 2000;
+export const metadataTimeoutMs = 2000;
 /** They throttle each machine, and fail for moments while an identity is assigned. */
-const metadataDelaysMs = [200, 600];
+export const metadataDelaysMs = [200, 600];
 
 export async function requestMetadata(
   context: CredentialContext,
   request: UpstreamRequest,
   service: string,
+  passing?: readonly number[],
 ): Promise<UpstreamResponse> {
   for (const delayMs of metadataDelaysMs) {
     try {
-      return await requestMetadataOnce(context, request, service);
+      return await requestMetadataOnce(context, request, service, passing);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.kind !== "upstream_unreachable") throw error;
     }
     await sleep(delayMs, context.signal);
   }
-  return requestMetadataOnce(context, request, service);
+  return requestMetadataOnce(context, request, service, passing);
 }
 
 async function requestMetadataOnce(
   { sendToMetadata: send, signal }: CredentialContext,
   request: UpstreamRequest,
   service: string,
+  passing?: readonly number[],
 ): Promise<UpstreamResponse> {
   using timeout = timeoutSignal(metadataTimeoutMs, () => noResponse(service), signal);
-  return await requestCredential({ send, signal: timeout.signal }, request, service);
+  return await requestCredential({ send, signal: timeout.signal }, request, service, passing);
 }
 
 const noResponse = (service: string): GatewayError =>
   new GatewayError("upstream_timeout", unavailable, { logDetail: `${service}: no response` });
 
 export const unavailable = "The upstream's token service is unavailable. Retry later.";
+
+export const temporary = (logDetail: string): GatewayError =>
+  new GatewayError("upstream_unreachable", unavailable, { logDetail });
 
 /** The operator has to change something. `logDetail` says what. */
 export const refused = (logDetail: string): GatewayError =>
@@ -67,29 +91,23 @@ export const refused = (logDetail: string): GatewayError =>
     { logDetail },
   );
 
-/**
- * OAuth's `{error, error_description}`, Google's `{error: {status, message}}`, AWS's `{Code, Message}` or its XML. A
- * token in it is redacted.
- */
-async function vendorMessage(response: UpstreamResponse): Promise<string> {
-  const text = await response.text(maxErrorBytes).catch(() => "");
+/** OAuth's `{error, error_description}`, Google's `{error: {status, message}}`, or `{code, message}`. */
+async function vendorMessage(text: string): Promise<string> {
   const body = await parseUpstreamJson(text).catch(() => undefined);
   const error = memberOf(body, "error");
   const parts = [
     [error, memberOf(body, "error_description")],
     [memberOf(error, "status"), memberOf(error, "message")],
-    [memberOf(body, "Code") ?? memberOf(body, "code"), memberOf(body, "Message")],
-    [xmlText(text, "Code"), xmlText(text, "Message") ?? memberOf(body, "message")],
+    [memberOf(body, "code"), memberOf(body, "message")],
   ].map((pair) => pair.filter((part): part is string => typeof part === "string" && part !== ""));
   const longest = parts.toSorted((a, b) => b.length - a.length)[0] ?? [];
-  return longest
-    .join(": ")
+  return cleanDetail(longest.join(": "));
+}
+
+/** A service's own message as one line of the log, without tokens. */
+export const cleanDetail = (text: string): string =>
+  text
     .replace(/\beyJ[\w-]+(\.[\w-]*)*/g, "***")
     .replace(/[\s\p{C}]+/gu, " ")
     .trim()
     .slice(0, maxDetailLength);
-}
-
-/** The text of the first element of this name, without entities: ids and keys have none. */
-export const xmlText = (xml: string, name: string): string | undefined =>
-  new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];

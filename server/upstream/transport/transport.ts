@@ -38,6 +38,8 @@ interface TransportOptions {
 
 export interface UpstreamTransport {
   readonly send: SendUpstreamRequest;
+  /** Never through a proxy: to a metadata service of the machine. */
+  readonly sendDirect: SendUpstreamRequest;
   /** Closes the idle connections. */
   close(): void;
 }
@@ -61,6 +63,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
         sendNow({ ...request, body }, signal).finally(() => body.release()),
       );
     },
+    sendDirect: (request, signal) => client.send(request, signal),
     close: () => client.close(),
   };
 }

@@ -197,3 +197,54 @@ describe("a workload identity", () => {
     );
   });
 });
+
+test("the default is a client secret of the environment, then a certificate, a workload identity, and the machine", async () => {
+  using folder = temporaryFolder();
+  const entraId = startService(entra((text) => text === "kube-1"));
+  const machine = startService(azureMetadata());
+  const token = join(folder.path, "token");
+  writeFileSync(token, "kube-1");
+  const env = {
+    AZURE_AUTHORITY_HOST: entraId.url,
+    AZURE_POD_IDENTITY_AUTHORITY_HOST: machine.url,
+    AZURE_TENANT_ID: tenantId,
+    AZURE_CLIENT_ID: clientId,
+    AZURE_CLIENT_CERTIFICATE_PATH: join(folder.path, "none.pem"),
+    AZURE_FEDERATED_TOKEN_FILE: token,
+    AZURE_CLIENT_SECRET: clientSecret,
+  };
+  const { AZURE_CLIENT_SECRET: _, ...withoutSecret } = env;
+  const { AZURE_CLIENT_CERTIFICATE_PATH: __, ...withoutCertificate } = withoutSecret;
+  const { AZURE_FEDERATED_TOKEN_FILE: ___, ...onMachine } = withoutCertificate;
+  const fetchIn = (given: Environment) => fetchWith({ type: "default" }, given);
+  expect((await fetchIn(env)).value).toStartWith("entra-token-");
+  expect(entraId.received[0]?.form.get("client_secret")).toBe(clientSecret);
+  expect((await errorOf(fetchIn(withoutSecret))).details.logDetail).toContain("none.pem");
+  expect((await fetchIn(withoutCertificate)).value).toStartWith("entra-token-");
+  expect(entraId.received[1]?.form.get("client_assertion")).toBe("kube-1");
+  expect((await fetchIn(onMachine)).value).toBe(`imds-token-${clientId}`);
+});
+
+test("a metadata service that is updated (404, 410) is asked again, and may recover later", async () => {
+  const machine = startService(azureMetadata());
+  const env = { AZURE_POD_IDENTITY_AUTHORITY_HOST: machine.url };
+  const fetchNow = () => fetchWith({ type: "managed-identity" }, env);
+  machine.next.push(json({}, 404), json({}, 410));
+  expect((await fetchNow()).value).toBe("imds-token-system");
+  machine.instead = () => json({}, 410);
+  expect((await errorOf(fetchNow())).kind).toBe("upstream_unreachable");
+});
+
+test("the older endpoint of App Service and Azure Machine Learning gives a token", async () => {
+  const service = startService(({ query, headers }) =>
+    headers.get("secret") === "msi-secret" && query.get("api-version") === "2017-09-01"
+      ? json({ access_token: "msi-token", expires_on: "11/17/2026 14:00:00 +00:00" })
+      : json({}, 400),
+  );
+  const env = { MSI_ENDPOINT: `${service.url}/msi/token`, MSI_SECRET: "msi-secret" };
+  const now = () => Date.parse("2026-11-17T12:00:00Z");
+  expect(await fetchWith({ type: "managed-identity" }, env, now)).toEqual({
+    value: "msi-token",
+    lastsMs: 7_200_000,
+  });
+});

@@ -9,6 +9,7 @@ import { bedrock } from "../../../server/upstream/adapters/amazon/bedrock.ts";
 import { vertex } from "../../../server/upstream/adapters/google/vertex.ts";
 import { azure } from "../../../server/upstream/adapters/microsoft/azure.ts";
 import { temporaryFolder } from "../../harness.ts";
+import { inEnvironment } from "./cloud-environment.ts";
 import { containerCredentials, ec2Metadata, identityCenter, sts } from "./fake-aws.ts";
 import { appService, azureIds, azureMetadata, entra } from "./fake-azure.ts";
 import { federation, gceMetadata, googleSts } from "./fake-google.ts";
@@ -20,8 +21,6 @@ afterAll(async () => {
   home[Symbol.dispose]();
 });
 
-const now = () => Date.parse("2026-11-17T12:00:00Z");
-
 function fileWith(name: string, content: string): string {
   const path = join(home.path, name);
   mkdirSync(dirname(path), { recursive: true });
@@ -32,6 +31,8 @@ function fileWith(name: string, content: string): string {
 interface Source {
   /** As errors name it. */
   readonly service: string;
+  /** What an error says, if it is not the status. */
+  readonly reason?: string;
   readonly vendor: Vendor;
   readonly auth: Record<string, unknown>;
   readonly respond: Respond;
@@ -45,23 +46,24 @@ fileWith(
 );
 fileWith(
   `.aws/sso/cache/${createHash("sha1").update("corp").digest("hex")}.json`,
-  JSON.stringify({ accessToken: "sso-token", expiresAt: "2026-11-17T13:00:00Z" }),
+  JSON.stringify({ accessToken: "sso-token", expiresAt: new Date(Date.now() + 3_600_000) }),
 );
 const { tenant: tenantId, client: clientId, secret: clientSecret } = azureIds;
 
 const sources: readonly Source[] = [
   {
     service: "EC2",
+    reason: "no session token",
     vendor: bedrock,
     auth: { type: "instance" },
-    respond: ec2Metadata("role", now),
+    respond: ec2Metadata("role"),
     env: (url) => ({ AWS_EC2_METADATA_SERVICE_ENDPOINT: url }),
   },
   {
     service: "container",
     vendor: bedrock,
     auth: { type: "container" },
-    respond: containerCredentials(() => "ecs-token", now),
+    respond: containerCredentials(() => "ecs-token"),
     env: (url) => ({
       AWS_CONTAINER_CREDENTIALS_FULL_URI: `${url}/creds`,
       AWS_CONTAINER_AUTHORIZATION_TOKEN: "ecs-token",
@@ -71,7 +73,7 @@ const sources: readonly Source[] = [
     service: "AWS STS",
     vendor: bedrock,
     auth: { type: "web-identity" },
-    respond: sts({ webIdentity: () => true, now }),
+    respond: sts({ webIdentity: () => true }),
     env: (url) => ({
       AWS_WEB_IDENTITY_TOKEN_FILE: token,
       AWS_ROLE_ARN: "arn:aws:iam::123456789012:role/gateway",
@@ -82,7 +84,7 @@ const sources: readonly Source[] = [
     service: "IAM Identity Center",
     vendor: bedrock,
     auth: { type: "profile", profile: "p" },
-    respond: identityCenter("sso-token", now),
+    respond: identityCenter("sso-token"),
     env: (url) => ({ AWS_ENDPOINT_URL_SSO: url }),
   },
   {
@@ -103,7 +105,7 @@ const sources: readonly Source[] = [
     service: "Azure's managed identity endpoint",
     vendor: azure,
     auth: { type: "managed-identity" },
-    respond: appService("header-1", now),
+    respond: appService("header-1"),
     env: (url) => ({ IDENTITY_ENDPOINT: `${url}/msi/token`, IDENTITY_HEADER: "header-1" }),
   },
   {
@@ -151,30 +153,34 @@ describe.each(sources.map((source) => [source.service, source] as const))(
   (service, source) => {
     const start = () => {
       const fake = startService(source.respond);
-      const context = contextWith({ HOME: home.path, ...source.env(fake.url) }, now);
-      return { fake, context, credential: credentialOf(source) };
+      const env = { HOME: home.path, ...source.env(fake.url) };
+      const context = contextWith(env);
+      const credential = credentialOf(source);
+      const issue = (signal = context.signal) =>
+        inEnvironment(env, () => credential.issue({ ...context, signal }));
+      return { fake, issue };
     };
 
     test("that throttles every request is unreachable, by its name, and may recover", async () => {
-      const { fake, context, credential } = start();
-      fake.next.push(...Array.from({ length: 3 }, () => json({ message: "Rate exceeded" }, 429)));
-      const error = await credential.issue(context).catch((thrown: unknown) => thrown);
+      const { fake, issue } = start();
+      fake.instead = () => json({ message: "Rate exceeded" }, 429);
+      const error = await issue().catch((thrown: unknown) => thrown);
       if (!(error instanceof GatewayError))
         throw new Error(`no error but ${JSON.stringify(error)}`);
       expect([error.kind, error.details.logDetail]).toEqual([
         "upstream_unreachable",
         expect.stringContaining(service),
       ]);
-      expect(error.details.logDetail).toContain("429");
-      fake.next.length = 0;
-      expect((await credential.issue(context)).value).toBeDefined();
+      expect(error.details.logDetail).toContain(source.reason ?? "429");
+      fake.instead = undefined;
+      expect((await issue()).value).toBeDefined();
     });
 
     test("that hangs holds no request longer than its signal allows", async () => {
-      const { fake, context, credential } = start();
-      fake.next.push("hang", "hang", "hang");
+      const { fake, issue } = start();
+      fake.instead = () => "hang";
       const stopping = new AbortController();
-      const issuing = credential.issue({ ...context, signal: stopping.signal });
+      const issuing = issue(stopping.signal);
       issuing.catch(() => undefined);
       while (fake.received.length === 0) await Bun.sleep(5);
       stopping.abort(new GatewayError("upstream_timeout", "stopped"));

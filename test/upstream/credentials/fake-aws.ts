@@ -1,5 +1,5 @@
 /** The metadata services of EC2, ECS and EKS, AWS STS, and IAM Identity Center. */
-import { signatureHeaders } from "../../../server/upstream/adapters/amazon/sigv4.ts";
+import { createHash, createHmac } from "node:crypto";
 import { json, type Received, type Respond } from "./fake-service.ts";
 
 const hour = 3_600_000;
@@ -95,37 +95,34 @@ export function sts({
   };
 }
 
-/** Computes the signature again with the secret that belongs to the key. */
+/** Computes the signature again with the secret that belongs to the key: AWS Signature Version 4. */
 function isSigned(
-  { headers, body, path }: Received,
+  { method, headers, body, path, query }: Received,
   signers: Readonly<Record<string, string>>,
 ): boolean {
-  const authorization = headers.get("authorization") ?? "";
-  const [, accessKeyId = "", region = ""] =
-    /Credential=([^/]+)\/\d+\/([^/]+)\/sts\//.exec(authorization) ?? [];
-  const time = (headers.get("x-amz-date") ?? "").replace(
-    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/,
-    "$1-$2-$3T$4:$5:$6Z",
+  const pattern =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/((\d+)\/([^/]+)\/sts\/aws4_request), ?SignedHeaders=([^,]+), ?Signature=(\w+)$/;
+  const [, key = "", scope = "", date = "", region = "", names = "", signature] =
+    pattern.exec(headers.get("authorization") ?? "") ?? [];
+  const signed = names.split(";");
+  const request = [
+    ...[method, path, query.toString()],
+    ...signed.map((name) => `${name}:${headers.get(name)?.trim()}`),
+    ...["", names, sha256(body)],
+  ].join("\n");
+  const text = ["AWS4-HMAC-SHA256", headers.get("x-amz-date"), scope, sha256(request)].join("\n");
+  const signing = [date, region, "sts", "aws4_request"].reduce<string | Buffer>(
+    (secret, part) => createHmac("sha256", secret).update(part).digest(),
+    `AWS4${signers[key]}`,
   );
-  const sessionToken = headers.get("x-amz-security-token") ?? undefined;
-  const expected = signatureHeaders(
-    {
-      method: "POST",
-      url: `http://${headers.get("host")}${path}`,
-      headers: { "content-type": headers.get("content-type") ?? "" },
-      body,
-    },
-    {
-      accessKeyId,
-      secretAccessKey: signers[accessKeyId] ?? "",
-      sessionToken,
-      region,
-      service: "sts",
-    },
-    Date.parse(time),
+  return (
+    key in signers &&
+    signed.includes("host") &&
+    createHmac("sha256", signing).update(text).digest("hex") === signature
   );
-  return accessKeyId in signers && expected.authorization === authorization;
 }
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 export function identityCenter(token: string, now: () => number = Date.now): Respond {
   return ({ path, query, headers }) => {

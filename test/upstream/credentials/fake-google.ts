@@ -29,7 +29,7 @@ export const googleSts =
     if (path === "/impersonate") {
       const { scope: asked } = JSON.parse(body) as { scope?: unknown };
       return headers.get("authorization") === "Bearer federated" && String(asked) === scope
-        ? json({ accessToken: "impersonated", expireTime: "2026-11-17T13:00:00Z" })
+        ? json({ accessToken: "impersonated", expireTime: new Date(Date.now() + 3_600_000) })
         : json(
             {
               error: {

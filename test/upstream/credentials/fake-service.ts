@@ -19,13 +19,15 @@ interface FakeService {
   readonly received: Received[];
   /** The next requests get these responses instead. */
   readonly next: (Response | "hang")[];
+  /** Every request gets such a response instead. */
+  instead: (() => Response | "hang") | undefined;
 }
 
 const open: { stop(force: boolean): unknown }[] = [];
 
 export function startService(respond: Respond): FakeService {
   const received: Received[] = [];
-  const next: (Response | "hang")[] = [];
+  const service: FakeService = { url: "", host: "", received, next: [], instead: undefined };
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -42,33 +44,39 @@ export function startService(respond: Respond): FakeService {
         body,
       };
       received.push(entry);
-      const instead = next.shift();
+      const instead = service.next.shift() ?? service.instead?.();
       if (instead === "hang") return new Promise<Response>(() => undefined);
       return instead ?? respond(entry);
     },
   });
   open.push(server);
-  return {
-    url: `http://127.0.0.1:${server.port}`,
-    host: `127.0.0.1:${server.port}`,
-    received,
-    next,
-  };
+  const host = `127.0.0.1:${server.port}`;
+  return Object.assign(service, { url: `http://${host}`, host });
 }
 
 export async function stopServices(): Promise<void> {
   for (const server of open.splice(0)) await server.stop(true);
 }
 
-/** Sends real requests. */
-export function contextWith(env: Environment, now: () => number = Date.now): CredentialContext {
+/** Sends real requests. `standIns`: services in place of the origins of the Internet. */
+export function contextWith(
+  env: Environment,
+  now: () => number = Date.now,
+  standIns: Readonly<Record<string, string>> = {},
+): CredentialContext {
   const transport = createTransport({
     maxResponseBytes: 1024 * 1024,
     clock: () => performance.now(),
     fetchOnly: { http: false, https: false },
   });
   open.push({ stop: transport.close });
-  const { send } = transport;
+  const send: CredentialContext["send"] = (request, signal) => {
+    const { origin } = new URL(request.url);
+    return transport.send(
+      { ...request, url: request.url.replace(origin, standIns[origin] ?? origin) },
+      signal,
+    );
+  };
   const { signal } = new AbortController();
   return { send, sendToMetadata: send, now, env, signal };
 }

@@ -38,7 +38,7 @@ export async function readOpenaiError(
   const wait = retryAfterMs(headers) ?? (status === 429 ? rateLimitResetMs(headers) : undefined);
   const uncharged =
     status === 500 && reported.type === "server_error" && isBilledOnlyOnSuccess(context);
-  return toError(status, reported, `status ${status}`, wait, uncharged);
+  return toError(context, status, reported, `status ${status}`, wait, uncharged);
 }
 
 /**
@@ -64,6 +64,7 @@ export function errorFieldsToGatewayError(
   };
   const headerWaitMs = headers && retryAfterMs(headers);
   return toError(
+    context,
     status,
     reported,
     evidence,
@@ -74,7 +75,7 @@ export function errorFieldsToGatewayError(
 /** An error inside a stream has no status: it is derived from its type and code. */
 export function readStreamError(body: unknown, context: ErrorContext): GatewayError {
   const reported = readReportedError(body, context);
-  return toError(statusOf(reported), reported, "reported in its stream");
+  return toError(context, statusOf(reported), reported, "reported in its stream");
 }
 
 /** The status that the type or code implies. Undefined if they imply none. */
@@ -90,6 +91,7 @@ export function statusInBody(body: unknown): number | undefined {
 }
 
 function toError(
+  context: ErrorContext,
   status: number,
   reported: ReportedError,
   evidence: string,
@@ -109,7 +111,7 @@ function toError(
     ...(reported.message !== undefined && { vendorMessage: reported.message }),
   };
   if (!isAboutRequest(errorKind) || reported.message === undefined) {
-    return new GatewayError(errorKind, gatewayMessage(errorKind, evidence), details);
+    return new GatewayError(errorKind, gatewayMessage(errorKind, evidence, context), details);
   }
   const inputIndex =
     reported.param === undefined ? rejectedInputIndex(reported.message) : undefined;
@@ -211,7 +213,7 @@ const isAboutRequest = (errorKind: ErrorKind): boolean =>
     "insufficient_quota",
   ].includes(errorKind);
 
-function gatewayMessage(errorKind: ErrorKind, evidence: string): string {
+function gatewayMessage(errorKind: ErrorKind, evidence: string, { target }: ErrorContext): string {
   switch (errorKind) {
     case "upstream_rejected":
       return `The upstream refused the request as invalid (${evidence}).`;
@@ -226,7 +228,7 @@ function gatewayMessage(errorKind: ErrorKind, evidence: string): string {
     case "billing_hard_limit_reached":
       return "The upstream account has no credit left. Ask the operator of this gateway to check its billing.";
     case "upstream_credentials":
-      return "The upstream refused the gateway's credentials. Ask the operator of this gateway to check the upstream's apiKey.";
+      return `The upstream refused the gateway's credentials. Ask the operator of this gateway to check the upstream's ${target.upstream.apiKey === undefined ? "credentials" : "apiKey"}.`;
     case "model_not_found":
       return "The upstream has no model with the name that is configured for this model. Ask the operator of this gateway to check the model's target.";
     case "upstream_overloaded":
