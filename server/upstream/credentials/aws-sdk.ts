@@ -14,7 +14,7 @@ import { abortable } from "../../lib/tasks.ts";
 import { sleep, withTimeout } from "../../lib/timers.ts";
 import type { AwsKeys, CredentialContext, Issued, UpstreamResponse } from "../adapter.ts";
 import { memberOf } from "../adapters/wire/members.ts";
-import type { AwsAuth } from "./aws.ts";
+import type { AwsAuth } from "./aws-auth.ts";
 import {
   cleanDetail,
   metadataDelaysMs,

@@ -76,7 +76,7 @@ async function tokenOf(file: unknown, context: CredentialContext): Promise<Issue
     if (typeof account === "string") throw refused(`the credential file ${account}`);
     return serviceAccountToken(account).issue(context);
   }
-  const { fileToken } = await import("./google-auth.ts");
+  const { fileToken } = await import("./google-library.ts");
   return fileToken(context, file);
 }
 

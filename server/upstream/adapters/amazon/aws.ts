@@ -4,7 +4,7 @@ import { z } from "zod";
 import { viewOf } from "../../../lib/borrowed-bytes.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
 import type { Upstream } from "../../contract.ts";
-import { awsAuth } from "../../credentials/aws.ts";
+import { awsAuth } from "../../credentials/aws-auth.ts";
 import { signatureHeaders } from "./sigv4.ts";
 
 export interface AwsOptions {
