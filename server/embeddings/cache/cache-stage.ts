@@ -135,15 +135,21 @@ class CacheStage implements InputSources {
     const { singleFlight } = this;
     request.report.addSentInputs(keys.length);
     const flight = singleFlight.start(request, keys);
-    const onResponse = (response: EmbeddingsResponse): EmbeddingsResponse => {
-      try {
-        this.#storeResults(request, keys, response, flight, embeddings);
-      } catch (error) {
-        return onError(error);
-      }
+    // Until all vectors are stored, other requests find the inputs in flight.
+    const onStored = (response: EmbeddingsResponse): EmbeddingsResponse => {
       const { isShared } = flight;
       singleFlight.end(flight, keys);
       return isShared ? withoutBody(response) : response;
+    };
+    const onResponse = (
+      response: EmbeddingsResponse,
+    ): EmbeddingsResponse | Promise<EmbeddingsResponse> => {
+      try {
+        const storing = this.#storeResults(request, keys, response, flight, embeddings);
+        return storing ? storing.then(() => onStored(response), onError) : onStored(response);
+      } catch (error) {
+        return onError(error);
+      }
     };
     const onError = (error: unknown): never => {
       flight.fail(error);
@@ -153,13 +159,14 @@ class CacheStage implements InputSources {
     return callNext(this.#next, request).then(onResponse, onError);
   }
 
+  /** A promise for many vectors, which are stored in steps. */
   #storeResults(
     request: EmbeddingsRequest,
     keys: readonly string[],
     { vectors, usage }: EmbeddingsResponse,
     flight: InFlightQuery,
     embeddings: EmbeddingsByKey | undefined,
-  ): void {
+  ): Promise<void> | undefined {
     if (vectors.length !== keys.length)
       throw invalidResponse("its number of vectors differs from the number of inputs");
     // The count of a request with one input is that input's count.
@@ -167,16 +174,19 @@ class CacheStage implements InputSources {
       keys.length === 1 || !usage
         ? [usage?.inputTokens]
         : tokensPerInput(usage, request.query.input);
-    if (!this.#options.cache.setAll(keys, vectors, shares))
-      throw invalidResponse("a vector is not base64 of float32 numbers");
-    if (!embeddings && !flight.isShared) return;
-    for (let at = 0; at < keys.length; at++) {
-      const key = keys[at] as string;
-      // Waiters share the vector as received: no code modifies a response.
-      const embedding = { vector: vectors[at] as Vector, tokens: shares[at] };
-      flight.addResult(key, embedding);
-      embeddings?.set(key, embedding);
-    }
+    const share = (isValid: boolean): void => {
+      if (!isValid) throw invalidResponse("a vector is not base64 of float32 numbers");
+      if (!embeddings && !flight.isShared) return;
+      for (let at = 0; at < keys.length; at++) {
+        const key = keys[at] as string;
+        // Waiters share the vector as received: no code modifies a response.
+        const embedding = { vector: vectors[at] as Vector, tokens: shares[at] };
+        flight.addResult(key, embedding);
+        embeddings?.set(key, embedding);
+      }
+    };
+    const stored = this.#options.cache.setAll(keys, vectors, shares);
+    return typeof stored === "boolean" ? void share(stored) : stored.then(share);
   }
 }
 

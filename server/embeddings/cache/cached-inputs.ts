@@ -39,6 +39,6 @@ export const fillCache =
     const { vectors, usage } = response;
     const keys = keysOf(options, query, model) ?? [];
     const tokens = usage && keys.length > 0 ? tokensPerInput(usage, query.input) : [];
-    options.cache.setAll(keys, vectors, tokens);
+    await options.cache.setAll(keys, vectors, tokens);
     return response;
   };

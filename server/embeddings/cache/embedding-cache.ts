@@ -2,6 +2,7 @@
  * Embedding cache in memory, bounded by bytes, with an optional time to live (TTL). `s3-fifo.ts` decides which entry is
  * evicted. No view of a cached vector leaves the cache: its memory is released as soon as it is evicted.
  */
+import { nextTurn, runInSteps } from "../../lib/tasks.ts";
 import { decodeText, EncodedVector } from "../../lib/vector-codec/index.ts";
 import type { SharedEmbedding } from "../../storage/redis/sealed-embedding.ts";
 import type { EmbeddingCacheFile } from "../../storage/sqlite/embedding-cache-file.ts";
@@ -64,6 +65,8 @@ export const textShare = 1 / 8;
 const maxSharedBytes = 1024 * 1024;
 /** The share of the cache that one buffer may have. */
 const maxBufferShare = 1 / 32;
+/** Bytes of vectors that are stored in one step: a few milliseconds. */
+const stepBytes = 4 * 1024 * 1024;
 
 /** Bytes of an entry besides its vector, with its key and one evicted key. Measured as resident memory. */
 export const entryOverhead = 720;
@@ -127,16 +130,29 @@ export class EmbeddingCache {
 
   /** False: `vector` is a string, but not a base64 vector. True also for a vector that is too large to be cached. */
   set(key: string, embedding: CachedEmbedding): boolean {
-    return this.setAll([key], [embedding.vector], [embedding.tokens]);
+    // One vector is one step.
+    return this.setAll([key], [embedding.vector], [embedding.tokens]) as boolean;
   }
 
-  /** The same for the vectors of a response, which share buffers. */
+  /** The same for the vectors of a response, which share buffers. A promise for many vectors. */
   setAll(
     keys: readonly string[],
     vectors: readonly Vector[],
     tokens: readonly (number | undefined)[],
-  ): boolean {
+  ): boolean | Promise<boolean> {
+    const steps = this.#setSteps(keys, vectors, tokens);
+    const { done, value } = steps.next();
+    return done ? value : nextTurn().then(() => runInSteps(steps));
+  }
+
+  *#setSteps(
+    keys: readonly string[],
+    vectors: readonly Vector[],
+    tokens: readonly (number | undefined)[],
+  ): Generator<void, boolean> {
+    const generation = this.#generation;
     const madeAt = this.#expiry?.now() ?? 0;
+    let left = stepBytes;
     const lengths = vectors.map(lengthOf);
     const perBuffer = this.#vectorsPerBuffer(keys.length, lengths[0] ?? 0);
     for (let first = 0; first < keys.length; first += perBuffer) {
@@ -152,6 +168,12 @@ export class EmbeddingCache {
         this.#add(keys[at] as string, { buffer, from, length, tokens: tokens[at], madeAt });
         from += length;
       }
+      left -= size;
+      if (left > 0 || end === keys.length) continue;
+      left = stepBytes;
+      yield;
+      // Cleared meanwhile: these vectors may be wrong too.
+      if (this.#generation !== generation) return true;
     }
     return true;
   }
