@@ -4,7 +4,7 @@
  */
 
 import { type BorrowedBytes, joinCopies } from "../lib/borrowed-bytes.ts";
-import { lendEach } from "../lib/byte-memory.ts";
+import { GrowingBytes, lendEach } from "../lib/byte-memory.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { FilePart, Form, FormPart, MultipartField } from "../request/http-types.ts";
@@ -19,8 +19,10 @@ export interface FormLimits extends UploadLimits {
   readonly storage: TempStorage;
 }
 
-/** A smaller file stays in memory, while the memory budget allows it: it is not worth a temp file. */
-const maxMemoryFileBytes = 256 * 1024;
+/** A file of up to this size stays in memory, while the memory budget allows it. */
+const maxMemoryFileBytes = 4 * 1024 * 1024;
+/** A smaller form reserves no temp storage. */
+const smallFormBytes = 256 * 1024;
 /** OpenAI's maximum of 16 images, a mask, and some spare. */
 const maxFiles = 24;
 const maxFields = 128;
@@ -43,7 +45,9 @@ export async function readForm(
   let textBytes = 0;
   const addFile = async (part: FormPart): Promise<void> => {
     if (files.length >= maxFiles) throw tooMany("files", maxFiles);
-    const file = await storeUpload(part, limits, account);
+    // The first file is mostly the largest, or the only one.
+    const expected = files.length === 0 ? announcedBytes(incoming) : 0;
+    const file = await storeUpload(part, limits, account, expected);
     // A browser sends an empty file field with no name and no bytes: the parameter is absent.
     if (part.filename || file.part.size > 0) files.push(file);
   };
@@ -96,11 +100,15 @@ export async function* readFormParts(
  * in memory.
  */
 function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLimits): void {
-  const announced = Number(headers.get("content-length") ?? 0);
+  const announced = announcedBytes({ headers });
   // readBodyChunks refuses a body above the maximum size.
   if (announced > limits.maxFormBytes) return;
-  if (announced > maxMemoryFileBytes) account.reserve(announced);
+  if (announced > smallFormBytes) account.reserve(announced);
 }
+
+/** The content-length. 0 if there is none. */
+const announcedBytes = ({ headers }: Pick<IncomingBody, "headers">): number =>
+  Number(headers.get("content-length") ?? 0);
 
 /** A part without a file name is a file if its content-type is that of a file. */
 const isFile = ({ filename, type }: FormPart): boolean =>
@@ -175,7 +183,7 @@ function decoderOf(name: string, charset: string): TextDecoder {
 /** The limits of one uploaded file. */
 interface UploadLimits {
   readonly maxFileBytes: number;
-  /** Memory for small files, of all requests together. */
+  /** Memory for files, of all requests together. */
   readonly memory: MemoryBudget;
   readonly folder: string;
 }
@@ -186,23 +194,25 @@ interface StoredUpload {
 }
 
 /**
- * Stores an uploaded file until the request ends: a small file in memory, a larger one in an unlinked temp file.
- * Throws GatewayError, also if the API key has used up its share of temp storage.
+ * Stores an uploaded file until the request ends: in memory, or in an unlinked temp file if it is large or the memory is
+ * used up. Throws GatewayError, also if the API key has used up its share of temp storage. `expectedBytes`: the most
+ * bytes that it may have, if they are known.
  */
 export async function storeUpload(
   incoming: FormPart,
   limits: UploadLimits,
   account: TempAccount,
+  expectedBytes = 0,
 ): Promise<StoredUpload> {
   const { name, body } = incoming;
-  const chunks: Buffer[] = [];
-  let memoryBytes = 0;
+  let memory: GrowingBytes | undefined;
   let size = 0;
   let start: Buffer = Buffer.alloc(0);
   let file: UnlinkedTempFile | undefined;
   const releaseMemory = (): void => {
-    limits.memory.release(memoryBytes);
-    memoryBytes = 0;
+    if (memory) limits.memory.release(memory.length);
+    memory?.[Symbol.dispose]();
+    memory = undefined;
   };
   try {
     for await (const chunk of body) {
@@ -212,14 +222,14 @@ export async function storeUpload(
         start = joinCopies([start, chunk.subarray(0, sniffLength)]).subarray(0, sniffLength);
       }
       if (!file && size <= maxMemoryFileBytes && limits.memory.tryTake(chunk.length)) {
-        memoryBytes += chunk.length;
-        chunks.push(Buffer.from(chunk));
+        memory ??= new GrowingBytes(Math.min(expectedBytes, maxMemoryFileBytes));
+        memory.append(chunk);
         continue;
       }
       file ??= await UnlinkedTempFile.create(limits.folder, account).catch((cause) => {
         throw unwritable(cause);
       });
-      for (const earlier of chunks.splice(0)) append(file, earlier);
+      if (memory) append(file, memory.bytes);
       releaseMemory();
       append(file, chunk);
     }
@@ -230,14 +240,21 @@ export async function storeUpload(
   }
   const part = { field: name, filename: incoming.filename ?? "", size, type: typeOf(start) };
   if (file) return { part: { ...part, ...fileAccess(file) }, dispose: () => file.close() };
-  const memory = Buffer.concat(chunks);
   return {
-    part: { ...part, stream: () => new Blob([memory]).stream(), bytes: async () => memory },
+    part: { ...part, ...memoryAccess(memory?.bytes ?? Buffer.alloc(0)) },
     dispose: async () => releaseMemory(),
   };
 }
 
 const typeOf = (start: Uint8Array): string => sniffImage(start) ?? "application/octet-stream";
+
+const memoryAccess = (bytes: Buffer): Pick<FilePart, "inMemory" | "stream" | "bytes"> => ({
+  inMemory: bytes,
+  stream: async function* () {
+    yield bytes;
+  },
+  bytes: async () => bytes,
+});
 
 const fileAccess = (
   file: UnlinkedTempFile,

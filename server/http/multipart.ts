@@ -26,11 +26,13 @@ export async function* readParts(
   chunks: BorrowedChunks,
   boundary: string,
 ): AsyncGenerator<FormPart> {
-  // The first delimiter may be at the very beginning; a line break before it makes it like the others.
-  const scan = new Scanner(chunks, Buffer.from("\r\n"));
+  const scan = new Scanner(chunks);
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  for await (const _ of scan.until(delimiter)) {
-    // The preamble before the first part is ignored.
+  // The first delimiter is mostly at the very beginning, without the line break.
+  if (!(await scan.skip(delimiter.subarray(2)))) {
+    for await (const _ of scan.until(delimiter)) {
+      // The preamble before the first part is ignored.
+    }
   }
   for (;;) {
     const mark = await scan.take(2);
@@ -51,11 +53,10 @@ export async function* readParts(
 /** A window on the stream: bytes that have arrived and are not used yet. */
 class Scanner {
   readonly #chunks: AsyncIterator<BorrowedBytes>;
-  #window: Buffer;
+  #window: Buffer = Buffer.alloc(0);
 
-  constructor(chunks: BorrowedChunks, start: Buffer) {
+  constructor(chunks: BorrowedChunks) {
     this.#chunks = chunks[Symbol.asyncIterator]();
-    this.#window = start;
   }
 
   async #more(): Promise<void> {
@@ -87,6 +88,14 @@ class Scanner {
       }
       await this.#more();
     }
+  }
+
+  /** Skips these bytes, if they are next. */
+  async skip(bytes: Buffer): Promise<boolean> {
+    while (this.#window.length < bytes.length) await this.#more();
+    if (this.#window.compare(bytes, 0, bytes.length, 0, bytes.length) !== 0) return false;
+    this.#consume(bytes.length);
+    return true;
   }
 
   async take(length: number): Promise<string> {

@@ -35,6 +35,8 @@ export class JsonScan {
   plainBytes = 0;
   /** `takeToList` has stopped after an opening bracket. */
   isAtList = false;
+  /** All bytes that were taken last are within one string, and none of them belongs to an escape. */
+  isWithinString = false;
   #inString = false;
   /** The last byte so far was a backslash that escapes the next one. */
   #escaped = false;
@@ -55,12 +57,16 @@ export class JsonScan {
 
   #pass(bytes: BorrowedBytes, toList: boolean): number {
     let at = 0;
+    const { strings, escapes } = this;
+    const wasInString = this.#inString && !this.#escaped;
     this.#nextQuote = -1;
     this.#nextBackslash = -1;
     this.isAtList = false;
     while (at < bytes.length && !this.isAtList) {
       at = this.#inString ? this.#passString(bytes, at) : this.#passStructure(bytes, at, toList);
     }
+    const hasMarks = this.strings !== strings || this.escapes !== escapes;
+    this.isWithinString = wasInString && this.#inString && !hasMarks;
     return at;
   }
 

@@ -65,6 +65,10 @@ export class LargeJson {
     return this.#bytes;
   }
 
+  get chunks(): readonly Buffer[] {
+    return [this.bytes];
+  }
+
   async *open(): AsyncGenerator<BorrowedBytes> {
     yield this.bytes;
   }

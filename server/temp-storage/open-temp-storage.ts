@@ -8,8 +8,8 @@ import { TempStorage } from "./temp-storage.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
 const responseMemoryBytes = 8 * 1024 * 1024;
-/** Memory for small uploads, for all requests together. */
-const uploadMemoryBytes = 16 * 1024 * 1024;
+/** Memory for uploaded files, for all requests together. */
+const uploadMemoryBytes = 32 * 1024 * 1024;
 /** Free disk space that is kept for the ledger. */
 const reserveBytes = 256 * 1024 * 1024;
 

@@ -40,6 +40,8 @@ export interface UpstreamRequest {
 /** A body too large to buffer: reopened for each attempt, with a known length. */
 export interface StreamedRequestBody {
   readonly length: number;
+  /** All of it, in memory until the request ends. Absent: it is read while it is sent. */
+  readonly chunks?: readonly Uint8Array[];
   open(): BorrowedChunks;
 }
 

@@ -306,6 +306,8 @@ export interface FilePart {
   readonly path?: string;
   /** Keeps the file open while another process uses `path`, until the returned function is called. */
   keepOpen?(): (() => void) | undefined;
+  /** All of it, in memory until the request ends. Absent: it is on disk. */
+  readonly inMemory?: Uint8Array;
   stream(): BorrowedChunks;
   bytes(): Promise<Uint8Array>;
 }

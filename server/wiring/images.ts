@@ -88,9 +88,9 @@ export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
   };
 }
 
-/** The child processes that decode images, for image requests and for embeddings of images. */
-export function wireImageWorker({ resources }: Runtime): ImageWorker {
-  const imageWorker = createImageWorker();
+/** The child processes that decode images, for image requests and for embeddings of images. `folder`: for temp files. */
+export function wireImageWorker({ resources }: Runtime, folder: string): ImageWorker {
+  const imageWorker = createImageWorker({ folder });
   resources.defer(() => imageWorker.close());
   return imageWorker;
 }

@@ -84,7 +84,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   const limits = wireLimits(runtime, replicas?.limiter);
   // Called only after the pipeline below is created.
   const execute: Execute = (request) => pipeline.execute(request);
-  const imageWorker = wireImageWorker(runtime);
+  const imageWorker = wireImageWorker(runtime, temp.folder);
   const imageLinks = wireImageLinks(runtime, temp.disk, objects?.images);
   const download = downloadLimits(settings, options.downloadTimeoutMs);
   const parts = { upstreamClient, imageWorker, registry, limits, execute, download };

@@ -77,6 +77,37 @@ test("a value that is nested too deeply becomes null, and nothing else changes, 
   );
 });
 
+/** For each byte, whether it is within a string and belongs to no escape. */
+function plainBytes(json: string): boolean[] {
+  let [inString, escaped] = [false, false];
+  return [...Buffer.from(json)].map((byte) => {
+    const [isQuote, isBackslash] = [byte === 0x22, byte === 0x5c];
+    const isPlain = inString && !escaped && !isQuote && !isBackslash;
+    if (isQuote && !escaped) inString = !inString;
+    escaped = inString && isBackslash && !escaped;
+    return isPlain;
+  });
+}
+
+test("a chunk within one string is told from every other chunk, wherever the bytes are cut", () => {
+  fc.assert(
+    fc.property(values, fc.array(fc.nat(200)), (value, cuts) => {
+      const json = JSON.stringify(value);
+      const bytes = Buffer.from(json);
+      const plain = plainBytes(json);
+      const scan = new JsonScan();
+      let from = 0;
+      for (const cut of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
+        const to = Math.max(from, Math.min(cut, bytes.length));
+        scan.take(bytes.subarray(from, to));
+        if (to > from) expect(scan.isWithinString).toBe(plain.slice(from, to).every(Boolean));
+        from = to;
+      }
+    }),
+    tries(300),
+  );
+});
+
 test("bytes without a value that is nested too deeply are passed on unchanged", () => {
   const bytes = Buffer.from(JSON.stringify({ data: [{ b64_json: "a".repeat(1000) }] }));
   expect(new JsonFilter(documentBounds).push(bytes)).toBe(bytes);

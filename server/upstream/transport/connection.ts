@@ -71,8 +71,8 @@ export class UpstreamConnection {
   #socket: Socket | undefined;
   #exchange: Exchange | undefined;
   /** Bytes that the socket has not accepted yet (backpressure), and the body that is sent after them. */
-  #unsent: Buffer | undefined;
-  #unsentBody: Buffer | undefined;
+  #unsent: Uint8Array | undefined;
+  #unsentBody: Uint8Array[] = [];
   /** Number of complete responses on this connection. */
   #responses = 0;
   /** It carried another request before this one. */
@@ -139,7 +139,7 @@ export class UpstreamConnection {
   }
 
   /** `body`: sent after `request`, where the body is large. */
-  send(request: string, exchange: Exchange, body?: Buffer): void {
+  send(request: string, exchange: Exchange, body: readonly Uint8Array[] = []): void {
     this.#exchange = exchange;
     this.#isReused = this.#responses > 0;
     this.#isEarly = false;
@@ -153,9 +153,9 @@ export class UpstreamConnection {
     else if (written < request.length || written < Buffer.byteLength(request)) {
       this.#unsent = Buffer.from(request).subarray(written);
     }
-    if (!body || this.closed) return;
-    this.#unsentBody = body;
-    this.#unsent ??= this.#takeBody();
+    if (body.length === 0 || this.closed) return;
+    this.#unsentBody = [...body];
+    this.#unsent ??= this.#unsentBody.shift();
     this.onDrain();
   }
 
@@ -263,14 +263,8 @@ export class UpstreamConnection {
         this.#unsent = rest.subarray(written);
         return;
       }
-      this.#unsent = this.#takeBody();
+      this.#unsent = this.#unsentBody.shift();
     }
-  }
-
-  #takeBody(): Buffer | undefined {
-    const body = this.#unsentBody;
-    this.#unsentBody = undefined;
-    return body;
   }
 
   onEnd(cause?: unknown): void {

@@ -22,7 +22,7 @@ interface BufferedExchangeOptions {
   readonly endpoint: UpstreamEndpoint;
   readonly request: string;
   /** A large body, which is sent after `request` and then released. */
-  readonly body?: Pick<BodyInMemory, "bytes" | "release">;
+  readonly body?: Pick<BodyInMemory, "chunks" | "release">;
   /** May be sent on a connection that carried another request, and again if that connection was lost. */
   readonly mayReuse: boolean;
   readonly maxBytes: number;
@@ -90,7 +90,7 @@ export class BufferedExchange implements Exchange {
 
   #send(connection: UpstreamConnection): void {
     this.#connection = connection;
-    connection.send(this.#options.request, this, this.#options.body?.bytes);
+    connection.send(this.#options.request, this, this.#options.body?.chunks);
   }
 
   #open(): void {
@@ -109,7 +109,7 @@ export class BufferedExchange implements Exchange {
 
   #end(): void {
     this.#options.signal.removeEventListener("abort", this.#abort);
-    this.#options.body?.release();
+    this.#options.body?.release?.();
   }
 }
 
@@ -118,7 +118,7 @@ export interface StreamRequest extends ConnectOptions {
   /** The whole request, head and body. */
   readonly request: string;
   /** A large body, which is sent after `request`. */
-  readonly body?: Buffer;
+  readonly body?: readonly Uint8Array[];
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }

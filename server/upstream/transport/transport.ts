@@ -157,7 +157,7 @@ export class HttpClient {
     return openStream({
       address: endpoint,
       request: text,
-      ...(isBodyInMemory(body) && { body: body.bytes }),
+      ...(isBodyInMemory(body) && { body: body.chunks }),
       maxBytes,
       signal,
     });
@@ -221,7 +221,7 @@ export async function sendByFetch(
   signal: AbortSignal,
   maxBytes: number,
 ): Promise<UpstreamResponse> {
-  const inMemory = isBodyInMemory(body) ? body.bytes : undefined;
+  const inMemory = isBodyInMemory(body) ? joined(body.chunks) : undefined;
   const streamed = typeof body === "object" && !inMemory ? body : undefined;
   let response: Response;
   try {
@@ -259,5 +259,10 @@ export async function sendByFetch(
     maxBytes: fileBytes ?? Math.min(maxBytes, maxResponseBytes ?? maxBytes),
   });
 }
+
+const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
+  const [first] = chunks;
+  return first && chunks.length === 1 ? first : Buffer.concat(chunks);
+};
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

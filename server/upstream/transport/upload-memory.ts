@@ -1,18 +1,19 @@
 /**
- * Holds request bodies of a few megabytes, such as the form of an edit, in memory: one buffer is sent with a fraction of
- * the CPU time of a stream. Larger ones, and those for which the memory is used up, are streamed.
+ * Holds request bodies of a few megabytes in memory, such as JSON with images: one buffer is sent with a fraction of the
+ * CPU time of a stream. Larger ones, and those for which the memory is used up, are streamed. A form whose files are in
+ * memory is so already.
  */
 import { GrowingBytes } from "../../lib/byte-memory.ts";
 import type { StreamedRequestBody, UpstreamRequest } from "../adapter.ts";
 
-/** A body in memory, which is released after it was sent. */
+/** A body in memory. `release`: its memory may be released after it was sent. */
 export interface BodyInMemory extends StreamedRequestBody {
-  readonly bytes: Buffer;
-  release(): void;
+  readonly chunks: readonly Uint8Array[];
+  release?(): void;
 }
 
 export const isBodyInMemory = (body: UpstreamRequest["body"]): body is BodyInMemory =>
-  typeof body === "object" && "bytes" in body;
+  typeof body === "object" && "chunks" in body;
 
 const maxBodyBytes = 4 * 1024 * 1024;
 /** Of all requests together. */
@@ -22,14 +23,14 @@ export class UploadMemory {
   #freeBytes = maxBytes;
 
   /** Undefined: the body is not read into memory. */
-  read(body: UpstreamRequest["body"]): Promise<BodyInMemory> | undefined {
+  read(body: UpstreamRequest["body"]): Promise<Required<BodyInMemory>> | undefined {
     if (typeof body !== "object" || isBodyInMemory(body)) return undefined;
     if (body.length > Math.min(maxBodyBytes, this.#freeBytes)) return undefined;
     this.#freeBytes -= body.length;
     return this.#read(body);
   }
 
-  async #read(body: StreamedRequestBody): Promise<BodyInMemory> {
+  async #read(body: StreamedRequestBody): Promise<Required<BodyInMemory>> {
     const { length } = body;
     const memory = new GrowingBytes(length);
     let isReleased = false;
@@ -44,6 +45,6 @@ export class UploadMemory {
       release();
       throw error;
     }
-    return { length, bytes: memory.bytes, open: body.open, release };
+    return { length, chunks: [memory.bytes], open: body.open, release };
   }
 }

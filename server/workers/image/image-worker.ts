@@ -3,6 +3,7 @@
  * crash. Large images are read and written there too, so that the gateway never holds one in memory.
  */
 
+import { tmpdir } from "node:os";
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import type { UnlinkedTempFile } from "../../temp-storage/unlinked-temp-file.ts";
@@ -65,6 +66,8 @@ export interface ImageWorkerOptions {
   readonly maxWaiting?: number;
   /** False where processes of one user cannot open each other's files: bytes are sent then. Detected if not given. */
   readonly byPath?: boolean;
+  /** For the files of images that are in memory, while a process reads them. */
+  readonly folder?: string;
   readonly spawn?: Spawn;
 }
 
@@ -81,6 +84,7 @@ export function createImageWorker({
   // A queued job costs next to nothing, because its image is on disk: client timeouts bound the queue.
   maxWaiting = 512,
   byPath: mayReadPaths = true,
+  folder = tmpdir(),
   spawn,
 }: ImageWorkerOptions = {}): ImageWorker {
   const pool = createWorkerPool({
@@ -98,7 +102,7 @@ export function createImageWorker({
     { source, task, temp }: ImageWorkerJob,
     byPath: boolean,
   ) => {
-    const { sent: image, release } = await openForWorker(source, { byPath, temp });
+    const { sent: image, release } = await openForWorker(source, { byPath, folder });
     let releaseFile: (() => void) | undefined;
     try {
       const file = byPath && temp ? await newFile(temp) : undefined;

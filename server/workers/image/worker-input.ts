@@ -1,5 +1,6 @@
 /** Sends an image to the image worker: as a file path if it is large, else as bytes. */
-import type { RequestTemp } from "../../temp-storage/request-temp.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
+import { UnlinkedTempFile } from "../../temp-storage/unlinked-temp-file.ts";
 import type { FilePart, LoadedImage } from "../../upstream/contract.ts";
 import { writeFailed } from "./image-errors.ts";
 import type { SentImage } from "./messages.ts";
@@ -26,8 +27,8 @@ const decodedLength = (characters: number): number => Math.floor((characters * 3
 interface OpenForWorkerOptions {
   /** The child process can open files of this process. */
   readonly byPath: boolean;
-  /** Temp storage for large images that are in memory. Absent: their bytes are sent. */
-  readonly temp: RequestTemp | undefined;
+  /** The folder for large images that are in memory, while the process reads them. */
+  readonly folder: string;
 }
 
 /** An image that the process may read until `release` is called. */
@@ -42,13 +43,14 @@ interface ImageHandle {
  */
 export async function openForWorker(
   source: WorkerInput,
-  { byPath, temp }: OpenForWorkerOptions,
+  { byPath, folder }: OpenForWorkerOptions,
 ): Promise<ImageHandle> {
   const handle = byPath ? openFile(source) : undefined;
   if (handle) return handle;
   const bytes = await readBytes(source);
-  if (byPath && temp && bytes.length > maxInlineBytes) {
-    const spilled = await spill(bytes, temp);
+  // Written to the page cache: a message takes twice the CPU time.
+  if (byPath && bytes.length > maxInlineBytes) {
+    const spilled = await spill(bytes, folder);
     if (spilled) return spilled;
   }
   // Copied: serializing a view would send its whole buffer.
@@ -89,15 +91,21 @@ async function readBytes(source: WorkerInput): Promise<Uint8Array> {
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
-async function spill(bytes: Uint8Array, temp: RequestTemp): Promise<ImageHandle | undefined> {
+async function spill(bytes: Uint8Array, folder: string): Promise<ImageHandle | undefined> {
+  let file: UnlinkedTempFile | undefined;
+  const release = (): void => ignoreRejection(file?.close());
   try {
-    const file = await temp.file();
+    file = await UnlinkedTempFile.create(folder);
     const { path } = file;
-    if (path === undefined) return undefined;
+    if (path === undefined) {
+      release();
+      return undefined;
+    }
     file.append(bytes);
     const range = { path, from: 0, length: bytes.length };
-    return { sent: { kind: "file", range, encoding: "raw" }, release: file.keepOpen() };
+    return { sent: { kind: "file", range, encoding: "raw" }, release };
   } catch (cause) {
+    release();
     throw writeFailed(cause);
   }
 }

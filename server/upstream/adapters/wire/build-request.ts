@@ -103,31 +103,38 @@ export const fieldParts = (fields: ExtraFields): readonly Part[] =>
 const textOf = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
-/** Writes a multipart form as a stream: files go from disk to the socket and are not held in memory. */
+/** Writes a multipart form: files in memory are sent from there, and others go from disk to the socket. */
 function writeForm(parts: readonly Part[]): { contentType: string; body: StreamedRequestBody } {
   const boundary = `vexel-${crypto.randomUUID()}`;
-  const encoder = new TextEncoder();
-  const encodedParts = parts.map((part) => ({
-    head: encoder.encode(headOf(part, boundary)),
-    part,
-  }));
-  const end = encoder.encode(`--${boundary}--\r\n`);
-  const newline = encoder.encode("\r\n");
-  const length = encodedParts.reduce(
-    (sum, { head, part }) => sum + head.length + ("file" in part ? part.file.size : 0) + 2,
-    end.length,
-  );
-  async function* write(): AsyncGenerator<BorrowedBytes> {
-    for (const { head, part } of encodedParts) {
-      yield head;
-      if ("file" in part) yield* part.file.stream();
-      yield newline;
+  // The text between two files is one chunk: each takes a system call.
+  const pieces: (Uint8Array | FilePart)[] = [];
+  let text = "";
+  for (const part of parts) {
+    text += headOf(part, boundary);
+    if ("file" in part) {
+      pieces.push(Buffer.from(text), part.file);
+      text = "";
     }
-    yield end;
+    text += "\r\n";
+  }
+  pieces.push(Buffer.from(`${text}--${boundary}--\r\n`));
+  const length = pieces.reduce(
+    (sum, piece) => sum + (piece instanceof Uint8Array ? piece.length : piece.size),
+    0,
+  );
+  const chunks = pieces.flatMap((piece) => {
+    const bytes = piece instanceof Uint8Array ? piece : piece.inMemory;
+    return bytes ? [bytes] : [];
+  });
+  async function* write(): AsyncGenerator<BorrowedBytes> {
+    for (const piece of pieces) {
+      if (piece instanceof Uint8Array) yield piece;
+      else yield* piece.stream();
+    }
   }
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
-    body: { length, open: write },
+    body: { length, ...(chunks.length === pieces.length && { chunks }), open: write },
   };
 }
 

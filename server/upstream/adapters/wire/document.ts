@@ -157,7 +157,10 @@ export class DocumentReader {
     const chunk = this.#filter.push(received);
     if (this.#filter.isTooLarge)
       throw invalidResponse(`it has more than ${documentBounds.values} values`);
-    await this.#read(this.#escape.length === 0 ? chunk : Buffer.concat([this.#escape, chunk]));
+    // Most chunks of an image: a further search in them would take as much time as the filter.
+    const isPlain = this.#filter.isWithinString && chunk === received && this.#escape.length === 0;
+    if (isPlain && this.#longText) await this.#append(chunk);
+    else await this.#read(this.#escape.length === 0 ? chunk : Buffer.concat([this.#escape, chunk]));
   }
 
   async #read(chunk: Uint8Array): Promise<void> {
