@@ -132,5 +132,23 @@ export interface RequestUsage {
 export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;
 
 /** Copies the chunks into one new buffer. */
-export const joinChunks = (parts: BodyChunks): Buffer =>
-  Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
+export function joinChunks(parts: BodyChunks): Buffer {
+  let length = 0;
+  for (const part of parts) length += Buffer.byteLength(part);
+  const bytes = Buffer.allocUnsafeSlow(length);
+  copyChunks(parts, bytes, 0);
+  return bytes;
+}
+
+/** Copies the chunks to an offset. Returns the end of the copied bytes. */
+export function copyChunks(parts: BodyChunks, into: Buffer, from: number): number {
+  let end = from;
+  for (const part of parts) {
+    if (typeof part === "string") end += into.write(part, end);
+    else {
+      into.set(part, end);
+      end += part.length;
+    }
+  }
+  return end;
+}

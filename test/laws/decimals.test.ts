@@ -17,7 +17,8 @@ function read(list: string, before = "", after = "") {
   }
 }
 
-const bitsOf = (numbers: Float32Array): string => Buffer.from(numbers.buffer).toString("hex");
+const bitsOf = ({ buffer, byteOffset, byteLength }: Float32Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("hex");
 
 /** Compares with the engine. */
 function expectRead(texts: readonly string[], separator = ",", before = "", after = ""): void {
@@ -32,6 +33,15 @@ function expectRead(texts: readonly string[], separator = ",", before = "", afte
   }
   expect(found?.end).toBe(before.length + list.length);
 }
+
+test("a list changes no list that was read before, whatever their lengths", () => {
+  const lengths = Array.from({ length: 200 }, (_, at) => (at * 977) % 3000);
+  const lists = lengths.map((length, seed) =>
+    Array.from({ length }, (_, at) => Math.fround(seed + at / 4096)),
+  );
+  const found = lists.map((list) => read(JSON.stringify(list))?.numbers);
+  for (const [at, list] of lists.entries()) expect(Array.from(found[at] ?? [])).toEqual(list);
+});
 
 const floatOf = (bits: number): number =>
   new Float32Array(Uint32Array.of(bits).buffer)[0] as number;

@@ -180,7 +180,10 @@ export class InputResolution {
 
 function firstIndexes(keys: readonly string[]): ReadonlyMap<string, number> {
   const indexes = new Map<string, number>();
-  for (const [at, key] of keys.entries()) if (!indexes.has(key)) indexes.set(key, at);
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at] as string;
+    if (!indexes.has(key)) indexes.set(key, at);
+  }
   return indexes;
 }
 

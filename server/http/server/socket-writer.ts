@@ -3,7 +3,12 @@
  * accept are queued until it drains. Bounds the time and the memory of responses that clients do not read.
  */
 import { STATUS_CODES } from "node:http";
-import type { BodyChunks, OutgoingResponse } from "../../request/http-types.ts";
+import {
+  type BodyChunks,
+  copyChunks,
+  joinChunks,
+  type OutgoingResponse,
+} from "../../request/http-types.ts";
 
 export class ClientDisconnected extends Error {
   override readonly name = "ClientDisconnected";
@@ -219,7 +224,7 @@ export function assembleResponse(
   let characters = 0;
   for (const part of parts) characters += part.length;
   if (characters > maxBodyCharacters) return undefined;
-  const end = copyParts(parts, writeBuffer, headBytes);
+  const end = copyChunks(parts, writeBuffer, headBytes);
   const first = head(end - headBytes);
   if (first.length > headBytes) return undefined;
   const from = headBytes - first.length;
@@ -233,23 +238,5 @@ export function assembleResponse(
  */
 export function joinParts(parts: BodyChunks): Uint8Array {
   const [first] = parts;
-  if (parts.length === 1 && typeof first === "object") return first;
-  let length = 0;
-  for (const part of parts) length += Buffer.byteLength(part);
-  const bytes = Buffer.allocUnsafeSlow(length);
-  copyParts(parts, bytes, 0);
-  return bytes;
-}
-
-/** Returns the end of the copied bytes. */
-function copyParts(parts: BodyChunks, into: Buffer, from: number): number {
-  let end = from;
-  for (const part of parts) {
-    if (typeof part === "string") end += into.write(part, end);
-    else {
-      into.set(part, end);
-      end += part.length;
-    }
-  }
-  return end;
+  return parts.length === 1 && typeof first === "object" ? first : joinChunks(parts);
 }

@@ -91,6 +91,7 @@ export type VectorValidity = "valid" | "zero" | "not-finite";
 
 /** Bytes that the WebAssembly code reads in one step. */
 const numberStep = 32;
+const wasmFloats = new Float32Array(wasmBuffer.buffer, 0, maxVectorText / 4);
 
 /** Checks the numbers in the first `bytes` bytes of the wasm buffer. */
 export function checkVectorInWasm(bytes: number): VectorValidity {
@@ -109,6 +110,10 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
  * sum waits for the addition before it.
  */
 export function checkVector(floats: Float32Array): VectorValidity {
+  if (wasm && floats.length <= wasmFloats.length) {
+    wasmFloats.set(floats);
+    return checkVectorInWasm(floats.byteLength);
+  }
   const whole = floats.length - (floats.length % 4);
   let [a, b, c, d] = [0, 0, 0, 0];
   for (let i = 0; i < whole; i += 4) {

@@ -46,6 +46,22 @@ export interface NumberList {
   readonly areFloat32: boolean;
 }
 
+/**
+ * The numbers of several lists share a buffer: to allocate each list takes ten times as long. It is in memory until none
+ * of its lists is in use.
+ */
+let shared = new Float32Array(0);
+const sharedNumbers = 64 * 1024;
+
+function copyNumbers(numbers: Float32Array): Float32Array {
+  if (numbers.length > shared.length)
+    shared = new Float32Array(Math.max(sharedNumbers, numbers.length));
+  const copy = shared.subarray(0, numbers.length);
+  copy.set(numbers);
+  shared = shared.subarray(numbers.length);
+  return copy;
+}
+
 /** Windows that are read in one step. */
 const windowsPerStep = 8;
 
@@ -101,7 +117,12 @@ function readWindow(
     isLast = number.isLast;
     if (isLast || position > until) break;
   }
-  return { numbers: floats.slice(0, count), end: from + position, areFloat32, isLast };
+  return {
+    numbers: copyNumbers(floats.subarray(0, count)),
+    end: from + position,
+    areFloat32,
+    isLast,
+  };
 }
 
 const [space, tab, lineFeed, carriageReturn] = [0x20, 0x09, 0x0a, 0x0d];
