@@ -12,6 +12,7 @@ import {
   type AdminRoute,
   adminApiDocument,
 } from "./admin-route.ts";
+import { compressResponse } from "./compress-response.ts";
 import { setSessionCookie } from "./cookies.ts";
 import { refuseUnknownParameters } from "./read-query.ts";
 import {
@@ -43,7 +44,8 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
       const authenticated = await authenticate(context, options);
       authorize(authenticated, route, route.role);
       refuseUnknownParameters(context, route);
-      context.res = await route.handle(context);
+      const response = await route.handle(context);
+      context.res = await compressResponse(response, route, req.header("accept-encoding"));
       // The token rotates after the handler has succeeded: an error response would not carry the cookie with the new
       // token.
       const { session } = authenticated;

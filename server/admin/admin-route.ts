@@ -46,6 +46,8 @@ export interface AdminOperation {
   readonly scope: "gateway" | "project" | "all-projects";
   /** Also allowed for a user who must choose a new password first. */
   readonly isForPasswordChange?: true;
+  /** The response of this GET has a key or token: it is never compressed. */
+  readonly hasSecret?: true;
   /** For the OpenAPI document. */
   readonly summary: string;
   /** The query parameters. */

@@ -1,9 +1,10 @@
 /**
  * Content that does not change while the gateway runs, such as the OpenAPI document: it is compressed once and served
- * from memory, with an ETag. A client that has it already gets 304. Response compression is used for nothing else.
+ * from memory, with an ETag. A client that has it already gets 304.
  */
 import { commaList } from "../lib/comma-list.ts";
 import type { OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
+import { acceptsGzip } from "./accepts-gzip.ts";
 
 export class StaticContent {
   readonly #gzipped: Uint8Array<ArrayBuffer>;
@@ -46,7 +47,3 @@ export class StaticContent {
 
 const hasEtag = (header: string | null, etag: string): boolean =>
   commaList(header ?? "").some((each) => each === "*" || each === etag);
-
-/** `gzip;q=0` refuses it. */
-const acceptsGzip = (header: string | null): boolean =>
-  commaList(header ?? "").some((each) => /^gzip\s*(?:;(?!\s*q=0(?:\.0*)?$)|$)/i.test(each));

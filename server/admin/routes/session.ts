@@ -165,6 +165,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
       role: "viewer",
       scope: "gateway",
       isForPasswordChange: true,
+      hasSecret: true,
       summary: "Get your session, with its CSRF token.",
       response: sessionSchema,
       handle: show,
