@@ -4,8 +4,10 @@ import { RouterProvider } from "@tanstack/react-router";
 import { LucideProvider } from "lucide-react";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { loadWhenIdle, startIdleLoading } from "./api/chunks.ts";
 import { isConnectionProblem, setUnauthorizedHandler } from "./api/client.ts";
-import { sessionQuery } from "./api/session.ts";
+import { hasSessionEnded, listenForSession, sessionQuery } from "./api/session.ts";
+import { loadCatalog } from "./i18n/messages.ts";
 import { LanguageProvider, loadInitialLanguage } from "./i18n/provider.tsx";
 import { createConsoleRouter } from "./router.tsx";
 import "./ui/style-nonce.ts";
@@ -30,20 +32,25 @@ const queryClient = new QueryClient({
 const router = createConsoleRouter(queryClient);
 
 let isCheckingSession = false;
-setUnauthorizedHandler(async () => {
-  const { href, pathname } = router.state.location;
-  if (isCheckingSession || pathname.endsWith("/sign-in")) return;
+/** A response of a vendor may have the status 401, too. */
+async function checkSession(): Promise<void> {
+  if (isCheckingSession) return;
   isCheckingSession = true;
   try {
-    // A response of a vendor may have the status 401, too.
-    if (await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 })) return;
-    queryClient.clear();
-    await router.navigate({ to: "/sign-in", search: { next: href } });
+    await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
   } catch {
     // The connection is lost. The next refused request checks the session again.
   } finally {
     isCheckingSession = false;
   }
+}
+setUnauthorizedHandler(checkSession);
+
+// Another tab or window has signed in: this one goes on with the same user, and is loaded again for another one.
+listenForSession(async () => {
+  const wasEnded = hasSessionEnded();
+  await checkSession();
+  if (wasEnded && !hasSessionEnded()) await queryClient.invalidateQueries();
 });
 
 const root = document.getElementById("root");
@@ -60,3 +67,11 @@ createRoot(root).render(
     </LanguageProvider>
   </StrictMode>,
 );
+
+for (const load of Object.values(loadCatalog)) loadWhenIdle(load);
+// A worker is a file and no chunk: it stays in the cache of the browser.
+loadWhenIdle(async () => {
+  const worker = document.querySelector<HTMLMetaElement>('meta[name="vector-worker"]')?.content;
+  if (worker) await fetch(worker);
+});
+startIdleLoading();

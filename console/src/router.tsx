@@ -1,13 +1,15 @@
-/** The routes of the console. Every page is a chunk of its own, loaded when it is opened first. */
+/** The routes of the console. Every page is a chunk of its own, loaded when it is opened first, or when it is idle. */
 import type { QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import type { ComponentType } from "react";
+import { lazyComponent } from "./api/chunks.ts";
+import { pathWithQuery, type Query } from "./api/client.ts";
 import { sessionQuery } from "./api/session.ts";
 import { readPlaygroundSearch } from "./features/models/playground-search.ts";
 import { NotFound } from "./features/not-found.tsx";
@@ -40,191 +42,120 @@ const signInRoute = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: readSignInSearch,
-  component: lazyRouteComponent(() => import("./features/sign-in/sign-in.tsx"), "SignInPage"),
+  component: lazyComponent(async () => (await import("./features/sign-in/sign-in.tsx")).SignInPage),
 });
 
 const setupRoute = createRoute({
   getParentRoute: () => root,
   path: "/setup",
-  component: lazyRouteComponent(() => import("./features/sign-in/setup.tsx"), "SetupPage"),
+  component: lazyComponent(async () => (await import("./features/sign-in/setup.tsx")).SetupPage),
 });
 
 const inviteRoute = createRoute({
   getParentRoute: () => root,
   path: "/invite",
-  component: lazyRouteComponent(() => import("./features/sign-in/invite.tsx"), "InvitePage"),
+  component: lazyComponent(async () => (await import("./features/sign-in/invite.tsx")).InvitePage),
+});
+
+/** The end of a sign-in with OpenID Connect in a window of its own. */
+const signedInRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in-done",
+  validateSearch: readSignInSearch,
+  component: lazyComponent(
+    async () => (await import("./features/sign-in/signed-in.tsx")).SignedInPage,
+  ),
 });
 
 const newPasswordRoute = createRoute({
   getParentRoute: () => root,
   path: "/new-password",
-  component: lazyRouteComponent(
-    () => import("./features/sign-in/new-password.tsx"),
-    "NewPasswordPage",
+  component: lazyComponent(
+    async () => (await import("./features/sign-in/new-password.tsx")).NewPasswordPage,
   ),
 });
+
+/** A page without search parameters. */
+const page = <const Path extends string>(path: Path, load: () => Promise<ComponentType>) =>
+  createRoute({ getParentRoute: () => signedIn, path, component: lazyComponent(load) });
 
 const routeTree = root.addChildren([
   signInRoute,
   setupRoute,
   inviteRoute,
+  signedInRoute,
   newPasswordRoute,
   signedIn.addChildren([
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/",
-      component: lazyRouteComponent(
-        () => import("./features/overview/overview.tsx"),
-        "OverviewPage",
-      ),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/models",
-      component: lazyRouteComponent(() => import("./features/models/models.tsx"), "ModelsPage"),
-    }),
+    page("/", async () => (await import("./features/overview/overview.tsx")).OverviewPage),
+    page("/models", async () => (await import("./features/models/models.tsx")).ModelsPage),
     // A splat, because ids of models may contain slashes.
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/model/$",
-      component: lazyRouteComponent(() => import("./features/models/model.tsx"), "ModelPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/replicas",
-      component: lazyRouteComponent(
-        () => import("./features/replicas/replicas.tsx"),
-        "ReplicasPage",
-      ),
-    }),
+    page("/model/$", async () => (await import("./features/models/model.tsx")).ModelPage),
+    page("/replicas", async () => (await import("./features/replicas/replicas.tsx")).ReplicasPage),
     createRoute({
       getParentRoute: () => signedIn,
       path: "/requests",
       validateSearch: readRequestsSearch,
-      component: lazyRouteComponent(
-        () => import("./features/requests/requests.tsx"),
-        "RequestsPage",
+      component: lazyComponent(
+        async () => (await import("./features/requests/requests.tsx")).RequestsPage,
       ),
     }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/requests/$id",
-      component: lazyRouteComponent(() => import("./features/requests/request.tsx"), "RequestPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/jobs",
-      component: lazyRouteComponent(() => import("./features/jobs/jobs.tsx"), "JobsPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/jobs/$id",
-      component: lazyRouteComponent(() => import("./features/jobs/job.tsx"), "JobPage"),
-    }),
+    page(
+      "/requests/$id",
+      async () => (await import("./features/requests/request.tsx")).RequestPage,
+    ),
+    page("/jobs", async () => (await import("./features/jobs/jobs.tsx")).JobsPage),
+    page("/jobs/$id", async () => (await import("./features/jobs/job.tsx")).JobPage),
     createRoute({
       getParentRoute: () => signedIn,
       path: "/usage",
       validateSearch: readUsageSearch,
-      component: lazyRouteComponent(() => import("./features/usage/usage.tsx"), "UsagePage"),
+      component: lazyComponent(async () => (await import("./features/usage/usage.tsx")).UsagePage),
     }),
     createRoute({
       getParentRoute: () => signedIn,
       path: "/playground/embeddings",
       validateSearch: readPlaygroundSearch,
-      component: lazyRouteComponent(
-        () => import("./features/embeddings/embeddings.tsx"),
-        "EmbeddingsPage",
+      component: lazyComponent(
+        async () => (await import("./features/embeddings/embeddings.tsx")).EmbeddingsPage,
       ),
     }),
     createRoute({
       getParentRoute: () => signedIn,
       path: "/playground/images",
       validateSearch: readPlaygroundSearch,
-      component: lazyRouteComponent(() => import("./features/images/images.tsx"), "ImagesPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/keys",
-      component: lazyRouteComponent(() => import("./features/keys/keys.tsx"), "KeysPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/upstreams",
-      component: lazyRouteComponent(
-        () => import("./features/upstreams/upstreams.tsx"),
-        "UpstreamsPage",
+      component: lazyComponent(
+        async () => (await import("./features/images/images.tsx")).ImagesPage,
       ),
     }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/projects",
-      component: lazyRouteComponent(
-        () => import("./features/projects/projects.tsx"),
-        "ProjectsPage",
-      ),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/webhooks",
-      component: lazyRouteComponent(
-        () => import("./features/webhooks/webhooks.tsx"),
-        "WebhooksPage",
-      ),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/budgets",
-      component: lazyRouteComponent(() => import("./features/budgets/budgets.tsx"), "BudgetsPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/events",
-      component: lazyRouteComponent(() => import("./features/events/events.tsx"), "EventsPage"),
-    }),
+    page("/keys", async () => (await import("./features/keys/keys.tsx")).KeysPage),
+    page(
+      "/upstreams",
+      async () => (await import("./features/upstreams/upstreams.tsx")).UpstreamsPage,
+    ),
+    page("/projects", async () => (await import("./features/projects/projects.tsx")).ProjectsPage),
+    page(
+      async () => (await import("./features/projects/project.tsx")).ProjectPage,
+    ),
+    page("/webhooks", async () => (await import("./features/webhooks/webhooks.tsx")).WebhooksPage),
+    page("/budgets", async () => (await import("./features/budgets/budgets.tsx")).BudgetsPage),
+    page("/events", async () => (await import("./features/events/events.tsx")).EventsPage),
     createRoute({
       getParentRoute: () => signedIn,
       path: "/reference",
-      component: lazyRouteComponent(
-        () => import("./features/reference/reference.tsx"),
-        "ReferencePage",
+      component: lazyComponent(
+        async () => (await import("./features/reference/reference.tsx")).ReferencePage,
+        { isLarge: true },
       ),
     }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/users",
-      component: lazyRouteComponent(() => import("./features/users/users.tsx"), "UsersPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/account",
-      component: lazyRouteComponent(() => import("./features/account/account.tsx"), "AccountPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/alerts",
-      component: lazyRouteComponent(() => import("./features/alerts/alerts.tsx"), "AlertsPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/sign-in-settings",
-      component: lazyRouteComponent(
-        () => import("./features/settings/sign-in-settings.tsx"),
-        "SignInSettingsPage",
-      ),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/audit",
-      component: lazyRouteComponent(() => import("./features/audit/audit.tsx"), "AuditPage"),
-    }),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/settings",
-      component: lazyRouteComponent(
-        () => import("./features/settings/settings.tsx"),
-        "SettingsPage",
-      ),
-    }),
+    page("/users", async () => (await import("./features/users/users.tsx")).UsersPage),
+    page("/account", async () => (await import("./features/account/account.tsx")).AccountPage),
+    page("/alerts", async () => (await import("./features/alerts/alerts.tsx")).AlertsPage),
+    page(
+      "/sign-in-settings",
+      async () => (await import("./features/settings/sign-in-settings.tsx")).SignInSettingsPage,
+    ),
+    page("/audit", async () => (await import("./features/audit/audit.tsx")).AuditPage),
+    page("/settings", async () => (await import("./features/settings/settings.tsx")).SettingsPage),
     // An address without a page.
     createRoute({ getParentRoute: () => signedIn, path: "$", component: NotFound }),
   ]),
@@ -234,6 +165,9 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
   createRouter({
     routeTree,
     basepath: "/console",
+    // Every parameter is a text.
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: (search) => pathWithQuery("", search as Query),
     context: { queryClient },
     defaultPendingComponent: () => <Loading />,
     defaultErrorComponent: ({ error }) => <Failure error={error} retry={() => location.reload()} />,

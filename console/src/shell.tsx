@@ -1,18 +1,55 @@
 /** The frame around every page: the menu and the user. */
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import {
+  Link,
+  Outlet,
+  useBlocker,
+  useNavigate,
+  useRouter,
+  useRouterState,
+} from "@tanstack/react-router";
 import { CircleUser, Menu as MenuIcon, X } from "lucide-react";
-import { useEffect, useState } from "react";
-import { sessionQuery, signOut } from "./api/session.ts";
+import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { lazyComponent, OtherBuildError } from "./api/chunks.ts";
+import { hasSessionEnded, sessionQuery, signOut, subscribeToSession } from "./api/session.ts";
 import { useT } from "./i18n/messages.ts";
 import { classNames } from "./lib/class-names.ts";
 import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
 import { Button } from "./ui/button.tsx";
 import { ConnectionLost } from "./ui/connection-lost.tsx";
 import { Page } from "./ui/page.tsx";
+import { showToast } from "./ui/toast.ts";
+
+const SignInDialog = lazyComponent(
+  async () => (await import("./features/sign-in/sign-in-dialog.tsx")).SignInDialog,
+);
+
+/** A page is left when the next one is loaded: without a connection, nothing that was typed is lost. */
+function useLoadedPages(): void {
+  const t = useT();
+  const { routesById } = useRouter();
+  useBlocker({
+    enableBeforeUnload: false,
+    shouldBlockFn: async ({ next }) => {
+      const route = routesById[next.routeId as keyof typeof routesById];
+      const component: { preload?: () => Promise<unknown> | undefined } | undefined =
+        route?.options.component;
+      try {
+        await component?.preload?.();
+        return false;
+      } catch (error) {
+        // The page says itself that a new version is running.
+        if (!(error instanceof OtherBuildError)) showToast(t("state.pageNotLoaded"));
+        return true;
+      }
+    },
+  });
+}
 
 export function Shell() {
   const t = useT();
+  useLoadedPages();
+  const hasEnded = useSyncExternalStore(subscribeToSession, hasSessionEnded);
   const [isMenuOpen, setMenuOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => setMenuOpen(false), [path]);
@@ -59,6 +96,7 @@ export function Shell() {
         )}
         {isRefused ? <NotAllowed /> : <Outlet />}
       </main>
+      <Suspense>{hasEnded && <SignInDialog />}</Suspense>
     </div>
   );
 }

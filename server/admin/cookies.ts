@@ -3,14 +3,13 @@ import { getCookie, setCookie } from "hono/cookie";
 import type { AdminApiContext } from "./admin-route.ts";
 import { sessionCookie } from "./sign-in/authenticate-actor.ts";
 import { deviceCookie, deviceMaxAgeSeconds, newDevice } from "./sign-in/device-cookie.ts";
-import type { PendingSignIn } from "./sign-in/oidc/oidc-client.ts";
+import { type PendingSignIn, signInPurposes } from "./sign-in/oidc/oidc-client.ts";
 import type { IssuedSession } from "./sign-in/sessions.ts";
 
 const path = "/admin/api";
 const oidcCookie = "vexel_oidc";
 const oidcPath = `${path}/session/oidc`;
 const oidcMaxAgeSeconds = 600;
-const testMark = "test";
 
 const optionsOf = (context: AdminApiContext) => ({
   httpOnly: true,
@@ -39,8 +38,8 @@ export const readDeviceCookie = (context: AdminApiContext): string | undefined =
 
 /** `Lax`: the browser returns from the issuer, which is another site. */
 export function setPendingSignIn(context: AdminApiContext, pending: PendingSignIn): void {
-  const { state, nonce, codeVerifier, isTest } = pending;
-  const parts = [state, nonce, codeVerifier, ...(isTest ? [testMark] : [])];
+  const { state, nonce, codeVerifier, purpose } = pending;
+  const parts = [state, nonce, codeVerifier, ...(purpose ? [purpose] : [])];
   setCookie(context, oidcCookie, parts.join("."), {
     ...optionsOf(context),
     path: oidcPath,
@@ -51,9 +50,8 @@ export function setPendingSignIn(context: AdminApiContext, pending: PendingSignI
 
 /** Reads the cookie and removes it: a sign-in can be finished once. */
 export function takePendingSignIn(context: AdminApiContext): PendingSignIn | undefined {
-  const [state, nonce, codeVerifier, mark] = getCookie(context, oidcCookie)?.split(".") ?? [];
+  const [state, nonce, codeVerifier, given] = getCookie(context, oidcCookie)?.split(".") ?? [];
   setCookie(context, oidcCookie, "", { ...optionsOf(context), path: oidcPath, maxAge: 0 });
-  return state && nonce && codeVerifier
-    ? { state, nonce, codeVerifier, isTest: mark === testMark }
-    : undefined;
+  const purpose = signInPurposes.find((each) => each === given);
+  return state && nonce && codeVerifier ? { state, nonce, codeVerifier, purpose } : undefined;
 }

@@ -5,10 +5,10 @@ import { root } from "../harness.ts";
 
 const router = readFileSync(join(root, "console/src/router.tsx"), "utf8");
 
-const paths = Array.from(router.matchAll(/\bpath: "([^"]+)"/g), ([, path = ""]) => path);
+const paths = Array.from(router.matchAll(/\b(?:path: |page\()"([^"]+)"/g), ([, path = ""]) => path);
 
 /** Before the sign-in. */
-export const publicPages = ["/sign-in", "/setup", "/invite", "/new-password"];
+export const publicPages = ["/sign-in", "/setup", "/invite", "/sign-in-done", "/new-password"];
 
 /** Behind the sign-in. `requestId` and `jobId`: the request and the job whose pages are opened. */
 export function signedInPages(requestId: string, jobId: string): string[] {

@@ -1,35 +1,50 @@
 /** Passwords that must be changed, sessions that end, links to other sites, lost connections and OpenID Connect in a browser. */
 import { expect } from "bun:test";
+import type { Page } from "playwright-core";
 import { clientId, clientSecret, type Issuer, startIssuer } from "../admin/oidc-issuer.ts";
 import { until } from "../until.ts";
 import { browserTest, settled, signIn } from "./browser-test.ts";
 import { adminPassword, startConsoleGateway } from "./console-gateway.ts";
 
+/** Signs in over the page whose session has ended. */
+async function signInAgain(page: Page, name: string): Promise<void> {
+  const heading = page.getByRole("heading", { name: "Your session has ended" });
+  await heading.waitFor();
+  await signIn(page, name, adminPassword);
+  await heading.waitFor({ state: "detached" });
+}
+
 browserTest(
-  "a session that has ended leads to the sign-in page, and from there back to the page",
+  "a session that ends leaves the page and what was typed, and goes on after a sign-in over it",
   async ({ page, context, visit, admin, problems }) => {
-    await admin("POST", "/users", { name: "sven", role: "developer", password: adminPassword });
+    for (const name of ["sven", "tara"])
+      await admin("POST", "/users", { name, role: "developer", password: adminPassword });
     await page.goto("/console/models");
     await signIn(page, "sven", adminPassword);
     await page.getByRole("heading", { name: "Models" }).waitFor();
     await context.clearCookies();
     problems.expectFailure(/^401 GET /);
     await page.getByRole("link", { name: "API keys" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
-    await signIn(page, "sven", adminPassword);
+    await signInAgain(page, "sven");
     await page.getByRole("heading", { name: "API keys" }).waitFor();
     await settled(page);
 
-    // A change is refused, too.
+    // A change is refused, and sent again by the user.
     await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByRole("dialog").getByLabel("Name").fill("too-late");
+    await page.getByRole("dialog").getByLabel("Name").fill("kept");
     await context.clearCookies();
     problems.expectFailure(/^401 POST \S*\/keys$/);
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
-    await signIn(page, "sven", adminPassword);
-    // The next page is visited with the new session: an earlier navigation would cancel the sign-in.
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    expect(await page.getByLabel("Username").inputValue()).toBe("sven");
+    await signInAgain(page, "sven");
+    expect(await page.getByRole("dialog").getByLabel("Name").inputValue()).toBe("kept");
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: "Cancel" })
+      .or(page.getByRole("dialog").getByRole("button", { name: "Close" }))
+      .first()
+      .click();
+    await page.getByRole("button", { name: "Discard" }).click();
 
     // The stream of the live tail connects again when the server ends it.
     await visit("/requests");
@@ -41,9 +56,20 @@ browserTest(
     await settled(page);
     await context.clearCookies();
     await page.getByRole("option", { name: "5xx" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
-    await signIn(page, "sven", adminPassword);
+    await signInAgain(page, "sven");
     await page.getByRole("heading", { name: "Requests" }).waitFor();
+
+    // Another user gets nothing of the page.
+    await visit("/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("of sven");
+    await context.clearCookies();
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Your session has ended" }).waitFor();
+    await signIn(page, "tara", adminPassword);
+    await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
+    await page.getByRole("link", { name: "tara" }).waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
   },
   { as: "visitor" },
 );
@@ -111,7 +137,7 @@ let issuer: Issuer;
 
 browserTest(
   "a user signs in at the issuer (OpenID Connect) and has the role of the groups in the console",
-  async ({ page, url, problems }) => {
+  async ({ page, context, url, problems }) => {
     // The login page of the issuer has a font of another host.
     problems.expectFailure(/fonts\.googleapis\.com/);
     try {
@@ -132,6 +158,26 @@ browserTest(
       await page.getByText("dora@example.com").first().waitFor();
       // The groups give the role of an administrator.
       await page.getByRole("link", { name: "Users" }).waitFor();
+
+      // A session that ends: the user signs in at the issuer in another window, and goes on.
+      await page.getByRole("link", { name: "API keys" }).click();
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByRole("dialog").getByLabel("Name").fill("kept");
+      problems.expectFailure(/^401 /);
+      await context.clearCookies();
+      await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+      const [popup] = await Promise.all([
+        context.waitForEvent("page"),
+        page.getByRole("button", { name: "Example Inc." }).click(),
+      ]);
+      await popup.locator('input[name="login"]').fill("dora");
+      await popup.locator('input[name="password"]').fill("any");
+      await popup.getByRole("button", { name: /sign.?in/i }).click();
+      await popup.getByRole("button", { name: /continue/i }).click();
+      const heading = page.getByRole("heading", { name: "Your session has ended" });
+      await heading.waitFor({ state: "detached" });
+      expect(await page.getByRole("dialog").getByLabel("Name").inputValue()).toBe("kept");
+      await until(() => popup.isClosed());
     } finally {
       issuer.close();
     }

@@ -54,7 +54,7 @@ test("an address with dimensions or filters that cannot be combined is read with
     tag: "a",
     zone: "utc",
   });
-  expect(readUsageSearch({ group: "key", split: "model", model: 7 })).toEqual({
+  expect(readUsageSearch({ group: "key", split: "model", model: "7" })).toEqual({
     group: "key",
     split: "model",
     model: "7",

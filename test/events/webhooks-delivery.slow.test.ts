@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
-import type { Page, ShownEvent, ShownWebhook } from "../../contract/admin.ts";
+import type { Overview, Page, ShownEvent, ShownWebhook } from "../../contract/admin.ts";
 import { signWebhook } from "../../server/events/attempt-delivery.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { until } from "../until.ts";
@@ -170,6 +170,16 @@ describe("an event that a webhook does not accept", () => {
       },
     ]);
     expect(gateway.log()).toContain('"event":"webhook-abandoned"');
+    // An operator who looks at the console sees that nothing arrives.
+    const { attention } = await gateway.getAdmin<Overview>("/admin/api/overview");
+    expect(attention.find(({ type }) => type === "webhook_failing")?.items).toMatchObject([
+      {
+        severity: "error",
+        subject: new URL(receiver.url).origin,
+        detail: "3 failures in a row, the last: response status 404",
+        link: "/webhooks",
+      },
+    ]);
   });
 
   test("is not sent on to a redirect", async () => {

@@ -34,6 +34,10 @@ export class ApiError extends Error {
 export const isConnectionProblem = (error: unknown): boolean =>
   error !== null && error !== undefined && !(error instanceof ApiError && error.status < 500);
 
+/** Nothing has the id of the request: it would not be found again either. */
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 404;
+
 export const errorText = (error: unknown): string =>
   error instanceof ApiError ? serverText(error.message, error.i18n) : messageOf(error);
 

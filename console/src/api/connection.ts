@@ -1,12 +1,17 @@
-/** Whether the gateway responds. An open page asks more than once a second, also a page without requests. */
+/**
+ * Whether the gateway responds. The requests of a page say it. A page without requests asks every 15 seconds while it is
+ * visible, and after a failure at once, and then less and less often until the gateway responds again.
+ */
 
-/** With the time of a refused connection, the page says it within a second. */
-const beatMs = 750;
+const quietMs = 15_000;
+const firstRetryMs = 1000;
 /** A slow network is not a lost one. */
 const timeoutMs = 10_000;
 
 let isConnected = true;
 let isAsking = false;
+let retryMs = firstRetryMs;
+let timer: ReturnType<typeof setTimeout>;
 const listeners = new Set<() => void>();
 
 export const isGatewayConnected = (): boolean => isConnected;
@@ -16,10 +21,21 @@ export function subscribeToConnection(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+/** A request has ended: the next question waits. */
 export function setConnected(connected: boolean): void {
-  if (connected === isConnected) return;
+  const hasChanged = connected !== isConnected;
   isConnected = connected;
-  for (const listener of listeners) listener();
+  if (connected) askIn(quietMs);
+  else if (hasChanged) {
+    retryMs = firstRetryMs;
+    askIn(0);
+  }
+  if (hasChanged) for (const listener of listeners) listener();
+}
+
+function askIn(ms: number): void {
+  clearTimeout(timer);
+  timer = setTimeout(ask, ms);
 }
 
 async function ask(): Promise<void> {
@@ -30,12 +46,16 @@ async function ask(): Promise<void> {
     setConnected(true);
   } catch {
     setConnected(false);
+    askIn(retryMs);
+    retryMs = Math.min(quietMs, retryMs * 2);
   } finally {
     isAsking = false;
   }
 }
 
-setInterval(ask, beatMs);
-
+askIn(quietMs);
+// A hidden page asks nothing: it asks when it is shown again.
+document.addEventListener("visibilitychange", () => askIn(isConnected ? firstRetryMs : 0));
 // The gateway may be on this machine, which works without a network: it is asked.
 window.addEventListener("offline", ask);
+window.addEventListener("online", ask);

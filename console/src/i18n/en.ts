@@ -76,6 +76,13 @@ export const en = {
   "field.tooLong": "Enter at most {maximum} characters.",
   "state.connectionLost": "Connection lost. Showing data from {time}. Reconnecting…",
   "state.unknown": "Unknown",
+  "state.notFound": "Not found",
+  "state.newVersion": "A new version is running. Copy what you have typed, and reload the page.",
+  "state.pageNotLoaded": "The page could not be loaded: the gateway does not respond.",
+  "action.reload": "Reload",
+  "signIn.ended": "Your session has ended",
+  "signIn.ended.hint": "Sign in to go on. The page and what you have typed are kept.",
+  "signIn.done": "You are signed in. You can close this window.",
 
   "signIn.title": "Sign in to Vexel",
   "signIn.name": "Username",

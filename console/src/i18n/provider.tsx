@@ -1,5 +1,6 @@
 /** Provides the current language and its translation function to all components. */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { loadChunk } from "../api/chunks.ts";
 import {
   type Catalog,
   initialLanguage,
@@ -17,7 +18,7 @@ interface LoadedLanguage extends Catalog {
 
 const load = async (language: Language): Promise<LoadedLanguage> => ({
   language,
-  ...(await loadCatalog[language]()),
+  ...(await loadChunk(loadCatalog[language])),
 });
 
 /** The language with which the console starts. */

@@ -75,6 +75,13 @@ export const zh: Messages = {
   "field.tooLong": "最多可输入 {maximum} 个字符。",
   "state.connectionLost": "连接已断开，当前显示的是 {time} 的数据。正在重新连接…",
   "state.unknown": "未知",
+  "state.notFound": "未找到",
+  "state.newVersion": "已有新版本在运行。请先复制已输入的内容，再重新加载页面。",
+  "state.pageNotLoaded": "页面无法加载：网关没有响应。",
+  "action.reload": "重新加载",
+  "signIn.ended": "会话已结束",
+  "signIn.ended.hint": "登录后继续。页面和已输入的内容会保留。",
+  "signIn.done": "登录成功，可以关闭此窗口。",
 
   "signIn.title": "登录 Vexel",
   "signIn.name": "用户名",

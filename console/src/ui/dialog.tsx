@@ -14,7 +14,8 @@ interface DialogProps {
   readonly title: string;
   readonly description?: string;
   readonly isOpen: boolean;
-  readonly onClose: () => void;
+  /** Absent: the dialog cannot be closed. */
+  readonly onClose?: () => void;
   /** `full`: as large as the window, for images. */
   readonly size?: keyof typeof sizes;
   /** Escape does not close the dialog: its content cannot be shown again. */
@@ -36,13 +37,13 @@ export function Dialog(props: DialogProps) {
   const [isAsking, setAsking] = useState(false);
   const close = (): void => {
     setAsking(false);
-    onClose();
+    onClose?.();
   };
   return (
     <Radix.Root
       open={isOpen}
       onOpenChange={(isNowOpen) => {
-        if (isNowOpen) return;
+        if (isNowOpen || !onClose) return;
         if (hasChanges) setAsking(true);
         else close();
       }}
@@ -72,12 +73,14 @@ export function Dialog(props: DialogProps) {
                 <Radix.Description className="mt-1 text-muted">{description}</Radix.Description>
               )}
             </div>
-            <Radix.Close
-              aria-label={t("action.close")}
-              className="rounded p-1 text-muted hover:bg-sunken"
-            >
-              <X />
-            </Radix.Close>
+            {onClose && (
+              <Radix.Close
+                aria-label={t("action.close")}
+                className="rounded p-1 text-muted hover:bg-sunken"
+              >
+                <X />
+              </Radix.Close>
+            )}
           </div>
           <UnsavedChangesContext value={setHasChanges}>{children}</UnsavedChangesContext>
           <DiscardQuestion

@@ -1,6 +1,6 @@
 /** Loading, empty and error states, the same on every page. */
 import { type ReactNode, useDeferredValue } from "react";
-import { errorText } from "../api/client.ts";
+import { errorText, isNotFound } from "../api/client.ts";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
 
@@ -29,6 +29,7 @@ export const Empty = ({ title, children }: { title: string; children?: ReactNode
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const t = useT();
+  if (isNotFound(error)) return <Empty title={t("state.notFound")}>{errorText(error)}</Empty>;
   return (
     <div role="alert" className="flex flex-col items-center gap-3 px-4 py-10 text-center">
       <p className="font-medium text-bad">{t("state.failed")}</p>

@@ -1,15 +1,10 @@
 /** The place of the toasts in every page. */
-import { lazy, type ReactNode, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyComponent } from "../api/chunks.ts";
 import { useToasts } from "./toast.ts";
 
-/** Loaded with the first toast. After an update of the gateway the file may be gone: then there are no toasts. */
-const Toasts = lazy<() => ReactNode>(async () => {
-  try {
-    return { default: (await import("./toasts.tsx")).Toasts };
-  } catch {
-    return { default: () => null };
-  }
-});
+/** Loaded with the first toast. */
+const Toasts = lazyComponent(async () => (await import("./toasts.tsx")).Toasts);
 
 /** Once, beside the pages. */
 export function ToastRegion() {

@@ -6,7 +6,12 @@ import type { Oidc, SignInDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { setPendingSignIn, takePendingSignIn } from "../cookies.ts";
 import { accessOf } from "../sign-in/oidc/oidc-access.ts";
-import { type OidcIdentity, reasonOf } from "../sign-in/oidc/oidc-client.ts";
+import {
+  type OidcIdentity,
+  reasonOf,
+  type SignInPurpose,
+  signInPurposes,
+} from "../sign-in/oidc/oidc-client.ts";
 import { type OidcUser, oidcUser } from "../sign-in/oidc/oidc-users.ts";
 import { startSession } from "../sign-in/start-session.ts";
 import { shownUser } from "./users.ts";
@@ -20,6 +25,10 @@ const startQuery = z.object({
     .literal("true")
     .optional()
     .describe("No session starts: the browser returns to the page of the console with the result."),
+  window: z
+    .literal("true")
+    .optional()
+    .describe("In a window of its own, over a page whose session has ended."),
 });
 
 const callbackQuery = z.object({
@@ -53,15 +62,16 @@ export function oidcRoutes(
   };
 
   const start = async (context: AdminApiContext): Promise<Response> => {
+    const purpose = signInPurposes.find((each) => context.req.query(each) !== undefined);
     try {
       const { url, pending } = await limited(() =>
         client.start(`${context.env.incoming.publicUrl}/admin/api${callbackPath}`),
       );
-      setPendingSignIn(context, { ...pending, isTest: context.req.query("test") !== undefined });
+      setPendingSignIn(context, { ...pending, purpose });
       return context.redirect(url, 303);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      return fail(context, "failed", reasonOf(error));
+      return fail(context, "failed", reasonOf(error), purpose);
     }
   };
 
@@ -75,22 +85,27 @@ export function oidcRoutes(
       identity = await limited(() => client.finish(callback, pending));
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      if (pending.isTest) return context.redirect(tests.failed(reasonOf(error)), 303);
-      return fail(context, "failed", reasonOf(error));
+      const { purpose } = pending;
+      if (purpose === "test") return context.redirect(tests.failed(reasonOf(error)), 303);
+      return fail(context, "failed", reasonOf(error), purpose);
     }
-    return pending.isTest
+    return pending.purpose === "test"
       ? context.redirect(await tests.finished(identity), 303)
-      : signIn(context, identity);
+      : signIn(context, identity, pending.purpose);
   };
 
-  const signIn = async (context: AdminApiContext, identity: OidcIdentity): Promise<Response> => {
+  const signIn = async (
+    context: AdminApiContext,
+    identity: OidcIdentity,
+    purpose: SignInPurpose | undefined,
+  ): Promise<Response> => {
     const access = accessOf(identity.claims, settings);
-    if ("text" in access) return refuse(context, identity, access.text);
+    if ("text" in access) return refuse(context, identity, access.text, purpose);
     const found = await oidcUser(identity.subject, access, { users, settings, now });
-    if (typeof found === "string") return refuse(context, identity, found);
+    if (typeof found === "string") return refuse(context, identity, found, purpose);
     await recordChange(context, found);
     await startSession(context, found.user, options);
-    return context.redirect("/console/", 303);
+    return context.redirect(purpose === "window" ? "/console/sign-in-done" : "/console/", 303);
   };
 
   const recordChange = async (
@@ -112,6 +127,7 @@ export function oidcRoutes(
     context: AdminApiContext,
     { subject, claims }: OidcIdentity,
     reason: string,
+    purpose: SignInPurpose | undefined,
   ): Promise<Response> => {
     const actor = typeof claims.email === "string" ? claims.email : subject;
     await audit.record({
@@ -120,13 +136,19 @@ export function oidcRoutes(
       after: { reason },
       address: context.env.address,
     });
-    return fail(context, "refused", reason);
+    return fail(context, "refused", reason, purpose);
   };
 
-  /** The sign-in page shows what happened. */
-  const fail = (context: AdminApiContext, outcome: SignInFailure, reason: string): Response => {
+  /** The sign-in page, or the last page of the window, shows what happened. */
+  const fail = (
+    context: AdminApiContext,
+    outcome: SignInFailure,
+    reason: string,
+    purpose?: SignInPurpose,
+  ): Response => {
     onFailure(reason);
-    return context.redirect(`/console/sign-in?oidc=${outcome}`, 303);
+    const page = purpose === "window" ? "sign-in-done" : "sign-in";
+    return context.redirect(`/console/${page}?oidc=${outcome}`, 303);
   };
 
   return [

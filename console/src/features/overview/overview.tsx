@@ -1,7 +1,8 @@
 /** The overview: totals, what needs attention, and charts. */
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { Overview } from "../../../../contract/admin.ts";
+import { lazyComponent } from "../../api/chunks.ts";
 import { call, pathWithQuery } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { type Range, startOf } from "../../lib/range.ts";
@@ -15,9 +16,9 @@ import { StatisticsCard } from "./statistics.tsx";
 import { Totals } from "./totals.tsx";
 
 /** Loaded after the figures: the charts are large, and lower on the page. */
-const UsageCharts = lazy(async () => ({
-  default: (await import("../../charts/usage-charts.tsx")).UsageCharts,
-}));
+const UsageCharts = lazyComponent(
+  async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
+);
 
 const overviewQuery = (range: Range) =>
   queryOptions({

@@ -25,12 +25,31 @@ export interface RequestsSearch extends Readonly<Partial<Record<FilterName, stri
   readonly range?: Range;
 }
 
-/** The router parses a number in the address as a number. Every filter is a text. */
+const isTime = (value: string): boolean => !Number.isNaN(Date.parse(value));
+const isAmount = (value: string): boolean => /^\d{1,12}(\.\d{1,12})?$/.test(value);
+
+/** Filters whose values the gateway checks. */
+const checks: Readonly<Partial<Record<FilterName, (value: string) => boolean>>> = {
+  from: isTime,
+  to: isTime,
+  status: (value) => /^(?:ok|error|refused|failed|[1-5]xx|[1-5]\d\d)$/.test(value),
+  min_latency_ms: isAmount,
+  max_latency_ms: isAmount,
+  min_cost: isAmount,
+  max_cost: isAmount,
+  internal: (value) => value === "true",
+};
+
+/** The gateway accepts longer end users. */
+const maxLength = 300;
+
+/** Without what is not valid: an address that somebody has typed shows the page. */
 export function readRequestsSearch(search: Record<string, unknown>): RequestsSearch {
   const filters = filterNames.flatMap((name) => {
     const value = search[name];
-    const isSet = (typeof value === "string" || typeof value === "number") && value !== "";
-    return isSet ? [[name, String(value)] as const] : [];
+    if (typeof value !== "string" || value === "") return [];
+    const isValid = checks[name]?.(value) ?? (name === "end_user" || value.length <= maxLength);
+    return isValid ? [[name, value] as const] : [];
   });
   const range = ranges.find((each) => each === search.range);
   return { ...Object.fromEntries(filters), ...(range && { range }) };

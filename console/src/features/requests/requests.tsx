@@ -44,7 +44,8 @@ const requestsQuery = (search: RequestsSearch) =>
 
 export function RequestsPage() {
   const t = useT();
-  const search = useSearch({ from: "/signed-in/requests" });
+  // The router also keeps parameters that are not valid.
+  const search = readRequestsSearch({ ...useSearch({ from: "/signed-in/requests" }) });
   const navigate = useNavigate({ from: "/requests" });
   const [isLive, setLive] = useState(false);
   // Each search is in the history, so that Back returns to the search before.

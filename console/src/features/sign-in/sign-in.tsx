@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useForm, useFormContext } from "react-hook-form";
 import type { z } from "zod";
+import type { Session } from "../../../../contract/admin.ts";
 import type { signInBody } from "../../../../contract/schemas/users.ts";
 import { ApiError } from "../../api/client.ts";
 import { sessionQuery, signIn, signInOptionsQuery } from "../../api/session.ts";
@@ -20,9 +21,6 @@ export function SignInPage() {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const { data: options } = useQuery(signInOptionsQuery);
-  // The server alone validates it: the library of the schemas would be a fifth of the first load.
-  const form = useForm<z.input<typeof signInBody>>();
-  const [needsCode, setNeedsCode] = useState(false);
   return (
     <SignInFrame title={t("signIn.title")}>
       {options?.needs_setup && (
@@ -33,39 +31,60 @@ export function SignInPage() {
           {t(`signIn.oidc.${oidc}`)}
         </p>
       )}
-      <Form
-        form={form}
-        action={t("signIn.submit")}
-        save={async (body) => {
-          try {
-            queryClient.setQueryData(sessionQuery.queryKey, await signIn(body));
-          } catch (error) {
-            if (!isCodeMissing(error)) throw error;
-            setNeedsCode(true);
-            return;
-          }
+      <SignInForm
+        onSignedIn={async (session) => {
+          queryClient.setQueryData(sessionQuery.queryKey, session);
           await navigate({ href: next ?? "/" });
         }}
-      >
-        <TextField name="name" label={t("signIn.name")} autoComplete="username" read={String} />
-        <TextField
-          name="password"
-          label={t("signIn.password")}
-          type="password"
-          autoComplete="current-password"
-          read={String}
-        />
-        {needsCode && <CodeField />}
-      </Form>
+      />
       {options?.oidc && (
-        <a
-          href="/admin/api/session/oidc"
-          className="mt-3 flex h-9 items-center justify-center rounded-md border border-line font-medium hover:bg-sunken"
-        >
+        <a href="/admin/api/session/oidc" className={oidcLinkStyle}>
           {t("signIn.oidc", { name: options.oidc.name })}
         </a>
       )}
     </SignInFrame>
+  );
+}
+
+export const oidcLinkStyle =
+  "mt-3 flex h-9 w-full items-center justify-center rounded-md border border-line font-medium hover:bg-sunken";
+
+/** `name`: of the user whose session has ended. */
+export function SignInForm({
+  name = "",
+  onSignedIn,
+}: {
+  name?: string;
+  onSignedIn: (session: Session) => Promise<unknown>;
+}) {
+  const t = useT();
+  // The server alone validates it: the library of the schemas would be a fifth of the first load.
+  const form = useForm<z.input<typeof signInBody>>({ defaultValues: { name } });
+  const [needsCode, setNeedsCode] = useState(false);
+  return (
+    <Form
+      form={form}
+      action={t("signIn.submit")}
+      toast={false}
+      save={async (body) => {
+        try {
+          await onSignedIn(await signIn(body));
+        } catch (error) {
+          if (!isCodeMissing(error)) throw error;
+          setNeedsCode(true);
+        }
+      }}
+    >
+      <TextField name="name" label={t("signIn.name")} autoComplete="username" read={String} />
+      <TextField
+        name="password"
+        label={t("signIn.password")}
+        type="password"
+        autoComplete="current-password"
+        read={String}
+      />
+      {needsCode && <CodeField />}
+    </Form>
   );
 }
 

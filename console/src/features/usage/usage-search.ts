@@ -21,10 +21,9 @@ export interface UsageSearch extends Readonly<Partial<Record<UsageFilterName, st
   readonly internal?: "true";
 }
 
-const text = (value: unknown): string | undefined =>
-  (typeof value === "string" || typeof value === "number") && value !== ""
-    ? String(value)
-    : undefined;
+/** The gateway accepts longer end users. */
+const text = (value: unknown, maxLength = 300): string | undefined =>
+  typeof value === "string" && value !== "" && value.length <= maxLength ? value : undefined;
 
 const time = (value: unknown): string | undefined =>
   typeof value === "string" && !Number.isNaN(Date.parse(value)) ? value : undefined;
@@ -33,11 +32,15 @@ export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const dimension = (value: unknown) => usageDimensions.find((name) => name === value);
   const range = ranges.find((each) => each === search.range);
   const [from, to] = [time(search.from), time(search.to)];
-  const hasTimes = range === undefined && from !== undefined && to !== undefined && from < to;
+  const hasTimes =
+    range === undefined &&
+    from !== undefined &&
+    to !== undefined &&
+    Date.parse(from) < Date.parse(to);
   const group = dimension(search.group);
   const split = secondDimension(group ?? "model", dimension(search.split));
   const filters = usageFilterNames.flatMap((name) => {
-    const value = text(search[name]);
+    const value = text(search[name], name === "end_user" ? 1000 : 300);
     return value !== undefined && mayFilter(name, group ?? "model") ? [[name, value]] : [];
   });
   return {

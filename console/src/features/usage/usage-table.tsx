@@ -38,7 +38,7 @@ export function UsageTable(props: UsageTableProps) {
         const label = groupLabel(row, dimensions, t);
         const filters = usageFilters(row.group);
         return (
-          <span className="flex min-w-0 items-center gap-2">
+          <span className="flex min-w-36 items-center gap-2">
             <Swatch color={colorOf(idOf(row)) ?? "--series-other"} />
             {groupFilters(row.group) ? (
               <Link

@@ -22,7 +22,8 @@ import { useUsage } from "./use-usage.ts";
 
 export function UsagePage() {
   const { t, language } = useLanguage();
-  const search = useSearch({ from: "/signed-in/usage" });
+  // The router also keeps parameters that are not valid.
+  const search = readUsageSearch({ ...useSearch({ from: "/signed-in/usage" }) });
   const navigate = useNavigate({ from: "/usage" });
   const zone: Zone = search.zone === "utc" ? "UTC" : undefined;
   const { group = "model", split } = search;

@@ -7,14 +7,21 @@ import type * as Library from "openid-client";
 import { type Claims, joinClaims } from "./oidc-access.ts";
 import type { OidcSettings } from "./oidc-settings.ts";
 
+/**
+ * - `test`: no session starts, and an administrator sees the role and the projects of the identity.
+ * - `window`: a window over a page whose session has ended.
+ */
+export const signInPurposes = ["test", "window"] as const;
+export type SignInPurpose = (typeof signInPurposes)[number];
+
 /** The values that the browser keeps between the start of a sign-in and the return from the issuer. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   /** PKCE. */
   readonly codeVerifier: string;
-  /** A test sign-in: no session starts, and an administrator sees the role and the projects of the identity. */
-  readonly isTest?: boolean;
+  /** Absent: the browser returns to the console. */
+  readonly purpose?: SignInPurpose | undefined;
 }
 
 export interface OidcIdentity {
