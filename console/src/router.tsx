@@ -134,6 +134,7 @@ const routeTree = root.addChildren([
     ),
     page("/projects", async () => (await import("./features/projects/projects.tsx")).ProjectsPage),
     page(
+      "/projects/$id",
       async () => (await import("./features/projects/project.tsx")).ProjectPage,
     ),
     page("/webhooks", async () => (await import("./features/webhooks/webhooks.tsx")).WebhooksPage),

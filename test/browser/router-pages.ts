@@ -18,6 +18,7 @@ export function signedInPages(requestId: string, jobId: string): string[] {
     "/model/$": "/model/text-embedding-3-small",
     "/jobs/$id": `/jobs/${jobId}`,
     "/requests/$id": `/requests/${requestId}`,
+    "/projects/$id": "/projects/studio",
   };
   return paths
     .filter((path) => !publicPages.includes(path))

@@ -12,4 +12,12 @@ export const enLabelLimits = {
   "labelLimits.patternHint": "* matches any characters. Each matching tag gets its own limits.",
   "labelLimits.addEndUser": "Add end-user limit",
   "labelLimits.addTag": "Add tag limit",
+  "project.budget": "Budgets and limits",
+  "project.models": "Top models",
+  "project.outcomes": "Outcomes",
+  "project.manageKeys": "Manage keys",
+  "project.events": "Budget thresholds",
+  "project.events.none": "No budget threshold was reached",
+  "project.threshold": "{name} reached {percent}% of {limit} ({period})",
+  "projects.budget": "Budget used",
 } as const;

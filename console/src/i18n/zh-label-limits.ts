@@ -13,4 +13,12 @@ export const zhLabelLimits = {
   "labelLimits.patternHint": "* 匹配任意字符，每个匹配的标签单独限流。",
   "labelLimits.addEndUser": "添加终端用户限流",
   "labelLimits.addTag": "添加标签限流",
+  "project.budget": "预算与限制",
+  "project.models": "用量最高的模型",
+  "project.outcomes": "结果",
+  "project.manageKeys": "管理密钥",
+  "project.events": "预算阈值",
+  "project.events.none": "尚未达到任何预算阈值",
+  "project.threshold": "{name} 已达到 {limit}（{period}）的 {percent}%",
+  "projects.budget": "预算使用",
 } as const satisfies Record<keyof typeof enLabelLimits, string>;

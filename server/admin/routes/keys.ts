@@ -35,6 +35,7 @@ const keysQuery = pageQuery.extend({
     .max(200)
     .optional()
     .describe("A part of the name or of the first characters of the key, or the id."),
+  project: z.string().max(300).optional().describe("Only the keys of this project."),
 });
 
 export function keyRoutes({
@@ -46,17 +47,17 @@ export function keyRoutes({
 }: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { cursor, limit } = readPage(context);
-    const { search } = readQuery(context, keysQuery);
+    const { search, project } = readQuery(context, keysQuery);
     const actor = context.get("actor");
+    const isListed = (of: string | null): boolean =>
+      maySeeProject(actor, of) && (project === undefined || of === project);
     // Keys of the file come first.
     const position = positionInFile(cursor);
     const configured =
       position === undefined
         ? []
         : [...snapshot().keys.values()]
-            .filter(
-              (key) => isConfiguredMatch(key, search) && maySeeProject(actor, key.project ?? null),
-            )
+            .filter((key) => isConfiguredMatch(key, search) && isListed(key.project ?? null))
             .slice(position, position + limit);
     const isFull = position !== undefined && configured.length === limit;
     const { entries, next } = isFull
@@ -64,7 +65,10 @@ export function keyRoutes({
       : await keys.search({
           cursor: position === undefined ? cursor : undefined,
           limit: limit - configured.length,
-          projects: actor.projects ?? undefined,
+          projects:
+            project === undefined
+              ? (actor.projects ?? undefined)
+              : [project].filter((each) => maySeeProject(actor, each)),
           text: search,
         });
     return context.json({

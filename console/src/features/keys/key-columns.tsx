@@ -6,6 +6,7 @@ import { Badge, type Tone } from "../../ui/badge.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
+import { ProjectLink } from "../../ui/project-link.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Day, Time } from "../../ui/time.tsx";
 
@@ -58,7 +59,7 @@ export const keyColumns = (
     key: "project",
     header: t("keys.project"),
     sortBy: ({ project }) => project,
-    cell: ({ project }) => project !== null && <LongText text={project} />,
+    cell: ({ project }) => project !== null && <ProjectLink project={project} />,
   },
   {
     key: "owner",

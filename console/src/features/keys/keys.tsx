@@ -1,14 +1,9 @@
 /** The API keys: create, change, rotate and revoke them. The value of a new key is shown once. */
 import { useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type {
-  ApiKey,
-  CreatedApiKey,
-  KeyUse,
-  Page as ListPage,
-} from "../../../../contract/admin.ts";
+import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
-import { listQuery, pagedQuery } from "../../api/lists.ts";
+import { pagedQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -19,21 +14,18 @@ import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { keyColumns } from "./key-columns.tsx";
 import { KeyForm } from "./key-form.tsx";
+import { keyUseQuery } from "./key-use-query.ts";
 import { NewKey } from "./new-key.tsx";
 import { RotateForm } from "./rotate-form.tsx";
 
 const keysQuery = (search: string) => pagedQuery<ApiKey>("/keys", { search: search.trim() });
-
-/** What the keys of one page were used for. */
-const useQueryOf = ({ data }: ListPage<ApiKey>) =>
-  listQuery<KeyUse>("/key-use", { ids: data.map(({ id }) => id).join(",") });
 
 export function KeysPage() {
   const t = useT();
   const [search, setSearch] = useState("");
   const query = useInfiniteQuery(keysQuery(search));
   const pages = query.data?.pages.filter(({ data }) => data.length > 0) ?? [];
-  const loaded = useQueries({ queries: pages.map(useQueryOf) });
+  const loaded = useQueries({ queries: pages.map(keyUseQuery) });
   const uses = new Map(loaded.flatMap(({ data }) => data?.data ?? []).map((use) => [use.id, use]));
   const queryClient = useQueryClient();
   const [isCreating, setCreating] = useState(false);

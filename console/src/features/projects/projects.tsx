@@ -13,8 +13,10 @@ import { limitTexts } from "../../ui/limit-texts.ts";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
+import { ProjectLink } from "../../ui/project-link.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
+import { figureColumns, useProjectFigures } from "./project-figures.tsx";
 import { ProjectForm } from "./project-form.tsx";
 import { projectsQuery } from "./projects-query.ts";
 
@@ -25,6 +27,7 @@ export function ProjectsPage() {
   const { data: session } = useSuspenseQuery(sessionQuery);
   const isAdmin = session?.user.role === "admin";
   const [edited, setEdited] = useState<ProjectEntity | "new">();
+  const figuresOf = useProjectFigures();
   const reload = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
   const columns: readonly Column<ProjectEntity>[] = [
     {
@@ -33,11 +36,12 @@ export function ProjectsPage() {
       sortBy: ({ id }) => id,
       cell: ({ id, origin, problem }) => (
         <span className="flex flex-wrap items-center gap-2 font-medium">
-          <LongText text={id} /> <OriginBadge origin={origin} />
+          <ProjectLink project={id} /> <OriginBadge origin={origin} />
           {problem !== null && <span className="text-xs text-bad">{problem}</span>}
         </span>
       ),
     },
+    ...figureColumns(t, figuresOf),
     { key: "limits", header: t("model.limits"), cell: (project) => <Limits project={project} /> },
     {
       key: "keys",

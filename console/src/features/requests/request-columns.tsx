@@ -5,6 +5,7 @@ import { type Translate, useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { LongText } from "../../ui/long-text.tsx";
+import { ProjectLink } from "../../ui/project-link.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { UpstreamMark } from "./upstream-mark.tsx";
@@ -51,7 +52,11 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     cell: ({ key_name, key_id, project }) => (
       <>
         <LongText text={key_name ?? key_id} />
-        {project !== null && <SmallText text={project} />}
+        {project !== null && (
+          <div className="text-xs text-muted">
+            <ProjectLink project={project} />
+          </div>
+        )}
       </>
     ),
   },

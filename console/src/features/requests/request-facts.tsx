@@ -4,6 +4,7 @@ import { type Translate, useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
+import { ProjectLink } from "../../ui/project-link.tsx";
 import { Time } from "../../ui/time.tsx";
 
 const known = (value: number | null, format: (value: number) => string): string | null =>
@@ -31,7 +32,7 @@ export function Facts({ request }: { request: RequestDetail }) {
     [t("request.attempts"), request.attempts],
     [t("requests.latency"), milliseconds(request.latency_ms)],
     [t("requests.key"), request.key_name ?? request.key_id],
-    [t("keys.project"), request.project],
+    [t("keys.project"), request.project && <ProjectLink project={request.project} />],
     [t("request.inputs"), known(request.inputs, count)],
     [t("request.cachedInputs"), known(request.cached_inputs, count)],
     [t("request.inputTokens"), count(request.input_tokens)],

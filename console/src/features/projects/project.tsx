@@ -1,0 +1,146 @@
+/** One project: its spend and budgets, what its keys did, its largest models, its errors and its latest events. */
+import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { Suspense, useState } from "react";
+import type { Page as List, ProjectEntity, ShownBudget } from "../../../../contract/admin.ts";
+import { lazyComponent } from "../../api/chunks.ts";
+import { call } from "../../api/client.ts";
+import { listQuery } from "../../api/lists.ts";
+import { sessionQuery } from "../../api/session.ts";
+import { useT } from "../../i18n/messages.ts";
+import { dollars } from "../../lib/format.ts";
+import type { Range } from "../../lib/range.ts";
+import { Card } from "../../ui/card.tsx";
+import { limitTexts } from "../../ui/limit-texts.ts";
+import { Page } from "../../ui/page.tsx";
+import { RangeButtons } from "../../ui/range-buttons.tsx";
+import { Empty, Loading, QueryView } from "../../ui/states.tsx";
+import { Time } from "../../ui/time.tsx";
+import { UsedBar } from "../budgets/used-bar.tsx";
+import { Totals } from "../overview/totals.tsx";
+import { usageRange } from "../usage/usage-range.ts";
+import { useUsage } from "../usage/use-usage.ts";
+import { ProjectEvents } from "./project-events.tsx";
+import { ProjectGroups } from "./project-groups.tsx";
+import { ProjectKeys } from "./project-keys.tsx";
+
+const UsageCharts = lazyComponent(
+  async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
+);
+
+const projectQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["/projects", "one", id],
+    queryFn: ({ signal }) => call<ProjectEntity>(`/projects/${encodeURIComponent(id)}`, { signal }),
+  });
+
+export function ProjectPage() {
+  const t = useT();
+  const { id } = useParams({ from: "/signed-in/projects/$id" });
+  const [range, setRange] = useState<Range>("month");
+  return (
+    <Page
+      title={id}
+      parent={{ to: "/projects", title: t("nav.projects") }}
+      actions={<RangeButtons value={range} onChange={setRange} />}
+    >
+      <QueryView query={useQuery(projectQuery(id))}>
+        {(project) => <ProjectParts project={project} range={range} />}
+      </QueryView>
+    </Page>
+  );
+}
+
+function ProjectParts({ project, range }: { project: ProjectEntity; range: Range }) {
+  const t = useT();
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const search = { project: project.id, range };
+  const time = usageRange(search, undefined, Date.now());
+  const usage = useUsage(search, time, ["model"], undefined);
+  return (
+    <>
+      <Budgets project={project} />
+      <QueryView query={usage.totals}>
+        {({ data: [totals] }) =>
+          totals ? (
+            <Totals totals={totals} />
+          ) : (
+            <Card>
+              <Empty title={t("usage.none")} />
+            </Card>
+          )
+        }
+      </QueryView>
+      <QueryView query={usage.all}>
+        {({ data }) =>
+          data.length > 0 && (
+            <Suspense fallback={<Loading />}>
+              <UsageCharts rows={data} interval={time.interval} from={time.from} to={time.to} />
+            </Suspense>
+          )
+        }
+      </QueryView>
+      <div className="grid items-start gap-4 lg:grid-cols-2">
+        <ProjectGroups project={project.id} time={time} dimension="model" />
+        <ProjectGroups project={project.id} time={time} dimension="status" />
+      </div>
+      {session?.user.role !== "viewer" && <ProjectKeys project={project.id} />}
+      {session?.user.role === "admin" && <Members project={project} />}
+      {session?.user.projects === null && <ProjectEvents project={project.id} />}
+    </>
+  );
+}
+
+/** What is spent of each budget comes first: it decides whether requests are refused. */
+function Budgets({ project }: { project: ProjectEntity }) {
+  const t = useT();
+  const query = useQuery({
+    ...listQuery<ShownBudget>("/budgets", { search: project.id, limit: 200 }),
+    refetchInterval: 5_000,
+  });
+  const limits = limitTexts({ limits: project.value.limits ?? null, budget: null }, t);
+  const own = ({ data }: List<ShownBudget>): readonly ShownBudget[] =>
+    data.filter(({ scope, id }) => scope === "project" && id === project.id);
+  return (
+    <Card title={t("project.budget")}>
+      <QueryView query={query}>
+        {(list) => (
+          <ul className="flex flex-col gap-2 p-4">
+            {own(list).length === 0 && <li className="text-muted">{t("budgets.none")}</li>}
+            {own(list).map(({ period, spent, limit, resets_at }) => (
+              <li key={period} className="flex flex-wrap items-center gap-x-4 gap-y-1">
+                <span className="w-24 text-muted">{t(`budgets.period.${period}`)}</span>
+                <UsedBar
+                  label={t(`budgets.period.${period}`)}
+                  used={spent}
+                  limit={limit}
+                  format={dollars}
+                />
+                {resets_at !== null && (
+                  <span className="text-xs text-muted">
+                    {t("budgets.resets")} <Time iso={resets_at} />
+                  </span>
+                )}
+              </li>
+            ))}
+            {limits.length > 0 && <li className="text-muted">{limits.join(" · ")}</li>}
+          </ul>
+        )}
+      </QueryView>
+    </Card>
+  );
+}
+
+function Members({ project: { members } }: { project: ProjectEntity }) {
+  const t = useT();
+  return (
+    <Card title={t("projects.members")}>
+      <p className="p-4">
+        {members.length === 0 ? "–" : members.map(({ name }) => name).join(", ")}{" "}
+        <Link to="/users" className="text-accent underline-offset-2 hover:underline">
+          {t("nav.users")}
+        </Link>
+      </p>
+    </Card>
+  );
+}
