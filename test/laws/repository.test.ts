@@ -149,7 +149,7 @@ function homeOf(path: string): string {
 
 function isAllowed(from: string, to: string): boolean {
   if (from === to) return true;
-  // A package imports nothing of the repository, and is imported by its name only.
+  // A package imports nothing of the repository, and is imported by its name in package.json only.
   if (from.startsWith("packages/") || to.startsWith("packages/")) return false;
   if (to === "contract") return true;
   // The files that construct the server may import every folder.
@@ -323,18 +323,15 @@ describe("dependencies", () => {
       ...Object.entries(sketchManifest.dependencies),
       ...Object.entries(consoleManifest.dependencies),
       ...Object.entries(siteManifest.dependencies),
-    ]
-      .filter(([name]) => !isWorkspace(name))
-      .filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
+    ].filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
     expect(loose).toEqual([]);
   });
 
-  test("a workspace that runs is a file: dependency, so that npm links it where the gateway is installed", () => {
-    const linked = dependencies.filter(([name]) => isWorkspace(name));
-    // The console is built when the gateway is packed, so its packages are not installed with it.
-    expect(linked).toEqual([["@vexel/sketch", "file:packages/sketch"]]);
+  test("a workspace that runs is a part of the package, so that no registry must have it", () => {
+    expect(dependencies.filter(([name]) => name.startsWith("@vexel/"))).toEqual([]);
+    expect(manifest.imports).toEqual({ "#sketch": "./packages/sketch/src/index.ts" });
+    expect(manifest.files).toContain("packages/sketch/src");
     expect(foldersIn("packages")).toEqual(["sketch"]);
-    expect(sketchManifest.name).toBe("@vexel/sketch");
   });
 
   test("the packages of the documentation site are not installed with the gateway", () => {
@@ -368,7 +365,7 @@ describe("dependencies", () => {
     for (const group of groups) expect<unknown>(top[group]).toEqual(manifest[group]);
     expect(top.version).toBe(manifest.version);
     const locked = lock.packages as Readonly<Record<string, { readonly version?: string }>>;
-    for (const [name, version] of dependencies.filter(([name]) => !isWorkspace(name))) {
+    for (const [name, version] of dependencies) {
       expect(`${name} ${locked[`node_modules/${name}`]?.version}`).toBe(`${name} ${version}`);
     }
   });
@@ -407,7 +404,10 @@ describe("dependencies", () => {
   });
 
   test("every imported package is declared", () => {
-    const names = new Set(dependencies.map(([name]) => name));
+    const names = new Set([
+      ...dependencies.map(([name]) => name),
+      ...Object.keys(manifest.imports),
+    ]);
     const sketchNames = new Set(Object.keys(sketchManifest.dependencies));
     const consoleNames = new Set(Object.keys(consoleManifest.dependencies));
     const namesFor = (file: string): ReadonlySet<string> => {
@@ -423,8 +423,6 @@ describe("dependencies", () => {
     expect(missing).toEqual([]);
   });
 });
-
-const isWorkspace = (name: string): boolean => name.startsWith("@vexel/");
 
 interface Lock {
   readonly packages: Readonly<Record<string, Locked>>;

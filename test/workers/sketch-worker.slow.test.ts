@@ -2,8 +2,8 @@
  * Promises about `vexel-sketch` as the gateway runs it: in a process of its own, with the gateway's queries and errors.
  */
 import { afterAll, expect, test } from "bun:test";
-import { SketchError } from "@vexel/sketch";
 import sharp from "sharp";
+import { SketchError } from "#sketch";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type {
   BufferedImageResponse,

@@ -1,5 +1,5 @@
 /** The main file of the drawing program's process. */
-import { draw, type SketchEvent } from "@vexel/sketch";
+import { draw, type SketchEvent } from "#sketch";
 import { createJobQueue } from "../job-queue.ts";
 import { serveParent } from "../process/serve-parent.ts";
 import { sketchErrorToGatewayError } from "./error-mapping.ts";

@@ -1,6 +1,6 @@
 /** Maps errors of the drawing program: its codes are error kinds of the gateway. */
 
-import { SketchError } from "@vexel/sketch";
+import { SketchError } from "#sketch";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { abortError } from "../../lib/tasks.ts";
 

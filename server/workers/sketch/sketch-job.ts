@@ -1,5 +1,5 @@
 /** The message that the gateway sends to the process of the drawing program. */
-import type { SketchRequest } from "@vexel/sketch";
+import type { SketchRequest } from "#sketch";
 
 export interface SketchJob {
   readonly request: SketchRequest;

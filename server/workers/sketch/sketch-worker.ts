@@ -3,7 +3,7 @@
  * loop of the gateway, and its memory is released when the process ends after a time without requests.
  */
 import { join } from "node:path";
-import type { CompletedImage, ImageInput, SketchEvent, SketchRequest, Usage } from "@vexel/sketch";
+import type { CompletedImage, ImageInput, SketchEvent, SketchRequest, Usage } from "#sketch";
 import { sourceFolder } from "../../lib/executable.ts";
 import type {
   BufferedImageResponse,
