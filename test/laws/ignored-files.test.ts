@@ -1,4 +1,4 @@
-/** Files with secrets that the documents tell users to create enter neither a commit nor the image. */
+/** Files with secrets that the documents tell users to create do not enter a commit, and so no release. */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,26 +59,4 @@ describe("files with secrets", () => {
       rmSync(folder, { recursive: true, force: true });
     }
   });
-
-  test("are not sent to the Docker build, and the files that it needs are", () => {
-    const patterns = textOf(".dockerignore")
-      .split("\n")
-      .map((line) => line.trim())
-      .filter((line) => line !== "" && !line.startsWith("#"));
-    // Exceptions (`!`) depend on the order of the patterns, which this test does not interpret.
-    expect(patterns.filter((pattern) => pattern.startsWith("!"))).toEqual([]);
-    const isSent = (path: string) => !patterns.some((pattern) => coversPath(pattern, path));
-    expect(secretFiles.filter(isSent)).toEqual([]);
-    const needed = ["package.json", "bin/environment.json", "server/config/validate/schema.ts"];
-    expect(needed.filter(isSent)).toEqual(needed);
-  });
 });
-
-/** Docker's rule: a pattern starts at the root, `**` is any number of folders, and a folder covers its files. */
-function coversPath(pattern: string, path: string): boolean {
-  const source = pattern
-    .replace(/^\/|\/$/g, "")
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replace(/\*\*\/|\*/g, (stars) => (stars === "*" ? "[^/]*" : "(?:.*/)?"));
-  return new RegExp(`^${source}(?:/.*)?$`).test(path);
-}

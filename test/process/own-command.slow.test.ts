@@ -1,7 +1,8 @@
 /** Hints name the command that the user ran, however the gateway was installed. */
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import image from "../../deploy/docker/image.json";
 import { root, temporaryFolder } from "../harness.ts";
 import { cleanEnvironment, installedCopy } from "./process-fixture.ts";
 
@@ -59,8 +60,7 @@ test("npm start, and the container", async () => {
   const start = [process.execPath, "--no-install", join(root, "cli/start.ts")];
   const npm = await hintOf(start, { env: { npm_lifecycle_event: "start" } });
   expect(npm).toBe(hint("npm start --"));
-  const [, command = ""] =
-    /VEXEL_COMMAND="([^"]+)"/.exec(readFileSync(join(root, "Dockerfile"), "utf8")) ?? [];
+  const command = image.Env.find((each) => each.startsWith("VEXEL_COMMAND="))?.split("=")[1] ?? "";
   expect(command).toStartWith("docker exec CONTAINER /opt/vexel/");
   expect(await hintOf(start, { env: { VEXEL_COMMAND: command } })).toBe(hint(command));
 });

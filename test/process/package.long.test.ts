@@ -1,13 +1,11 @@
-/** What users install: the npm package, the files of the container image, and the single executable. */
+/** The npm package with npx, and the single executable alone, without `lib` and with it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   cpSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -167,35 +165,4 @@ test("the single executable serves gateway and console alone, and built-in model
     expect(await send(url, key, { model: "all-minilm-l6-v2", input: "hi" })).toBe(200);
     expect(await send(url, key, { model: "vexel-sketch", prompt: "a boat" })).toBe(200);
   });
-});
-
-/** Of gcr.io/distroless/cc-debian12, rounded up. */
-const baseImageBytes = 35e6;
-
-test("the container image has less than 250 MB, and its files serve embeddings, images and the console", async () => {
-  const image = join(folder.path, "image");
-  mkdirSync(image);
-  renameSync(join(installed, "node_modules"), join(image, "node_modules"));
-  cpSync(join(root, "deploy/docker/prune.sh"), join(folder.path, "prune.sh"));
-  run(["sh", join(folder.path, "prune.sh"), join(image, "node_modules")], image);
-  const bytes = readdirSync(image, { recursive: true, encoding: "utf8" }).reduce(
-    (sum, name) => sum + lstatSync(join(image, name)).size,
-    0,
-  );
-  expect(bytes + baseImageBytes).toBeLessThan(250e6);
-  const command = [
-    "node_modules/bun/bin/bun.exe",
-    "--no-install",
-    "node_modules/vexel/cli/start.ts",
-  ];
-  await withGateway(
-    command.map((part) => (part.startsWith("-") ? part : join(image, part))),
-    image,
-    async (url, output) => {
-      const key = keyIn(output);
-      expect(await send(url, key, { model: "all-minilm-l6-v2", input: "hi" })).toBe(200);
-      expect(await send(url, key, { model: "vexel-sketch", prompt: "a boat" })).toBe(200);
-      expect(await hasConsole(url)).toBe(true);
-    },
-  );
 });
