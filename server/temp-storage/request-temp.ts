@@ -5,6 +5,7 @@
  */
 
 import type { BorrowedBytes, BorrowedChunks } from "../lib/borrowed-bytes.ts";
+import { releaseBuffer } from "../lib/byte-memory.ts";
 import { releaseAll } from "../lib/tasks.ts";
 import type { TempAccount, TempStorage } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
@@ -119,7 +120,7 @@ export class SpillBuffer {
     return this.#file?.keepOpen();
   }
 
-  /** Takes ownership of the bytes. Returns a promise only if a file must be opened first. */
+  /** Takes ownership of the bytes, and of their buffer when it is cleared. Returns a promise only if a file must be opened first. */
   append(bytes: Uint8Array): Promise<void> | undefined {
     if (this.#isCleared) throw new Error("The request has ended: its spill buffer is closed.");
     if (this.#file) {
@@ -150,6 +151,8 @@ export class SpillBuffer {
     this.#isCleared = true;
     this.#budget.removeBuffer();
     if (!this.#file) this.#budget.release(this.#size);
+    // Left to the garbage collector, each response of 2 MB would take new memory.
+    for (const chunk of this.#chunks) releaseBuffer(chunk);
     this.#chunks = [];
     this.#size = 0;
   }
