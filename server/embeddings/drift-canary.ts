@@ -156,9 +156,10 @@ export function createCanary(options: CanaryOptions) {
 
   /** The target has not been checked, and its grace period has not passed. False for the first target, the reference. */
   const awaitsFirstCheck = (model: Model, target: Target): boolean => {
-    const [first, ...others] = model.targets;
-    if (target === first) return false;
-    if (others.every((other) => checked.has(checkKey(model, other)))) {
+    const { targets } = model;
+    // At once: most models have a single target.
+    if (target === targets[0]) return false;
+    if (targets.slice(1).every((other) => checked.has(checkKey(model, other)))) {
       fullyChecked.add(model);
       return false;
     }

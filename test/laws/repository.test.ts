@@ -497,6 +497,7 @@ describe("side effects are confined:", () => {
     expect(callers).toEqual([
       "server/lib/byte-memory.ts",
       "server/lib/large-json.ts",
+      "server/temp-storage/request-temp.ts",
       "server/upstream/adapters/openai/embeddings.ts",
       "server/upstream/adapters/wire/document.ts",
       "server/upstream/transport/parse-response.ts",
