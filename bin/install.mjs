@@ -2,7 +2,7 @@
 // installed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -75,7 +75,8 @@ function versionAt(path) {
 export function bunPath() {
   const folder = dirname(createRequire(import.meta.url).resolve("bun/package.json"));
   const path = join(folder, "bin", "bun.exe");
-  // npm may not have run the install script of the package, which puts the program there.
-  if (!existsSync(path)) spawnSync(process.execPath, [join(folder, "install.js")], { cwd: folder });
+  // The install script of the package, which not every package manager runs, puts the program in place of a short text.
+  const isProgram = existsSync(path) && statSync(path).size > 1_000_000;
+  if (!isProgram) spawnSync(process.execPath, [join(folder, "install.js")], { cwd: folder });
   return path;
 }
