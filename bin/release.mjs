@@ -44,8 +44,9 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const staging = mkdtempSync(join(tmpdir(), "vexel-release-"));
 const contents = {};
-/** How each program was started here. */
+/** How each program was started here. Images are started by the tests. */
 const started = {};
+const notRun = "built, not run";
 try {
   run("npm", ["pack", "--pack-destination", folder]);
   contents[`${name}.tgz`] = consoleComponents();
@@ -77,6 +78,7 @@ async function writePlatform(platform) {
   mkdirSync(document, { recursive: true });
   const texts = commonTexts(base);
   writeFileSync(join(document, "THIRD-PARTY-NOTICES"), noticesFor(image, texts));
+  started[image] = notRun;
   writeImage(platform, { base, own, staging, file: join(folder, image), version, commit, seconds });
 
   const archive = `${name}-${platform.name}.tar.gz`;
@@ -100,7 +102,7 @@ function noticesFor(file, texts) {
 
 function startOnce(platform, { executable, rootfs }) {
   if (platform.name !== `${process.platform}-${process.arch}`) {
-    return startInEmulator(platform, { executable, rootfs, version }) ?? "built, not run";
+    return startInEmulator(platform, { executable, rootfs, version }) ?? notRun;
   }
   const printed = run(executable, ["--version"]).toString().trim();
   if (printed !== version) throw new Error(`${executable} printed ${printed}`);
