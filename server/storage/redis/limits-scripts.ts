@@ -23,6 +23,8 @@ const waitingGoneMs = 150;
 const keepBucketMs = 60_000;
 /** The ended amount of a replica without news is forgotten after this time. */
 export const forgetEndedMs = 86_400_000;
+/** Also if it stays the same, the time of an ended amount is news this often. */
+export const refreshEndedMs = 3_600_000;
 /** A budget that is not used is kept this long: ended amounts are forgotten by a call, which reports it. */
 const keepBudgetMs = 2 * forgetEndedMs;
 const renewalPrefix = "vexel:renewed:";
@@ -70,6 +72,11 @@ end
 
 local function expire(key, ms) redis.call('PEXPIRE', key, text(ms)) end
 
+local function renewalOf(name)
+  local thisEpoch, thisNumber = (redis.call('GET', '${renewalPrefix}' .. name) or ''):match('^(%S+) (%S+)$')
+  return tonumber(thisEpoch or -1), tonumber(thisNumber or -1)
+end
+
 -- The budget, after what this replica knows of it has been set.
 local read = {}
 local function readBudget()
@@ -77,59 +84,74 @@ local function readBudget()
   if read[key] then return read[key] end
   local stored = redis.call('HMGET', key, 'spent', 'open', 'likely')
   local budget = { key = key, leasesKey = leasesKey, endedKey = endedKey, spent = tonumber(stored[1] or -1),
-    open = tonumber(stored[2] or 0), likely = tonumber(stored[3] or 0) }
+    open = tonumber(stored[2] or 0), likely = tonumber(stored[3] or 0), others = {} }
   if spent > budget.spent then
     budget.spent = spent
     redis.call('HSET', key, 'spent', text(spent))
   end
-  local ownEpoch, ownNumber = (redis.call('HGET', endedKey, folder) or ''):match('^(%S+) (%S+)')
-  if isOlder(tonumber(ownEpoch or -1), tonumber(ownNumber or -1)) then
-    redis.call('HSET', endedKey, folder, text(epoch) .. ' ' .. text(number) .. ' ' .. text(ended) .. ' ' .. text(now))
+  local all, own = redis.call('HGETALL', endedKey), ''
+  for i = 1, #all, 2 do
+    if all[i] == folder then own = all[i + 1] else budget.others[all[i]] = all[i + 1] end
   end
-  expire(key, ${keepBudgetMs})
-  expire(endedKey, ${keepBudgetMs})
+  local ownEpoch, ownNumber, nanos, at = own:match('^(%S+) (%S+) (%S+) (%S+)$')
+  ownEpoch, ownNumber, nanos, at = tonumber(ownEpoch or -1), tonumber(ownNumber or -1), tonumber(nanos or -1), tonumber(at or 0)
+  if isOlder(ownEpoch, ownNumber) then
+    -- The number of an amount that stays the same is not news.
+    if nanos ~= ended or ownEpoch < epoch or now - at > ${refreshEndedMs} then
+      redis.call('HSET', endedKey, folder, text(epoch) .. ' ' .. text(number) .. ' ' .. text(ended) .. ' ' .. text(now))
+      expire(key, ${keepBudgetMs})
+      expire(endedKey, ${keepBudgetMs})
+    end
+    nanos = ended
+  end
+  budget.own = nanos
   read[key] = budget
   return budget
 end
 
-local function writeTotals(budget)
-  redis.call('HSET', budget.key, 'open', text(budget.open), 'likely', text(budget.likely))
-end
-
-local function entryOf(budget, id)
-  local stored = redis.call('HGET', budget.key, 'entry:' .. id)
-  if not stored then return 0, 0, -1 end
-  local nanos, isLikely, version = stored:match('^(%S+) (%S+) (%S+)$')
-  return tonumber(nanos), tonumber(isLikely), tonumber(version)
-end
-
 local function closeEntry(budget, id)
-  local nanos, isLikely = entryOf(budget, id)
+  local stored = redis.call('HGET', budget.key, 'entry:' .. id)
+  redis.call('ZREM', budget.leasesKey, id)
+  if not stored then return end
+  local nanos, isLikely = stored:match('^(%S+) (%S+)')
   budget.open, budget.likely = budget.open - nanos, budget.likely - isLikely
   redis.call('HDEL', budget.key, 'entry:' .. id)
-  redis.call('ZREM', budget.leasesKey, id)
+  budget.isChanged = true
 end
 
-local function openEntry(budget, id, nanos, isLikely, version)
-  local before, wasLikely, earlier = entryOf(budget, id)
-  if earlier > version then return end
-  budget.open, budget.likely = budget.open - before + nanos, budget.likely - wasLikely + isLikely
-  redis.call('HSET', budget.key, 'entry:' .. id, text(nanos) .. ' ' .. text(isLikely) .. ' ' .. text(version))
-  redis.call('ZADD', budget.leasesKey, text(now + ${leaseMs}), id)
-  expire(budget.leasesKey, ${keepBudgetMs})
+-- isNew: no other entry has this id, unless the call is repeated.
+local function openEntry(budget, id, nanos, isLikely, version, isNew)
+  local added = redis.call('ZADD', budget.leasesKey, text(now + ${leaseMs}), id)
+  local stored = (added == 0 or not isNew) and redis.call('HGET', budget.key, 'entry:' .. id)
+  if stored then
+    local before, wasLikely, earlier = stored:match('^(%S+) (%S+) (%S+)$')
+    if tonumber(earlier) > version then return end
+    budget.open, budget.likely = budget.open - before, budget.likely - wasLikely
+  end
+  -- Leases that nobody looks at any more end with the budget.
+  if added == 1 and budget.open == 0 then expire(budget.leasesKey, ${keepBudgetMs}) end
+  budget.open, budget.likely = budget.open + nanos, budget.likely + isLikely
+  redis.call('HSET', budget.key, 'entry:' .. id, text(nanos) .. ' ' .. text(isLikely) .. ' ' .. text(version),
+    'open', text(budget.open), 'likely', text(budget.likely))
+  budget.isChanged = false
+end
+
+local function writeTotals(budget)
+  if budget.isChanged then
+    redis.call('HSET', budget.key, 'open', text(budget.open), 'likely', text(budget.likely))
+  end
+  budget.isChanged = false
 end
 
 local function closeExpired(budget)
   if budget.open == 0 and budget.likely == 0 then return end
-  local expired = redis.call('ZRANGEBYSCORE', budget.leasesKey, '-inf', text(now))
-  for _, id in ipairs(expired) do closeEntry(budget, id) end
-  if #expired > 0 then writeTotals(budget) end
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', budget.leasesKey, '-inf', text(now))) do closeEntry(budget, id) end
   if budget.open > 0 and redis.call('EXISTS', budget.leasesKey) == 0 then
     -- Redis has evicted the leases. Entries without one would stay for ever: replicas restore those that are open.
     redis.call('DEL', budget.key)
     redis.call('HSET', budget.key, 'spent', text(budget.spent))
     expire(budget.key, ${keepBudgetMs})
-    budget.open, budget.likely = 0, 0
+    budget.open, budget.likely, budget.isChanged = 0, 0, false
   end
 end
 `;
@@ -149,11 +171,9 @@ for _ = 1, changedBudgets do
   local budget = readBudget()
   for _ = 1, nextNumber() do closeEntry(budget, nextText()) end
   for _ = 1, nextNumber() do openEntry(budget, nextText(), nextNumber(), nextNumber(), nextNumber()) end
-  writeTotals(budget)
 end
-local function renewalOf(name)
-  local thisEpoch, thisNumber = (redis.call('GET', '${renewalPrefix}' .. name) or ''):match('^(%S+) (%S+)$')
-  return tonumber(thisEpoch or -1), tonumber(thisNumber or -1)
+local function writeAllTotals()
+  for _, budget in pairs(read) do writeTotals(budget) end
 end
 local renewed = -1
 if isComplete == 1 then
@@ -169,7 +189,7 @@ end
  * Values: now, data folder, epoch, number of the call, and the update. Returns the number of the complete renewal before
  * this one.
  */
-export const updateScript = redisScript(`${shared}${update}return text(renewed)`);
+export const updateScript = redisScript(`${shared}${update}writeAllTotals() return text(renewed)`);
 
 /** Values: those of an update, id, replica, numbers of rates, slots and budgets; then the values of each. */
 export const takeScript = redisScript(`${shared}${update}
@@ -202,9 +222,8 @@ end
 -- sent all of its own, and one without news for a day is forgotten.
 local epochs, forgotten = {}, {}
 local function sumEnded(budget)
-  local stored, sum = redis.call('HGETALL', budget.endedKey), 0
-  for i = 1, #stored, 2 do
-    local name, entry = stored[i], stored[i + 1]
+  local sum = budget.own
+  for name, entry in pairs(budget.others) do
     local thisEpoch, nanos, at = entry:match('^(%S+) %S+ (%S+) (%S+)$')
     local isForgotten = now - at > ${forgetEndedMs}
     if nanos ~= '0' and not epochs[name] then
@@ -274,13 +293,11 @@ if id ~= '' and outcome == taken then
     slots.available = slots.available - 1
   end
   for _, budget in ipairs(budgets) do
-    if budget.nanos > 0 then
-      openEntry(budget, id, budget.nanos, budget.isLikely, 0)
-      writeTotals(budget)
-    end
+    if budget.nanos > 0 then openEntry(budget, id, budget.nanos, budget.isLikely, 0, true) end
   end
 end
 
+writeAllTotals()
 local reply = { outcome }
 local function add(value) reply[#reply + 1] = value end
 for _, bucket in ipairs(buckets) do add(text(bucket.missing)) end

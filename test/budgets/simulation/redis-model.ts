@@ -13,7 +13,7 @@ import {
   leaseMs,
   type OpenEntry,
 } from "../../../server/storage/redis/limits-demand.ts";
-import { forgetEndedMs } from "../../../server/storage/redis/limits-scripts.ts";
+import { forgetEndedMs, refreshEndedMs } from "../../../server/storage/redis/limits-scripts.ts";
 
 /** Who sends a call: the data folder, its epoch, and the number of the call. */
 export interface Sender {
@@ -114,7 +114,7 @@ export class RedisModel {
       open += nanos;
       if (isLikely) likely++;
     }
-    const ended = this.#sumEnded(budget, forgotten);
+    const ended = this.#sumEnded(sender, budget, forgotten);
     const exceeds = (nanos: number): boolean => {
       const used = budget.spent + ended + open;
       return nanos === 0 ? used >= demand.limit : used + nanos > demand.limit;
@@ -133,10 +133,11 @@ export class RedisModel {
     return { budget, state, nanos };
   }
 
-  #sumEnded({ ended }: ModelBudget, forgotten: ForgottenAmount[]): number {
+  #sumEnded({ name }: Sender, { ended }: ModelBudget, forgotten: ForgottenAmount[]): number {
     let sum = 0;
     for (const [replica, { epoch, nanos, at }] of ended) {
-      if (this.#now() - at > forgetEndedMs) {
+      if (replica === name) sum += nanos;
+      else if (this.#now() - at > forgetEndedMs) {
         ended.delete(replica);
         if (nanos > 0) forgotten.push({ replica, nanos });
       } else if (epoch >= (this.#renewals.get(replica)?.epoch ?? -1)) sum += nanos;
@@ -152,10 +153,11 @@ export class RedisModel {
     }
     budget.spent = Math.max(budget.spent, spent);
     const own = budget.ended.get(sender.name);
-    if (!own || isOlder(own, sender)) {
-      const { epoch, number } = sender;
-      budget.ended.set(sender.name, { epoch, number, nanos: ended, at: this.#now() });
-    }
+    if (own && !isOlder(own, sender)) return budget;
+    const { epoch, number } = sender;
+    const isNews =
+      own?.nanos !== ended || own.epoch < epoch || this.#now() - own.at > refreshEndedMs;
+    if (isNews) budget.ended.set(sender.name, { epoch, number, nanos: ended, at: this.#now() });
     return budget;
   }
 

@@ -235,6 +235,15 @@ export function sharedLimitsLaws(implementation: Implementation<LimitsReplica>):
       expect(budgets).toEqual([{ spent: 0, ended: 3, open: 97, reserved: "maximum" }]);
     });
 
+    law("a call that is repeated reserves once", async (open) => {
+      const { limits } = await open(() => 1000);
+      const { id } = await takeFrom(limits, { budgets: [budget(30)] });
+      const again = await takeFrom(limits, { id, budgets: [budget(30)] });
+      expect(again.budgets[0]?.open).toBe(30);
+      await limits.update(report({ closed: [id] }));
+      expect((await takeFrom(limits, { budgets: [budget(100)] })).outcome).toBe("taken");
+    });
+
     law("one request at a time reserves its likely cost", async (open) => {
       const { limits } = await open(() => 1000);
       const demand = budget(120, { likely: 20 });
