@@ -3,7 +3,7 @@
  * ends. A request that does not fit into a budget is refused.
  */
 import { type BudgetedOwner, labelOwnersText } from "../../contract/limits-and-budgets.ts";
-import type { ReservedRequest } from "../ledger/ledger.ts";
+import type { InFlightRequest } from "../ledger/ledger.ts";
 import {
   estimateEmbeddings,
   estimateImages,
@@ -29,12 +29,12 @@ export interface RequestChargingOptions {
   /** Plans the upstream request of an image request. Undefined: the target cannot serve the request. */
   readonly planImageQuery: (request: PlannedRequest, target: Target) => GenerationQuery | undefined;
   /**
-   * The log of requests in flight: if this process is killed, the next one charges them. The ledger row of a request
-   * ends its log entry.
+   * The log of requests that were sent: if this process is killed, the next one writes their ledger rows. The row of a
+   * request ends its log entry.
    */
-  readonly reservations: {
-    /** `mayWait`: the entry may be written at the end of this turn of the event loop. */
-    reserve(request: ReservedRequest, mayWait: boolean): void;
+  readonly inFlight: {
+    /** It is written before the next upstream request is sent. */
+    begin(request: InFlightRequest): void;
   };
   /** Takes from the budgets that replicas share. Absent: they belong to this process. */
   readonly shared?: Pick<SharedLimiter, "take"> | undefined;
@@ -54,8 +54,6 @@ export interface ChargedRequest {
   readonly record: RequestRecord;
   /** Absent: estimated from the query. */
   readonly estimate?: Estimate;
-  /** It is not sent now, so it is not logged. Absent: it is sent now. */
-  readonly isQueued?: true;
 }
 
 type BudgetedCaller = Caller & { readonly budgets: readonly BudgetedOwner[] };
@@ -68,7 +66,7 @@ export type RequestCharging = ReturnType<typeof createRequestCharging>;
 export function createRequestCharging({
   budgets,
   planImageQuery,
-  reservations,
+  inFlight,
   shared,
 }: RequestChargingOptions) {
   const estimateQuery = ({ operation, query, model, record }: ChargedRequest): Estimate => {
@@ -98,26 +96,10 @@ export function createRequestCharging({
     return isReserved ? { ...estimate, maxDollars: 0, isCertain: true } : estimate;
   };
 
-  const keep = (
-    { operation, record, isQueued }: ChargedRequest,
-    caller: BudgetedCaller,
-    reservation: Reservation,
-  ): void => {
+  const retain = ({ record }: ChargedRequest, reservation: Reservation): void => {
     // The client has disconnected, or a queue timeout is over, before the other replicas' reply.
-    if (record.hasEnded) {
-      reservation.release();
-      return;
-    }
-    const { requestId, at, endpoint, model = null, endUser, tags } = record;
-    const { estimate } = reservation;
-    const { id: keyId, project = null } = caller;
-    const labels = { endUser, tags, budgets: labelOwnersText(caller.budgets) };
-    record.reservation = reservation;
-    if (!estimate || isQueued) return;
-    // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
-    const mayWait = operation === "embeddings";
-    const request = { requestId, at, endpoint, keyId, model, project, estimate, ...labels };
-    reservations.reserve(request, mayWait);
+    if (record.hasEnded) reservation.release();
+    else record.reservation = reservation;
   };
 
   const demandOf = (
@@ -126,7 +108,7 @@ export function createRequestCharging({
     estimate: Estimate,
   ): RequestBudgets | undefined =>
     budgets.demand(caller.budgets, estimate, request.record.at, (reservation) =>
-      keep(request, caller, reservation),
+      retain(request, reservation),
     );
 
   /** Budgets that are not shared are reserved in the same turn. */
@@ -136,7 +118,7 @@ export function createRequestCharging({
     const estimate = estimateOf(request);
     const reserveLocally = (): void => {
       const { at } = request.record;
-      keep(request, caller, budgets.reserve(caller.budgets, estimate, at));
+      retain(request, budgets.reserve(caller.budgets, estimate, at));
     };
     const demand = demandOf(request, caller, estimate);
     if (shared && demand) {
@@ -161,8 +143,20 @@ export function createRequestCharging({
      * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
      */
     reserve,
-    /** Called after the request has ended, and before its ledger row is made, which charges it. */
-    end: ({ reservation }: RequestRecord): void => reservation?.release(),
+    /** Called before an attempt. `attempts`: how many of them may be billed for which nothing is charged yet. */
+    logAttempt: (request: ChargedRequest, attempts: number): void => {
+      const { record } = request;
+      const { requestId, at, endpoint, model = null, endUser, tags, caller, line, charge } = record;
+      // What an earlier process has sent, or a vendor's batch, is charged when its result is delivered.
+      const isResumed = line?.vendor || (line?.wasSent && record.routing.attempts === 1);
+      if (!caller || record.hasEnded || isResumed) return;
+      const dollars = record.reservation?.estimate ?? estimateOf(request).dollars;
+      const isUnknown = dollars === undefined && charge.isEmpty;
+      const estimate = isUnknown ? undefined : (dollars ?? 0) * attempts + charge.total;
+      const { id: keyId, project = null } = caller;
+      const labels = { endUser, tags, budgets: labelOwnersText(caller.budgets) };
+      inFlight.begin({ requestId, at, endpoint, keyId, model, project, estimate, ...labels });
+    },
   };
 }
 

@@ -10,7 +10,7 @@ import { createBudgets } from "./budgets.ts";
 import { createRequestCharging, type RequestChargingOptions } from "./charge-request.ts";
 
 interface OpenBudgetsOptions
-  extends Pick<RequestChargingOptions, "planImageQuery" | "reservations">,
+  extends Pick<RequestChargingOptions, "planImageQuery" | "inFlight">,
     Pick<OpenedLedger, "spend" | "loadLabels" | "forwarding"> {
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
@@ -47,7 +47,7 @@ export function openBudgets(options: OpenBudgetsOptions) {
     charging: createRequestCharging({
       budgets,
       planImageQuery: options.planImageQuery,
-      reservations: options.reservations,
+      inFlight: options.inFlight,
       shared: limiter,
     }),
   };

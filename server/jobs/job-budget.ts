@@ -90,7 +90,7 @@ export function createJobBudget(options: JobBudgetOptions) {
       record.caller = caller;
       record.model = model.id;
       record.permittedModel = model;
-      const request = { operation, model, record, isQueued: true } as const;
+      const request = { operation, model, record };
       await charging.reserve(
         "query" in cost
           ? { ...request, query: cost.query }

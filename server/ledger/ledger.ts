@@ -7,9 +7,9 @@ import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { nextTurn } from "../lib/tasks.ts";
 import type { OutboxFile } from "../storage/files/outbox.ts";
-import type { LedgerRow, ReservedRequest } from "../storage/ports/ledger-row.ts";
+import type { InFlightRequest, LedgerRow } from "../storage/ports/ledger-row.ts";
 
-export type { LedgerRow, ReservedRequest };
+export type { InFlightRequest, LedgerRow };
 
 interface LedgerOptions {
   readonly store: { append(rows: readonly LedgerRow[]): Promise<unknown> };

@@ -48,8 +48,8 @@ interface LedgerOptions {
 
 export interface OpenedLedger {
   readonly ledger: Ledger;
-  /** Requests with a budget reservation: charged by the next process if this one is killed. */
-  readonly reservations: Pick<OutboxFile, "reserve" | "release">;
+  /** The log of requests that were sent: if this process is killed, the next one writes their rows. */
+  readonly inFlight: Pick<OutboxFile, "begin" | "flush" | "release">;
   /** Lists of rows and usage, for operators. */
   readonly queries: LedgerQueries;
   /** What budget owners have spent. */
@@ -74,11 +74,10 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   } = shared ? openShared(options, shared) : openLocal(options);
   const recovery = new OutboxRecovery(folder, store);
   for (const row of recovery.rows) spend.end(row);
-  if (recovery.reservations > 0)
-    log.warn("reservations-recovered", { requests: recovery.reservations });
+  if (recovery.interrupted > 0) log.warn("in-flight-recovered", { requests: recovery.interrupted });
   for (const { path, records } of recovery.damaged) log.error("outbox-damaged", { records, path });
   if (recovery.torn > 0) log.info("outbox-torn", { outboxes: recovery.torn });
-  const logUnwritable = logOnce((reason) => log.error("reservations-unwritable", { reason }));
+  const logUnwritable = logOnce((reason) => log.error("in-flight-unwritable", { reason }));
   // If the folder or one of its files is removed or replaced, written rows would be lost.
   const opened = new OpenedFiles(
     [folder, store.path, join(folder, "vexel.db"), join(folder, "lock.db")],
@@ -149,9 +148,10 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
       isReachable: forwarding.isReachable,
       backlog: () => forwarding.backlog.size + recovery.rows.length + ledger.pendingCount,
     },
-    reservations: {
-      // Reservations are needed only after a kill, so a disk error does not fail the request.
-      reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
+    inFlight: {
+      // The log is needed only after a kill, so a disk error does not fail the request.
+      begin: (request) => outbox.begin(request),
+      flush: () => logUnwritable.run(() => outbox.flush()),
       release: (requestId) => logUnwritable.run(() => outbox.release(requestId)),
     },
   };

@@ -57,11 +57,12 @@ export function estimateEmbeddings(
   targets: readonly Target[],
 ): CostEstimate {
   if (input.kind === "mixed") return estimateMixed(input, targets);
-  const prices = targets.map(({ tokenPrice }) => tokenPrice);
-  const known = prices.filter((price) => price !== undefined);
-  const isCertain = known.length === prices.length;
-  const highest = known.length > 0 ? Math.max(...known) : undefined;
-  const price = targets.length === 0 ? 0 : highest;
+  let price = targets.length === 0 ? 0 : undefined;
+  let isCertain = true;
+  for (const { tokenPrice } of targets) {
+    if (tokenPrice === undefined) isCertain = false;
+    else price = Math.max(price ?? 0, tokenPrice);
+  }
   // If the price is 0 or unknown, the estimate needs no token count.
   if (!price) return { dollars: price, isCertain };
   const load = loadOf(input);

@@ -145,9 +145,10 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   }
 
   // A queued request reserves no budget that others could spend.
-  const charged = caller.budgets ? { operation, query, model, record } : undefined;
+  const charged = { operation, query, model, record };
+  record.logAttempt = (attempts) => charging.logAttempt(charged, attempts);
   if (isLimited) await admit(lifetime, execution, charged);
-  const reserving = charged && !record.reservation && charging.reserve(charged);
+  const reserving = record.reservation ? undefined : charging.reserve(charged);
   if (reserving) await reserving;
 
   const waitedMs = lifetime.ticket?.waitedMs ?? 0;
@@ -187,11 +188,11 @@ const needsAdmission = <Q extends LimitedQuery, A>({
 async function admit<Q extends LimitedQuery, A>(
   lifetime: RequestLifetime,
   { caller, model, query, client }: Execution<Q, A>,
-  charged?: ChargedRequest,
+  charged: ChargedRequest,
 ): Promise<void> {
   const { admission, charging } = lifetime.services;
   const { priority } = lifetime.record;
   const signal = (): AbortSignal => client.signal;
-  const budgets = charged && charging.demand(charged);
+  const budgets = charging.demand(charged);
   lifetime.ticket = await admission.admit({ caller, model, query, priority, signal, budgets });
 }

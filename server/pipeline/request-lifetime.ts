@@ -195,11 +195,12 @@ export class RequestLifetime {
   async #settle(status: number, ended: GatewayError | undefined): Promise<Settled> {
     const { record } = this;
     const error = this.#causeOf(ended);
-    const { clock, ledger, charging } = this.services;
+    const { clock, ledger } = this.services;
     record.end(status, error, clock(), this.#source.bytesReceived);
     record.line?.addCost(record.charged);
     this.logIfThrows(RequestLifetime.#endDeadline);
-    if (record.reservation) this.logIfThrows(() => charging.end(record));
+    // In the turn of the row, which charges the budgets.
+    if (record.reservation) this.logIfThrows(RequestLifetime.#releaseReservation);
     try {
       if (!record.caller || isDeliveredAgain(record, error)) return "settled";
       return await ledger.settle(record.ledgerRow(record.caller));
@@ -224,11 +225,12 @@ export class RequestLifetime {
 
   static readonly #endDeadline: Release = (lifetime) => lifetime.#deadline?.end();
 
+  static readonly #releaseReservation: Release = ({ record }) => record.reservation?.release();
+
   /** In order; each runs even if another throws. One list for all requests, so that no request allocates closures. */
   static readonly #releases: readonly Release[] = [
-    // The reservation is settled already, unless its settlement failed: without a release it would count against the
-    // budget forever.
-    ({ record }) => record.reservation?.release(),
+    // Again: if the first release failed, the reservation would count against the budget forever.
+    RequestLifetime.#releaseReservation,
     ({ record, ticket }, error) =>
       ticket?.release({
         usage: record.usage,

@@ -94,6 +94,8 @@ export class RequestRecord implements RequestContext, RequestReport {
     delivered: undefined,
   };
   readonly charge = new Charge();
+  /** Logs an attempt before it begins. `attempts`: how many may be billed for which nothing is charged yet. */
+  logAttempt: ((attempts: number) => void) | undefined;
   /** The budget reservation, until the request ends. Undefined if no budget applies. */
   reservation: Reservation | undefined;
   readonly outcome: OutcomeRecord = {
@@ -126,6 +128,8 @@ export class RequestRecord implements RequestContext, RequestReport {
     routing.previousTarget = routing.target;
     routing.attempts++;
     routing.target = target;
+    if (routing.attempts === 1 || isHedge || this.charge.isUncertain)
+      this.logAttempt?.(isHedge ? 2 : 1);
     if (startedAt === undefined) return undefined;
     routing.timedAttempts ??= [];
     if (routing.timedAttempts.length >= maxTimedAttempts) return undefined;

@@ -39,7 +39,7 @@ export function wireJobs(
 ) {
   const { settings, snapshot, now, clock, log, replica: holder, resources, secrets } = runtime;
   const { responseMemory, byteTurns } = runtime;
-  const { pipeline, modelServices, budgets, charging, reservations } = requestPath;
+  const { pipeline, modelServices, budgets, charging, inFlight } = requestPath;
   const { jobs: store, contents: files } = data;
   // A batch is stored as long as its files are by default.
   const ttlMs = (kind: JobKindName): number =>
@@ -61,7 +61,7 @@ export function wireJobs(
     }),
     callerOf: (keyId) => callerOfKey(keyId, snapshot(), now()),
     controlOf: (id) => controls.get(id) as JobControl,
-    reservations,
+    reservations: inFlight,
     stopping: stopping.signal,
     now,
   });

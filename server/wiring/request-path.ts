@@ -77,6 +77,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     builtInModels,
     fetchOnly,
     maxResponseBytes: options.maxResponseBytes,
+    beforeSend: openedLedger.inFlight.flush,
     // It is unknown which cached vectors came from the wrong response, so all are evicted.
     onSuspectResponses: () => embeddings.clearCache(),
   });

@@ -22,6 +22,8 @@ interface UpstreamsOptions {
   readonly fetchOnly: FetchOnly;
   /** The most bytes of a response. */
   readonly maxResponseBytes: number | undefined;
+  /** Called before each upstream request is sent. */
+  readonly beforeSend: () => void;
   /** Called if earlier responses may belong to other requests. */
   readonly onSuspectResponses: () => void;
 }
@@ -31,7 +33,7 @@ const defaultMaxResponseBytes = 256 * 1024 * 1024;
 
 export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
   const { snapshot, log, now, clock, random, resources } = runtime;
-  const { builtInModels, fetchOnly, onSuspectResponses } = options;
+  const { builtInModels, fetchOnly, beforeSend, onSuspectResponses } = options;
   const { maxResponseBytes = defaultMaxResponseBytes } = options;
   resources.defer(async () => {
     await Promise.all([...new Set(builtInModels.values())].map((model) => model.close?.()));
@@ -66,7 +68,10 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
     registry,
     client: createUpstreamClient({
       ...clientOptions,
-      send,
+      send: (request, signal) => {
+        beforeSend();
+        return send(request, signal);
+      },
       onRateLimitExhausted: registry.reportExhausted.bind(registry),
     }),
     /** A client that sends requests in another way, and reports nothing to the registry. */

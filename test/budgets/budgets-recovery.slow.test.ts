@@ -61,7 +61,7 @@ projects:
   fake.clear();
 
   const second = await start();
-  expect(second.output()).toContain('"reservations-recovered","requests":1,');
+  expect(second.output()).toContain('"in-flight-recovered","requests":1,');
   expect(await generate(second)).toBe(200);
   expect(await generate(second)).toBe(429);
   await end(second, "SIGTERM");
@@ -78,7 +78,43 @@ projects:
   ]);
 
   const third = await start();
-  expect(third.output()).not.toContain('"reservations-recovered"');
+  expect(third.output()).not.toContain('"in-flight-recovered"');
   await end(third, "SIGTERM");
   expect(readdirSync(data).filter((file) => file.startsWith("outbox-"))).toEqual([]);
+});
+
+test("requests of a key without a budget, and requests without a price, have a ledger row after the gateway was killed", async () => {
+  using folder = temporaryFolder();
+  const fake = startFake();
+  using closing = new DisposableStack();
+  closing.defer(() => fake.close());
+  const yaml = `
+upstreams:
+  - { id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }
+  - { id: local, kind: openai-compatible, baseUrl: "${fake.url}" }
+models:
+  - { id: priced, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
+  - { id: unpriced, kind: embedding, targets: [{ upstream: local, model: of-nobody }] }
+keys:
+  - { name: killed, key: ${key} }
+`;
+  const first = await startProcess({ folder: folder.path, yaml });
+  fake.script({ hang: "headers" }, { times: 2 });
+  const headers = { authorization: `Bearer ${key}` };
+  const ends = ["priced", "unpriced"].map((model) =>
+    first.post("/v1/embeddings", { model, input: "an otter" }, headers).catch(() => "cut off"),
+  );
+  await until(() => fake.requests.filter(({ method }) => method === "POST").length === 2);
+  first.kill("SIGKILL");
+  expect(await Promise.all(ends)).toEqual(["cut off", "cut off"]);
+
+  const second = await startProcess({ folder: folder.path, yaml });
+  second.kill("SIGTERM");
+  await second.exited;
+  const rows = readLedger(join(folder.path, "data"));
+  const killed = { status: 500, error: "internal", cost: null };
+  expect(rows.toSorted((a, b) => String(a.model).localeCompare(String(b.model)))).toMatchObject([
+    { ...killed, model: "priced", estimatedCost: 0.00000004 },
+    { ...killed, model: "unpriced", estimatedCost: null },
+  ]);
 });

@@ -33,11 +33,11 @@ const tag = budgeted({ day: 1 }, "tag", "shop\tteam:art");
 
 function setUp(targets: readonly Target[] = [priced]) {
   const { budgets, spend } = createTestBudgets();
-  const reservations = { reserve: () => undefined };
-  const { reserve, end } = createRequestCharging({
+  const inFlight = { begin: () => undefined };
+  const { reserve } = createRequestCharging({
     budgets,
     planImageQuery: ({ query, policy }) => tryPlanQuery(query, unrestrictedImages, policy),
-    reservations,
+    inFlight,
   });
   const begin = (
     options: GenerationQuery["options"] = {},
@@ -61,7 +61,7 @@ function setUp(targets: readonly Target[] = [priced]) {
     reserve,
     /** With the row, which charges the request. */
     end: (record: RequestRecord): void => {
-      end(record);
+      record.reservation?.release();
       const { cost, estimatedCost } = record.ledgerRow(record.caller as Caller);
       spend.end(rowOf(record.caller?.budgets ?? [], noon, { cost, estimatedCost }));
     },

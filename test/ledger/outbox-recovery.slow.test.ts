@@ -102,7 +102,7 @@ describe("with rows of the last process in its outbox and a disk that is still f
     expect(outboxRows(data)).toEqual([]);
   });
 
-  test("rows and reservations with a missing value, or with a value of another type, do not block the others", async () => {
+  test("rows and requests with a missing value, or with a value of another type, do not block the others", async () => {
     using folder = temporaryFolder();
     const good = { ...completeRow, requestId: "good" };
     const changes: Partial<Record<keyof LedgerRow, unknown>>[] = [
@@ -120,8 +120,8 @@ describe("with rows of the last process in its outbox and a disk that is still f
     );
     const path = join(folder.path, "outbox-999999999-a.log");
     const rows = [...bad, [1, 2], null as never, valuesOf(good)];
-    const reserved = { requestId: "reserved", at: "1", keyId: "key_1", estimate: {} } as never;
-    writeFileSync(path, `${encode({ rows })}${encode({ reserved })}torn\n`);
+    const inFlight = [["in-flight", "1", "embeddings", "key_1", null, null, {}]];
+    writeFileSync(path, `${encode({ rows })}${encode({ inFlight })}torn\n`);
     const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     const recovery = new OutboxRecovery(folder.path, file);
     const damaged = `${path}.damaged`;

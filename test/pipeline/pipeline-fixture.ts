@@ -77,7 +77,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     charging: {
       reserve: () => undefined,
       demand: () => undefined,
-      end: () => undefined,
+      logAttempt: () => undefined,
     },
     admittedImages: new AdmittedImages(),
     closing: new AbortController().signal,

@@ -34,12 +34,12 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
     reserve: ({ record }) => {
       record.reservation = {
         estimate: 1,
-        release: () => void charged.push("released"),
+        release: () => void charged.push(`released by ${record.requestId}`),
       };
       return undefined;
     },
     demand: () => undefined,
-    end: ({ requestId }) => void charged.push(`charged ${requestId}`),
+    logAttempt: () => undefined,
   };
   const { serve, execute, inFlight } = createPipeline({ ...services, charging });
   const run = (send: Send<EmbeddingsQuery, string>, signal = new AbortController().signal) =>
@@ -76,7 +76,7 @@ test("a request without HTTP returns its result, and its usage and cost are in t
     cost: 0.5,
   };
   expect(pipeline.rows).toEqual([expect.objectContaining(row)]);
-  expect(pipeline.charged).toEqual(["charged req_1", "released"]);
+  expect(pipeline.charged).toEqual(["released by req_1", "released by req_1"]);
   expect(pipeline.inFlight()).toBe(0);
 });
 
@@ -87,7 +87,7 @@ test("a request without HTTP that fails has its error in the ledger and releases
   expect(pipeline.rows).toEqual([
     expect.objectContaining({ status: 502, error: "upstream_error" }),
   ]);
-  expect(pipeline.charged).toEqual(["charged req_1", "released"]);
+  expect(pipeline.charged).toEqual(["released by req_1", "released by req_1"]);
   expect(pipeline.inFlight()).toBe(0);
 });
 
@@ -139,7 +139,7 @@ test("an HTTP request whose error response cannot be written releases its resour
   const failing = () => Promise.reject(new GatewayError("upstream_error", "no"));
   await expect(pipeline.serve(endpoint, failing, incoming)).rejects.toBe(bug);
   expect(pipeline.rows).toEqual([expect.objectContaining({ status: 500, error: "internal" })]);
-  expect(pipeline.charged).toEqual(["charged req_1", "released"]);
+  expect(pipeline.charged).toEqual(["released by req_1", "released by req_1"]);
   expect(pipeline.inFlight()).toBe(0);
 });
 

@@ -80,14 +80,15 @@ test("a mark whose row was damaged drops no other row", () => {
   outbox.close();
 });
 
-test("a compaction keeps unstored rows and open reservations, and reports the new file", () => {
+test("a compaction keeps unstored rows and requests in flight, and reports the new file", () => {
   using folder = temporaryFolder();
   let opened = 0;
   const outbox = open(folder.path, {
     compactBytes: 5000,
     opened: { watch: () => void opened++, problem: undefined },
   });
-  outbox.reserve(reservation("open"));
+  outbox.begin(reservation("open"));
+  outbox.flush();
   const rows = Array.from({ length: 100 }, () => row());
   for (const each of rows) {
     outbox.append([each]);
@@ -98,7 +99,7 @@ test("a compaction keeps unstored rows and open reservations, and reports the ne
   expect(Bun.file(outbox.path).size).toBeLessThan(10_000);
   expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
     rows: rows.slice(-3),
-    reserved: [{ requestId: "open" }],
+    inFlight: [{ requestId: "open" }],
     damagedRecords: 0,
     isTorn: false,
   });

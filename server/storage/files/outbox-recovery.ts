@@ -1,15 +1,14 @@
 /**
  * Crash recovery, also after kill -9: moves the rows that earlier processes left in their outboxes into the ledger
- * store, at the start or, if the disk was full, later. Until then these rows count as spent. A reservation without a
+ * store, at the start or, if the disk was full, later. Until then these rows count as spent. A request without a
  * row becomes a row with its estimated cost: the request may have been billed. A file with damaged records is kept
  * under another name, for the operator: no program reads it again.
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { recordedDollars } from "../../lib/nano-dollars.ts";
 import { nextTurn } from "../../lib/tasks.ts";
 import { fromValues, isValidRow } from "../ledger-row-values.ts";
-import type { LedgerRow, ReservedRequest } from "../ports/ledger-row.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type OutboxRecord, ownOutboxes } from "./outbox.ts";
 
 /** Rows per step: few, because recovery runs on the thread that serves requests. A full disk fails the first step. */
@@ -44,8 +43,8 @@ export class OutboxRecovery {
   readonly damaged: readonly DamagedOutbox[];
   /** Outboxes whose last write was cut off by the crash: no response has been sent for what it would have recorded. */
   readonly torn: number;
-  /** Requests that were in flight with a reservation, and have no row in an outbox. */
-  readonly reservations: number;
+  /** Requests that were in flight, and have no row in an outbox. */
+  readonly interrupted: number;
 
   /** The folder must be locked: then every outbox except those of this process was left by an earlier process. */
   constructor(folder: string, store: RowStore) {
@@ -56,13 +55,13 @@ export class OutboxRecovery {
     const settled = new Set(rows.map(({ requestId }) => requestId));
     const open = new Map(
       left
-        .flatMap(({ reserved }) => reserved)
+        .flatMap(({ inFlight }) => inFlight)
         .filter(({ requestId }) => !settled.has(requestId))
-        .map((request) => [request.requestId, request]),
+        .map((row) => [row.requestId, row]),
     );
     this.#left = left;
     // Rows come first: a request with a row keeps it.
-    this.#rows = [...rows, ...[...open.values()].map(interruptedRow)];
+    this.#rows = [...rows, ...open.values()];
     this.damaged = left
       .filter(({ damagedRecords }) => damagedRecords > 0)
       .map(({ path, damagedRecords }) => ({
@@ -70,7 +69,7 @@ export class OutboxRecovery {
         records: damagedRecords,
       }));
     this.torn = left.filter(({ isTorn }) => isTorn).length;
-    this.reservations = open.size;
+    this.interrupted = open.size;
   }
 
   /** Rows that are not in the ledger store yet. */
@@ -131,44 +130,31 @@ function leftOutboxes(folder: string): LeftOutbox[] {
   return found;
 }
 
-/** The client got no response, and how far the upstream request came is unknown. */
-const interruptedRow = (request: ReservedRequest): LedgerRow => ({
-  requestId: request.requestId,
-  at: request.at,
-  endpoint: request.endpoint,
-  keyId: request.keyId,
-  model: request.model,
-  project: request.project,
-  endUser: request.endUser,
-  tags: request.tags,
-  budgets: request.budgets,
-  estimatedCost: recordedDollars(request.estimate),
-  status: 500,
-  error: "internal",
-  steps: "the gateway was killed before the request finished",
-  upstream: null,
-  targetModel: null,
-  attempts: 0,
-  latencyMs: 0,
-  cost: null,
-  inputTokens: null,
-  outputTokens: null,
-  images: null,
-  bytesIn: 0,
-  bytesOut: 0,
-  cachedInputs: null,
-  upstreamTokens: null,
-  inputs: null,
-  timeline: null,
-  errorMessage: null,
-  replica: null,
-});
+/**
+ * The row of a request that was in flight: the client got no response, and how far the upstream request came is
+ * unknown. The values are those of `inFlightValues`.
+ */
+function interruptedRow(values: readonly unknown[]): LedgerRow {
+  const [requestId, at, endpoint, keyId, model, project, estimatedCost, endUser, tags, budgets] =
+    values;
+  return {
+    ...fromValues([]),
+    ...{ requestId, at, endpoint, keyId, model, project, estimatedCost, endUser, tags, budgets },
+    status: 500,
+    error: "internal",
+    steps: "the gateway was killed before the request finished",
+    attempts: 0,
+    latencyMs: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+  } as LedgerRow;
+}
 
 interface OutboxContent {
   /** Rows that are not known to be in the ledger store. */
   readonly rows: readonly LedgerRow[];
-  /** Reservations without a row: it is unknown whether the requests were billed. */
-  readonly reserved: readonly ReservedRequest[];
+  /** The rows of requests that have none: it is unknown whether they were billed. */
+  readonly inFlight: readonly LedgerRow[];
   /** Records that cannot be read, or have a row that no ledger store accepts. */
   readonly damagedRecords: number;
   /** The last record is cut off. It is not counted as damaged. */
@@ -195,8 +181,8 @@ export function readOutbox(bytes: Buffer): OutboxContent {
       at = next < 0 ? bytes.length : next + 1;
     }
   }
-  const { rows, reserved, damagedRecords } = content;
-  return { rows, reserved, damagedRecords, isTorn };
+  const { rows, inFlight, damagedRecords } = content;
+  return { rows, inFlight, damagedRecords, isTorn };
 }
 
 /**
@@ -225,10 +211,10 @@ function jsonAt(bytes: Buffer, at: number): Buffer | undefined {
 class ContentReader {
   rows: LedgerRow[] = [];
   damagedRecords = 0;
-  readonly #reserved = new Map<string, ReservedRequest>();
+  readonly #inFlight = new Map<string, LedgerRow>();
 
-  get reserved(): readonly ReservedRequest[] {
-    return [...this.#reserved.values()];
+  get inFlight(): readonly LedgerRow[] {
+    return [...this.#inFlight.values()];
   }
 
   add(json: Buffer | undefined): void {
@@ -236,24 +222,27 @@ class ContentReader {
       this.damagedRecords++;
       return;
     }
-    const { rows = [], reserved, released, stored } = JSON.parse(json.toString()) as OutboxRecord;
-    const valid = rows.filter(Array.isArray).map(fromValues).filter(isValidRow);
-    if (valid.length < rows.length) this.damagedRecords++;
-    for (const row of valid) this.#addRow(row);
-    if (reserved) this.#addReserved(reserved);
-    if (released !== undefined) this.#reserved.delete(released);
+    const { rows, inFlight, released, stored } = JSON.parse(json.toString()) as OutboxRecord;
+    for (const row of this.#validRows(rows, fromValues)) this.#addRow(row);
+    for (const row of this.#validRows(inFlight, interruptedRow))
+      this.#inFlight.set(row.requestId, row);
+    if (released !== undefined) this.#inFlight.delete(released);
     // If the row of the marker was in a damaged record, nothing is dropped: storing a row again changes nothing.
     if (stored !== undefined)
       this.rows.splice(0, this.rows.findIndex(({ requestId }) => requestId === stored) + 1);
   }
 
-  #addReserved(request: ReservedRequest): void {
-    if (isValidRow(interruptedRow(request))) this.#reserved.set(request.requestId, request);
-    else this.damagedRecords++;
+  #validRows(
+    lists: readonly (readonly unknown[])[] = [],
+    rowOf: (values: readonly unknown[]) => LedgerRow,
+  ): readonly LedgerRow[] {
+    const valid = lists.filter(Array.isArray).map(rowOf).filter(isValidRow);
+    if (valid.length < lists.length) this.damagedRecords++;
+    return valid;
   }
 
   #addRow(row: LedgerRow): void {
     this.rows.push(row);
-    this.#reserved.delete(row.requestId);
+    this.#inFlight.delete(row.requestId);
   }
 }

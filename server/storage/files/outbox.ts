@@ -1,7 +1,7 @@
 /**
  * The outbox, a write-ahead log of the ledger. Ledger rows are appended when their requests end, which takes a few
  * microseconds and survives the death of the process; shortly after, they go into the ledger store in groups. Requests
- * that may be billed are appended when they begin, and settled by their row. The next start recovers the file of a
+ * that may be billed are appended before they are sent, and ended by their row. The next start recovers the file of a
  * killed process (`outbox-recovery.ts`). There is no fsync: a power failure may lose the last moments.
  *
  * A record is a line: the length of its JSON and its checksum (CRC-32), both in eight hexadecimal digits, and the JSON.
@@ -9,7 +9,7 @@
  * continue after a damaged record.
  *
  * Every method is synchronous because it only copies a few hundred bytes to the page cache, which takes less than a
- * promise and a thread would. `append`, `reserve` and `close` throw the errors of the disk; those of the other methods
+ * promise and a thread would. `append`, `flush` and `close` throw the errors of the disk; those of the other methods
  * go to `onError`, and the next write repeats what could not be written.
  */
 import {
@@ -22,8 +22,9 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { recordedDollars } from "../../lib/nano-dollars.ts";
 import { valuesOf } from "../ledger-row-values.ts";
-import type { LedgerRow, ReservedRequest } from "../ports/ledger-row.ts";
+import type { InFlightRequest, LedgerRow } from "../ports/ledger-row.ts";
 import type { OpenedFiles } from "./opened-files.ts";
 
 /** Appending, because a write at a position would leave a hole after the file was truncated. */
@@ -41,7 +42,7 @@ export interface OutboxFileOptions {
   readonly onError: (error: unknown) => void;
   /** Watches the files that must not be lost. The outbox adds its file, and refuses rows after a problem. */
   readonly opened?: Pick<OpenedFiles, "watch" | "problem">;
-  /** Above this size the file is compacted: rewritten with open reservations and unstored rows only. */
+  /** Above this size the file is compacted: rewritten with requests in flight and unstored rows only. */
   readonly compactBytes?: number;
   /** The limit of the file: above it, appending fails as on a full disk. */
   readonly maxBytes?: number;
@@ -51,7 +52,7 @@ export interface OutboxFileOptions {
 
 const unwatched = { watch: () => undefined, problem: undefined };
 
-/** A released reservation is written at most this much later. */
+/** The end of a request without a row is written at most this much later. */
 const releaseDelayMs = 50;
 /** A larger outbox counts as a full disk. */
 const maxOutboxBytes = 64 * 1024 * 1024;
@@ -64,13 +65,13 @@ export class OutboxFile {
   #compactAbove: number;
   #rows: LedgerRow[] = [];
   /** Requests that may be billed, by request id. */
-  readonly #reserved = new Map<string, ReservedRequest>();
+  readonly #inFlight = new Map<string, InFlightRequest>();
+  /** Requests that are written with the next write. */
+  readonly #begun = new Map<string, InFlightRequest>();
   /** Records that are written with the next write. */
   #queue = "";
   /** A record could not be written: the whole file is rewritten before the next one. */
   #isIncomplete = false;
-  /** Whether a reservation was written in this turn of the event loop. */
-  #wroteThisTurn = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
@@ -94,14 +95,16 @@ export class OutboxFile {
     return this.#rows;
   }
 
-  /** Appends all rows or none: then it throws. A row also settles the reservation of its request, in the same write. */
+  /** Appends all rows or none: then it throws. A row also ends its request, in the same write. */
   append(rows: readonly LedgerRow[]): void {
     const { problem } = this.#options.opened;
     if (problem !== undefined) throw new Error(problem);
+    // A request that was never sent is its row only.
+    if (this.#begun.size > 0) for (const { requestId } of rows) this.#begun.delete(requestId);
     this.#write(rowsRecord(rows));
     for (const row of rows) {
       this.#rows.push(row);
-      if (this.#reserved.size > 0) this.#reserved.delete(row.requestId);
+      if (this.#inFlight.size > 0) this.#inFlight.delete(row.requestId);
     }
   }
 
@@ -115,38 +118,30 @@ export class OutboxFile {
     });
   }
 
-  /**
-   * Records that the request may be billed, so that it is charged if the process dies. `mayWait`: the record may be
-   * written with others of the same turn of the event loop; the first of a turn does not wait.
-   */
-  reserve(request: ReservedRequest, mayWait = false): void {
-    this.#reserved.set(request.requestId, request);
-    const record = reservedRecord(request);
-    if (mayWait && this.#wroteThisTurn) {
-      this.#queue += record;
-      return;
-    }
-    this.#write(record);
-    if (!mayWait) return;
-    this.#wroteThisTurn = true;
-    setImmediate(() => {
-      this.#wroteThisTurn = false;
-      this.#flush();
-    });
+  /** The request is sent soon. `flush` records it. */
+  begin(request: InFlightRequest): void {
+    this.#inFlight.set(request.requestId, request);
+    this.#begun.set(request.requestId, request);
   }
 
-  /** Ends a reservation whose row is in the ledger store without having been in the outbox. */
+  /** Records the requests that have begun, so that they have rows if the process dies. To be called before one is sent. */
+  flush(): void {
+    if (this.#begun.size > 0) this.#write("");
+  }
+
+  /** Ends a request whose row is in the ledger store without having been in the outbox, or which needs none. */
   release(requestId: string): void {
-    if (!this.#reserved.delete(requestId)) return;
+    if (!this.#inFlight.delete(requestId)) return;
+    if (this.#begun.delete(requestId)) return;
     this.#queue += encode({ released: requestId });
-    this.#timer ??= setTimeout(() => this.#flush(), releaseDelayMs).unref();
+    this.#timer ??= setTimeout(() => this.#writeQueue(), releaseDelayMs).unref();
   }
 
-  /** Rows and reservations that remain are recovered by the next start. */
+  /** Rows and requests that remain are recovered by the next start. */
   close(): void {
     if (this.#closed) return;
     const isEmpty = this.#isEmpty;
-    if (!isEmpty) this.#flush();
+    if (!isEmpty) this.#writeQueue();
     clearTimeout(this.#timer);
     this.#closed = true;
     closeSync(this.#descriptor);
@@ -156,19 +151,19 @@ export class OutboxFile {
   }
 
   get #isEmpty(): boolean {
-    return this.#rows.length === 0 && this.#reserved.size === 0;
+    return this.#rows.length === 0 && this.#inFlight.size === 0;
   }
 
-  /** Writes the queue. A timer has no caller that could catch an error. */
-  #flush(): void {
-    if (this.#queue === "") return;
+  /** A timer has no caller that could catch an error. */
+  #writeQueue(): void {
+    if (this.#queue === "" && this.#begun.size === 0) return;
     this.#containErrors(() => (this.#isEmpty ? this.#truncate() : this.#write("")));
   }
 
   /**
    * Reports the errors of writes that no caller waits for. After one, the next write rewrites the whole file, with the
-   * queued reservations. Until then the recovery can do without these records, except reservations: it may store a row
-   * again, which changes nothing, and a released reservation has a row in the ledger store.
+   * queued records. Until then the recovery can do without these, except those of requests that begin: it may store a row
+   * again, which changes nothing, and a released request has a row in the ledger store.
    */
   #containErrors(write: () => void): void {
     try {
@@ -184,8 +179,9 @@ export class OutboxFile {
     if (this.#closed) throw new Error("the outbox is closed");
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const queue = this.#queue;
+    const queue = this.#queue + inFlightRecord(this.#begun);
     this.#queue = "";
+    this.#begun.clear();
     const needsCompaction = this.#isIncomplete || this.#size > this.#compactAbove;
     try {
       if (needsCompaction) this.#compact();
@@ -215,9 +211,9 @@ export class OutboxFile {
     const descriptor = openSync(path, emptyForAppending, 0o600);
     let size: number;
     try {
-      const reserved = [...this.#reserved.values()].map(reservedRecord).join("");
+      const inFlight = inFlightRecord(this.#inFlight);
       const rows = this.#rows.length > 0 ? rowsRecord(this.#rows) : "";
-      size = this.#writeAll(descriptor, reserved + rows, 0);
+      size = this.#writeAll(descriptor, inFlight + rows, 0);
       renameSync(path, this.path);
     } catch (error) {
       closeSync(descriptor);
@@ -251,11 +247,11 @@ export class OutboxFile {
 
 /** Exactly one of the members is set. */
 export interface OutboxRecord {
-  /** Ledger rows. Each also settles the reservation of its request. */
+  /** Ledger rows. Each also ends its request. */
   readonly rows?: readonly (readonly unknown[])[];
-  /** A request that may be billed. */
-  readonly reserved?: ReservedRequest;
-  /** The request id of a reservation that ended without a row in the outbox. */
+  /** Requests that may be billed. */
+  readonly inFlight?: readonly (readonly unknown[])[];
+  /** The request id of a request that ended without a row in the outbox. */
   readonly released?: string;
   /** The request id of a row: this row and all rows before it are in the ledger store. */
   readonly stored?: string;
@@ -264,7 +260,22 @@ export interface OutboxRecord {
 export const rowsRecord = (rows: readonly LedgerRow[]): string =>
   encode({ rows: rows.map(valuesOf) });
 
-const reservedRecord = (reserved: ReservedRequest): string => encode({ reserved });
+const inFlightRecord = (requests: ReadonlyMap<string, InFlightRequest>): string =>
+  requests.size === 0 ? "" : encode({ inFlight: Array.from(requests.values(), inFlightValues) });
+
+/** Without names, because this runs for every request that is sent. */
+const inFlightValues = (request: InFlightRequest): readonly unknown[] => [
+  request.requestId,
+  request.at,
+  request.endpoint,
+  request.keyId,
+  request.model,
+  request.project,
+  recordedDollars(request.estimate),
+  request.endUser,
+  request.tags,
+  request.budgets,
+];
 
 const hex = (value: number): string => value.toString(16).padStart(8, "0");
 

@@ -48,11 +48,11 @@ export interface LedgerRow {
 }
 
 /** The part of a ledger row that is known before the upstream request. */
-export interface ReservedRequest
+export interface InFlightRequest
   extends Pick<
     LedgerRow,
     "requestId" | "at" | "endpoint" | "keyId" | "model" | "project" | "endUser" | "tags" | "budgets"
   > {
-  /** US dollars. */
-  readonly estimate: number;
+  /** US dollars. Undefined: no price is known. */
+  readonly estimate?: number | undefined;
 }

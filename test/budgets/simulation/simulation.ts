@@ -57,7 +57,7 @@ class Folder {
   readonly name: string;
   epoch = 0;
   rows: LedgerRow[] = [];
-  readonly reserved = new Map<string, LedgerRow>();
+  readonly inFlight = new Map<string, LedgerRow>();
   readonly ownLedger = new DatabaseModel();
   /** What the shared database has returned. */
   readonly sums = new Map<string, number>();
@@ -188,8 +188,8 @@ export class Process {
     this.folder = folder;
     folder.epoch++;
     // The outbox of the process before.
-    for (const row of folder.reserved.values()) folder.rows.push(row);
-    folder.reserved.clear();
+    for (const row of folder.inFlight.values()) folder.rows.push(row);
+    folder.inFlight.clear();
     this.spend = simulation.hasSharedLedger ? this.#openShared() : this.#openOwn();
     this.limiter = simulation.hasRedis ? this.#openLimiter() : undefined;
     const { limiter, spend } = this;
@@ -199,10 +199,10 @@ export class Process {
     this.#charging = createRequestCharging({
       budgets: this.budgets,
       planImageQuery: () => undefined,
-      reservations: {
-        reserve: ({ requestId, at, estimate, keyId, project }) => {
+      inFlight: {
+        begin: ({ requestId, at, estimate = 0, keyId, project }) => {
           const row = this.#rowOf(requestId, at, keyId, project, estimate);
-          folder.reserved.set(requestId, row);
+          folder.inFlight.set(requestId, row);
         },
       },
       shared: limiter,
@@ -379,20 +379,23 @@ export class Process {
     record.caller = caller;
     const dollars = toDollars(estimate.nanos);
     const maxDollars = toDollars(estimate.mostNanos);
+    const request = {
+      operation: "embeddings",
+      query: undefined,
+      model: {} as PermittedModel,
+      record,
+      estimate: { dollars, maxDollars, isCertain: true },
+    } as const;
     try {
-      const reserving = this.#charging.reserve({
-        operation: "embeddings",
-        query: undefined,
-        model: {} as PermittedModel,
-        record,
-        estimate: { dollars, maxDollars, isCertain: true },
-      });
+      const reserving = this.#charging.reserve(request);
       // The client of a killed process gets an error.
       await Promise.race([reserving, this.died.promise]);
     } catch {
       return undefined;
     }
-    return this.isDead ? undefined : { record, caller, process: this };
+    if (this.isDead) return undefined;
+    this.#charging.logAttempt(request, 1);
+    return { record, caller, process: this };
   }
 
   /** The request has ended: it costs this much. */
@@ -400,10 +403,10 @@ export class Process {
     if (this.isDead) return;
     record.charge.add({ target, billed: "yes", cost: toDollars(nanos) });
     record.end(200, undefined, this.#simulation.time.now(), 0);
-    this.#charging.end(record);
+    record.reservation?.release();
     const row = record.ledgerRow(caller);
     this.folder.rows.push(row);
-    this.folder.reserved.delete(row.requestId);
+    this.folder.inFlight.delete(row.requestId);
     this.spend.end(row);
   }
 }

@@ -1,7 +1,7 @@
 /** Laws (contract tests) of the outbox. */
 import { describe, expect } from "bun:test";
 import type { OutboxFile } from "../../../server/storage/files/outbox.ts";
-import type { LedgerRow, ReservedRequest } from "../../../server/storage/ports/ledger-row.ts";
+import type { InFlightRequest, LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import { ledgerRow } from "../../ledger/ledger-fixture.ts";
 import { awkwardTexts, type Implementation, lawsOf, writeUntilKilled } from "./backend.ts";
 
@@ -16,7 +16,7 @@ export interface OutboxImplementation extends Implementation<OutboxFile> {
 const noon = Date.UTC(2026, 10, 15, 12);
 const row = (more: Partial<LedgerRow> = {}): LedgerRow => ledgerRow(noon, more);
 
-export const reservedRequest = (requestId: string): ReservedRequest => ({
+export const inFlightRequest = (requestId: string): InFlightRequest => ({
   requestId,
   at: noon,
   endpoint: "images",
@@ -30,10 +30,10 @@ export const reservedRequest = (requestId: string): ReservedRequest => ({
 });
 
 /** The row of a request that was in flight when its process ended. */
-const interruptedRow = ({ estimate, ...request }: ReservedRequest): LedgerRow =>
+const interruptedRow = ({ estimate, ...request }: InFlightRequest): LedgerRow =>
   row({
     ...request,
-    estimatedCost: estimate,
+    estimatedCost: estimate ?? null,
     status: 500,
     error: "internal",
     attempts: 0,
@@ -85,8 +85,8 @@ export function outboxLaws(implementation: OutboxImplementation): void {
       "rows that are marked as stored are not recovered, and rows after them are",
       async (open, location) => {
         const outbox = await open();
-        const lasting = reservedRequest("lasting");
-        outbox.reserve(lasting);
+        const lasting = inFlightRequest("lasting");
+        outbox.begin(lasting);
         const rows = [row(), row(), row(), row()];
         outbox.append(rows.slice(0, 3));
         outbox.markStored(2);
@@ -102,7 +102,7 @@ export function outboxLaws(implementation: OutboxImplementation): void {
 
     law("an outbox whose rows are all stored leaves none", async (open, location) => {
       const outbox = await open();
-      outbox.reserve(reservedRequest("a"));
+      outbox.begin(inFlightRequest("a"));
       outbox.append([row({ requestId: "a" }), row()]);
       outbox.markStored(2);
       outbox.close();
@@ -110,13 +110,14 @@ export function outboxLaws(implementation: OutboxImplementation): void {
     });
 
     law(
-      "a reservation is recovered with its estimated cost, unless its request has a row or was released",
+      "a request in flight is recovered with its estimated cost, unless it has a row or was released",
       async (open, location) => {
         const outbox = await open();
         const [first, settled, stored, released, last] = ["a", "b", "c", "d", "e"].map(
-          reservedRequest,
+          inFlightRequest,
         );
-        for (const each of [first, settled, stored, released, last]) outbox.reserve(each!);
+        for (const each of [first, settled, stored, released, last]) outbox.begin(each!);
+        outbox.flush();
         outbox.append([row({ requestId: stored!.requestId })]);
         outbox.markStored(1);
         const pending = row({ requestId: settled!.requestId, cost: 0.01 });
@@ -133,15 +134,28 @@ export function outboxLaws(implementation: OutboxImplementation): void {
       },
     );
 
-    law("reservations that may wait are recovered as others are", async (open, location) => {
+    law("requests that are written together are recovered one by one", async (open, location) => {
       const outbox = await open();
-      const requests = ["a", "b", "c", "d"].map(reservedRequest);
-      for (const each of requests) outbox.reserve(each, true);
+      const requests = ["a", "b", "c", "d"].map(inFlightRequest);
+      for (const each of requests) outbox.begin(each);
       outbox.release("b");
+      outbox.flush();
+      outbox.release("c");
       outbox.close();
-      const left = requests.filter(({ requestId }) => requestId !== "b");
+      const left = requests.filter(({ requestId }) => requestId === "a" || requestId === "d");
       expect(await implementation.recover(location)).toEqual(left.map(interruptedRow));
     });
+
+    law(
+      "a request without a known price is recovered without an estimate",
+      async (open, location) => {
+        const outbox = await open();
+        const unpriced = { ...inFlightRequest("a"), estimate: undefined };
+        outbox.begin(unpriced);
+        outbox.close();
+        expect(await implementation.recover(location)).toEqual([interruptedRow(unpriced)]);
+      },
+    );
 
     law(
       "an outbox that is in use is not recovered, and abandoned ones are",
@@ -187,11 +201,12 @@ export function outboxLaws(implementation: OutboxImplementation): void {
       "an outbox stays below its limit, however many requests begin and end during a long one",
       async (open, location) => {
         const outbox = await open();
-        const lasting = reservedRequest("lasting");
-        outbox.reserve(lasting);
+        const lasting = inFlightRequest("lasting");
+        outbox.begin(lasting);
         for (let count = 0; count < 500; count++) {
           const requestId = `short ${count}`;
-          outbox.reserve(reservedRequest(requestId));
+          outbox.begin(inFlightRequest(requestId));
+          outbox.flush();
           outbox.append([row({ requestId, steps: "x".repeat(500) })]);
           outbox.markStored(1);
         }
@@ -213,19 +228,20 @@ export function outboxLaws(implementation: OutboxImplementation): void {
       expect(await implementation.recover(location)).toEqual([before]);
     });
 
-    law("a closed outbox refuses rows and reservations", async (open, location) => {
+    law("a closed outbox refuses rows and requests", async (open, location) => {
       const outbox = await open();
       const only = row();
       outbox.append([only]);
       outbox.close();
       outbox.close();
       expect(() => outbox.append([row()])).toThrow("closed");
-      expect(() => outbox.reserve(reservedRequest("late"))).toThrow("closed");
+      outbox.begin(inFlightRequest("late"));
+      expect(() => outbox.flush()).toThrow("closed");
       outbox.markStored(1);
       expect(await implementation.recover(location)).toEqual([only]);
     });
 
-    law("rows and reservations are recovered after kill -9", async (_, location) => {
+    law("rows and requests in flight are recovered after kill -9", async (_, location) => {
       const ids = await writeUntilKilled("outbox", implementation.name, location);
       expect(ids.length).toBeGreaterThan(5);
       const recovered = await implementation.recover(location);
@@ -233,7 +249,7 @@ export function outboxLaws(implementation: OutboxImplementation): void {
       expect(found.size).toBe(recovered.length);
       for (const [at, id] of ids.entries()) {
         const expected =
-          at % 2 === 0 ? row({ requestId: id }) : interruptedRow(reservedRequest(id));
+          at % 2 === 0 ? row({ requestId: id }) : interruptedRow(inFlightRequest(id));
         expect(found.get(id)).toMatchObject({
           status: expected.status,
           estimatedCost: expected.estimatedCost,

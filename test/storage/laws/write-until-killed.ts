@@ -11,7 +11,7 @@ import {
   responseStores,
 } from "./implementations.ts";
 import { newKey } from "./new-key.ts";
-import { reservedRequest } from "./outbox.laws.ts";
+import { inFlightRequest } from "./outbox.laws.ts";
 import { postgresConfigEntityStore, postgresKeyStore } from "./postgres-implementations.ts";
 import { redisRequestClaims } from "./redis-implementations.ts";
 import { s3BlobStore, s3ResponseStore } from "./s3-implementations.ts";
@@ -55,7 +55,8 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     const outbox = await find(outboxes);
     let count = 0;
     return async (id) => {
-      outbox.reserve(reservedRequest(id));
+      outbox.begin(inFlightRequest(id));
+      outbox.flush();
       // Every second request is in flight when the process is killed.
       if (count++ % 2 === 0) outbox.append([ledgerRow(Date.now(), { requestId: id })]);
     };

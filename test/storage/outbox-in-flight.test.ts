@@ -1,10 +1,10 @@
-/** Reservations in the outbox: a request that may have been billed is charged after a kill, once. */
+/** Requests in flight in the outbox: one that may have been billed is charged after a kill, once. */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OutboxFile } from "../../server/storage/files/outbox.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
-import type { ReservedRequest } from "../../server/storage/ports/ledger-row.ts";
+import type { InFlightRequest } from "../../server/storage/ports/ledger-row.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { noon } from "../budgets/budgets-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -23,7 +23,7 @@ const request = () => ({ ...ledgerRow(noon), estimate: 0.04 });
 const recoveryOf = (folder: string) =>
   new OutboxRecovery(folder, { append: async () => undefined });
 /** The row that the next process recovers. */
-const recoveredRow = ({ requestId }: ReservedRequest) =>
+const recoveredRow = ({ requestId }: InFlightRequest) =>
   ledgerRow(noon, {
     requestId,
     estimatedCost: 0.04,
@@ -41,10 +41,11 @@ function leaveCopy(folder: string, cutBytes = 0): void {
   writeFileSync(join(folder, copy), bytes.subarray(0, bytes.length - cutBytes));
 }
 
-test("reservations are recovered even if another process has the PID of the killed one", () => {
+test("requests in flight are recovered even if another process has the PID of the killed one", () => {
   using folder = temporaryFolder();
   const outbox = openOutbox(folder.path);
-  outbox.reserve(request());
+  outbox.begin(request());
+  outbox.flush();
   const [name] = readdirSync(folder.path);
   // The parent's PID is in use for certain.
   const copy = join(folder.path, `outbox-${process.ppid}-a.log`);
@@ -57,7 +58,8 @@ test("the file is empty when every request has its row in the store, and gone af
   using folder = temporaryFolder();
   const outbox = openOutbox(folder.path);
   const only = request();
-  outbox.reserve(only);
+  outbox.begin(only);
+  outbox.flush();
   outbox.append([ledgerRow(noon, { requestId: only.requestId })]);
   outbox.markStored(1);
   expect(Bun.file(outbox.path).size).toBe(0);
@@ -69,7 +71,8 @@ test("no request is charged again whose row is in the outbox or in the ledger", 
   using folder = temporaryFolder();
   const outbox = openOutbox(folder.path);
   const [pending, stored] = [request(), request()];
-  for (const each of [pending, stored]) outbox.reserve(each);
+  for (const each of [pending, stored]) outbox.begin(each);
+  outbox.flush();
   outbox.append([ledgerRow(noon, { requestId: pending.requestId, cost: 0.01 })]);
   outbox.close();
   const ledger = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
@@ -81,16 +84,18 @@ test("no request is charged again whose row is in the outbox or in the ledger", 
   await ledger.close();
 });
 
-test("reservations are recovered up to the torn record after a power failure", () => {
+test("requests in flight are recovered up to the torn record after a power failure", () => {
   using folder = temporaryFolder();
   const whole = request();
   const outbox = openOutbox(folder.path);
-  outbox.reserve(whole);
-  outbox.reserve(request());
+  for (const each of [whole, request()]) {
+    outbox.begin(each);
+    outbox.flush();
+  }
   leaveCopy(folder.path, 40);
   outbox.close();
   rmSync(outbox.path);
   const recovery = recoveryOf(folder.path);
-  expect(recovery).toMatchObject({ reservations: 1, damaged: [], torn: 1 });
+  expect(recovery).toMatchObject({ interrupted: 1, damaged: [], torn: 1 });
   expect(recovery.rows).toEqual([recoveredRow(whole)]);
 });
