@@ -189,13 +189,12 @@ export class BudgetCounter implements SharedBudget {
     this.#shared?.limiter.forgetBudget(this);
   }
 
-  /** Thresholds that the stored rows had reached before count as reported: a process has ended their requests. */
-  watch(limit: number): void {
-    this.#thresholds.watch(this.owner.spent, this.used, limit);
+  /** `isReported`: thresholds that the stored rows have reached before are reported. */
+  watch(limit: number, isReported: boolean): void {
+    this.#thresholds.watch(isReported ? this.owner.spent : 0, this.used, limit);
   }
 
   newThresholds(limit: number, isRefused: boolean): readonly Threshold[] {
-    this.watch(limit);
     return this.#thresholds.new(this.used, limit, isRefused);
   }
 }

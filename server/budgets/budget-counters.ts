@@ -17,6 +17,11 @@ export interface BudgetCountersOptions {
   readonly loadLabels?: ((owners: readonly OwnerSpend[]) => Promise<void>) | undefined;
   /** Undefined: each process counts for itself. */
   readonly shared?: SharedBudgets | undefined;
+  /**
+   * The process before was killed: it may have lost the events of thresholds that it had reached. They are emitted
+   * again, and those that are known are no new events.
+   */
+  readonly isAfterKill?: boolean;
   /** The most counters in memory. Idle counters are evicted. */
   readonly maxCounters?: number;
 }
@@ -49,7 +54,7 @@ export class BudgetCounters {
       const { budget } = counter;
       if (budget?.budgeted === budgeted) return [budget];
       const limit = toNanos(dollars);
-      counter.watch(limit);
+      counter.watch(limit, this.#options.isAfterKill !== true);
       counter.budget = { budgeted, period, name: names[period], limit, counter };
       return [counter.budget];
     });

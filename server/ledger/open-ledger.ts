@@ -56,6 +56,8 @@ export interface OpenedLedger {
   readonly spend: Spend;
   /** Reads what end users and tags have spent, before `spend` is asked. Undefined: it is in the data folder. */
   readonly loadLabels: LedgerForwarding["loadLabels"] | undefined;
+  /** An earlier process on the data folder ended without closing its outbox. */
+  readonly isAfterKill: boolean;
   /** Undefined: the ledger is in the data folder only. */
   readonly forwarding: { backlog(): number; isReachable(): boolean } | undefined;
 }
@@ -73,6 +75,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     retention,
   } = shared ? openShared(options, shared) : openLocal(options);
   const recovery = new OutboxRecovery(folder, store);
+  const isAfterKill = !recovery.isDone;
   for (const row of recovery.rows) spend.end(row);
   if (recovery.interrupted > 0) log.warn("in-flight-recovered", { requests: recovery.interrupted });
   for (const { path, records } of recovery.damaged) log.error("outbox-damaged", { records, path });
@@ -143,6 +146,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     ledger,
     queries,
     spend,
+    isAfterKill,
     loadLabels: forwarding?.loadLabels,
     forwarding: forwarding && {
       isReachable: forwarding.isReachable,

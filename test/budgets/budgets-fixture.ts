@@ -89,11 +89,14 @@ export function withRow(
 
 export type TestBudgets = ReturnType<typeof createTestBudgets>["budgets"];
 
-export function createTestBudgets(before: Readonly<Record<string, number>> = {}) {
+export function createTestBudgets(
+  before: Readonly<Record<string, number>> = {},
+  isAfterKill = false,
+) {
   const events: ThresholdEvent[] = [];
   const read: string[] = [];
   const spend = createTestSpend(before, read);
-  const counters = new BudgetCounters({ spend });
+  const counters = new BudgetCounters({ spend, isAfterKill });
   const all = createBudgets({ counters, emit: (event) => events.push(event) });
   const budgets = {
     ...all,

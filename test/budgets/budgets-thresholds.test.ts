@@ -118,3 +118,10 @@ test("a threshold that is reached together with other replicas is emitted, and o
   spend(restarted.budgets, key, 0.5);
   expect(restarted.events.map(({ data }) => data.percent)).toEqual([50]);
 });
+
+test("a threshold that was reached just before the gateway was killed is emitted after its restart", () => {
+  const key = budgeted({ total: 10 });
+  const restarted = createTestBudgets({ "key ci total": 6 }, true);
+  spend(restarted.budgets, key, 0.5);
+  expect(restarted.events.map(({ data }) => data.percent)).toEqual([50]);
+});

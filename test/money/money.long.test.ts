@@ -24,22 +24,6 @@ const seeds =
 /** Each waits for its turn. */
 const timeoutMs = 900_000;
 
-/** Laws that do not hold yet. `MONEY_ALL=1` holds the gateways to them too. */
-const notYet: readonly string[] =
-  process.env.MONEY_ALL === "1"
-    ? []
-    : [
-        // The log of requests in flight has only those with a price and a budget.
-        "invoice: no row after kill -9",
-        "invoice: no row after kill -9, key without a budget",
-        "invoice: no estimate, key without a budget",
-        // Lines of a vendor's batch that are delivered again after kill -9.
-        "invoice: cost without an invoice line",
-        // Reached by the requests of another replica, or of a process that was killed.
-        "sums: missing threshold",
-        "admission: refused although it fits",
-      ];
-
 describe("each dollar is in one place", () => {
   for (const seed of seeds) {
     const scenario = scenarioOf(seed);
@@ -56,8 +40,7 @@ describe("each dollar is in one place", () => {
       async () => {
         const { violations, summary } = await inTurn(() => runScenario(scenario, checkout));
         console.log(summary);
-        const broken = violations.filter(({ law }) => !notYet.includes(law));
-        expect(broken.map(({ law, text }) => `${law}: ${text}`)).toEqual([]);
+        expect(violations.map(({ law, text }) => `${law}: ${text}`)).toEqual([]);
       },
       timeoutMs,
     );
