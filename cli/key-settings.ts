@@ -5,6 +5,7 @@
 
 import { periods } from "../contract/budget-periods.ts";
 import type { Budget, Limits } from "../contract/limits-and-budgets.ts";
+import { modelKinds } from "../contract/model-kinds.ts";
 import { keyBody, parameters as parametersSchema } from "../contract/schemas/keys.ts";
 import { budgetOf } from "../server/config/build/limits-and-budgets.ts";
 import type { KeySettings } from "../server/storage/sql/stored-key.ts";
@@ -44,8 +45,6 @@ const limitNames: readonly (readonly [argument: Argument, name: keyof Limits, un
   ["megapixels-per-minute", "megapixelsPerMinute", "megapixels/min"],
   ["concurrent", "concurrent", "concurrent"],
 ];
-
-const modelKinds = ["embedding", "image"] as const;
 
 /** `now`: Unix milliseconds. */
 export function readKeySettings(values: SettingValues, now: number): KeySettings {

@@ -2,6 +2,7 @@
  * List prices of vendors for imported models. Other gateways count by the name of a model, also if another server
  * answers at its address, and budgets need a price.
  */
+import type { ModelKind } from "../../contract/model-kinds.ts";
 import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import {
   listedImagePrice,
@@ -11,8 +12,6 @@ import type { Target } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import type { Price } from "../../server/upstream/price.ts";
 import type { SubjectReport } from "./report.ts";
-
-export type ModelKind = "embedding" | "image";
 
 export interface PricedModel {
   readonly kind: ModelKind;

@@ -1,10 +1,10 @@
 /** Compares what an import gives each key with what the other gateway, which is running, gives it. */
 import { existsSync, readFileSync } from "node:fs";
+import type { ModelKind } from "../../contract/model-kinds.ts";
 import { secretHash } from "../../server/lib/secret-hash.ts";
 import type { JsonObject } from "../../server/storage/sql/config-entity-store.ts";
 import { settingsOrUsage, UsageError } from "../command.ts";
 import { onOneLine, writeOutput } from "../write.ts";
-import type { ModelKind } from "./list-price.ts";
 import type { ImportPlan, PlannedKey } from "./plan.ts";
 import { quantity } from "./quantity.ts";
 import { Report } from "./report.ts";

@@ -1,5 +1,7 @@
 /** Entities that the API changes: upstreams, models, projects, webhooks. */
+
 import { z } from "zod";
+import { modelKinds } from "../model-kinds.ts";
 import { batchExecutions, policyNames, webhookFormats } from "./constants.ts";
 import { shownWebhookSchema } from "./events.ts";
 import type { Infer } from "./infer.ts";
@@ -116,7 +118,7 @@ const targetValueSchema = z
 
 const modelValueSchema = z
   .looseObject({
-    kind: z.enum(["embedding", "image"]),
+    kind: z.enum(modelKinds),
     description: z.string().exactOptional(),
     targets: z.array(targetValueSchema),
     policy: z.enum(policyNames).exactOptional(),

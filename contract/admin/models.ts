@@ -1,5 +1,7 @@
 /** Models and targets as the console shows them. */
+
 import { z } from "zod";
+import { modelKinds } from "../model-kinds.ts";
 import { limitsValueSchema, modelEntitySchema, originSchema } from "./entities.ts";
 import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
@@ -94,7 +96,7 @@ export const shownModelSchema = z
   .strictObject({
     object: z.literal("model"),
     id: z.string(),
-    kind: z.enum(["embedding", "image"]),
+    kind: z.enum(modelKinds),
     description: z.string().nullable(),
     owned_by: z.string(),
     origin: originSchema,

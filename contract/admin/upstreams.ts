@@ -1,5 +1,7 @@
 /** Kinds of upstreams with the fields of their forms, and connection tests. */
+
 import { z } from "zod";
+import { modelKinds } from "../model-kinds.ts";
 import { connectionSteps } from "./constants.ts";
 import { translatableSchema } from "./error.ts";
 import type { Infer } from "./infer.ts";
@@ -30,7 +32,7 @@ export const upstreamKindSchema = z
     kind: z.string(),
     title: z.string().describe("The vendor's or the server's name."),
     serves: z
-      .enum(["embedding", "image"])
+      .enum(modelKinds)
       .nullable()
       .describe("The only kind of model it serves. `null`: both."),
     fields: z.array(formFieldSchema),
@@ -63,7 +65,7 @@ export type ConnectionStep = Infer<typeof connectionStepSchema>;
 const discoveredModelSchema = z
   .strictObject({
     id: z.string().describe("The upstream's name of the model."),
-    kind: z.enum(["embedding", "image"]).nullable().describe("`null`: unknown."),
+    kind: z.enum(modelKinds).nullable().describe("`null`: unknown."),
   })
   .meta({ id: "DiscoveredModel" });
 export type DiscoveredModel = Infer<typeof discoveredModelSchema>;

@@ -1,4 +1,5 @@
 /** `price` of vexel.yaml and of the forms of the console: the operator's price in US dollars. */
+
 import { z } from "zod";
 import { schemaText } from "../messages/schema-messages.ts";
 import { boundedRecord } from "./bounded-record.ts";
@@ -50,8 +51,6 @@ export const imagePrice = imagePriceMembers
       input !== undefined || (imageInput ?? textOutput) === undefined,
     { message: schemaText("price_beside") },
   );
-
-export type PriceKind = "embedding" | "image";
 
 export const priceKeys = {
   moderation: Object.keys(moderationPrice.shape),

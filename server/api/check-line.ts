@@ -1,11 +1,12 @@
 /** Checks the body of a line of a batch as its endpoint would: parameters, and the model that the API key may use. */
 import { defaultModel, resolveModel } from "../auth/authenticate.ts";
 import type { BatchOperation } from "../batches/stored-batch.ts";
-import type { Model, Snapshot } from "../config/snapshot.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import { itemsOf } from "../embeddings/split.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
+import { modelKindOf } from "../request/operation.ts";
 import type { EditQuery, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
 import { parseEdit, withJsonFieldNames } from "./edits.ts";
 import { embeddingsBody } from "./embeddings.ts";
@@ -36,7 +37,7 @@ export function createCheckLine({ maxInputs }: { readonly maxInputs: number }) {
     caller: Caller,
     snapshot: Snapshot,
   ): CheckedLine => {
-    const kind: Model["kind"] = operation === "embeddings" ? "embedding" : "image";
+    const kind = modelKindOf(operation);
     const name = (given: unknown): unknown =>
       given === undefined || given === "" ? defaultModel(kind, caller, snapshot) : given;
     try {

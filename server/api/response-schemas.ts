@@ -1,5 +1,7 @@
 /** The schemas of all responses, for the OpenAPI document. Tests validate real responses against them. */
+
 import { z } from "zod";
+import { modelKinds } from "../../contract/model-kinds.ts";
 import { maxModels } from "../../contract/schemas/models.ts";
 
 const tokens = z.int().min(0);
@@ -61,7 +63,7 @@ export const modelResponse = z.looseObject({
   object: z.literal("model"),
   created: z.int(),
   owned_by: z.string(),
-  kind: z.enum(["embedding", "image"]),
+  kind: z.enum(modelKinds),
   input_modalities: z
     .array(z.enum(["text", "image"]))
     .optional()

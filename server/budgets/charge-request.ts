@@ -13,7 +13,7 @@ import {
 import { noDemand } from "../limits/limiter.ts";
 import type { RequestBudgets, SharedLimiter } from "../limits/shared-limiter.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
-import type { Operation } from "../request/http-types.ts";
+import type { Operation } from "../request/operation.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type {

@@ -8,6 +8,7 @@ import type {
   LabelLimits,
   Limits,
 } from "../../contract/limits-and-budgets.ts";
+import type { ModelKind } from "../../contract/model-kinds.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 
@@ -34,7 +35,7 @@ export type PolicyName = (typeof policyNames)[number];
 export interface Model {
   /** The id that clients send as `model`. */
   readonly id: string;
-  readonly kind: "embedding" | "image";
+  readonly kind: ModelKind;
   /** In the order of the file. The first is the reference for drift detection. Each has its tier. */
   readonly targets: readonly Target[];
   /** Absent: `p2c`. */

@@ -9,13 +9,9 @@ import { detachableStream } from "../lib/detachable-stream.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import { areLargeExtraFields } from "../lib/large-json.ts";
-import type {
-  IncomingRequest,
-  Operation,
-  StreamChunk,
-  StreamedResponseBody,
-} from "../request/http-types.ts";
+import type { IncomingRequest, StreamChunk, StreamedResponseBody } from "../request/http-types.ts";
 import { openBody } from "../request/open-body.ts";
+import type { Operation } from "../request/operation.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";

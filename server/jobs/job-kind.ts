@@ -1,8 +1,8 @@
 /** What each kind of job supplies: its lines, the form of their results, and its end. The runner does the rest. */
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Operation } from "../request/http-types.ts";
 import type { VendorLine } from "../request/job-line.ts";
+import type { Operation } from "../request/operation.ts";
 import type {
   ClaimedRange,
   JobData,

@@ -1,5 +1,5 @@
 /** The names that the GenAI semantic conventions of OpenTelemetry define for operations and providers. */
-import type { Operation } from "../request/http-types.ts";
+import type { Operation } from "../request/operation.ts";
 import type { Target } from "../upstream/contract.ts";
 
 /** The conventions define no name for moderation. */

@@ -1,13 +1,10 @@
 /** An endpoint: how a request is read, which models serve it, what it costs and how its response is written. */
+import type { ModelKind } from "../../contract/model-kinds.ts";
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { PermittedModel } from "../request/caller.ts";
-import type {
-  IncomingRequest,
-  Operation,
-  RequestUsage,
-  ResponseBody,
-} from "../request/http-types.ts";
+import type { IncomingRequest, RequestUsage, ResponseBody } from "../request/http-types.ts";
+import type { Operation } from "../request/operation.ts";
 import type { Deviations, Target } from "../upstream/contract.ts";
 import type { StreamEvent } from "./stream-response.ts";
 
@@ -62,7 +59,7 @@ export type ReadsImages = (model: unknown) => boolean;
 export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly operation: Operation;
   /** The kind of models that the endpoint serves. */
-  readonly kind: "embedding" | "image";
+  readonly kind: ModelKind;
   /**
    * `keyId`: the API key whose share of temp storage an upload takes. `readsImages`: absent if no model of the
    * configuration reads images.

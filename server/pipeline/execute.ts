@@ -17,7 +17,8 @@ import {
   timedOutInQueue,
 } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { CachePolicy, Operation, Priority, RequestUsage } from "../request/http-types.ts";
+import type { CachePolicy, Priority, RequestUsage } from "../request/http-types.ts";
+import type { Operation } from "../request/operation.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { RequestTrace } from "../request/request-trace.ts";
 import type { Send } from "../request/stage.ts";

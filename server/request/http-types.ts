@@ -115,9 +115,6 @@ export type Priority = "interactive" | "batch";
  */
 export type CachePolicy = "use" | "refresh" | "no-store";
 
-/** `moderations`: the gateway checks the prompt of an image request. */
-export type Operation = "embeddings" | "generations" | "edits" | "moderations";
-
 export interface RequestUsage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;

@@ -7,8 +7,9 @@ import type { Deviations, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled, withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { Caller, PermittedModel } from "./caller.ts";
 import { type AttemptCharge, Charge } from "./charge.ts";
-import type { CachePolicy, Operation, Priority, RequestUsage } from "./http-types.ts";
+import type { CachePolicy, Priority, RequestUsage } from "./http-types.ts";
 import type { JobLineContext } from "./job-line.ts";
+import { generatesImages, type Operation } from "./operation.ts";
 import type {
   EmbeddingsRecord,
   ImagesRecord,
@@ -228,7 +229,7 @@ export class RequestRecord implements RequestContext, RequestReport {
   /** The error for the client: an image that may have been billed is generated again only if the client decides so. */
   clientError(error: GatewayError): GatewayError {
     const mayBeBilled =
-      this.endpoint !== "embeddings" &&
+      generatesImages(this.endpoint) &&
       !this.permittedModel?.retryPaid &&
       mayHaveBeenBilled(this.routing.attempts, error);
     return mayBeBilled ? withBillingWarning(error) : error;

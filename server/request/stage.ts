@@ -6,7 +6,7 @@ import type { RequestTemp } from "../temp-storage/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { PermittedModel } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
-import type { Operation } from "./http-types.ts";
+import type { Operation } from "./operation.ts";
 import type { RequestContext, RequestReport } from "./request-report.ts";
 import type { TraceHeaders } from "./request-trace.ts";
 

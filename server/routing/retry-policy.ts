@@ -4,6 +4,7 @@
  * connection, a timeout, a 5xx, and a 429 with a short `retry-after`.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { generatesImages } from "../request/operation.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { mayBeBilled, mayBillFailedAttempt } from "../upstream/may-have-been-billed.ts";
 
@@ -23,7 +24,7 @@ export function mayFailOver<Q>(error: unknown, { operation, model }: StageReques
   // A model that one account or region lacks may exist at another target, and nothing was generated.
   if (targetSpecificErrors.has(error.kind)) return true;
   if (error.definition.retry !== "elsewhere") return false;
-  return operation === "embeddings" || model.retryPaid === true || !mayBillFailedAttempt(error);
+  return !generatesImages(operation) || model.retryPaid === true || !mayBillFailedAttempt(error);
 }
 
 export const targetSpecificErrors: ReadonlySet<string> = new Set([
@@ -43,7 +44,7 @@ export function retryDelayMs<Q>(
 ): number | undefined {
   if (!(error instanceof GatewayError) || repeats >= maxRepeats) return undefined;
   // The target may have generated the image already, whatever its error says.
-  if (operation !== "embeddings" && !model.retryPaid && mayBeBilled(error)) return undefined;
+  if (generatesImages(operation) && !model.retryPaid && mayBeBilled(error)) return undefined;
   const { definition, details } = error;
   if (!definition.transient || details.notExecuted) return undefined;
   const jitter = random();

@@ -3,6 +3,7 @@
  * limits, and expected prices.
  */
 
+import type { ModelKind } from "../../contract/model-kinds.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ConcurrencySlots, SlotLease } from "../limits/concurrency-slots.ts";
 import { shortage } from "../limits/limiter.ts";
@@ -50,7 +51,7 @@ export interface RouteRequestOptions<Q, A> {
 }
 
 /** The smallest demand of any request. */
-const minimumDemand: Readonly<Record<"embedding" | "image", Demand>> = {
+const minimumDemand: Readonly<Record<ModelKind, Demand>> = {
   embedding: { requests: 1, tokens: 1, images: 0, pixels: 0 },
   image: { requests: 1, tokens: 1, images: 1, pixels: 1 },
 };
@@ -59,7 +60,7 @@ const minimumDemand: Readonly<Record<"embedding" | "image", Demand>> = {
 export const targetCapacity = (
   admission: Admission,
   clock: () => number,
-  kind: "embedding" | "image",
+  kind: ModelKind,
 ): TargetCapacity => ({
   hasCapacity: ({ scopes }: Target) =>
     scopes === undefined ||

@@ -4,6 +4,7 @@
  */
 
 import type { z } from "zod";
+import type { ModelKind } from "../../contract/model-kinds.ts";
 import type { BorrowedChunks } from "../lib/borrowed-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
@@ -221,7 +222,7 @@ export interface Kind {
   /** At least one of these sets of settings must be complete. */
   readonly needsOneOf?: readonly (readonly string[])[];
   /** The only kind of model it serves. Absent: not restricted, and the upstream decides. */
-  readonly serves?: "embedding" | "image";
+  readonly serves?: ModelKind;
   /** Its list of models has every model that it serves. Absent: not known. */
   readonly listsEveryModel?: true;
   /** Settings of this kind only, by name. */

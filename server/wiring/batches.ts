@@ -7,7 +7,7 @@ import { createMayMerge } from "../api/merged-lines.ts";
 import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import { createBatches } from "../batches/batches.ts";
-import { type BatchData, type BatchOperation, batchDataOf } from "../batches/stored-batch.ts";
+import { type BatchData, batchDataOf } from "../batches/stored-batch.ts";
 import { chooseExecution } from "../batches/vendor/choose-execution.ts";
 import { dollarsOf, type Vendor, vendorOf } from "../batches/vendor/index.ts";
 import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
@@ -26,6 +26,7 @@ import { dayMs } from "../lib/timers.ts";
 import { estimateImages } from "../limits/estimate-cost.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
+import { modelKindOf } from "../request/operation.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
 import { adapters } from "../upstream/adapters/index.ts";
@@ -43,9 +44,6 @@ const policyOf = (caller: Caller, model: Pick<Model, "parameters">): ParameterPo
 /** Estimated, of embeddings inputs. */
 const tokensOf = (query: CheckedLine["query"]): number =>
   "input" in query ? loadOf(query.input).tokens : 0;
-
-const kindOf = (operation: BatchOperation): Model["kind"] =>
-  operation === "embeddings" ? "embedding" : "image";
 
 /** The target of the model that the vendor's batch was sent to. */
 const findTarget = (
@@ -111,7 +109,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     const pinned = snapshot();
     const { model: id = "", vendorTarget, operation } = batchDataOf(job);
     const caller = callerOfKey(job.keyId, pinned, now());
-    const model = resolveModel(id, kindOf(operation), caller, pinned);
+    const model = resolveModel(id, modelKindOf(operation), caller, pinned);
     if (vendorTarget && findTarget(model, vendorTarget)) return { caller, model, operation };
     throw new GatewayError("vendor_batch_failed", "The model has another upstream.");
   };

@@ -1,7 +1,8 @@
 /** Options of an entry of LiteLLM's model list, as members of a model or a target. */
+
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { knownEmbedding } from "../../../server/upstream/catalog/index.ts";
-import type { ModelKind } from "../list-price.ts";
 import type { SubjectReport } from "../report.ts";
 import type { Parameters } from "./plan-upstream.ts";
 import { splitModel } from "./providers.ts";

@@ -2,8 +2,9 @@
  * The models that an imported key may use. LiteLLM checks several lists: those of the key, of its team or user, and of
  * its project. An entry of a list is the name of a model, a pattern, or a group of models (access group).
  */
+
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
-import type { ModelKind } from "../list-price.ts";
 import type { SubjectReport } from "../report.ts";
 import { namesOf } from "./column-values.ts";
 import { splitModel } from "./providers.ts";

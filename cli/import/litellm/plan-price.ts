@@ -1,11 +1,8 @@
 /** The price of a target: the price of the entry, or else the list price of the vendor that the entry names. */
+
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
-import {
-  type ModelKind,
-  type PlannedPrice,
-  type PricedModel,
-  planListPrice,
-} from "../list-price.ts";
+import { type PlannedPrice, type PricedModel, planListPrice } from "../list-price.ts";
 import type { SubjectReport } from "../report.ts";
 import type { Parameters } from "./plan-upstream.ts";
 

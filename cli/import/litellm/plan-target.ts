@@ -1,9 +1,10 @@
 /** The target of one entry of LiteLLM's model list. */
+
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import type { JsonObject } from "../../../server/storage/sql/config-entity-store.ts";
 import { vectorSpaceOf } from "../../../server/upstream/catalog/index.ts";
 import { guessModelKind } from "../../../server/upstream/catalog/served-models.ts";
 import { limitsOf } from "../limits.ts";
-import type { ModelKind } from "../list-price.ts";
 import type { Upstreams } from "../plan.ts";
 import type { Report, SubjectReport } from "../report.ts";
 import {

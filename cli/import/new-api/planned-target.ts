@@ -1,9 +1,10 @@
 /** A model of a channel of new-api, at one of the channel's credentials. */
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import type { PlannedPrice } from "../list-price.ts";
 
 export interface PlannedTarget {
   readonly model: string;
-  readonly kind: "embedding" | "image";
+  readonly kind: ModelKind;
   readonly upstream: string;
   readonly upstreamKind: string;
   readonly upstreamModel: string;

@@ -2,7 +2,7 @@
  * Asks another gateway which models a key may use, without a request to a vendor. An embeddings request without `input`
  * is refused after the authorization; for image models the list of models answers, so that no image is generated.
  */
-import type { ModelKind } from "../list-price.ts";
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 
 /** `unknown`: the gateway did not say, such as because of a rate limit. */
 export type Access = "allowed" | "refused" | "unknown";

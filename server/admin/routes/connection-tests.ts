@@ -1,9 +1,11 @@
 /** /upstreams/test and /upstreams/:id/test: connection tests of a draft and of an upstream in force. */
+
 import { z } from "zod";
 import { connectionTestSchema } from "../../../contract/admin/upstreams.ts";
 import { type ConnectionTest, type DiscoveredModel, secretMask } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import type { Translatable } from "../../../contract/messages/message-format.ts";
+import { modelKinds } from "../../../contract/model-kinds.ts";
 import { secretFieldsOf } from "../../config/entities/secret-fields.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { JsonObject } from "../../storage/sql/config-entity-store.ts";
@@ -31,7 +33,7 @@ const storedBody = z.strictObject({
     .max(200)
     .optional()
     .describe("The upstream's name of the model for that request."),
-  modelKind: z.enum(["embedding", "image"]).optional(),
+  modelKind: z.enum(modelKinds).optional(),
 });
 const draftBody = storedBody.extend({
   upstream: z.looseObject({}).describe("As in POST /admin/api/upstreams."),

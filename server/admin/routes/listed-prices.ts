@@ -1,7 +1,9 @@
 /** /listed-price: the vendor's list price of a model at an upstream, which the form of a model shows. */
+
 import { z } from "zod";
 import { listedPriceSchema } from "../../../contract/admin/models.ts";
 import type { ListedPrice } from "../../../contract/admin.ts";
+import { modelKinds } from "../../../contract/model-kinds.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { priceSources } from "../../upstream/catalog/price-sources.ts";
 import {
@@ -15,7 +17,7 @@ import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 
 const query = z.object({
-  kind: z.enum(["embedding", "image"]).describe("The kind of the model."),
+  kind: z.enum(modelKinds).describe("The kind of the model."),
   upstream: z.string().max(200).describe("The id of the upstream."),
   model: z.string().max(500).describe("The model's name at the upstream."),
 });

@@ -1,4 +1,5 @@
 /** /models: the catalog that the console shows, with the live health of the targets, and the models of the store. */
+
 import { z } from "zod";
 import { modelEntitySchema } from "../../../contract/admin/entities.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
@@ -11,6 +12,7 @@ import type {
   ShownModel,
   ShownTarget,
 } from "../../../contract/admin.ts";
+import { modelKinds } from "../../../contract/model-kinds.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { Model } from "../../config/snapshot.ts";
 import { originOf } from "../../config/snapshot.ts";
@@ -25,7 +27,7 @@ import { modelPrices } from "../model-prices.ts";
 const target = z.looseObject({ upstream: z.string(), model: z.string() });
 const body = z.looseObject({
   id: z.string().describe("The id that clients send as model."),
-  kind: z.enum(["embedding", "image"]),
+  kind: z.enum(modelKinds),
   targets: z.array(target).min(1).describe("The upstreams that serve it, with its name there."),
 });
 

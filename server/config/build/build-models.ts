@@ -1,4 +1,5 @@
 /** Builds the models of a config snapshot: those of the configuration, and provisioned ones. */
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import { durationMs } from "../../../contract/schemas/models.ts";
 import { adapters } from "../../upstream/adapters/index.ts";
 import { knownEmbedding, vectorSpaceOf } from "../../upstream/catalog/index.ts";
@@ -166,7 +167,7 @@ interface Ordered {
  * tier.
  */
 function orderOf(
-  kind: "embedding" | "image",
+  kind: ModelKind,
   targets: readonly Ordered[],
 ): readonly { readonly tier?: number; readonly weight?: number }[] {
   const isChain = kind === "image" && targets.every(({ tier }) => tier === undefined);

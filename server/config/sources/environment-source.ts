@@ -3,6 +3,7 @@
  * well-known variables -> upstreams and their catalog models, so that provider keys alone are enough.
  */
 
+import { modelKinds } from "../../../contract/model-kinds.ts";
 import { id as idSchema, secret } from "../../../contract/schemas/names.ts";
 import { baseUrl as baseUrlSchema } from "../../../contract/schemas/upstreams.ts";
 import { commaList } from "../../lib/comma-list.ts";
@@ -114,7 +115,7 @@ function modelsOf(
   now: number,
 ): readonly CatalogModel[] {
   const known = catalogModels[kind] ?? [];
-  const named = (["embedding", "image"] as const).flatMap((modelKind) =>
+  const named = modelKinds.flatMap((modelKind) =>
     deploymentsIn(deployments && read(env, deployments[modelKind])).map(
       (id): CatalogModel =>
         known.find((row) => row.id === id && row.kind === modelKind) ?? { id, kind: modelKind },

@@ -2,6 +2,7 @@
  * Environment variables that provision an upstream by themselves. A test checks docs/upstreams.md against this table.
  */
 
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 export interface Provider {
   /** The kind and the id of the upstream, and the prefix of its model ids that an earlier provider also serves. */
   readonly kind: string;
@@ -13,7 +14,7 @@ export interface Provider {
   /** Variables with other common uses: alone they provision nothing. */
   readonly shared?: readonly string[];
   /** Variables with comma-separated lists of deployments. */
-  readonly deployments?: Readonly<Record<"embedding" | "image", string>>;
+  readonly deployments?: Readonly<Record<ModelKind, string>>;
 }
 
 /** In order of precedence: if two serve a model of the same name, the first keeps the plain id. */

@@ -1,7 +1,9 @@
 /**
  * Turns schema issues into error messages for the author of the file. No message repeats a value that may be a secret.
  */
+
 import type { z } from "zod";
+import { modelKinds } from "../../../contract/model-kinds.ts";
 import { didYouMean, nearestMatch } from "../../lib/edit-distance.ts";
 import { describeConstraint } from "../../lib/zod-message.ts";
 import { kinds } from "../../upstream/kinds.ts";
@@ -59,7 +61,7 @@ function misplacedLabelKey(key: string, path: Path): string | undefined {
 type EntryList = "upstreams" | "models";
 
 const kindsOf = (list: EntryList): readonly string[] =>
-  list === "upstreams" ? [...kinds.keys()] : ["embedding", "image"];
+  list === "upstreams" ? [...kinds.keys()] : modelKinds;
 
 function wrongKind(value: unknown, list: EntryList, show: Show): string {
   const known = kindsOf(list);

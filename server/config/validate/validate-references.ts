@@ -2,6 +2,7 @@
  * Validates references between entries of a file that the schema accepts, and from the file to provisioned upstreams
  * and models.
  */
+import { modelKinds } from "../../../contract/model-kinds.ts";
 import { didYouMean } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { adapters } from "../../upstream/adapters/index.ts";
@@ -220,8 +221,6 @@ function unknownUpstream(name: string, known: Iterable<string>, show: Show): str
     : didYouMean(name, known, show);
   return `there is no upstream ${show(name)}${hint}`;
 }
-
-const modelKinds = ["embedding", "image"] as const;
 
 /**
  * `defaults` of the file and of its keys (the models of requests that name none): models that do not exist, are of the

@@ -4,12 +4,13 @@
  * that do not depend on the upstream, such as dimensions, are in server/upstream/catalog/.
  */
 
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import { kinds } from "../kinds.ts";
 import { knownEmbedding } from "./index.ts";
 
 export interface CatalogModel {
   readonly id: string;
-  readonly kind: "embedding" | "image";
+  readonly kind: ModelKind;
   readonly dimensions?: number;
 }
 
@@ -271,10 +272,7 @@ const imageNames =
  * Guesses the kind of a model in an upstream's list, from the catalog and from its name. Undefined: neither the catalog
  * nor the name tells. Most models of large vendors are language models.
  */
-export function guessModelKind(
-  model: string,
-  upstreamKind: string,
-): "embedding" | "image" | undefined {
+export function guessModelKind(model: string, upstreamKind: string): ModelKind | undefined {
   const only = kinds.get(upstreamKind)?.serves;
   if (only === "image") return only;
   const listed = catalogModels[upstreamKind]?.find(({ id }) => id === model)?.kind;

@@ -1,4 +1,5 @@
 /** The connection tests of upstreams, without a connection to an address of the local link. */
+import type { ModelKind } from "../../../contract/model-kinds.ts";
 import type { RequestTemp } from "../../temp-storage/request-temp.ts";
 import type { UpstreamClient } from "../client.ts";
 import type { Target, Upstream } from "../contract.ts";
@@ -69,7 +70,7 @@ export function createConnectionTests(options: ConnectionTestsOptions) {
     /** Embeds a short text or generates an image. Rejects if that fails. */
     sendTestRequest: async (
       target: Target,
-      kind: "embedding" | "image",
+      kind: ModelKind,
       signal: AbortSignal,
     ): Promise<unknown> => {
       const { model } = target;

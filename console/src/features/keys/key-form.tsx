@@ -1,7 +1,9 @@
 /** The form of an API key: its project, models, expiry, limits and budget. */
+
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useWatch } from "react-hook-form";
 import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
+import { type ModelKind, modelKinds } from "../../../../contract/model-kinds.ts";
 import { keyBody } from "../../../../contract/schemas/keys.ts";
 import { call } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
@@ -63,7 +65,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   );
   const { control } = form;
   const expires = useWatch({ control, name: "expires" });
-  const modelsOf = (kind: "embedding" | "image") =>
+  const modelsOf = (kind: ModelKind) =>
     models?.data.filter((model) => model.kind === kind).map(({ id }) => id) ?? [];
   return (
     <Form
@@ -137,7 +139,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
             })),
           ]}
         />
-        {(["embedding", "image"] as const).map((kind) => (
+        {modelKinds.map((kind) => (
           <ComboboxField
             key={kind}
             name={`defaults.${kind}`}

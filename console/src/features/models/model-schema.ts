@@ -1,7 +1,9 @@
 /** The values of the form of a model: the members of vexel.yaml, for both kinds. */
+
 import { z } from "zod";
 import type { ModelEntity } from "../../../../contract/admin.ts";
 import { schemaText } from "../../../../contract/messages/schema-messages.ts";
+import { type ModelKind, modelKinds } from "../../../../contract/model-kinds.ts";
 import {
   embeddingMembers,
   imageMembers,
@@ -9,7 +11,7 @@ import {
   modelMembers,
   moderationMembers,
 } from "../../../../contract/schemas/models.ts";
-import { type PriceKind, priceKeys } from "../../../../contract/schemas/prices.ts";
+import { priceKeys } from "../../../../contract/schemas/prices.ts";
 import { formatImagePrices, parseImagePrices } from "./image-prices.ts";
 
 const dollars = z.number().min(0).max(100_000).optional();
@@ -35,7 +37,7 @@ export const modelSchema = z.looseObject({
   ...modelMembers,
   ...embeddingMembers,
   ...imageMembers,
-  kind: z.enum(["embedding", "image"]),
+  kind: z.enum(modelKinds),
   targets: z.array(z.looseObject({ ...imageTargetMembers, price: price.optional() })).min(1),
   price: price.optional(),
   moderation: z.looseObject({ ...moderationMembers, price: price.optional() }).optional(),
@@ -43,14 +45,14 @@ export const modelSchema = z.looseObject({
 
 type ModelValues = z.input<typeof modelSchema>;
 
-const onlyOf: Readonly<Record<PriceKind, readonly string[]>> = {
+const onlyOf: Readonly<Record<ModelKind, readonly string[]>> = {
   embedding: Object.keys(embeddingMembers),
   image: [...Object.keys(imageMembers), "moderation"],
 };
 
 /** Without the members of the other kind, which the form has if its kind was changed. */
 export function membersOfKind(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const [kind, other]: [PriceKind, PriceKind] =
+  const [kind, other]: [ModelKind, ModelKind] =
     values.kind === "image" ? ["image", "embedding"] : ["embedding", "image"];
   const entries = Object.entries(values).filter(([name]) => !onlyOf[other].includes(name));
   const { targets, price: own, ...members } = Object.fromEntries(entries);
@@ -62,7 +64,7 @@ export function membersOfKind(values: Readonly<Record<string, unknown>>): Record
 }
 
 function targetOfKind(
-  kind: PriceKind,
+  kind: ModelKind,
   { surface, via, price: own, ...target }: Record<string, unknown>,
 ) {
   return {
@@ -73,7 +75,7 @@ function targetOfKind(
 }
 
 /** Undefined: no price is left. */
-function pricesOf(kind: PriceKind, own: unknown): unknown {
+function pricesOf(kind: ModelKind, own: unknown): unknown {
   const entries = Object.entries(own as object)
     .filter(([name, value]) => value !== undefined && priceKeys[kind].includes(name))
     .map(([name, value]) => [name, name === "images" ? parseImagePrices(String(value)) : value]);

@@ -1,7 +1,8 @@
 /** The prices of a model or of a target. The vendor's list price is the placeholder, with its source. */
 import { useQuery } from "@tanstack/react-query";
 import type { ListedPrice } from "../../../../contract/admin.ts";
-import { type PriceKind, priceKeys } from "../../../../contract/schemas/prices.ts";
+import type { ModelKind } from "../../../../contract/model-kinds.ts";
+import { priceKeys } from "../../../../contract/schemas/prices.ts";
 import { call } from "../../api/client.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -10,7 +11,7 @@ import { NumberField, TextField } from "../../ui/form-fields.tsx";
 interface PriceFieldsProps {
   /** Such as `price`, or `targets.0.price`. */
   readonly name: string;
-  readonly kind: PriceKind;
+  readonly kind: ModelKind;
   readonly label: string;
   readonly hint?: string;
   /** Whose list price is shown. */

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useFieldArray, useWatch } from "react-hook-form";
 import type { ConnectionTest } from "../../../../contract/admin.ts";
-import type { PriceKind } from "../../../../contract/schemas/prices.ts";
+import type { ModelKind } from "../../../../contract/model-kinds.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
@@ -16,7 +16,7 @@ import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
 import { ValueField } from "./choice-fields.tsx";
 import { PriceFields } from "./price-fields.tsx";
 
-export function TargetFields({ kind }: { kind: PriceKind }) {
+export function TargetFields({ kind }: { kind: ModelKind }) {
   const t = useT();
   const { fields, append, remove } = useFieldArray({ name: "targets" });
   return (
@@ -56,7 +56,7 @@ const listedModels = (upstream: string) => ({
   retry: false,
 });
 
-function TargetField({ path, kind }: { path: string; kind: PriceKind }) {
+function TargetField({ path, kind }: { path: string; kind: ModelKind }) {
   const t = useT();
   const { data: upstreams } = useQuery(upstreamsQuery);
   const [upstream = "", model = ""] = useWatch({ name: [`${path}.upstream`, `${path}.model`] });

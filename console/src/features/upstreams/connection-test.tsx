@@ -1,7 +1,9 @@
 /** Tests the connection to an upstream, and says what each step found. */
+
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ConnectionStep, ConnectionTest } from "../../../../contract/admin.ts";
+import { type ModelKind, modelKinds } from "../../../../contract/model-kinds.ts";
 import { call, errorText } from "../../api/client.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -17,7 +19,7 @@ interface PaidModel {
   /** The upstream's name of it. */
   readonly model: string;
   /** Undefined: the gateway guesses it by the name. */
-  readonly modelKind?: "embedding" | "image";
+  readonly modelKind?: ModelKind;
 }
 
 interface ConnectionTestPanelProps {
@@ -66,7 +68,7 @@ interface PaidTestProps {
 function PaidTest({ known, onConfirm }: PaidTestProps) {
   const t = useT();
   const [named, setNamed] = useState("");
-  const [modelKind, setKind] = useState<"embedding" | "image">("embedding");
+  const [modelKind, setKind] = useState<ModelKind>("embedding");
   const model = known ?? { model: named.trim(), modelKind };
   return (
     <>
@@ -84,7 +86,7 @@ function PaidTest({ known, onConfirm }: PaidTestProps) {
               aria-label={t("models.kind")}
               value={modelKind}
               onChange={setKind}
-              options={(["embedding", "image"] as const).map((kind) => ({
+              options={modelKinds.map((kind) => ({
                 value: kind,
                 label: t(`model.kind.${kind}`),
               }))}

@@ -1,12 +1,14 @@
 /** Models that the upstream lists. A ticked model is created with this upstream as its target. */
+
 import { useState } from "react";
 import type { DiscoveredModel } from "../../../../contract/admin.ts";
+import type { ModelKind } from "../../../../contract/model-kinds.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Input } from "../../ui/input.tsx";
 import { Select } from "../../ui/select.tsx";
 
 /** The kind of each ticked model, by the upstream's name. */
-export type TickedModels = Readonly<Record<string, "embedding" | "image">>;
+export type TickedModels = Readonly<Record<string, ModelKind>>;
 
 interface DiscoveredModelsProps {
   readonly models: readonly DiscoveredModel[];

@@ -1,0 +1,11 @@
+/** What a request asks for. */
+import type { ModelKind } from "../../contract/model-kinds.ts";
+
+export type Operation = "embeddings" | "generations" | "edits" | "moderations";
+
+export const modelKindOf = (operation: Exclude<Operation, "moderations">): ModelKind =>
+  generatesImages(operation) ? "image" : "embedding";
+
+/** A second copy of such a request generates, and bills, other images. */
+export const generatesImages = (operation: Operation): boolean =>
+  operation === "generations" || operation === "edits";
