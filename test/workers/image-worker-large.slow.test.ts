@@ -194,10 +194,11 @@ describe("large images", () => {
   });
 
   test("that are queued count toward the queue limit, and leave the queue when their client disconnects", async () => {
-    const { worker } = start({ maxWaiting: 1, lost: 1 });
+    const { worker, watcher } = start({ maxWaiting: 1, lost: 1 });
     const bytes = await large();
     const [first, second] = [new AbortController(), new AbortController()];
     const stuck = worker.inspect(inBytes(bytes), first.signal);
+    await until(() => watcher.requests.length === 1);
     const waiting = worker.inspect(inBytes(bytes), second.signal);
     await expectError(worker.inspect(inBytes(bytes), never), "overloaded", /full queue/);
     second.abort();
